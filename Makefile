@@ -1,0 +1,45 @@
+.DEFAULT_GOAL := help
+PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test bench lint format types clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.demo  ## Fit every method on synthetic data: a table, and pictures in demo/
+	$(BIN)/rankfair demo --out demo
+
+test: lint types  ## Lint, types and all tests with coverage
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
+	$(BIN)/python benchmarks/bench_heart.py
+
+lint: $(VENV)/.dev  ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.dev  ## Rewrite files in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.dev  ## Check types (mypy, strict)
+	$(BIN)/mypy
+
+clean:  ## Remove the environment and everything generated
+	rm -rf $(VENV) demo dist build .coverage .coverage.* htmlcov
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[cli,plot]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
+	touch $@ $(VENV)/.demo

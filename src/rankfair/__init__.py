@@ -1,0 +1,35 @@
+"""Regression whose predictions do not rank one protected group above another."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankfair import datasets as datasets
+    from rankfair import metrics as metrics
+    from rankfair.estimators import MultiTaskRegressor as MultiTaskRegressor
+    from rankfair.estimators import RankFairRegressor as RankFairRegressor
+
+__version__ = "0.1.0"
+
+# Public names load on first use: `rankfair --help` must not wait for scikit-learn.
+_HOMES = {
+    "MultiTaskRegressor": "rankfair.estimators",
+    "RankFairRegressor": "rankfair.estimators",
+}
+_SUBMODULES = ("datasets", "metrics")
+
+__all__ = ["MultiTaskRegressor", "RankFairRegressor", "datasets", "metrics"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"rankfair.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rankfair' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,5 @@
+"""`python -m rankfair` is the command `rankfair`."""
+
+from rankfair.cli import main
+
+main()

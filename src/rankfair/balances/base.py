@@ -1,0 +1,81 @@
+"""What a balance offers the solvers: a value with its band, and a direction."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.problem import Groups
+
+Floats = NDArray[np.float64]
+Field = Callable[[Floats, Groups], Floats]
+
+
+class Band(NamedTuple):
+    """The values allowed, ends included."""
+
+    low: float
+    high: float
+
+    def miss(self, value: float) -> float:
+        """How far ``value`` lies outside: positive above, negative below, else 0."""
+        return max(value - self.high, 0.0) + min(value - self.low, 0.0)
+
+    def at_least(self, width: float) -> Band:
+        """This band, or the one of that width around its middle."""
+        middle = (self.low + self.high) / 2
+        wide = self.high - self.low >= width
+        return self if wide else Band(middle - width / 2, middle + width / 2)
+
+
+@dataclass(frozen=True)
+class Balance(ABC):
+    """A demand on the predictions ``m`` of two groups.
+
+    ``side="both"`` keeps the imbalance within ``±ε``, ``"upper"`` within ``[0, ε]``.
+    """
+
+    epsilon: float = 0.01
+    side: str = "both"
+
+    @abstractmethod
+    def band(self, groups: Groups) -> Band:
+        """The values of ``value`` that satisfy the demand."""
+
+    @abstractmethod
+    def value(self, m: Floats, groups: Groups, unit: float = 1.0) -> float:
+        """The exact imbalance of ``m``, whose standard unit is ``unit``."""
+
+    def estimate(self, m: Floats, groups: Groups) -> tuple[float, float]:
+        """A quick ``value`` and the most it can be off; exact for small data."""
+        return self.value(m, groups), 0.0
+
+    @abstractmethod
+    def resolution(self, groups: Groups) -> float:
+        """Differences of ``value`` too small to matter on the way to a solution."""
+
+    @abstractmethod
+    def field(self, m: Floats, groups: Groups) -> Field:
+        """The derivative of the shown value, per unit of weight, at ``m``.
+
+        A function of any predictions and groups, so that what was learnt on some rows
+        can be asked of all; ``gradient`` asks it of ``m`` itself.
+        """
+
+    def gradient(self, m: Floats, groups: Groups) -> Floats:
+        """The derivative of the shown value by each ``m_i``, per unit of weight."""
+        return self.field(m, groups)(m, groups)
+
+    @abstractmethod
+    def show(self, value: float, groups: Groups) -> float:
+        """The value as people read it."""
+
+    def start(self, groups: Groups) -> Field:
+        """The first direction: ``1/n_A`` for rows of A, ``−1/n_B`` for rows of B."""
+        up, down = 1.0 / groups.total_a, -1.0 / groups.total_b
+        return lambda m, rows: np.where(rows.in_a, up, down)

@@ -1,0 +1,61 @@
+"""The commands. Each imports what it needs when it runs, so `--help` stays quick."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankfair import __version__
+
+__all__ = ["app"]
+
+# Rich help pages and tracebacks cost more import time than all the rest of `--help`.
+app = typer.Typer(
+    name="rankfair",
+    help="Regression whose predictions do not rank one group above another.\n\n"
+    "Example: rankfair demo --out demo",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rankfair {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Hold the options that come before a command."""
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path, typer.Option(help="Folder for the pictures; created if missing.")
+    ] = Path("demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic data.")] = 0,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Show no progress, only the table.")
+    ] = False,
+) -> None:
+    """Compare the methods on synthetic data: one table, one picture.
+
+    Example: rankfair demo --out demo --seed 1
+    """
+    from rankfair.experiments.demo import run
+
+    run(out=out, seed=seed, quiet=quiet)

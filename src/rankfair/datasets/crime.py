@@ -1,0 +1,84 @@
+"""Chicago 2015: weekly crime counts by census tract."""
+
+import os
+
+import numpy as np
+
+from rankfair.datasets._csv import numbers, read_columns, stack
+from rankfair.datasets._files import DataFile, find_files
+from rankfair.datasets._record import Backend, Dataset
+
+__all__ = ["load_crime"]
+
+FILES = (
+    DataFile(
+        "crime.csv",
+        "6e005b1febefa2e080fd755e860f46577c19bb80e43c445e236325d7ccc94fac",
+    ),
+)
+TARGET, TASK, SENSITIVE, PERIOD = "crime_count", "tract", "z_black_gt70", "week"
+LICENCE = "not stated: rebuilt from a published file of City of Chicago open data"
+DESCRIPTION = (
+    "41652 rows: 801 census tracts of Chicago, the 52 weeks of 2015. The target is the "
+    "week's count of crimes, group A ('yes') are tracts with more than 70 % Black "
+    "households; the group is constant within a tract. The file is a reconstruction: "
+    "counts were rebuilt from the lags x1..x3, and the order of weeks is certain for "
+    "656 of the 801 tracts. No bias is put in, the recorded one is large enough."
+)
+
+
+def load_crime(
+    data_home: str | os.PathLike[str] | None = None,
+    *,
+    biased: bool = False,
+    backend: Backend = "auto",
+) -> Dataset:
+    """Load Crime: 41652 rows, 801 tracts of 52 weeks, 14 features.
+
+    The file `crime/crime.csv` is looked for inside `data_home`, then of the environment
+    variable RANKFAIR_DATA, then of the user's cache folder. It cannot be downloaded.
+    The paper's n = 15 counts the protected attribute too.
+
+    Parameters
+    ----------
+    data_home : path or None
+    biased : bool
+        Must be False: the paper puts no bias into this dataset. The argument exists so
+        that all four loaders can be called alike.
+    backend : {"auto", "pandas", "polars"}
+        The library of `Dataset.frame`.
+
+    Returns
+    -------
+    Dataset
+        `period` is the week, 1 to 52.
+
+    Examples
+    --------
+    >>> from rankfair.datasets import load_crime
+    >>> load_crime("no-such-folder")
+    Traceback (most recent call last):
+    FileNotFoundError: crime.csv not found: put the file(s) into ...
+    """
+    if biased:
+        raise ValueError("biased must be False for Crime: no injection is defined")
+    columns = read_columns(find_files("crime", FILES, data_home))
+    features = [name for name in columns if name.startswith("x")]
+    return Dataset(
+        name="crime",
+        X=stack(numbers(columns[name]) for name in features),
+        target=numbers(columns[TARGET]),
+        tasks=columns[TASK],
+        sensitive=np.where(columns[SENSITIVE] == "1", "yes", "no"),
+        feature_names=tuple(features),
+        target_name=TARGET,
+        task_name=TASK,
+        sensitive_name=SENSITIVE,
+        group_a="yes",
+        description=DESCRIPTION,
+        licence=LICENCE,
+        biased=False,
+        period=columns[PERIOD].astype(np.int64),
+        period_name=PERIOD,
+        backend=backend,
+    )

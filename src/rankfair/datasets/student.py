@@ -1,0 +1,133 @@
+"""Student Performance (UCI): final grades of girls and boys."""
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.datasets._bias import RandomState, deal, generator, raise_share
+from rankfair.datasets._csv import Columns, numbers, read_columns, stack
+from rankfair.datasets._files import UCI, DataFile, find_files
+from rankfair.datasets._record import Backend, Dataset
+
+__all__ = ["load_student"]
+
+FILES = (
+    DataFile(
+        "student-mat.csv",
+        "e47f9ee225e1ee6e69b7564e6dac7123e80b8486677fe111f351964cef5dec80",
+        "00320/student.zip",
+    ),
+    DataFile(
+        "student-por.csv",
+        "a7594a11d7771c0efe1a740824e0e833da9c4cad07c39a9766a874575563fb3f",
+        "00320/student.zip",
+    ),
+)
+N_TASKS, N_PER_TASK = 36, 29
+TARGET, SENSITIVE = "G3", "sex"
+GRADES = ("G1", "G2")
+CATEGORIES = (
+    *("school", "address", "famsize", "Pstatus", "Mjob", "Fjob", "reason"),
+    *("guardian", "schoolsup", "famsup", "paid", "activities", "nursery"),
+    *("higher", "internet", "romantic"),
+)
+FACTOR, SHARE = 1.75, 0.8
+LICENCE = "CC BY 4.0, Cortez & Silva (2008), UCI Machine Learning Repository"
+DESCRIPTION = (
+    "1044 records of pupils of two Portuguese schools (395 in mathematics, 649 in "
+    "Portuguese; some pupils are in both); the target is the final grade G3, from 0 to "
+    "20, group A is M. The 31 columns besides target and sex are the paper's n = 31; "
+    "text columns became 0/1 columns, one for each level but the first. Tasks are "
+    "dealt at random, 36 of 29 rows. biased=True multiplies the target by 1.75 for a "
+    "random 80 % of the males, which meets the AUC and the IRR that the paper prints "
+    "for its data, though not its mean difference."
+)
+
+
+def load_student(
+    data_home: str | os.PathLike[str] | None = None,
+    *,
+    biased: bool = True,
+    grades: bool = True,
+    random_state: RandomState = 0,
+    download: bool = True,
+    backend: Backend = "auto",
+    _base_url: str = UCI,
+) -> Dataset:
+    """Load Student Performance: 1044 rows, 36 tasks of 29, male against female.
+
+    Files are looked for in `student/` inside `data_home`, then of the environment
+    variable RANKFAIR_DATA, then of the user's cache folder; missing ones are fetched
+    from UCI.
+
+    Parameters
+    ----------
+    data_home : path or None
+    biased : bool
+        Multiply the target by 1.75 for a random 80 % of the males, as the paper's data.
+    grades : bool
+        Keep the earlier grades G1 and G2 among the features, as the paper's count of 31
+        columns implies. They explain most of G3; without them the problem is harder and
+        nearer to a prediction made at the start of the year.
+    random_state : int, numpy Generator or None
+        Deals the rows to tasks and chooses the raised ones. The tasks do not depend on
+        `biased`.
+    download : bool
+        Whether missing files may be fetched.
+    backend : {"auto", "pandas", "polars"}
+        The library of `Dataset.frame`.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from rankfair.datasets import load_student
+    >>> load_student("no-such-folder", download=False)
+    Traceback (most recent call last):
+    FileNotFoundError: student-mat.csv and student-por.csv not found: ...
+    """
+    paths = find_files(
+        "student", FILES, data_home, download=download, base_url=_base_url
+    )
+    columns = read_columns(paths, delimiter=";")
+    target, sex = numbers(columns.pop(TARGET)), columns.pop(SENSITIVE)
+    if not grades:
+        columns = {name: columns[name] for name in columns if name not in GRADES}
+    features = _encode(columns)
+    deal_rng, bias_rng = generator(random_state).spawn(2)
+    if biased:
+        target = raise_share(target, sex == "M", FACTOR, SHARE, bias_rng)
+    return Dataset(
+        name="student",
+        X=stack(features.values()),
+        target=target,
+        tasks=deal(N_TASKS, N_PER_TASK, deal_rng),
+        sensitive=sex,
+        feature_names=tuple(features),
+        target_name=TARGET,
+        task_name="task",
+        sensitive_name=SENSITIVE,
+        group_a="M",
+        description=DESCRIPTION,
+        licence=LICENCE,
+        biased=biased,
+        backend=backend,
+    )
+
+
+def _encode(columns: Columns) -> dict[str, NDArray[np.float64]]:
+    """Numbers as they are; a category as one 0/1 column for each level but the first.
+
+    The first level is the baseline, which the intercept of a task stands for.
+    """
+    encoded: dict[str, NDArray[np.float64]] = {}
+    for name, column in columns.items():
+        if name not in CATEGORIES:
+            encoded[name] = numbers(column)
+            continue
+        for level in np.unique(column)[1:]:
+            encoded[f"{name}_{level}"] = (column == level).astype(np.float64)
+    return encoded

@@ -1,0 +1,161 @@
+"""The paper's synthetic design, at any size."""
+
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.datasets._bias import RandomState, generator, task_labels
+from rankfair.datasets._record import Backend, Dataset
+
+__all__ = ["make_biased_tasks"]
+
+FEATURES = ("x1", "x2", "x3", "x4")
+PROXY_STRENGTHS = (1.0, 0.5)
+DESCRIPTION = (
+    "Synthetic rows. The group z is a coin; the target is Gaussian in each group, with "
+    "one standard deviation and means set so that P(A above B) is the asked AUC. x1 "
+    "and x2 carry signal of the target beyond z, x3 and x4 are noisy copies of z. "
+    "Features and target are standardised."
+)
+
+
+def make_biased_tasks(
+    n_tasks: int = 40,
+    n_per_task: int | Sequence[int] = 25,
+    auc: float = 0.9,
+    *,
+    signal: float = 0.67,
+    task_spread: float = 0.2,
+    random_state: RandomState = None,
+    backend: Backend = "auto",
+) -> Dataset:
+    """Draw rows whose target ranks group A above group B with a given AUC.
+
+    With u standard normal within each group,
+
+        y = ±gap/2 + u,    gap = √2 Φ⁻¹(auc),
+        u = √signal (x1 cos θ_j + x2 sin θ_j) + √(1 − signal) noise,
+
+    so that P(y_A > y_B) = auc whatever the angle θ_j of task j is. Both groups are
+    present whenever there are two rows or more.
+
+    Parameters
+    ----------
+    n_tasks : int
+    n_per_task : int or sequence of int
+        Rows of every task, or of each one.
+    auc : float
+        P(target of A above target of B) in the population, strictly between 0 and 1.
+    signal : float
+        Share of the variance within a group that x1 and x2 explain, in [0, 1].
+    task_spread : float
+        Standard deviation, in radians, of the angle θ_j: how much tasks differ.
+    random_state : int, numpy Generator or None
+    backend : {"auto", "pandas", "polars"}
+        The library of `Dataset.frame`.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(40, 25, auc=0.9, random_state=0)
+    >>> data.X.shape
+    (1000, 4)
+    >>> y_a = data.target[data.sensitive == "A"]
+    >>> y_b = data.target[data.sensitive == "B"]
+    >>> print((y_a[:, None] > y_b).mean().round(1))
+    0.9
+    """
+    sizes = _task_sizes(n_tasks, n_per_task)
+    _check_open_unit("auc", auc)
+    _check_range("signal", signal, 0.0, 1.0)
+    _check_range("task_spread", task_spread, 0.0, np.inf)
+    rng = generator(random_state)
+    in_a = _toss(int(sizes.sum()), rng)
+    X, u = _features(in_a, sizes, signal, task_spread, rng)
+    gap = np.sqrt(2.0) * NormalDist().inv_cdf(auc)
+    return Dataset(
+        name="synthetic",
+        X=_standardise(X),
+        target=_standardise(u + gap * (in_a - 0.5)),
+        tasks=task_labels(sizes),
+        sensitive=np.where(in_a, "A", "B"),
+        feature_names=FEATURES,
+        target_name="y",
+        task_name="task",
+        sensitive_name="z",
+        group_a="A",
+        description=DESCRIPTION,
+        licence="none: made on the spot",
+        biased=auc != 0.5,
+        backend=backend,
+    )
+
+
+def _task_sizes(n_tasks: int, n_per_task: int | Sequence[int]) -> NDArray[np.int64]:
+    _check_count("n_tasks", n_tasks)
+    sizes = list(n_per_task) if isinstance(n_per_task, Iterable) else [n_per_task]
+    for size in sizes:
+        _check_count("n_per_task", size)
+    if not isinstance(n_per_task, Iterable):
+        return np.full(n_tasks, n_per_task, dtype=np.int64)
+    if len(sizes) != n_tasks:
+        raise ValueError(
+            f"n_per_task must be an int or hold one size for each of the {n_tasks} "
+            f"tasks, got {len(sizes)} sizes"
+        )
+    return np.array(sizes, dtype=np.int64)
+
+
+def _toss(n_rows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Toss a fair coin for each row; a toss that leaves a group empty is repaired."""
+    in_a = rng.random(n_rows) < 0.5
+    if n_rows > 1 and in_a.all() == in_a.any():
+        in_a[0] = not in_a[0]
+    return in_a
+
+
+def _features(
+    in_a: NDArray[np.bool_],
+    sizes: NDArray[np.int64],
+    signal: float,
+    task_spread: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return X and the part `u` of the target that is standard normal in each group."""
+    X = rng.standard_normal((in_a.size, len(FEATURES)))
+    theta = np.pi / 6 + task_spread * rng.standard_normal(sizes.size)
+    theta = np.repeat(theta, sizes)
+    seen = X[:, 0] * np.cos(theta) + X[:, 1] * np.sin(theta)
+    unseen = rng.standard_normal(in_a.size)
+    X[:, 2:] += np.outer(np.where(in_a, 1.0, -1.0), PROXY_STRENGTHS)
+    return X, np.sqrt(signal) * seen + np.sqrt(1.0 - signal) * unseen
+
+
+def _standardise(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    spread = values.std(axis=0)
+    # One row alone has no spread: it becomes 0.
+    scaled: NDArray[np.float64] = values - values.mean(axis=0)
+    scaled /= np.where(spread > 0, spread, 1.0)
+    return scaled
+
+
+def _check_count(name: str, value: object) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < 1:  # type: ignore[operator]
+        raise ValueError(f"{name} must hold integers of at least 1, got {value!r}")
+
+
+def _check_open_unit(name: str, value: float) -> None:
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high or np.isinf(value):
+        raise ValueError(f"{name} must be in [{low:g}, {high:g}], got {value!r}")

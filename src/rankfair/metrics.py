@@ -1,0 +1,387 @@
+"""How far apart predictions rank two groups, and how far off they are.
+
+Group A is the one whose label sorts last, so that ``rank_auc`` equals
+``sklearn.metrics.roc_auc_score(sensitive_features, y_pred)``.  Ties count half.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from rankfair._frames import Floats, open_table
+from rankfair._validation import (
+    Bools,
+    check_choice,
+    check_lengths,
+    group_mask,
+    read_target,
+    read_weights,
+    resolve_columns,
+)
+from rankfair.ranks import twice_u
+
+__all__ = [
+    "balanced_residuals",
+    "impact_rank_ratio",
+    "mean_difference",
+    "rank_auc",
+    "rmse",
+    "scorer",
+]
+
+
+def rank_auc(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> float:
+    """Return the chance that a row of group A is predicted above a row of group B.
+
+    ``AUC = U / (n_A n_B)`` with ``U = #{(i∈A, j∈B): ŷ_i > ŷ_j} + 1/2 #{ties}``.
+    A half means that ranks do not tell the groups apart.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,) or None
+        Not used; here so that all metrics are called alike.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,)
+        Labels of two groups; the one that sorts last is group A.
+    sample_weight : array-like of shape (N,), optional
+        A pair counts the product of its weights.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> rank_auc(None, [1.0, 2.0, 3.0, 3.0], sensitive_features=["B", "B", "A", "B"])
+    0.166...
+    """
+    rows = _read(y_true, y_pred, sensitive_features, sample_weight)
+    return _twice_u(rows) / (2 * rows.size_a * rows.size_b)
+
+
+def mean_difference(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> float:
+    """Return the mean prediction of group A less that of group B.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,) or None
+        Not used; here so that all metrics are called alike.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,)
+        Labels of two groups; the one that sorts last is group A.
+    sample_weight : array-like of shape (N,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        In the units of the predictions; 0 if the means are equal.
+
+    Examples
+    --------
+    >>> mean_difference(None, [1.0, 2.0, 6.0], sensitive_features=["F", "F", "M"])
+    4.5
+    """
+    rows = _read(y_true, y_pred, sensitive_features, sample_weight)
+    return rows.gap(rows.predicted)
+
+
+def balanced_residuals(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> float:
+    """Return the mean residual ``y − ŷ`` of group A less that of group B.
+
+    Above 0, group A is predicted too low compared with group B.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,)
+        What was observed.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,)
+        Labels of two groups; the one that sorts last is group A.
+    sample_weight : array-like of shape (N,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        In the units of the target; 0 if errors are balanced.
+
+    Examples
+    --------
+    >>> balanced_residuals([1.0, 2.0], [1.0, 1.5], sensitive_features=["F", "M"])
+    0.5
+    """
+    rows = _read(y_true, y_pred, sensitive_features, sample_weight)
+    return rows.gap(_true(y_true, len(rows.predicted)) - rows.predicted)
+
+
+def impact_rank_ratio(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> float:
+    """Return the mean rank of group A's predictions over that of group B's.
+
+    Ranks count from 1 for the lowest prediction; ties share their mean rank.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,) or None
+        Not used; here so that all metrics are called alike.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,)
+        Labels of two groups; the one that sorts last is group A.
+    sample_weight : array-like of shape (N,), optional
+        Weights, read as repeats of a row.
+
+    Returns
+    -------
+    float
+        Above 0; 1 if the mean ranks are equal.
+
+    Examples
+    --------
+    >>> impact_rank_ratio(None, [1.0, 2.0, 3.0], sensitive_features=["F", "M", "F"])
+    1.0
+    """
+    rows = _read(y_true, y_pred, sensitive_features, sample_weight)
+    n_a, n_b, twice = rows.size_a, rows.size_b, _twice_u(rows)
+    # A rank is one more than the rows below: own group gives (n + 1) / 2 on average.
+    rank_a = twice / n_a + n_a + 1
+    rank_b = (2 * n_a * n_b - twice) / n_b + n_b + 1
+    return rank_a / rank_b
+
+
+def rmse(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Return the root of the mean squared error.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,)
+        What was observed.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,), optional
+        Not used; here so that all metrics are called alike.
+    sample_weight : array-like of shape (N,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    float
+        In the units of the target.
+
+    Examples
+    --------
+    >>> rmse([0.0, 0.0], [3.0, 4.0])
+    3.53...
+    """
+    predicted = read_target(y_pred, "y_pred")
+    error = np.abs(_true(y_true, len(predicted)) - predicted)
+    weights = read_weights(sample_weight, len(error))
+    scale = float(error.max()) or 1.0
+    # Squares of the scaled error neither overflow nor vanish.
+    return scale * math.sqrt(np.average((error / scale) ** 2, weights=weights))
+
+
+class _Rows:
+    """Checked predictions with their groups and weights."""
+
+    def __init__(self, predicted: Floats, in_a: Bools, weights: Floats | None):
+        self.predicted = predicted
+        self.in_a = in_a
+        self.weights = None if weights is None else _counts(weights)
+        self.size_a = self._size(in_a)
+        self.size_b = self._size(~in_a)
+
+    def _size(self, member: Bools) -> int | float:
+        if self.weights is None:
+            return int(np.count_nonzero(member))
+        size: int | float = self.weights[member].sum().item()
+        return size
+
+    def gap(self, values: Floats) -> float:
+        """Return the mean of ``values`` in A less that in B."""
+        weights = self.weights
+        means = [
+            np.average(values[m], weights=None if weights is None else weights[m])
+            for m in (self.in_a, ~self.in_a)
+        ]
+        return float(means[0] - means[1])
+
+
+def _counts(weights: Floats) -> NDArray[Any]:
+    """Return whole weights as integers, so that pairs are counted exactly."""
+    if weights.sum() < 2**31 and (weights == np.floor(weights)).all():
+        return weights.astype(np.int64)
+    return weights
+
+
+def _read(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> _Rows:
+    predicted = read_target(y_pred, "y_pred")
+    n_rows = len(predicted)
+    weights = read_weights(sample_weight, n_rows)
+    check_lengths(n_rows, y_true=y_true)
+    return _Rows(predicted, group_mask(groups, n_rows, weights), weights)
+
+
+def _true(y_true: Any, n_rows: int) -> Floats:
+    observed = read_target(y_true, "y_true")
+    check_lengths(n_rows, y_true=observed)
+    return observed
+
+
+def _twice_u(rows: _Rows) -> int | float:
+    in_a, in_b = rows.in_a, ~rows.in_a
+    a, b = rows.predicted[in_a], rows.predicted[in_b]
+    if rows.weights is None:
+        return twice_u(a, b)
+    return twice_u(a, b, rows.weights[in_a], rows.weights[in_b])
+
+
+# How far each metric is from its best value, in a form that swapping groups keeps.
+_LOSS: dict[str, tuple[Callable[..., float], Callable[[float], float]]] = {
+    "rank_auc": (rank_auc, lambda auc: abs(auc - 0.5)),
+    "mean_difference": (mean_difference, abs),
+    "balanced_residuals": (balanced_residuals, abs),
+    "impact_rank_ratio": (impact_rank_ratio, lambda ratio: abs(math.log(ratio))),
+    "rmse": (rmse, abs),
+}
+
+
+def scorer(name: str, *, sensitive_features: str | int | None = None) -> GroupScorer:
+    """Return a scikit-learn scorer that is 0 at best and lower the worse it gets.
+
+    The score is ``−|AUC − 1/2|``, ``−|MD|``, ``−|BR|``, ``−|log IRR|`` or ``−RMSE``.
+
+    Parameters
+    ----------
+    name : {"rank_auc", "mean_difference", "balanced_residuals", "impact_rank_ratio", \
+"rmse"}
+        The metric.
+    sensitive_features : str or int, optional
+        The column of X (name or position) that holds the groups.  Without it they come
+        as an array, through metadata routing: the scorer asks for
+        ``sensitive_features``, and for ``tasks``, which it hands to ``predict``.
+
+    Returns
+    -------
+    callable
+        For ``scoring=`` of ``cross_validate``, ``GridSearchCV`` and the like.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X, y = [[0.0, 0], [1.0, 1], [2.0, 0], [3.0, 1]], [0.0, 1.0, 2.0, 3.0]
+    >>> model = LinearRegression().fit(X, y)
+    >>> round(scorer("rank_auc", sensitive_features=1)(model, X, y), 6)
+    -0.25
+    """
+    return GroupScorer(check_choice("name", name, _LOSS), sensitive_features)
+
+
+class GroupScorer:
+    """What `scorer` returns: call it with a fitted model, X and y.
+
+    Examples
+    --------
+    >>> scorer("rmse")
+    scorer('rmse')
+    """
+
+    def __init__(self, name: str, column: str | int | None = None):
+        self.name = name
+        self.column = column
+        self.requests: dict[str, bool | str | None] = {
+            "sensitive_features": column is None and name != "rmse",
+            "sample_weight": None,
+            "tasks": True,
+        }
+
+    def __repr__(self) -> str:
+        column = "" if self.column is None else f", sensitive_features={self.column!r}"
+        return f"scorer({self.name!r}{column})"
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        tasks: Any = None,
+    ) -> float:
+        """Return the score of the model's predictions of X."""
+        metric, loss = _LOSS[self.name]
+        if self.name != "rmse":
+            sensitive_features = self._groups(X, sensitive_features)
+        given = {} if tasks is None else {"tasks": tasks}
+        value = metric(
+            y,
+            estimator.predict(X, **given),
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+        )
+        return -loss(value)
+
+    def _groups(self, X: Any, passed: Any) -> Any:
+        if self.column is None and passed is None:
+            raise ValueError(
+                f"{self} has no groups: name their column of X, "
+                f'scorer("{self.name}", sensitive_features="sex"), or pass them as '
+                "sensitive_features (with metadata routing enabled)."
+            )
+        if self.column is None:
+            return passed
+        table = open_table(X)
+        (place,) = resolve_columns("sensitive_features", self.column, table)
+        return table.column(place)
+
+    def set_score_request(self, **requests: bool | str | None) -> GroupScorer:
+        """Set which metadata is routed to the score: True, False, None or an alias.
+
+        Examples
+        --------
+        >>> scorer("rmse").set_score_request(sample_weight=True)
+        scorer('rmse')
+        """
+        for name in requests:
+            check_choice("set_score_request argument", name, self.requests)
+        copied = GroupScorer(self.name, self.column)
+        copied.requests = {**self.requests, **requests}
+        return copied
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what the score asks for, in scikit-learn's form.
+
+        Examples
+        --------
+        >>> scorer("rank_auc").get_metadata_routing().score.requests["tasks"]
+        True
+        """
+        routing = MetadataRequest(owner=self)
+        for name, alias in self.requests.items():
+            routing.score.add_request(param=name, alias=alias)
+        return routing

@@ -1,0 +1,52 @@
+"""``β/2 ||W||²``: shrinks every coefficient; the fit is one linear map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankfair.penalties.base import Factor, Floats, Penalty, eigen, out_of
+
+
+@dataclass(frozen=True)
+class Ridge(Penalty):
+    """``R(W) = ½ Σ_j ||w^j||²``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> factor = Ridge(beta=1.0).factorise(np.array([[[3.0]]]))
+    >>> factor.solve(np.array([[8.0]])).tolist()
+    [[2.0]]
+    """
+
+    degree: ClassVar[int] = 2
+
+    def value(self, W: Floats) -> float:
+        """``β/2 ||W||²``."""
+        return 0.5 * self.beta * float(np.vdot(W, W))
+
+    def factorise(self, G: Floats) -> RidgeFactor:
+        """Invert ``G_j + β I`` once."""
+        if self.beta > 1e-9 * np.abs(G).max(initial=1.0):
+            return RidgeFactor(np.linalg.inv(G + self.beta * np.eye(G.shape[1])))
+        values, Q = eigen(G)
+        shrunk = values + self.beta
+        inverse = np.divide(
+            1.0, shrunk, out=np.zeros_like(shrunk), where=values > 0.0
+        )
+        return RidgeFactor(np.matmul(Q * inverse[:, None, :], Q.transpose(0, 2, 1)))
+
+
+@dataclass(frozen=True)
+class RidgeFactor(Factor):
+    """``(G_j + β I)⁻¹`` of every task."""
+
+    inverse: Floats
+    linear: ClassVar[bool] = True
+
+    def solve(self, B: Floats, start: Floats | None = None) -> Floats:
+        """``w^j = (G_j + β I)⁻¹ b_j``."""
+        return out_of(self.inverse, B)

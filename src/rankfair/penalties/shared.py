@@ -1,0 +1,114 @@
+"""``w^j = w⁰ + v^j`` with ``β Σ_j ||v^j||₂``: tasks lean on a common model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankfair.penalties.base import Factor, Floats, Penalty, eigen, into, out_of
+from rankfair.penalties.base import least_squares as _least_squares
+from rankfair.penalties.task import norm_of_solution
+
+
+@dataclass(frozen=True)
+class Shared(Penalty):
+    """``R = Σ_j ||w^j − w⁰||₂``; the last row of ``W`` (k + 1, n) is ``w⁰``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> factor = Shared(beta=1e3).factorise(np.ones((2, 1, 1)))
+    >>> factor.solve(np.array([[1.0], [3.0]])).round(9).tolist()
+    [[2.0], [2.0], [2.0]]
+    """
+
+    def value(self, W: Floats) -> float:
+        """``β Σ_j ||w^j − w⁰||₂``."""
+        return self.beta * float(np.linalg.norm(W[:-1] - W[-1], axis=1).sum())
+
+    def factorise(self, G: Floats) -> SharedFactor:
+        """Keep the eigenvalues of every ``G_j`` and of their sum."""
+        values, vectors = eigen(G)
+        total_values, total_vectors = eigen(G.sum(axis=0)[None])
+        return SharedFactor(self.beta, G, values, vectors, total_values, total_vectors)
+
+
+@dataclass(frozen=True)
+class SharedFactor(Factor):
+    """Newton's method on the n numbers of ``w⁰``.
+
+    For a given ``w⁰`` each task solves the ``"task"`` problem for ``v^j``; what is left,
+    ``φ(w⁰) = Σ_j min over w of ½wᵀG_j w − b_jᵀw + β||w − w⁰||``, is convex and smooth:
+
+        ∇φ = Σ_j G_j w^j − b_j,      ∇²φ = Σ_j A_j − A_j (G_j + A_j)⁻¹ A_j,
+
+    with ``A = β/||v|| (I − u uᵀ)``, ``u = v/||v||``, and ``G_j`` itself where ``v = 0``.
+    """
+
+    beta: float
+    G: Floats
+    values: Floats
+    vectors: Floats
+    total_values: Floats
+    total_vectors: Floats
+
+    def solve(self, B: Floats, start: Floats | None = None) -> Floats:
+        """Newton steps on ``w⁰``, each with one exact solve a task."""
+        w0 = self._pooled(B.sum(axis=0)) if start is None else start[-1]
+        V = self._tasks(w0, B, None if start is None else start[:-1] - w0)
+        if self.beta == 0:
+            return np.vstack((V + w0, w0))
+        value, damping = self._value(w0, V, B), 1e-6
+        for _ in range(200):
+            slope = (np.matmul(self.G, (w0 + V)[:, :, None])[:, :, 0] - B).sum(axis=0)
+            step = self._newton(V, slope, damping)
+            decrease = -float(slope @ step)
+            if decrease <= 1e-13 * abs(value):
+                break
+            trial_V = self._tasks(w0 + step, B, V)
+            trial = self._value(w0 + step, trial_V, B)
+            if trial <= value - 1e-4 * decrease:
+                w0, V, value = w0 + step, trial_V, trial
+                damping = max(damping / 10, 1e-9)
+            elif damping >= 10.0:
+                break
+            else:
+                damping *= 10
+        return np.vstack((w0 + V, w0))
+
+    def _pooled(self, b: Floats) -> Floats:
+        """The one model for all tasks together, the smallest if there are several."""
+        c = into(self.total_vectors, b[None])
+        return out_of(self.total_vectors, _least_squares(self.total_values, c))[0]
+
+    def _tasks(self, w0: Floats, B: Floats, start: Floats | None) -> Floats:
+        """``v^j``: the ``"task"`` fit to what ``w⁰`` leaves."""
+        left = B - np.matmul(self.G, w0)
+        C = np.where(self.values > 0, into(self.vectors, left), 0.0)
+        if self.beta == 0:
+            return out_of(self.vectors, _least_squares(self.values, C))
+        first = None if start is None else np.linalg.norm(start, axis=1)
+        r = norm_of_solution(self.values, C, self.beta, first)[:, None]
+        return out_of(self.vectors, r * C / (r * self.values + self.beta))
+
+    def _value(self, w0: Floats, V: Floats, B: Floats) -> float:
+        W = w0 + V
+        quadratic = 0.5 * np.einsum("kf,kfg,kg->", W, self.G, W, optimize=True)
+        length = np.linalg.norm(V, axis=1).sum()
+        return float(quadratic - np.vdot(B, W) + self.beta * length)
+
+    def _newton(self, V: Floats, slope: Floats, damping: float) -> Floats:
+        """``−(∇²φ + damping ΣG)⁻¹ ∇φ``; ``ΣG`` bounds the curvature from above."""
+        r = np.linalg.norm(V, axis=1)
+        moved = r > 0
+        total = self.G.sum(axis=0)
+        H = self.G[~moved].sum(axis=0) + damping * total
+        if moved.any():
+            eye = np.eye(V.shape[1])
+            u = V[moved] / r[moved, None]
+            bend = (self.beta / r[moved])[:, None, None]
+            A = bend * (eye - u[:, :, None] * u[:, None, :])
+            inner = np.linalg.solve(self.G[moved] + A + 1e-14 * eye, A)
+            H = H + (A - np.matmul(A, inner)).sum(axis=0)
+        return -np.linalg.lstsq(H, slope, rcond=1e-14)[0]

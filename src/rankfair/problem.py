@@ -1,0 +1,244 @@
+"""The data of one fit: rows by task, in standard units, with their groups.
+
+The solvers work in *standard units*: features centred in each task and scaled, the target
+centred and scaled, intercepts ``a`` at the centre of each task.  ``W`` is (k, n + 1), one
+row a place of ``blocks``, intercept last (and one more row where tasks share a model).
+``user_coef`` brings ``W`` back to the user's units and ``user_predict`` predicts there, as
+the fitted estimator will: counts made on it are the counts the user will see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.blocks import Blocks, Floats, Ints
+from rankfair.linear import linear_predict
+
+__all__ = ["Groups", "Problem"]
+
+THIN_ROWS = 1 << 15  # rows of the thinned problem on which directions are searched
+CONSTANT = 1e-13  # a spread below this share of the values is rounding
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows of group A and of group B, with what each row weighs."""
+
+    in_a: NDArray[np.bool_]
+    weights: NDArray[np.int64] | Floats | None = None
+
+    @cached_property
+    def index_a(self) -> Ints:
+        """Positions of group A."""
+        return np.flatnonzero(self.in_a)
+
+    @cached_property
+    def index_b(self) -> Ints:
+        """Positions of group B."""
+        return np.flatnonzero(~self.in_a)
+
+    @cached_property
+    def total_a(self) -> int | float:
+        """How many rows, or how much weight, group A has."""
+        return self._total(self.index_a)
+
+    @cached_property
+    def total_b(self) -> int | float:
+        """How many rows, or how much weight, group B has."""
+        return self._total(self.index_b)
+
+    def weights_of(self, index: Ints) -> NDArray[np.int64] | Floats | None:
+        """The weights at these positions, or none."""
+        return None if self.weights is None else self.weights[index]
+
+    def _total(self, index: Ints) -> int | float:
+        weights = self.weights_of(index)
+        return len(index) if weights is None else weights.sum().item()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows ``(x_i, y_i)`` with tasks and groups, prepared once for any solver."""
+
+    X: Floats  # (N, n) as the user gave it
+    codes: Ints  # (N,)
+    user_groups: Groups | None
+    blocks: Blocks
+    scale: Floats  # (n,): z's coefficient is scale * w; 0 for a constant column
+    varies: NDArray[np.bool_]  # (k, n): whether the column varies within the task
+    y: Floats  # (N,) standard units, sorted
+    y_centre: float
+    y_unit: float
+    beta_unit: float  # what one unit of y is worth to the penalty
+    weights: Floats | None  # sorted
+    counts: Floats  # (k,) rows or weight of each place
+    groups: Groups | None  # sorted
+
+    @classmethod
+    def from_rows(
+        cls,
+        X: Floats,
+        y: Floats,
+        codes: Ints,
+        n_tasks: int,
+        *,
+        in_a: NDArray[np.bool_] | None = None,
+        weights: Floats | None = None,
+        standardize: bool = True,
+    ) -> Problem:
+        """Sort, centre and scale; ``X`` and ``y`` themselves are left alone."""
+        blocks = Blocks.from_rows(X, codes, n_tasks, weights)
+        if not np.isfinite(blocks.gram).all():
+            column = int(np.argwhere(~np.isfinite(blocks.gram))[0, 1])
+            raise ValueError(
+                f"column {column} of X has values too far apart to be squared "
+                f"(up to {np.abs(X[:, column]).max():.3g}); rescale it or clip outliers"
+            )
+        sorted_weights = None if weights is None else weights[blocks.order]
+        counts = blocks.totals(sorted_weights)
+        scale, varies = _scale(blocks, counts, standardize)
+        ordered = y[blocks.order]
+        centre, unit = _target_units(ordered, sorted_weights)
+        user_groups = None if in_a is None else Groups(in_a, _whole(weights))
+        return cls(
+            X=X,
+            codes=codes,
+            user_groups=user_groups,
+            blocks=blocks,
+            scale=scale,
+            varies=varies,
+            y=ordered / unit - centre,
+            y_centre=centre,
+            y_unit=unit,
+            beta_unit=1.0 if standardize else unit,
+            weights=sorted_weights,
+            counts=counts,
+            groups=_take(user_groups, blocks.order),
+        )
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+        return len(self.counts)
+
+    @property
+    def n_features(self) -> int:
+        """How many features."""
+        return len(self.scale)
+
+    @cached_property
+    def gram(self) -> Floats:
+        """``Xᵀ S X`` of every task in standard units: (k, n, n)."""
+        reach = self.scale * self.varies
+        return self.blocks.gram * reach[:, :, None] * reach[:, None, :]
+
+    def moments(self, target: Floats) -> Floats:
+        """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
+        B = self.blocks.moments(target if self.weights is None else target * self.weights)
+        B[:, :-1] *= self.scale * self.varies
+        return B
+
+    def predict(self, W: Floats) -> Floats:
+        """Predictions of the sorted rows in standard units."""
+        W = W[: self.n_tasks].copy()
+        W[:, :-1] *= self.scale
+        return self.blocks.apply(W)
+
+    def loss(self, m: Floats) -> float:
+        """``½ Σ s_i (m_i − y_i)²`` in standard units."""
+        e = m - self.y
+        return 0.5 * float(e @ (e if self.weights is None else e * self.weights))
+
+    def user_coef(self, W: Floats) -> tuple[Floats, Floats]:
+        """Coefficients (k, n) and intercepts (k,) in the user's units and task codes."""
+        coef = np.empty((self.n_tasks, self.n_features))
+        intercept = np.empty(self.n_tasks)
+        slopes = W[: self.n_tasks, :-1] * self.scale
+        at_centre = W[: self.n_tasks, -1] - (slopes * self.blocks.centre).sum(axis=1)
+        coef[self.blocks.tasks] = slopes * self.blocks.unit * self.y_unit
+        intercept[self.blocks.tasks] = (at_centre + self.y_centre) * self.y_unit
+        return coef, intercept
+
+    def user_shared(self, W: Floats) -> tuple[Floats, float] | None:
+        """The model all tasks lean on, for a task never seen, if there is one."""
+        if len(W) == self.n_tasks:
+            return None
+        share = self.counts / self.counts.sum()
+        slopes = W[-1, :-1] * self.scale
+        at_centre = share @ (W[:-1, -1] - self.blocks.centre @ slopes)
+        coef = slopes * self.blocks.unit * self.y_unit
+        return coef, float((at_centre + self.y_centre) * self.y_unit)
+
+    def user_predict(self, W: Floats) -> Floats:
+        """Predictions of the user's rows in the user's order and units."""
+        return linear_predict(self.X, self.codes, *self.user_coef(W))
+
+    def thinned(self, rows: int = THIN_ROWS) -> Problem:
+        """A problem much like this one on about ``rows`` rows, or this one.
+
+        Some rows of every task, each standing for those left out, or some tasks with
+        all their rows where tasks are too small to be thinned.
+        """
+        step = len(self.y) // rows
+        if step < 4:
+            return self
+        if rows >= 8 * self.n_tasks:
+            blocks, kept, share = self.blocks.fewer_rows(step)
+            weights = share if self.weights is None else share * self.weights[kept]
+            same = {"varies": self.varies, "counts": self.counts}
+        else:
+            blocks, kept, places = self.blocks.fewer_tasks(step)
+            weights = None if self.weights is None else self.weights[kept]
+            same = {"varies": self.varies[places], "counts": self.counts[places]}
+        groups = None
+        if self.groups is not None:
+            groups = Groups(self.groups.in_a[kept], weights)
+            if not (0 < groups.total_a and 0 < groups.total_b):
+                return self
+        return replace(
+            self, blocks=blocks, y=self.y[kept], weights=weights, groups=groups, **same
+        )
+
+
+def _take(groups: Groups | None, order: Ints) -> Groups | None:
+    if groups is None:
+        return None
+    return Groups(groups.in_a[order], groups.weights_of(order))
+
+
+def _whole(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
+    """Weights as integers where they are whole, so that pairs are counted exactly."""
+    if weights is None or float(weights.sum()) >= 1 << 30:
+        return weights
+    whole = weights.astype(np.int64)
+    return whole if (whole == weights).all() else weights
+
+
+def _scale(
+    blocks: Blocks, counts: Floats, standardize: bool
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """What turns a penalised coefficient into one of ``z``, and which columns vary."""
+    share = counts / counts.sum()
+    inside = np.einsum("kff->kf", blocks.gram)
+    between = share @ (blocks.centre - share @ blocks.centre) ** 2
+    spread = np.sqrt(inside.sum(axis=0) / counts.sum() + between)
+    size = np.abs(blocks.centre).max(axis=0, initial=0.0)
+    dead = ~(spread > CONSTANT * size)
+    unit = np.where(dead, 1.0, spread) if standardize else blocks.unit
+    varies = inside > counts[:, None] * (CONSTANT * blocks.centre) ** 2
+    return np.where(dead, 0.0, 1.0 / unit), varies & ~dead
+
+
+def _target_units(y: Floats, weights: Floats | None) -> tuple[float, float]:
+    """Centre and unit so that ``y / unit − centre`` has mean 0 and deviation 1."""
+    size = float(np.abs(y).max(initial=0.0)) or 1.0
+    scaled = y / size
+    mean = float(np.average(scaled, weights=weights))
+    spread = float(np.sqrt(np.average((scaled - mean) ** 2, weights=weights)))
+    if not spread > CONSTANT * abs(mean):
+        spread = 1.0
+    return mean / spread, size * spread

@@ -1,0 +1,146 @@
+"""Counting pairs: 2U, mid-ranks and densities, exact by sorting or binned.
+
+Group A stands above group B in ``twice_u(a, b)`` of ``2 * len(a) * len(b)`` half pairs:
+a pair counts 2 where ``a > b``, 1 where they tie.  Counts stay integers as long as the
+weights are whole numbers; an AUC is made only where a number is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Array = NDArray[Any]
+
+
+def twice_u(
+    a: Floats,
+    b: Floats,
+    weight_a: Array | None = None,
+    weight_b: Array | None = None,
+) -> int | float:
+    """Twice the Mann-Whitney U of ``a`` over ``b``: ties count one, wins two.
+
+    With weights a pair (i, j) counts ``weight_a[i] * weight_b[j]`` times, so whole
+    weights mean the same as repeated rows and give an exact integer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> twice_u(np.array([1.0, 2.0]), np.array([0.0, 2.0]))
+    5
+    """
+    if weight_a is None and weight_b is None:
+        return _twice_u_plain(np.sort(a), np.sort(b))
+    weight_a = np.ones(len(a), np.int64) if weight_a is None else weight_a
+    weight_b = np.ones(len(b), np.int64) if weight_b is None else weight_b
+    order = np.argsort(b)
+    below = np.concatenate(([0], np.cumsum(weight_b[order])))
+    sorted_b = b[order]
+    strictly = below[np.searchsorted(sorted_b, a, "left")]
+    weakly = below[np.searchsorted(sorted_b, a, "right")]
+    total = weight_a @ (strictly + weakly)
+    return int(total) if isinstance(total, np.integer) else float(total)
+
+
+def _twice_u_plain(a: Floats, b: Floats) -> int:
+    """2U of two sorted samples: one merge, plus the ties between the samples."""
+    merged = np.concatenate((b, a))
+    # A stable sort of two sorted runs is a linear merge; ties put B first.
+    order = np.argsort(merged, kind="stable")
+    places = np.flatnonzero(order >= len(b))
+    at_least = int(places.sum()) - len(a) * (len(a) - 1) // 2
+    merged = merged[order]
+    if not (merged[1:] == merged[:-1]).any():
+        return 2 * at_least
+    ties = np.searchsorted(b, a, "right") - np.searchsorted(b, a, "left")
+    return 2 * at_least - int(ties.sum())
+
+
+def midranks(values: Floats) -> Floats:
+    """Ranks from 1, ties sharing the mean of the ranks they span.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> midranks(np.array([10.0, 20.0, 20.0, 5.0])).tolist()
+    [2.0, 3.5, 3.5, 1.0]
+    """
+    ordered = np.sort(values)
+    first = np.searchsorted(ordered, values, "left")
+    last = np.searchsorted(ordered, values, "right")
+    return (first + last + 1) / 2
+
+
+def binned_twice_u(count_a: Array, count_b: Array) -> tuple[float, float]:
+    """2U from two histograms over the same bins, and the most it can be off.
+
+    Pairs in different bins are counted exactly; a pair in one bin counts as a tie and
+    may truly be a win or a loss, so the bound is the number of such pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> binned_twice_u(np.array([0, 2]), np.array([1, 1]))
+    (6.0, 2.0)
+    """
+    a, b = count_a.astype(np.float64), count_b.astype(np.float64)
+    below = np.cumsum(b) - b
+    together = float(a @ b)
+    return float(2.0 * (a @ below) + together), together
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Equal bins over ``[low, low + bins * width)``; values outside go to the ends."""
+
+    low: float
+    width: float
+    bins: int
+
+    @classmethod
+    def around(cls, values: Floats, bins: int, margin: float = 0.0) -> Grid:
+        """The grid that just holds ``values`` and ``margin`` on both sides."""
+        low, high = float(values.min()) - margin, float(values.max()) + margin
+        width = (high - low) / bins
+        return cls(low, width if width > 0 else 1.0, bins)
+
+    def index(self, values: Floats) -> NDArray[np.intp]:
+        """The bin of each value."""
+        place = values - self.low
+        place *= 1.0 / self.width
+        np.clip(place, 0, self.bins - 1, out=place)
+        return place.astype(np.intp)
+
+    def count(self, values: Floats, weights: Array | None = None) -> Array:
+        """How many values (or how much weight) each bin holds."""
+        return np.bincount(self.index(values), weights, self.bins)
+
+    @property
+    def centres(self) -> Floats:
+        """The middle of every bin."""
+        return self.low + self.width * (np.arange(self.bins) + 0.5)
+
+
+def smooth_density(count: Array, grid: Grid, bandwidth: float) -> Floats:
+    """A Gaussian kernel density, at the centres of ``grid``, of a binned sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid = Grid(-5.0, 0.01, 1000)
+    >>> f = smooth_density(grid.count(np.zeros(3)), grid, bandwidth=1.0)
+    >>> bool(abs(f.max() - 1 / np.sqrt(2 * np.pi)) < 1e-4)
+    True
+    """
+    step = grid.width / bandwidth
+    reach = min(int(np.ceil(5.0 / step)), grid.bins - 1)
+    kernel = np.exp(-0.5 * (step * np.arange(-reach, reach + 1)) ** 2)
+    kernel /= kernel.sum() * grid.width * max(float(count.sum()), 1e-300)
+    size = 1 << int(np.ceil(np.log2(grid.bins + 2 * reach)))
+    smooth = np.fft.irfft(np.fft.rfft(count, size) * np.fft.rfft(kernel, size), size)
+    return np.maximum(smooth[reach : reach + grid.bins], 0.0)

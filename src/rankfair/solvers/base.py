@@ -1,0 +1,136 @@
+"""What goes into and comes out of every solver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.balances import Balance
+from rankfair.penalties import Factor, Penalty
+from rankfair.problem import Problem
+
+Floats = NDArray[np.float64]
+
+
+class Status(Enum):
+    """How a fit ended; the value is the sentence shown."""
+
+    SATISFIED = "The band is met at the least error found."
+    INACTIVE = "The unconstrained fit already lies in the band."
+    INFEASIBLE = "No fit reached the band; the one closest to it was kept."
+    MAX_ITER = "The steps ran out before the fit settled; the best one was kept."
+
+    def __str__(self) -> str:
+        """The short word: satisfied, inactive, infeasible or max_iter."""
+        return self.name.lower()
+
+
+class Step(NamedTuple):
+    """One step of a solver: the objective, the AUC and how far from settled."""
+
+    iteration: int
+    objective: float
+    auc: float
+    residual: float
+
+
+OnStep = Callable[[Step], None]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fitted model in the user's units, and how it came about."""
+
+    coef: Floats  # (k, n)
+    intercept: Floats  # (k,)
+    shared_coef: Floats | None
+    shared_intercept: float | None
+    status: Status
+    value: float  # the balance's exact value on the training rows, 2U for ranks
+    auc: float  # the same as people read it
+    multiplier: float
+    objective: float
+    n_iter: int
+    stationarity: float
+    trace: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Fitter:
+    """``fit(target) → W`` for one problem and penalty, factorised once."""
+
+    problem: Problem
+    penalty: Penalty
+    factor: Factor
+
+    @classmethod
+    def of(cls, problem: Problem, penalty: Penalty) -> Fitter:
+        """Bring ``β`` to standard units and factorise."""
+        own = penalty.scaled(problem.beta_unit ** (penalty.degree - 2))
+        return cls(problem, own, own.factorise(problem.gram))
+
+    def on(self, problem: Problem) -> Fitter:
+        """The same penalty on another problem in the same units."""
+        return Fitter(problem, self.penalty, self.penalty.factorise(problem.gram))
+
+    def solve(self, B: Floats, start: Floats | None = None) -> Floats:
+        """``W`` (k, n + 1) from the moments ``B = Xᵀ t`` (k, n + 1) of a target."""
+        C = self.factor.solve(B[:, :-1], None if start is None else start[:, :-1])
+        W = np.zeros((len(C), C.shape[1] + 1))
+        W[:, :-1] = C
+        counts = self.problem.counts
+        np.divide(B[:, -1], counts, out=W[: len(B), -1], where=counts > 0)
+        return W
+
+    def objective(self, W: Floats, m: Floats) -> float:
+        """``½ Σ (m − y)² + β R(W)`` in standard units."""
+        return self.problem.loss(m) + self.penalty.value(W[:, :-1])
+
+
+def package(
+    fitter: Fitter,
+    balance: Balance | None,
+    W: Floats,
+    status: Status,
+    *,
+    value: float = np.nan,
+    multiplier: float = 0.0,
+    stationarity: float = 0.0,
+    trace: tuple[Step, ...] = (),
+) -> Solution:
+    """The solution of standard units ``W`` in the user's units."""
+    problem = fitter.problem
+    coef, intercept = problem.user_coef(W)
+    shared = problem.user_shared(W)
+    groups = problem.user_groups
+    shown = np.nan
+    if balance is not None and groups is not None:
+        shown = balance.show(value, groups)
+    return Solution(
+        coef=coef,
+        intercept=intercept,
+        shared_coef=None if shared is None else shared[0],
+        shared_intercept=None if shared is None else shared[1],
+        status=status,
+        value=value,
+        auc=shown,
+        multiplier=multiplier,
+        objective=fitter.objective(W, problem.predict(W))
+        * problem.beta_unit
+        * problem.beta_unit,
+        n_iter=len(trace),
+        stationarity=stationarity,
+        trace=trace,
+    )
+
+
+def unconstrained(problem: Problem, penalty: Penalty) -> Solution:
+    """The fit with no balance asked for."""
+    fitter = Fitter.of(problem, penalty)
+    W = fitter.solve(problem.moments(problem.y))
+    return package(fitter, None, W, Status.INACTIVE)

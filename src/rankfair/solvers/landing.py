@@ -1,0 +1,112 @@
+"""Finding the multiplier at which a count enters its band."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rankfair.balances import Band
+
+MAX_COUNTS = 100
+
+
+class Landing(NamedTuple):
+    """A place, what was counted there, and how far outside the band that is."""
+
+    x: float
+    value: float
+    miss: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether the value lies in the band."""
+        return self.miss == 0
+
+
+def land(
+    count: Callable[[float], float],
+    band: Band,
+    tolerance: float,
+    start: Landing,
+    first: float,
+    limit: float,
+) -> Landing:
+    """Walk from ``start``, outside the band, until ``count(x)`` is just inside it.
+
+    ``count`` is a step function and need not be monotone.  Steps grow from ``first``
+    until the edge facing ``start`` is passed or ``limit`` is reached; the bracket then
+    shrinks by regula falsi (Illinois), halved outright whenever that is slow, down to
+    neighbouring floats.  Returns the value nearest the edge, or else the closest miss.
+    """
+    sign = 1.0 if start.miss > 0 else -1.0
+    edge = band.high if start.miss > 0 else band.low
+    aim = edge - sign * tolerance / 2
+    best = start
+
+    def probe(x: float) -> float:
+        nonlocal best
+        value = count(x)
+        best = _better(best, Landing(x, value, band.miss(value)), edge)
+        return sign * (value - aim)
+
+    near, height = start.x, sign * (start.value - aim)
+    far, depth = near, height
+    for _ in range(MAX_COUNTS):
+        far = near + first
+        depth = probe(far)
+        if abs(depth) <= tolerance / 2 and best.inside:
+            return best
+        if depth < 0:
+            break
+        if abs(far - start.x) >= abs(limit):
+            return best
+        slope = (height - depth) / first
+        near, height = far, depth
+        first = _next_step(first, depth, slope)
+    return _narrow(probe, near, height, far, depth, tolerance, lambda: best)
+
+
+def _next_step(step: float, height: float, slope: float) -> float:
+    """A little past where the slope leads, from half of to eight times the last step."""
+    wanted = 1.2 * height / slope if slope * step > 0 else 8 * step
+    ratio = min(max(wanted / step, 0.5), 8.0)
+    return ratio * step
+
+
+def _narrow(
+    probe: Callable[[float], float],
+    near: float,
+    height: float,
+    far: float,
+    depth: float,
+    tolerance: float,
+    best: Callable[[], Landing],
+) -> Landing:
+    """Shrink ``[near, far]`` with ``height ≥ 0 > depth`` until a value settles."""
+    slow = 0
+    for _ in range(MAX_COUNTS):
+        width = abs(far - near)
+        part = height / (height - depth)
+        if slow == 0:  # a little past the secant, so that the next bracket is short
+            part = min(1.25 * part, 0.5) if part < 0.5 else max(1.25 * part - 0.25, 0.5)
+        x = near + (far - near) * (part if slow < 3 else 0.5)
+        if x in (near, far):
+            x = near + (far - near) / 2
+        if x in (near, far):
+            break
+        h = probe(x)
+        if abs(h) <= tolerance / 2 and best().inside:
+            break
+        if h >= 0:
+            near, height, depth = x, h, depth if slow == 0 else depth / 2
+        else:
+            far, depth, height = x, h, height if slow == 0 else height / 2
+        slow = slow + 1 if abs(far - near) > width / 2 else 0
+    return best()
+
+
+def _better(old: Landing, new: Landing, edge: float) -> Landing:
+    """The smaller miss; of two inside, the one nearer the edge."""
+    if old.inside and new.inside:
+        return new if abs(new.value - edge) < abs(old.value - edge) else old
+    return new if abs(new.miss) < abs(old.miss) else old

@@ -1,0 +1,163 @@
+"""Non-convex ADMM: three lines around one fit and one projection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankfair import projections
+from rankfair.balances import Balance, Band, Rank
+from rankfair.penalties import Penalty
+from rankfair.problem import Groups, Problem
+from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Status, Step, package
+from rankfair.solvers.ray import Origin, Ray
+
+Projection = Callable[[Floats, Groups, Band], Floats]
+
+
+def _shift(m: Floats, groups: Groups, band: Band) -> Floats:
+    return projections.shift(m, groups.in_a, band, groups.weights)
+
+
+def _paper(m: Floats, groups: Groups, band: Band) -> Floats:
+    return projections.paper(m, groups.in_a, band)
+
+
+def _greedy(m: Floats, groups: Groups, band: Band) -> Floats:
+    return projections.paper(m, groups.in_a, band, search="ratio")
+
+
+PROJECTIONS: dict[str, Projection] = {
+    "shift": _shift,
+    "paper": _paper,
+    "greedy": _greedy,
+}
+
+
+@dataclass(frozen=True)
+class NCADMM:
+    """``M = XW`` and its projection ``S`` into the band, pulled together.
+
+        W = fit((y + ρ(S − V)) / (1 + ρ)) with β/(1 + ρ)
+        M = XW;   S = project(M + V);   V += M − S
+
+    ``projection`` is ``"shift"`` (the groups move as wholes; settles in some 20 steps),
+    ``"paper"`` (predictions are set to 0 as in the paper) or ``"greedy"`` (the same by
+    the cheapest rows).  The last two do not settle: ``S`` meets the band, ``XW`` need not.
+
+    Examples
+    --------
+    >>> NCADMM(rho=0.5).projection
+    'shift'
+    """
+
+    rho: float = 1.0
+    projection: str = "shift"
+    max_iter: int = 50
+    tol: float = 1e-8
+
+    def solve(
+        self,
+        problem: Problem,
+        penalty: Penalty,
+        balance: Balance,
+        on_step: OnStep | None = None,
+    ) -> Solution:
+        """Iterate; return the best iterate in the band, by exact counts."""
+        groups = check_rank(problem, balance, "ncadmm")
+        project, band = PROJECTIONS[self.projection], balance.band(groups)
+        fitter = Fitter.of(problem, penalty)
+        proximal = Fitter.of(problem, penalty.scaled(1 / (1 + self.rho)))
+        origin = Origin.of(fitter, balance)
+        start = origin.exactly()
+        if start.inside:
+            return package(
+                fitter, balance, origin.W0, Status.INACTIVE, value=start.value
+            )
+        W, S, V = origin.W0, origin.m0, np.zeros(len(problem.y))
+        best, trace = Best(fitter, balance), []
+        for i in range(self.max_iter):
+            target = (problem.y + self.rho * (S - V)) / (1 + self.rho)
+            W = proximal.solve(problem.moments(target), W)
+            M = problem.predict(W)
+            S = project(M + V, groups, band)
+            V = V + M - S
+            residual = float(np.linalg.norm(M - S) / max(np.linalg.norm(M), 1e-300))
+            value = best.offer(W, M)
+            trace.append(Step(i + 1, fitter.objective(W, M), value, residual))
+            if on_step is not None:
+                on_step(trace[-1])
+            if residual <= self.tol:
+                force = origin.B0 - _moments_behind(problem, target, M, self.rho)
+                return _settled(Ray.along(origin, force), tuple(trace))
+        return best.solution(tuple(trace))
+
+
+def _settled(ray: Ray, trace: tuple[Step, ...]) -> Solution:
+    """The limit, with its last digits put where the exact count is in the band."""
+    landing = ray.land_exactly(1.0)
+    return package(
+        ray.origin.fitter,
+        ray.origin.balance,
+        ray.fit(landing.x),
+        Status.SATISFIED if landing.inside else Status.INFEASIBLE,
+        value=landing.value,
+        multiplier=float(np.linalg.norm(ray.b)) * landing.x,
+        stationarity=trace[-1].residual,
+        trace=trace,
+    )
+
+
+def check_rank(problem: Problem, balance: Balance, solver: str) -> Groups:
+    """These solvers project ranks: any other balance needs ``tilt``."""
+    if not isinstance(balance, Rank):
+        raise ValueError(
+            f'solver="{solver}" projects ranks and knows only balance="rank", '
+            f'got {type(balance).__name__}; use solver="tilt"'
+        )
+    assert problem.groups is not None
+    return problem.groups
+
+
+def _moments_behind(problem: Problem, target: Floats, M: Floats, rho: float) -> Floats:
+    """The ``B`` with ``W = solve(B)`` at the full ``β``: ``Xᵀ((1 + ρ) t − ρ M)``."""
+    return problem.moments((1 + rho) * target - rho * M)
+
+
+class Best:
+    """Keeps the iterate with the least error in the band, or else the closest one."""
+
+    def __init__(self, fitter: Fitter, balance: Balance) -> None:
+        self.fitter, self.balance = fitter, balance
+        self.key: tuple[float, float] = (np.inf, np.inf)
+        self.W: Floats | None = None
+        self.value = np.nan
+
+    def offer(self, W: Floats, M: Floats) -> float:
+        """Count this iterate exactly, keep it if it is the best; returns its AUC."""
+        problem = self.fitter.problem
+        assert problem.user_groups is not None
+        m = problem.user_predict(W)
+        value = self.balance.value(m, problem.user_groups, problem.y_unit)
+        miss = abs(self.balance.band(problem.user_groups).miss(value))
+        key = (miss, self.fitter.objective(W, M))
+        if key < self.key:
+            self.key, self.W, self.value = key, W, value
+        return self.balance.show(value, problem.user_groups)
+
+    def solution(self, trace: tuple[Step, ...]) -> Solution:
+        """What was kept, once the steps have run out."""
+        assert self.W is not None
+        return package(
+            self.fitter,
+            self.balance,
+            self.W,
+            Status.MAX_ITER if self.key[0] == 0 else Status.INFEASIBLE,
+            value=self.value,
+            stationarity=trace[-1].residual,
+            trace=trace,
+        )
+
+

@@ -1,0 +1,113 @@
+"""The letter of the paper: NC-ADMM with its inner ADM, for comparison."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rankfair import projections
+from rankfair.balances import Balance
+from rankfair.penalties import Penalty
+from rankfair.problem import Problem
+from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Step
+from rankfair.solvers.ncadmm import Best, check_rank
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The published algorithm with its published settings.
+
+    An outer loop of ``max_iter`` steps of ``M``, ``M_S = project(M + V)`` and ``V``,
+    each with ``inner`` steps of ADM: the pseudo-inverse and group soft threshold for
+    ``W``, a closed form for ``M``, and a multiplier moved by ``theta``.  ``M``, ``M_S``
+    and ``V`` start at random in [0, 1).  It has no intercepts: targets and features are
+    standardised over all rows.  Only ``penalty="task"`` has its closed form.
+
+    Examples
+    --------
+    >>> Paper(max_iter=5).rho
+    0.001
+    """
+
+    max_iter: int = 50
+    rho: float = 0.001
+    gamma: float = 1.0
+    theta: float = 0.01
+    inner: int = 20
+    window: int = 10_000_000
+    random_state: int | np.random.Generator | None = None
+
+    def solve(
+        self,
+        problem: Problem,
+        penalty: Penalty,
+        balance: Balance,
+        on_step: OnStep | None = None,
+    ) -> Solution:
+        """A fixed number of steps; the best ``XW`` is returned."""
+        groups = check_rank(problem, balance, "paper")
+        design, fitter = Design.of(problem), Fitter.of(problem, penalty)
+        band, best = balance.band(groups), Best(fitter, balance)
+        rng = np.random.default_rng(self.random_state)
+        M, S, V, multiplier = rng.random((4, len(problem.y)))
+        multiplier = multiplier * 0.0
+        trace = []
+        for i in range(self.max_iter):
+            for _ in range(self.inner):
+                target = problem.y + self.gamma * M + multiplier
+                W = design.shrink(target / (1 + self.gamma), penalty.beta / (1 + self.gamma))
+                XW = design.predict(W)
+                M = (self.rho * (S - V) + self.gamma * XW - multiplier) / (
+                    self.rho + self.gamma
+                )
+                multiplier = multiplier - self.theta * (XW - M)
+            S = projections.paper(M + V, groups.in_a, band, window=self.window)
+            V = V + M - S
+            auc = best.offer(design.standard(W), XW)
+            residual = float(np.linalg.norm(M - S) / max(np.linalg.norm(M), 1e-300))
+            trace.append(Step(i + 1, problem.loss(XW) + penalty.value(W), auc, residual))
+            if on_step is not None:
+                on_step(trace[-1])
+        return best.solution(tuple(trace))
+
+
+class Design(NamedTuple):
+    """Rows standardised over all tasks, as the paper has them, and pseudo-inverses."""
+
+    problem: Problem
+    centre: Floats  # (k, n) of each task, in standard deviations from the overall mean
+    inverse: list[Floats]  # one (tasks, n, rows) stack for each batch
+
+    @classmethod
+    def of(cls, problem: Problem) -> Design:
+        """The pseudo-inverse of every task."""
+        blocks = problem.blocks
+        share = problem.counts / problem.counts.sum()
+        centre = (blocks.centre - share @ blocks.centre) * problem.scale
+        inverse = []
+        for rows, places, size in blocks.batches:
+            Z3 = (blocks.Z[rows] * problem.scale).reshape(-1, size, problem.n_features)
+            inverse.append(np.linalg.pinv(Z3 + centre[places][:, None]))
+        return cls(problem, centre, inverse)
+
+    def shrink(self, target: Floats, threshold: float) -> Floats:
+        """``max(||c|| − t, 0) c/||c||`` with ``c = X⁺ target``, and 0 where ``c = 0``."""
+        C = np.empty((self.problem.n_tasks, self.problem.n_features))
+        for (rows, places, size), inverse in zip(
+            self.problem.blocks.batches, self.inverse, strict=True
+        ):
+            t3 = target[rows].reshape(-1, size, 1)
+            C[places] = np.matmul(inverse, t3)[:, :, 0]
+        norm = np.linalg.norm(C, axis=1, keepdims=True)
+        keep = np.maximum(norm - threshold, 0.0)
+        return C * np.divide(keep, norm, out=np.zeros_like(norm), where=norm > 0)
+
+    def standard(self, W: Floats) -> Floats:
+        """``W`` with the intercepts at the task centres that make up for none."""
+        return np.column_stack((W, (self.centre * W).sum(axis=1)))
+
+    def predict(self, W: Floats) -> Floats:
+        """``XW`` of the sorted rows."""
+        return self.problem.predict(self.standard(W))

@@ -1,0 +1,149 @@
+"""Where every solver starts, the fits along one direction, and the exact landing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankfair.balances import Balance
+from rankfair.problem import Groups
+from rankfair.solvers.base import Fitter, Floats
+from rankfair.solvers.landing import Landing, land
+
+REACH = 1e6  # multiples of the first step after which a direction is given up
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The unconstrained fit: its moments, coefficients, predictions and imbalance."""
+
+    fitter: Fitter
+    balance: Balance
+    groups: Groups
+    B0: Floats
+    W0: Floats
+    m0: Floats
+    value: float
+    bound: float  # the most that ``value`` can be off
+
+    @classmethod
+    def of(
+        cls,
+        fitter: Fitter,
+        balance: Balance,
+        B0: Floats | None = None,
+        W0: Floats | None = None,
+    ) -> Origin:
+        """Fit without the balance, unless that fit is given."""
+        problem = fitter.problem
+        groups = problem.groups
+        assert groups is not None
+        B0 = problem.moments(problem.y) if B0 is None else B0
+        W0 = fitter.solve(B0) if W0 is None else W0
+        m0 = problem.predict(W0)
+        return cls(fitter, balance, groups, B0, W0, m0, *balance.estimate(m0, groups))
+
+    def thinned(self) -> Origin:
+        """The same on fewer rows, or this one if there are few already."""
+        thin = self.fitter.problem.thinned()
+        if thin is self.fitter.problem:
+            return self
+        if thin.n_tasks == self.fitter.problem.n_tasks:
+            fitter = replace(self.fitter, problem=thin)
+            return Origin.of(fitter, self.balance, self.B0, self.W0)
+        return Origin.of(self.fitter.on(thin), self.balance)
+
+    def exactly(self) -> Landing:
+        """The unconstrained fit, counted exactly unless it is clearly outside."""
+        miss = self.balance.band(self.groups).miss(self.value)
+        if abs(miss) > self.bound:
+            return Landing(0.0, self.value, miss)
+        return Ray.along(self, 0 * self.B0).count(0.0)
+
+
+@dataclass(frozen=True)
+class Ray:
+    """``W(x) = fit(y − x g)`` from the moments ``b`` of ``g``.
+
+    ``slope`` is ``fit(g)`` where the fit is linear: ``W(x) = W0 − x slope`` is then a
+    line, and a probe of ``x`` costs one histogram.
+    """
+
+    origin: Origin
+    b: Floats
+    slope: Floats | None
+
+    @classmethod
+    def along(cls, origin: Origin, b: Floats) -> Ray:
+        """The ray from ``origin`` in the direction whose moments are ``b``."""
+        linear = origin.fitter.factor.linear
+        return cls(origin, b, origin.fitter.solve(b) if linear else None)
+
+    def fit(self, x: float) -> Floats:
+        """The coefficients at ``x``."""
+        if self.slope is not None:
+            return self.origin.W0 - x * self.slope
+        return self.origin.fitter.solve(self.origin.B0 - x * self.b, self.origin.W0)
+
+    def predictor(self) -> Callable[[float], Floats]:
+        """Predictions in standard units as a function of ``x``."""
+        predict = self.origin.fitter.problem.predict
+        if self.slope is None:
+            return lambda x: predict(self.fit(x))
+        p = predict(self.slope)
+        return lambda x: self.origin.m0 - x * p
+
+    def land(self, first: float) -> tuple[Landing, Floats]:
+        """Where quick counts enter the band, and the predictions there."""
+        balance, groups = self.origin.balance, self.origin.groups
+        predict, resolution = self.predictor(), balance.resolution(groups)
+        band = balance.band(groups).at_least(resolution)
+        landing = land(
+            lambda x: balance.estimate(predict(x), groups)[0],
+            band,
+            min(resolution, band.high - band.low),
+            Landing(0.0, self.origin.value, band.miss(self.origin.value)),
+            first,
+            REACH * first,
+        )
+        return landing, predict(landing.x)
+
+    def count(self, x: float) -> Landing:
+        """The balance of the user's own predictions at ``x``."""
+        problem, balance = self.origin.fitter.problem, self.origin.balance
+        groups = problem.user_groups
+        assert groups is not None
+        m = problem.user_predict(self.fit(x))
+        value = balance.value(m, groups, problem.y_unit)
+        return Landing(x, value, balance.band(groups).miss(value))
+
+    def land_exactly(self, x: float) -> Landing:
+        """From a quick landing at ``x`` to one the user's own predictions confirm."""
+        near = self.count(x)
+        if near.inside or near.value == self.origin.value:
+            return near
+        groups = self.origin.groups
+        band = self.origin.balance.band(groups)
+        slope = (near.value - self.origin.value) / x
+        return land(
+            lambda at: self.count(at).value,
+            band,
+            min(self.origin.balance.resolution(groups), band.high - band.low),
+            near,
+            -1.1 * near.miss / slope,
+            x,
+        )
+
+
+def nearest_multiple(bend: Floats, force: Floats) -> float:
+    """The multiple of ``bend`` nearest to ``force``."""
+    size = float(np.vdot(bend, bend))
+    return float(np.vdot(bend, force)) / size if size > 0 else 0.0
+
+
+def relative(gap: Floats, force: Floats) -> float:
+    """``||gap|| / ||force||``, and 0 where there is no force."""
+    size = float(np.linalg.norm(force))
+    return float(np.linalg.norm(gap)) / size if size > 0 else 0.0

@@ -1,0 +1,195 @@
+"""A fair fit is an ordinary fit to tilted targets: ``W = fit(y − λ g)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankfair.balances import Balance
+from rankfair.balances.base import Field
+from rankfair.penalties import Penalty
+from rankfair.problem import Problem
+from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Status, Step, package
+from rankfair.solvers.landing import Landing
+from rankfair.solvers.mixing import Mixer
+from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
+
+TRIES = 12  # directions tried before the band is called out of reach
+PATIENCE = 15  # rounds without a lower objective before the search ends
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fit in the band (or not), the ``∇AUC`` there, and how settled it is."""
+
+    force: Floats  # moments of λ g, so that the fit is at x = 1
+    W: Floats
+    landing: Landing
+    objective: float
+    field: Field
+    multiplier: float  # λ̂, with λ̂ ∇AUC nearest to λ g
+    stationarity: float  # how far apart these two are, relative
+
+
+@dataclass(frozen=True)
+class Tilt:
+    """Solve for ``λ`` on the counts, bend ``g`` towards ``∇AUC(m)``, and repeat.
+
+        g ← ±1/n_group                              the classic mean constraint
+        repeat: λ with AUC(predict(fit(y − λ g))) in the band
+                g ← mix of λ g and λ̂ ∇AUC(m)
+        until the two agree
+
+    and return the least error whose exact count is in the band.
+
+    Examples
+    --------
+    >>> Tilt(max_iter=10)
+    Tilt(max_iter=10, tol=0.0001, damping=0.8)
+    """
+
+    max_iter: int = 50
+    tol: float = 1e-4
+    damping: float = 0.8
+
+    def solve(
+        self,
+        problem: Problem,
+        penalty: Penalty,
+        balance: Balance,
+        on_step: OnStep | None = None,
+    ) -> Solution:
+        """Rounds on a thinned problem if there are many rows, then exact counts."""
+        origin = Origin.of(Fitter.of(problem, penalty), balance)
+        start = origin.exactly()
+        if start.inside:
+            return package(
+                origin.fitter, balance, origin.W0, Status.INACTIVE, value=start.value
+            )
+        small = origin.thinned()
+        candidates: list[Candidate] = []
+        trace: list[Step] = []
+        for i, candidate in enumerate(self._rounds(small), start=1):
+            candidates.append(candidate)
+            shown = balance.show(candidate.landing.value, small.groups)
+            trace.append(Step(i, candidate.objective, shown, candidate.stationarity))
+            if on_step is not None:
+                on_step(trace[-1])
+        settled = len(trace) < self.max_iter
+        candidates = _ranked(candidates, 10 * self.tol)
+        if small is not origin:
+            candidates = [_on_all_rows(origin, small, candidates[0], self.damping)]
+        return _confirmed(origin, candidates[:TRIES], settled, tuple(trace))
+
+    def _rounds(self, origin: Origin) -> Iterator[Candidate]:
+        """One candidate a round, until ``λ g`` and ``λ̂ ∇AUC(m)`` agree."""
+        problem, groups = origin.fitter.problem, origin.groups
+        b = problem.moments(origin.balance.start(groups)(origin.m0, groups))
+        x = _first_guess(origin, b)
+        mixer = Mixer(self.damping)
+        lowest, calm, reached = np.inf, 0, False
+        for i in range(self.max_iter):
+            ray = Ray.along(origin, b)
+            landing, m = ray.land(x)
+            force, field = landing.x * b, origin.balance.field(m, groups)
+            bend = problem.moments(field(m, groups))
+            multiplier = nearest_multiple(bend, force)
+            gap = multiplier * bend - force
+            W = ray.fit(landing.x)
+            objective, stationarity = origin.fitter.objective(W, m), relative(gap, force)
+            yield Candidate(
+                force, W, landing, objective, field, multiplier, stationarity
+            )
+            reached = reached or landing.inside
+            calm = 0 if objective < lowest * (1 - self.tol) else calm + 1
+            lowest = min(lowest, objective) if landing.inside else lowest
+            if reached and (stationarity <= 10 * self.tol or calm >= PATIENCE):
+                return
+            if not reached and i + 1 >= TRIES:
+                return
+            b, x = mixer.next(force, gap), 1.0
+            if not landing.inside:
+                b = _nudged(b, seed=i)
+
+
+def _first_guess(origin: Origin, b: Floats) -> float:
+    """The multiplier that would level the group means, with the sign that helps."""
+    fitter = origin.fitter
+    p = origin.m0 - fitter.problem.predict(fitter.solve(origin.B0 - b, origin.W0))
+    g = origin.balance.start(origin.groups)(p, origin.groups)
+    if fitter.problem.weights is not None:
+        g = g * fitter.problem.weights
+    level, answer = abs(float(g @ origin.m0)), abs(float(g @ p))
+    sign = 1.0 if origin.balance.band(origin.groups).miss(origin.value) > 0 else -1.0
+    return sign * level / answer if level > 0 and answer > 0 else sign
+
+
+def _nudged(b: Floats, seed: int) -> Floats:
+    """A slightly different direction: pairs then change places in another order."""
+    return b * np.random.default_rng(seed).uniform(0.95, 1.05, b.shape)
+
+
+def _ranked(candidates: list[Candidate], tol: float) -> list[Candidate]:
+    """Inside before outside; of those as good as the best, the most settled first."""
+    inside = [c.objective for c in candidates if c.landing.inside]
+    good = min(inside, default=0.0) * (1 + tol)
+    return sorted(
+        candidates,
+        key=lambda c: (abs(c.landing.miss), max(c.objective, good), c.stationarity),
+    )
+
+
+def _on_all_rows(
+    origin: Origin, small: Origin, best: Candidate, damping: float
+) -> Candidate:
+    """What was found on the thinned problem, settled and landed on all rows."""
+    fitter, groups = origin.fitter, origin.groups
+    problem = fitter.problem
+    same_tasks = small.fitter.problem.n_tasks == problem.n_tasks
+    m = problem.predict(best.W) if same_tasks else origin.m0
+    force = best.multiplier * problem.moments(best.field(m, groups))
+    gap = force
+    for _ in range(1 if same_tasks else 3):
+        m = problem.predict(fitter.solve(origin.B0 - force, origin.W0))
+        gap = best.multiplier * problem.moments(best.field(m, groups)) - force
+        force = force + damping * gap
+    ray = Ray.along(origin, force)
+    landing, m = ray.land(1.0)
+    W = ray.fit(landing.x)
+    return Candidate(
+        landing.x * force,
+        W,
+        landing,
+        fitter.objective(W, m),
+        best.field,
+        best.multiplier,
+        relative(gap, force),
+    )
+
+
+def _confirmed(
+    origin: Origin, candidates: list[Candidate], settled: bool, trace: tuple[Step, ...]
+) -> Solution:
+    """The first candidate that the user's own predictions confirm, or the closest."""
+    best, landing, ray = candidates[0], Landing(0.0, np.nan, np.inf), None
+    for candidate in candidates:
+        along = Ray.along(origin, candidate.force)
+        found = along.land_exactly(1.0)
+        if abs(found.miss) < abs(landing.miss):
+            best, landing, ray = candidate, found, along
+        if landing.inside:
+            break
+    assert ray is not None
+    status = Status.SATISFIED if settled else Status.MAX_ITER
+    return package(
+        origin.fitter,
+        origin.balance,
+        ray.fit(landing.x),
+        status if landing.inside else Status.INFEASIBLE,
+        value=landing.value,
+        multiplier=best.multiplier * landing.x,
+        stationarity=best.stationarity,
+        trace=trace,
+    )

@@ -1,0 +1,18 @@
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A busy machine must not turn a slow example into a failure.
+settings.register_profile("rankfair", deadline=None)
+settings.load_profile("rankfair")
+
+
+@pytest.fixture
+def real_data():
+    """Return the folder with the four real datasets, or skip and say why."""
+    folder = os.environ.get("RANKFAIR_DATA")
+    if not folder:
+        pytest.skip("RANKFAIR_DATA is not set: the real files are not here")
+    return Path(folder)

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from rankfair.datasets import make_biased_tasks
+from rankfair.datasets._bias import pairs_auc
+
+
+def target_auc(data):
+    in_a = data.sensitive == data.group_a
+    return pairs_auc(data.target[in_a], data.target[~in_a])
+
+
+def ridge_by_task(data, beta=1.0):
+    """Predictions of a ridge for each task, the protected attribute a predictor."""
+    z = (data.sensitive == data.group_a).astype(float)
+    X = np.column_stack([data.X, (z - z.mean()) / z.std()])
+    m = np.empty_like(data.target)
+    for task in np.unique(data.tasks):
+        rows = data.tasks == task
+        center, mean = X[rows].mean(axis=0), data.target[rows].mean()
+        x, y = X[rows] - center, data.target[rows] - mean
+        w = np.linalg.solve(x.T @ x + beta * np.eye(x.shape[1]), x.T @ y)
+        m[rows] = x @ w + mean
+    return m
+
+
+@pytest.mark.parametrize("auc", [0.2, 0.5, 0.6, 0.9])
+def test_auc_of_the_target_is_the_asked_one(auc):
+    data = make_biased_tasks(200, 100, auc, random_state=1)
+    assert target_auc(data) == pytest.approx(auc, abs=0.01)
+    assert data.biased == (auc != 0.5)
+
+
+def test_target_has_equal_spread_in_both_groups():
+    data = make_biased_tasks(200, 100, random_state=2)
+    spreads = [data.target[data.sensitive == g].std() for g in "AB"]
+    assert spreads[0] == pytest.approx(spreads[1], rel=0.02)
+
+
+def test_everything_is_standardised():
+    data = make_biased_tasks(random_state=3)
+    for values in (data.X, data.target):
+        np.testing.assert_allclose(values.mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(values.std(axis=0), 1)
+
+
+def test_some_features_carry_signal_and_some_are_proxies():
+    data = make_biased_tasks(200, 100, random_state=4)
+    in_a = data.sensitive == "A"
+    gaps = data.X[in_a].mean(axis=0) - data.X[~in_a].mean(axis=0)
+    assert np.all(np.abs(gaps[:2]) < 0.05)
+    assert np.all(gaps[2:] > 0.5)
+    within = [np.corrcoef(x[in_a], data.target[in_a])[0, 1] for x in data.X.T]
+    assert min(within[:2]) > 0.3
+    assert max(np.abs(within[2:])) < 0.05
+
+
+def test_unconstrained_fit_is_as_good_as_the_design_says():
+    rmse, auc = [], []
+    for seed in range(5):
+        data = make_biased_tasks(random_state=seed)
+        m, in_a = ridge_by_task(data), data.sensitive == "A"
+        rmse.append(np.sqrt(np.mean((m - data.target) ** 2)))
+        auc.append(pairs_auc(m[in_a], m[~in_a]))
+    assert np.mean(rmse) == pytest.approx(0.371, abs=0.05)
+    assert np.mean(auc) == pytest.approx(0.928, abs=0.05)
+
+
+def test_same_seed_same_rows():
+    first, again = (make_biased_tasks(random_state=5) for _ in range(2))
+    np.testing.assert_array_equal(first.X, again.X)
+    np.testing.assert_array_equal(first.target, again.target)
+    other = make_biased_tasks(random_state=6)
+    assert not np.array_equal(first.target, other.target)
+
+
+def test_generator_is_accepted_and_moves_on():
+    rng = np.random.default_rng(5)
+    first, second = (make_biased_tasks(random_state=rng) for _ in range(2))
+    np.testing.assert_array_equal(first.X, make_biased_tasks(random_state=5).X)
+    assert not np.array_equal(first.X, second.X)
+
+
+def test_uneven_sizes():
+    data = make_biased_tasks(3, [1, 7, 2], random_state=0)
+    labels, counts = np.unique(data.tasks, return_counts=True)
+    assert labels.tolist() == ["1", "2", "3"]
+    assert counts.tolist() == [1, 7, 2]
+
+
+def test_both_groups_are_present_in_the_smallest_data():
+    for seed in range(20):
+        data = make_biased_tasks(1, 2, random_state=seed)
+        assert set(data.sensitive) == {"A", "B"}
+
+
+def test_one_row_is_finite():
+    data = make_biased_tasks(1, 1, random_state=0)
+    assert np.isfinite(data.X).all()
+    assert np.isfinite(data.target).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"n_tasks": 0}, "n_tasks must hold integers of at least 1, got 0"),
+        ({"n_tasks": True}, "n_tasks must hold"),
+        ({"n_per_task": 2.5}, "n_per_task must hold integers"),
+        ({"n_per_task": 0}, "n_per_task must hold"),
+        ({"n_tasks": 2, "n_per_task": [3]}, "each of the 2 tasks, got 1 sizes"),
+        ({"n_tasks": 2, "n_per_task": [3, 0]}, "at least 1, got 0"),
+        ({"n_per_task": "ab"}, "n_per_task must hold integers"),
+        ({"auc": 1.0}, "auc must be strictly between 0 and 1, got 1.0"),
+        ({"auc": float("nan")}, "auc must be strictly between"),
+        ({"signal": 1.5}, "signal must be in"),
+        ({"task_spread": -0.1}, "task_spread must be in"),
+        ({"task_spread": float("inf")}, "task_spread must be in"),
+        ({"random_state": -1}, "random_state must be None"),
+        ({"random_state": "x"}, "random_state must be None"),
+        ({"backend": "arrow"}, "backend must be"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence.replace("(", r"\(")):
+        make_biased_tasks(**arguments)

@@ -1,0 +1,180 @@
+"""The layers of ARCHITECTURE.md: a module imports only from rows above its own."""
+
+import ast
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import rankfair
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "rankfair"
+
+ROWS = (
+    {"_validation", "_frames"},
+    {"datasets"},
+    {"problem", "blocks", "linear"},
+    {"ranks"},
+    {"penalties"},
+    {"balances"},
+    {"projections"},
+    {"solvers"},
+    {"estimators", "reduction", "postprocess", "baselines"},
+    {"metrics", "inference", "audit", "path"},
+    {"report", "cli", "experiments", "__main__"},
+    {"engines"},
+)
+DOOR = ROWS[0]
+# Tighter than their row: these know less than their place would allow.
+ONLY = {
+    "datasets": DOOR,
+    "ranks": DOOR,
+    "metrics": DOOR | {"ranks"},
+}
+# Names of the package itself that any module may import.
+FREE_NAMES = {"__version__"}
+
+
+def unit_of(path: Path, package: Path) -> str:
+    """Return the module or folder directly below the package."""
+    return path.relative_to(package).parts[0].removesuffix(".py")
+
+
+def absolute_name(node: ast.ImportFrom, path: Path, package: Path) -> str:
+    """Return the full name that a `from … import` reads from, dots resolved."""
+    if node.level == 0:
+        return node.module or ""
+    parts = path.relative_to(package.parent).parts
+    above = parts[: len(parts) - node.level]
+    return ".".join([*above, *filter(None, [node.module])])
+
+
+def imported_names(path: Path, package: Path) -> set[str]:
+    """Return full names of everything a file imports, at any depth of the code."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute_name(node, path, package)
+            names |= {f"{module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def allowed_units(unit: str) -> set[str]:
+    row = next(i for i, names in enumerate(ROWS) if unit in names)
+    above = set().union(*ROWS[: row + 1])
+    return ONLY.get(unit, above) | {unit}
+
+
+def violations(package: Path) -> list[str]:
+    """Return a sentence for each import that breaks the rule."""
+    known = set().union(*ROWS)
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        unit = unit_of(path, package)
+        if unit == "__init__":
+            continue
+        if unit not in known:
+            found.append(f"{unit} is in no row")
+            continue
+        for name in sorted(imported_names(path, package)):
+            top, _, rest = name.partition(".")
+            target = rest.partition(".")[0]
+            if top != package.name or target in FREE_NAMES:
+                continue
+            if target not in allowed_units(unit):
+                found.append(f"{unit} imports {target or 'the package itself'}")
+    return found
+
+
+def test_every_module_imports_only_from_rows_above():
+    assert violations(PACKAGE) == []
+
+
+def test_no_module_is_in_two_rows():
+    assert sum(map(len, ROWS)) == len(set().union(*ROWS))
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "sentence"),
+    [
+        ("ranks.py", "import rankfair.solvers.tilt", "ranks imports solvers"),
+        ("ranks.py", "from rankfair import problem", "ranks imports problem"),
+        ("metrics.py", "from .estimators import A", "metrics imports estimators"),
+        ("solvers/tilt.py", "from ..audit import a", "solvers imports audit"),
+        (
+            "solvers/tilt.py",
+            "def f():\n    from rankfair import cli",
+            "solvers imports",
+        ),
+        ("datasets/wine.py", "from rankfair.ranks import r", "datasets imports ranks"),
+        ("audit.py", "from rankfair import RankFairRegressor", "audit imports"),
+        ("audit.py", "import rankfair", "audit imports the package itself"),
+        ("helpers.py", "", "helpers is in no row"),
+    ],
+)
+def test_a_broken_rule_is_seen(tmp_path, file, code, sentence):
+    path = tmp_path / "rankfair" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(code)
+    (found,) = violations(tmp_path / "rankfair")
+    assert found.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("solvers/tilt.py", "from .status import Status\nfrom ..ranks import count"),
+        ("blocks.py", "from rankfair.problem import Problem\nimport numpy"),
+        ("cli/app.py", "from rankfair import __version__, experiments"),
+        ("__init__.py", "from rankfair.cli import main"),
+    ],
+)
+def test_a_kept_rule_is_not_reported(tmp_path, file, code):
+    path = tmp_path / "rankfair" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(code)
+    assert violations(tmp_path / "rankfair") == []
+
+
+@pytest.mark.parametrize("module", ["rankfair", "rankfair.cli"])
+def test_importing_loads_nothing_heavy(module):
+    heavy = "{'sklearn', 'scipy', 'matplotlib', 'pandas', 'polars', 'typer'}"
+    code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_all_names_exist_and_are_listed():
+    for name in rankfair.__all__:
+        assert getattr(rankfair, name) is not None
+        assert name in dir(rankfair)
+
+
+def test_all_of_every_public_module_is_importable():
+    for path in PACKAGE.rglob("*.py"):
+        if path.stem == "__main__":
+            continue
+        name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        module = importlib.import_module(name.removesuffix(".__init__"))
+        for public in getattr(module, "__all__", ()):
+            assert hasattr(module, public), f"{module.__name__}.{public}"
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = rankfair.nonsense
+
+
+def test_one_version_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert project["project"]["version"] == rankfair.__version__
+    assert f"version: {rankfair.__version__}" in citation

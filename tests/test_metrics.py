@@ -1,0 +1,312 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from fairlearn.metrics import MetricFrame
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import mannwhitneyu, rankdata
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score, root_mean_squared_error
+from sklearn.model_selection import GridSearchCV, cross_validate
+
+from rankfair import metrics
+from rankfair.metrics import (
+    balanced_residuals,
+    impact_rank_ratio,
+    mean_difference,
+    rank_auc,
+    rmse,
+    scorer,
+)
+
+rng = np.random.default_rng(1)
+N = 60
+Z = rng.integers(0, 2, N)
+Y = rng.normal(size=N) + Z
+M = np.round(Y + rng.normal(size=N), 1)  # with ties
+W = rng.integers(1, 4, N)
+OF_GROUPS = [rank_auc, mean_difference, balanced_residuals, impact_rank_ratio]
+ALL = [*OF_GROUPS, rmse]
+
+# Few different values, so that ties are common; both groups are there.
+samples = st.lists(
+    st.tuples(st.integers(-3, 3), st.integers(0, 1), st.integers(1, 3)), max_size=30
+).map(lambda rows: np.array([*rows, (0, 0, 1), (1, 1, 2)]).T)
+
+
+# Against references
+
+
+@given(samples)
+def test_rank_auc_is_scikit_learns_with_a_as_the_positive_class(sample):
+    m, z, w = sample
+    assert rank_auc(None, m, sensitive_features=z) == pytest.approx(roc_auc_score(z, m))
+    weighted = rank_auc(None, m, sensitive_features=z, sample_weight=w)
+    assert weighted == pytest.approx(roc_auc_score(z, m, sample_weight=w))
+
+
+def test_rank_auc_is_mann_whitneys_u():
+    u = mannwhitneyu(M[Z == 1], M[Z == 0]).statistic
+    expected = u / ((Z == 1).sum() * (Z == 0).sum())
+    assert rank_auc(Y, M, sensitive_features=Z) == pytest.approx(expected)
+
+
+@given(samples)
+def test_impact_rank_ratio_is_that_of_the_mean_ranks(sample):
+    m, z, _ = sample
+    ranks = rankdata(m)
+    expected = ranks[z == 1].mean() / ranks[z == 0].mean()
+    assert impact_rank_ratio(None, m, sensitive_features=z) == pytest.approx(expected)
+
+
+def test_gaps_are_differences_of_means():
+    gap = M[Z == 1].mean() - M[Z == 0].mean()
+    assert mean_difference(Y, M, sensitive_features=Z) == pytest.approx(gap)
+    e = Y - M
+    gap = e[Z == 1].mean() - e[Z == 0].mean()
+    assert balanced_residuals(Y, M, sensitive_features=Z) == pytest.approx(gap)
+
+
+def test_rmse_is_scikit_learns():
+    assert rmse(Y, M) == pytest.approx(root_mean_squared_error(Y, M))
+    weighted = root_mean_squared_error(Y, M, sample_weight=W)
+    assert rmse(Y, M, sample_weight=W) == pytest.approx(weighted)
+    assert rmse(Y, Y) == 0.0
+
+
+# Properties
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_whole_weights_are_repeated_rows(metric):
+    i = np.repeat(np.arange(N), W)
+    weighted = metric(Y, M, sensitive_features=Z, sample_weight=W)
+    assert weighted == pytest.approx(metric(Y[i], M[i], sensitive_features=Z[i]))
+    zero = metric(Y, M, sensitive_features=Z, sample_weight=np.arange(N) < 40)
+    assert zero == pytest.approx(metric(Y[:40], M[:40], sensitive_features=Z[:40]))
+
+
+def test_broken_weights_count_too():
+    w = rng.random(N)
+    auc = rank_auc(None, M, sensitive_features=Z, sample_weight=w)
+    assert auc == pytest.approx(roc_auc_score(Z, M, sample_weight=w))
+
+
+def test_swapping_the_groups_turns_the_sign():
+    swapped = 1 - Z
+    assert rank_auc(Y, M, sensitive_features=Z) == pytest.approx(
+        1 - rank_auc(Y, M, sensitive_features=swapped)
+    )
+    assert impact_rank_ratio(Y, M, sensitive_features=Z) == pytest.approx(
+        1 / impact_rank_ratio(Y, M, sensitive_features=swapped)
+    )
+    for metric in (mean_difference, balanced_residuals):
+        there, back = (metric(Y, M, sensitive_features=z) for z in (Z, swapped))
+        assert there == pytest.approx(-back)
+
+
+def test_constant_predictions_are_balanced():
+    flat = np.ones(N)
+    assert rank_auc(Y, flat, sensitive_features=Z) == 0.5
+    assert impact_rank_ratio(Y, flat, sensitive_features=Z) == 1.0
+    assert mean_difference(Y, flat, sensitive_features=Z) == 0.0
+
+
+@pytest.mark.parametrize("metric", ALL)
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.where(Z == 1, "M", "F"),
+        Z.astype(bool),
+        Z.astype(float),
+        pd.Series(np.where(Z == 1, "M", "F"), dtype="category"),
+        pl.Series(np.where(Z == 1, "M", "F")),
+        Z.reshape(-1, 1),
+        Z.tolist(),
+    ],
+    ids=["str", "bool", "float", "category", "polars", "column", "list"],
+)
+def test_labels_of_any_type(metric, labels):
+    value = metric(pd.Series(Y), pl.Series(M), sensitive_features=labels)
+    assert value == metric(Y, M, sensitive_features=Z)
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+def test_units_do_not_matter(unit):
+    assert rmse(Y * unit, M * unit) == pytest.approx(unit * rmse(Y, M))
+    assert rank_auc(None, M * unit, sensitive_features=Z) == pytest.approx(
+        rank_auc(None, M, sensitive_features=Z)
+    )
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("metric", OF_GROUPS)
+def test_bad_input_of_group_metrics(metric):
+    one = {"sensitive_features": ["F"] * N}
+    with pytest.raises(ValueError, match=r'one group only \("F", 60 rows\)'):
+        metric(Y, M, **one)
+    with pytest.raises(ValueError, match="sensitive_features has 59 values"):
+        metric(Y, M, sensitive_features=Z[1:])
+    with pytest.raises(ValueError, match="sensitive_features has 1 missing"):
+        metric(Y, M, sensitive_features=[None, *Z[1:]])
+    with pytest.raises(ValueError, match=r"zero for all .* rows of group 1"):
+        metric(Y, M, sensitive_features=Z, sample_weight=1 - Z)
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_bad_numbers(metric):
+    bad = np.where(np.arange(N) < 2, np.nan, M)
+    with pytest.raises(ValueError, match="y_pred must be finite, but has 2 NaN"):
+        metric(Y, bad, sensitive_features=Z)
+    with pytest.raises(ValueError, match="y_true has 59 values"):
+        metric(Y[1:], M, sensitive_features=Z)
+    with pytest.raises(ValueError, match="sample_weight has 3 values"):
+        metric(Y, M, sensitive_features=Z, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match=r"y_pred is empty"):
+        metric([], [], sensitive_features=[])
+
+
+# fairlearn
+
+
+def test_metric_frame_of_rmse_by_group():
+    frame = MetricFrame(
+        metrics={"rmse": rmse}, y_true=Y, y_pred=M, sensitive_features=Z
+    )
+    assert frame.overall["rmse"] == pytest.approx(rmse(Y, M))
+    assert frame.by_group["rmse"][1] == pytest.approx(rmse(Y[Z == 1], M[Z == 1]))
+
+
+@pytest.mark.parametrize("metric", OF_GROUPS)
+def test_metric_frame_of_a_group_metric_by_task(metric):
+    task = np.arange(N) % 3
+    frame = MetricFrame(
+        metrics=metric,
+        y_true=Y,
+        y_pred=M,
+        sensitive_features=task,
+        sample_params={"sensitive_features": Z, "sample_weight": W},
+    )
+    for t in range(3):
+        i = task == t
+        expected = metric(Y[i], M[i], sensitive_features=Z[i], sample_weight=W[i])
+        assert frame.by_group[t] == pytest.approx(expected)
+
+
+def test_metric_frame_with_a_control_feature():
+    task = np.where(np.arange(N) % 2, "odd", "even")
+    frame = MetricFrame(
+        metrics={"auc": rank_auc},
+        y_true=Y,
+        y_pred=M,
+        sensitive_features=task,
+        control_features=np.where(np.arange(N) < 30, "old", "new"),
+        sample_params={"auc": {"sensitive_features": np.where(Z == 1, "M", "F")}},
+    )
+    i = (task == "odd") & (np.arange(N) < 30)
+    expected = rank_auc(Y[i], M[i], sensitive_features=Z[i])
+    assert frame.by_group["auc"]["old", "odd"] == pytest.approx(expected)
+
+
+# Scorers
+
+X = pd.DataFrame({"m": M, "z": np.where(Z == 1, "M", "F")})
+
+
+class Reader(RegressorMixin, BaseEstimator):
+    """Predict a column of X, shifted by the task."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X, *, tasks=0.0):
+        return np.asarray(X)[:, 0].astype(float) + np.asarray(tasks)
+
+
+READER = Reader().fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("metric", "score"),
+    [
+        (rank_auc, lambda v: -abs(v - 0.5)),
+        (mean_difference, lambda v: -abs(v)),
+        (balanced_residuals, lambda v: -abs(v)),
+        (impact_rank_ratio, lambda v: -abs(np.log(v))),
+        (rmse, lambda v: -v),
+    ],
+)
+@pytest.mark.parametrize("frame", [X, pl.DataFrame(X.to_dict("list")), X.to_numpy()])
+def test_scorers_are_zero_at_best(metric, score, frame):
+    column = 1 if isinstance(frame, np.ndarray) else "z"
+    found = scorer(metric.__name__, sensitive_features=column)(READER, frame, Y)
+    assert found == pytest.approx(score(metric(Y, M, sensitive_features=Z)))
+    assert found <= 0
+    direct = scorer(metric.__name__)(READER, frame, Y, sensitive_features=Z)
+    assert direct == pytest.approx(found)
+
+
+def test_scorers_hand_tasks_to_predict_and_weights_to_the_metric():
+    tasks = np.arange(N) % 4 * 1.0
+    found = scorer("rmse")(READER, X, Y, tasks=tasks, sample_weight=W)
+    assert found == pytest.approx(-rmse(Y, M + tasks, sample_weight=W))
+
+
+def test_scorers_in_cross_validation_with_groups_in_a_column():
+    numbers = np.column_stack([M, Z])
+    scoring = {name: scorer(name, sensitive_features=1) for name in metrics._LOSS}
+    found = cross_validate(LinearRegression(), numbers, Y, cv=3, scoring=scoring)
+    assert all((found[f"test_{name}"] <= 0).all() for name in scoring)
+    search = GridSearchCV(
+        LinearRegression(),
+        {"positive": [False, True]},
+        scoring=scorer("rank_auc", sensitive_features=1),
+        cv=3,
+    )
+    assert search.fit(numbers, Y).best_score_ <= 0
+
+
+def test_scorers_in_cross_validation_with_routed_groups():
+    numbers = M.reshape(-1, 1)
+    with config_context(enable_metadata_routing=True):
+        found = cross_validate(
+            LinearRegression().set_fit_request(sample_weight=False),
+            numbers,
+            Y,
+            cv=3,
+            scoring={
+                "auc": scorer("rank_auc").set_score_request(sample_weight=True),
+                "rmse": scorer("rmse").set_score_request(sample_weight=False),
+            },
+            params={"sensitive_features": Z, "sample_weight": W},
+        )
+    assert (found["test_auc"] <= 0).all()
+
+
+def test_scorers_can_be_pickled_and_shown():
+    original = scorer("rank_auc", sensitive_features="z")
+    copied = pickle.loads(pickle.dumps(original))
+    assert repr(copied) == "scorer('rank_auc', sensitive_features='z')"
+    assert copied(READER, X, Y) == original(READER, X, Y)
+
+
+def test_scorers_without_groups_say_what_to_do():
+    with pytest.raises(ValueError, match=r"scorer\('rank_auc'\) has no groups: name"):
+        scorer("rank_auc")(READER, X, Y)
+
+
+def test_unknown_scorers_and_requests():
+    with pytest.raises(ValueError, match='Did you mean "rank_auc"'):
+        scorer("rank_acu")
+    with pytest.raises(ValueError, match='Did you mean "tasks"'):
+        scorer("rmse").set_score_request(task=True)
+    with pytest.raises(ValueError, match='Did you mean "z"'):
+        scorer("rmse", sensitive_features="zz")._groups(X, None)

@@ -1,0 +1,297 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from rankfair.penalties import PENALTIES, make_penalty
+
+NAMES = ["ridge", "task", "feature", "shared"]
+GAP = 1e-6
+
+
+def grams(rng, k, n, rows, kind="plain"):
+    """Gram matrices (k, n, n) and moments (k, n) of random tasks."""
+    G, B = np.zeros((k, n, n)), np.zeros((k, n))
+    for j in range(k):
+        X = rng.normal(size=(rows, n)) @ rng.normal(size=(n, n))
+        if kind == "duplicate" and n > 1:
+            X[:, -1] = X[:, 0]
+        y = X @ rng.normal(size=n) + rng.normal(size=rows)
+        if kind == "zero" and j % 2:
+            X, y = 0 * X, 0 * y
+        G[j], B[j] = X.T @ X, X.T @ y
+    return G, B
+
+
+def random_problem(seed):
+    """One of 50 problems: few rows, duplicates, empty tasks, small and large β."""
+    rng = np.random.default_rng(seed)
+    k, n = int(rng.integers(1, 6)), int(rng.integers(1, 7))
+    rows = int(rng.integers(1, 3 * n + 2))
+    kind = ["plain", "plain", "duplicate", "zero"][seed // 4 % 4]
+    G, B = grams(rng, k, n, rows, kind)
+    size = float(np.linalg.norm(B, axis=1).max())
+    share = [1e-6, 1e-3, 0.03, 0.3, 0.9][seed // 4 % 5]
+    return G, B, max(share * size, 1e-9)
+
+
+def objective(penalty, G, B, W):
+    w = W[: len(B)]
+    quadratic = 0.5 * np.einsum("kf,kfg,kg->", w, G, w)
+    return float(quadratic - np.vdot(B, w) + penalty.value(W))
+
+
+def slope_unit(G):
+    return max(float(np.sqrt(np.trace(G.sum(axis=0)))), 1e-150)
+
+
+def height(G, B):
+    """The size of predictions that moments like these come from."""
+    return max(float(np.linalg.norm(B)) / slope_unit(G), 1e-150)
+
+
+def reference(name, beta, G, B):
+    """The least objective by cvxpy, in units in which it is of order one."""
+    unit, level = slope_unit(G), height(G, B)
+    W = cp.Variable(B.shape)
+    terms = []
+    for j in range(len(B)):
+        values, vectors = np.linalg.eigh(G[j])
+        root = (np.sqrt(np.maximum(values, 0))[:, None] * vectors.T) / unit
+        b = B[j] / (unit * level)
+        terms.append(0.5 * cp.sum_squares(root @ W[j]) - b @ W[j])
+    terms.append(_reference_penalty(name, beta, W, unit, level))
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.hstack(terms))))
+    tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-8)
+    problem.solve(solver=cp.CLARABEL, max_iter=500, **tight)
+    return float(problem.value) * level**2
+
+
+def _reference_penalty(name, beta, W, unit, level):
+    if name == "ridge":
+        return 0.5 * beta / unit**2 * cp.sum_squares(W)
+    scaled = beta / (unit * level)
+    if name == "task":
+        return scaled * cp.sum(cp.norm(W, 2, axis=1))
+    if name == "feature":
+        return scaled * cp.sum(cp.norm(W, 2, axis=0))
+    shared = cp.Variable((1, W.shape[1]))
+    rows = [cp.norm(W[j] - shared[0], 2) for j in range(W.shape[0])]
+    return scaled * cp.sum(cp.hstack(rows))
+
+
+def worst_violation(name, beta, G, B, W):
+    """How far 0 is from the subdifferential, over the size of the moments."""
+    tasks = W[: len(B)]
+    slope = np.einsum("kfg,kg->kf", G, tasks) - B
+    if name == "ridge":
+        left = slope + beta * tasks
+    elif name == "task":
+        left = _from_norms(slope, tasks, beta)
+    elif name == "feature":
+        left = _from_norms(slope.T, tasks.T, beta)
+    else:
+        own = _from_norms(slope, tasks - W[-1], beta)
+        left = np.vstack((own, slope.sum(axis=0)))
+    return float(np.abs(left).max() / max(np.abs(B).max(), beta))
+
+
+def _from_norms(slope, parts, beta):
+    """What is left of the slope after the best subgradient of Σ β||part||."""
+    left = np.empty_like(slope)
+    for i, (g, part) in enumerate(zip(slope, parts, strict=True)):
+        size = np.linalg.norm(part)
+        if size > 1e-10 * max(np.abs(parts).max(), 1e-300):
+            left[i] = g + beta * part / size
+        else:
+            left[i] = g * max(1 - beta / max(np.linalg.norm(g), 1e-300), 0.0)
+    return left
+
+
+def solve(name, beta, G, B, start=None):
+    return make_penalty(name, beta).factorise(G).solve(B, start)
+
+
+@pytest.mark.parametrize("seed", range(52))
+def test_objective_is_that_of_cvxpy(seed):
+    name = NAMES[seed % 4]
+    G, B, beta = random_problem(seed)
+    penalty = make_penalty(name, beta)
+    ours = objective(penalty, G, B, penalty.factorise(G).solve(B))
+    wanted = reference(name, beta, G, B)
+    scale = max(abs(wanted), 0.01 * height(G, B) ** 2)
+    assert ours - wanted <= GAP * scale
+    assert wanted - ours <= GAP * scale
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["plain", "duplicate", "zero"])
+@pytest.mark.parametrize("rows", [2, 30])
+@pytest.mark.parametrize("share", [1e-4, 0.02, 0.5])
+def test_optimality_conditions(name, kind, rows, share):
+    G, B = grams(np.random.default_rng(7), 5, 4, rows, kind)
+    beta = share * float(np.linalg.norm(B, axis=1).max())
+    W = solve(name, beta, G, B)
+    assert worst_violation(name, beta, G, B, W) <= 1e-5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_small_step_lowers_the_objective(name):
+    rng = np.random.default_rng(8)
+    G, B = grams(rng, 4, 3, 20)
+    penalty = make_penalty(name, 0.05 * float(np.linalg.norm(B)))
+    W = penalty.factorise(G).solve(B)
+    least = objective(penalty, G, B, W)
+    for size in (1e-1, 1e-3, 1e-5):
+        for _ in range(30):
+            other = W + size * rng.normal(size=W.shape)
+            assert objective(penalty, G, B, other) >= least - 1e-9 * abs(least)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["plain", "duplicate", "zero"])
+@pytest.mark.parametrize("rows", [2, 30])
+def test_no_penalty_is_least_squares(name, kind, rows):
+    G, B = grams(np.random.default_rng(9), 4, 3, rows, kind)
+    W = solve(name, 0.0, G, B)[: len(B)]
+    assert np.einsum("kfg,kg->kf", G, W) == pytest.approx(B, abs=1e-7 * np.abs(B).max())
+    if name != "shared":
+        smallest = np.einsum("kfg,kg->kf", np.linalg.pinv(G, rcond=1e-10), B)
+        assert pytest.approx(smallest, rel=1e-5, abs=1e-7) == W
+
+
+@pytest.mark.parametrize("name", ["task", "feature"])
+def test_a_large_beta_gives_zero(name):
+    G, B = grams(np.random.default_rng(10), 4, 3, 20)
+    axis = 1 if name == "task" else 0
+    edge = float(np.linalg.norm(B, axis=axis).max())
+    assert not solve(name, 1.0001 * edge, G, B).any()
+    sizes = np.linalg.norm(solve(name, 0.99 * edge, G, B), axis=axis)
+    assert 0 < np.count_nonzero(sizes) < len(sizes)
+
+
+def test_a_large_beta_shrinks_ridge_to_zero():
+    G, B = grams(np.random.default_rng(10), 4, 3, 20)
+    assert solve("ridge", 1e12, G, B) == pytest.approx(1e-12 * B, rel=1e-6)
+
+
+@pytest.mark.parametrize("rows", [2, 20])
+def test_a_large_beta_pools_shared_tasks(rows):
+    G, B = grams(np.random.default_rng(11), 6, 3, rows)
+    W = solve("shared", 1e9, G, B)
+    pooled = np.linalg.solve(G.sum(axis=0), B.sum(axis=0))
+    assert pytest.approx(np.tile(pooled, (7, 1)), rel=1e-7) == W
+
+
+def test_one_task_has_no_need_to_differ_from_the_shared_model():
+    G, B = grams(np.random.default_rng(12), 1, 3, 20)
+    W = solve("shared", 1.0, G, B)
+    assert W[0] == pytest.approx(np.linalg.solve(G[0], B[0]))
+
+
+@pytest.mark.parametrize("beta", [1e-3, 1.0, 1e3])
+def test_ridge_is_scikit_learn_s(beta):
+    rng = np.random.default_rng(13)
+    X, y = rng.normal(size=(5, 20, 4)), rng.normal(size=(5, 20))
+    G = np.einsum("krf,krg->kfg", X, X)
+    W = solve("ridge", beta, G, np.einsum("krf,kr->kf", X, y))
+    for j in range(5):
+        model = Ridge(alpha=beta, fit_intercept=False).fit(X[j], y[j])
+        assert W[j] == pytest.approx(model.coef_)
+
+
+@pytest.mark.parametrize("name", ["task", "feature"])
+def test_orthonormal_columns_have_the_closed_form(name):
+    B = np.random.default_rng(14).normal(size=(4, 3))
+    axis = 1 if name == "task" else 0
+    size = np.linalg.norm(B, axis=axis, keepdims=True)
+    wanted = np.maximum(1 - 0.8 / size, 0) * B
+    W = solve(name, 0.8, np.tile(np.eye(3), (4, 1, 1)), B)
+    assert pytest.approx(wanted, abs=1e-6) == W
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("share", [1e-3, 0.1, 0.6])
+def test_a_warm_start_ends_where_a_cold_one_does(name, share):
+    rng = np.random.default_rng(15)
+    G, B = grams(rng, 5, 4, 20)
+    beta = share * float(np.linalg.norm(B, axis=1).max())
+    penalty = make_penalty(name, beta)
+    factor = penalty.factorise(G)
+    cold = factor.solve(B)
+    near = factor.solve(B + 0.05 * np.abs(B).max() * rng.normal(size=B.shape))
+    for start in (cold, near, 0 * cold, 100 * rng.normal(size=cold.shape)):
+        warm = objective(penalty, G, B, factor.solve(B, start))
+        least = objective(penalty, G, B, cold)
+        assert warm == pytest.approx(least, rel=GAP)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_order_of_tasks_and_features_does_not_matter(name):
+    rng = np.random.default_rng(16)
+    G, B = grams(rng, 5, 4, 20)
+    beta = 0.1 * float(np.linalg.norm(B))
+    W = solve(name, beta, G, B)
+    tasks, features = rng.permutation(5), rng.permutation(4)
+    moved = solve(
+        name, beta, G[tasks][:, features][:, :, features], B[tasks][:, features]
+    )
+    rows = tasks if name != "shared" else np.append(tasks, 5)
+    tolerance = 1e-5 * np.abs(W).max()
+    assert moved == pytest.approx(W[rows][:, features], abs=tolerance)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_units_of_the_target_scale_the_answer(name, unit):
+    G, B = grams(np.random.default_rng(17), 5, 4, 20)
+    beta = 0.1 * float(np.linalg.norm(B))
+    degree = make_penalty(name).degree
+    W = solve(name, beta, G, B)
+    scaled = solve(name, beta * unit ** (2 - degree), G, unit * B)
+    assert scaled / unit == pytest.approx(W, abs=1e-5 * np.abs(W).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inputs_are_not_modified(name):
+    rng = np.random.default_rng(18)
+    G, B = grams(rng, 5, 4, 20)
+    start = solve(name, 2.0, G, B)
+    arrays = [G, B, start]
+    before = [x.copy() for x in arrays]
+    for x in arrays:
+        x.flags.writeable = False
+    solve(name, 1.0, G, B, start)
+    for now, then in zip(arrays, before, strict=True):
+        assert np.array_equal(now, then)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_value_is_the_formula(name):
+    W = np.random.default_rng(19).normal(size=(4, 3))
+    wanted = {
+        "ridge": 0.5 * (W**2).sum(),
+        "task": sum(np.sqrt((w**2).sum()) for w in W),
+        "feature": sum(np.sqrt((w**2).sum()) for w in W.T),
+        "shared": sum(np.sqrt(((w - W[3]) ** 2).sum()) for w in W[:3]),
+    }[name]
+    penalty = make_penalty(name, 2.5)
+    assert penalty.value(W) == pytest.approx(2.5 * wanted)
+    assert penalty.value(3 * W) == pytest.approx(3**penalty.degree * 2.5 * wanted)
+    assert penalty.scaled(2).value(W) == pytest.approx(5 * wanted)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_linear_factors_say_so(name):
+    rng = np.random.default_rng(20)
+    G, B = grams(rng, 3, 2, 10)
+    factor = make_penalty(name, 0.01 * float(np.linalg.norm(B))).factorise(G)
+    double = np.allclose(factor.solve(2 * B), 2 * factor.solve(B), rtol=1e-6)
+    assert factor.linear == double
+
+
+def test_a_penalty_is_made_by_name_or_passed_through():
+    assert set(PENALTIES) == set(NAMES)
+    penalty = make_penalty("task", 3.0)
+    assert penalty.beta == 3.0
+    assert make_penalty(penalty) is penalty

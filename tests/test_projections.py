@@ -1,0 +1,381 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from oracles import brute_twice_u, closest_in_band
+from rankfair import projections
+from rankfair.ranks import twice_u
+
+SMALL = 8
+METHODS = {
+    "shift": projections.shift,
+    "index": projections.paper,
+    "ratio": lambda m, in_a, band: projections.paper(m, in_a, band, search="ratio"),
+}
+
+
+def band_of(in_a, epsilon=0.0, side="both", weights=None):
+    weights = np.ones(len(in_a), np.int64) if weights is None else weights
+    pairs = weights[in_a].sum() * weights[~in_a].sum()
+    half = max(2 * epsilon * pairs, 1)
+    return (pairs if side == "upper" else pairs - half), pairs + half
+
+
+def inside(m, in_a, band):
+    return band[0] <= brute_twice_u(m, in_a) <= band[1]
+
+
+def distance(m, other):
+    return float(np.linalg.norm(m - other))
+
+
+def random_problem(rng, n=None):
+    n = rng.integers(2, SMALL + 1) if n is None else n
+    in_a = np.zeros(n, dtype=bool)
+    in_a[rng.permutation(n)[: rng.integers(1, n)]] = True
+    m = rng.normal(size=n) + rng.normal() * in_a + rng.normal()
+    return m, in_a
+
+
+def group_masks(n):
+    masks = st.lists(st.booleans(), min_size=n, max_size=n)
+    return masks.filter(lambda mask: any(mask) and not all(mask)).map(np.array)
+
+
+@st.composite
+def problems(draw, values, most=SMALL):
+    n = draw(st.integers(2, most))
+    m = draw(st.lists(values, min_size=n, max_size=n))
+    in_a = draw(group_masks(n))
+    epsilon = draw(st.sampled_from([0.0, 0.01, 0.1, 0.3]))
+    return np.array(m, dtype=float), in_a, band_of(in_a, epsilon)
+
+
+floats = st.floats(-1e3, 1e3, allow_subnormal=False)
+whole = st.integers(-4, 4)
+
+
+def reachable(m, in_a, band):
+    """The least miss of any δ, and the least |δ| that has it, by trying them all."""
+    differences = np.subtract.outer(m[in_a], m[~in_a]).ravel()
+    steps = np.unique(np.append(differences, 0.0))
+    between = (steps[1:] + steps[:-1]) / 2
+    best = {}
+    for delta in [*steps, *between, steps[0] - 1, steps[-1] + 1]:
+        signs = np.sign(differences - delta)
+        count = int((1 + signs).sum())
+        miss = max(count - band[1], band[0] - count, 0)
+        # An open interval has its end nearest to 0 as infimum.
+        ends = steps[np.abs(steps) <= abs(delta)]
+        nearest = max(ends, key=lambda end: (np.sign(end) == np.sign(delta)) * abs(end))
+        size = 0.0 if abs(delta) == 0 else abs(nearest)
+        best[miss] = min(best.get(miss, np.inf), size)
+    return min(best.items())
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(problem=problems(floats) | problems(whole))
+def test_small_problems_are_no_closer_than_the_oracle(method, problem):
+    m, in_a, band = problem
+    result = METHODS[method](m, in_a, band)
+    miss, _ = reachable(m, in_a, band)
+    if method == "shift":
+        assume(miss == 0)
+    assert inside(result, in_a, band)
+    assert distance(m, result) >= closest_in_band(m, in_a, band) - 1e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(problem=problems(floats) | problems(whole))
+def test_twice_is_once(method, problem):
+    m, in_a, band = problem
+    once = METHODS[method](m, in_a, band)
+    assert np.array_equal(METHODS[method](once, in_a, band), once)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(problem=problems(floats))
+def test_inside_is_left_alone(method, problem):
+    m, in_a, band = problem
+    assume(inside(m, in_a, band))
+    result = METHODS[method](m, in_a, band)
+    assert np.array_equal(result, m)
+    assert result is not m
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ratio_to_the_closest_is_reported(method, record_property, capsys):
+    rng = np.random.default_rng(0)
+    ratios = []
+    while len(ratios) < 200:
+        m, in_a = random_problem(rng)
+        band = band_of(in_a, rng.choice([0.0, 0.05]))
+        best = closest_in_band(m, in_a, band)
+        if best > 0:
+            ratios.append(distance(m, METHODS[method](m, in_a, band)) / best)
+    low, median, high = np.quantile(ratios, [0, 0.5, 1])
+    record_property("distance_ratio_median", float(median))
+    record_property("distance_ratio_largest", float(high))
+    with capsys.disabled():
+        line = (
+            f"{method}: distance / closest = {median:.2f} (median), {high:.1f} (most)"
+        )
+        print(f"\n{line}")  # noqa: T201
+    assert low >= 1 - 1e-9
+    assert np.isfinite(high)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("side", ["both", "upper"])
+@pytest.mark.parametrize("lift", [-2.0, 2.0])
+@pytest.mark.parametrize("centre", [-5.0, 0.0, 5.0])
+@pytest.mark.parametrize("n", [60, 601])
+def test_larger_problems_are_feasible(method, side, lift, centre, n):
+    rng = np.random.default_rng(n)
+    in_a = rng.random(n) < 0.4
+    m = rng.normal(size=n) + lift * in_a + centre
+    for epsilon in (0.0, 0.02):
+        low, high = band_of(in_a, epsilon, side)
+        result = METHODS[method](m, in_a, (low, high))
+        assert low <= twice_u(result[in_a], result[~in_a]) <= high
+
+
+@pytest.mark.parametrize("method", ["index", "ratio"])
+@pytest.mark.parametrize("lift", [-2.0, 2.0])
+def test_paper_rarely_needs_its_last_resort(method, lift):
+    rng = np.random.default_rng(1)
+    in_a = rng.random(2_000) < 0.4
+    m = rng.normal(size=2_000) + lift * in_a
+    result = METHODS[method](m, in_a, band_of(in_a))
+    assert np.count_nonzero(result) > 100
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(problem=problems(floats), seed=st.integers(0, 100))
+def test_permuted_rows_permute_the_result(method, problem, seed):
+    m, in_a, band = problem
+    assume(len(np.unique(m)) == len(m))
+    order = np.random.default_rng(seed).permutation(len(m))
+    result = METHODS[method](m, in_a, band)
+    permuted = METHODS[method](m[order], in_a[order], band)
+    assert np.array_equal(permuted, result[order])
+
+
+@given(problem=problems(floats))
+def test_swapped_groups_mirror_the_shift(problem):
+    m, in_a, band = problem
+    result = projections.shift(m, in_a, band)
+    assert np.array_equal(projections.shift(m, ~in_a, band), result)
+
+
+@given(problem=problems(floats, most=12))
+def test_negated_predictions_negate_the_shift(problem):
+    m, in_a, band = problem
+    miss, _ = reachable(m, in_a, band)
+    assume(miss == 0)
+    result = projections.shift(m, in_a, band)
+    assert projections.shift(-m, in_a, band) == pytest.approx(-result, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_inputs_are_not_modified(method):
+    rng = np.random.default_rng(2)
+    for n in (8, 200):
+        m, in_a = random_problem(rng, n)
+        m.flags.writeable = in_a.flags.writeable = False
+        before = m.copy()
+        METHODS[method](m + 0 * in_a, in_a, band_of(in_a))
+        METHODS[method](m, in_a, band_of(in_a))
+        assert np.array_equal(m, before)
+
+
+@given(problem=problems(whole, most=12) | problems(floats, most=12))
+def test_shift_moves_by_the_least_delta_that_any_shift_can_use(problem):
+    m, in_a, band = problem
+    miss, size = reachable(m, in_a, band)
+    result = projections.shift(m, in_a, band)
+    count = brute_twice_u(result, in_a)
+    if miss == 0:
+        n_a = in_a.sum()
+        unit = np.sqrt(n_a * (len(m) - n_a) / len(m))
+        assert distance(m, result) <= unit * size + 1e-9
+    assert max(count - band[1], band[0] - count, 0) <= miss
+
+
+def test_shift_keeps_weighted_mean_and_the_order_within_groups():
+    rng = np.random.default_rng(3)
+    m, in_a = random_problem(rng, 300)
+    m[in_a] += 1
+    weights = rng.random(300)
+    result = projections.shift(m, in_a, band_of(in_a, 0, "both", weights), weights)
+    assert weights @ result == pytest.approx(weights @ m)
+    for group in (in_a, ~in_a):
+        assert np.ptp((result - m)[group]) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.03])
+@pytest.mark.parametrize("n", [6, 40, 400])
+def test_weights_are_repeated_rows(epsilon, n):
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        m, in_a = random_problem(rng, n)
+        weights = rng.integers(1, 4, n)
+        band = band_of(in_a, epsilon, "both", weights)
+        weighted = projections.shift(m, in_a, band, weights)
+        repeated = projections.shift(m.repeat(weights), in_a.repeat(weights), band)
+        assert weighted.repeat(weights) == pytest.approx(repeated, abs=1e-12)
+
+
+@pytest.mark.parametrize("decimals", [0, 1])
+def test_shift_finds_ties_that_rounding_hides(decimals):
+    """With m on a grid nothing but a tie of many pairs may reach the band."""
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        m, in_a = random_problem(rng, 30)
+        whole = np.round(m * 10**decimals)
+        band = band_of(in_a)
+        miss, _ = reachable(whole, in_a, band)
+        result = projections.shift(whole / 10**decimals, in_a, band)
+        count = brute_twice_u(result, in_a)
+        assert max(count - band[1], band[0] - count, 0) <= miss
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_shift_of_many_rows_is_the_quantile_of_all_differences(heavy, weighted):
+    rng = np.random.default_rng(6)
+    in_a = rng.random(1_500) < 0.3
+    m = rng.standard_cauchy(1_500) if heavy else rng.normal(size=1_500)
+    m = m + in_a
+    weights = rng.integers(1, 3, 1_500) if weighted else np.ones(1_500, np.int64)
+    low, high = band_of(in_a, 0.01, "both", weights)
+    result = projections.shift(m, in_a, (low, high), weights if weighted else None)
+    delta = np.median((m - result)[in_a]) + np.median((result - m)[~in_a])
+    differences = np.subtract.outer(m[in_a], m[~in_a]).ravel()
+    order = np.argsort(differences)
+    weight = np.multiply.outer(weights[in_a], weights[~in_a]).ravel()[order]
+    above = weight.sum() - np.cumsum(weight)
+    wanted = differences[order][np.flatnonzero(2 * above <= high)[0]]
+    assert delta == pytest.approx(wanted, abs=1e-8)
+
+
+def test_a_jump_across_the_band_stops_at_the_nearer_side():
+    m = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
+    in_a = np.arange(7) < 3
+    assert brute_twice_u(m, in_a) == 21
+    # The counts a shift can have are 18 for δ < 1, 9 at δ = 1 and 0 beyond.
+    assert brute_twice_u(projections.shift(m, in_a, (11, 13)), in_a) == 9
+    assert brute_twice_u(projections.shift(m, in_a, (15, 17)), in_a) == 18
+    assert brute_twice_u(projections.shift(m, in_a, (2, 4)), in_a) == 0
+
+
+def test_a_band_out_of_reach_gives_the_nearest_count():
+    m, in_a = np.array([2.0, 1.0, 3.0]), np.array([True, False, False])
+    assert brute_twice_u(projections.shift(m, in_a, (-4, -2)), in_a) == 0
+
+
+@given(problem=problems(floats) | problems(whole))
+def test_paper_only_sets_predictions_to_zero(problem):
+    m, in_a, band = problem
+    for search in ("index", "ratio"):
+        result = projections.paper(m, in_a, band, search=search)
+        assert np.all((result == m) | (result == 0))
+
+
+class TestScenarios:
+    """Algorithm 1 on positive predictions, as the paper has them."""
+
+    in_a = np.array([True, True, True, False, False, False, False])
+
+    def test_inside(self):
+        m = np.array([2.0, 3.0, 6.0, 1.0, 4.0, 5.0, 3.5])
+        assert inside(m, self.in_a, band_of(self.in_a, 0.1))
+        result = projections.paper(m, self.in_a, band_of(self.in_a, 0.1))
+        assert np.array_equal(result, m)
+
+    @pytest.mark.parametrize("search", ["index", "ratio"])
+    def test_too_high_moves_rows_of_a_only(self, search):
+        m = np.array([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0])
+        band = 8, 16
+        result = projections.paper(m, self.in_a, band, search=search)
+        assert inside(result, self.in_a, band)
+        assert np.array_equal(result[~self.in_a], m[~self.in_a])
+        assert np.count_nonzero(result) == 6
+
+    def test_too_low_moves_the_lowest_rows_of_b(self):
+        m = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+        result = projections.paper(m, self.in_a, (11, 13))
+        assert result.tolist() == [1, 2, 3, 0, 0, 6, 7]
+
+    def test_too_low_skips_a_row_that_overshoots(self):
+        m = np.array([1.0, 2.0, 6.0, 0.5, 4.0, 7.0, 8.0])
+        assert brute_twice_u(m, self.in_a) == 8
+        result = projections.paper(m, self.in_a, (9, 11))
+        assert inside(result, self.in_a, (9, 11))
+
+    def test_algorithm_2_below_the_band_is_followed_by_algorithm_3(self):
+        m = np.array([9.0, 10.0, 11.0, 1.0, 8.0, 8.5, 8.7])
+        result = projections.paper(m, self.in_a, (12, 12), window=0)
+        assert inside(result, self.in_a, (12, 12))
+
+    def test_negative_predictions_are_mirrored(self):
+        m = -np.array([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0])
+        result = projections.paper(m, self.in_a, (8, 16), search="ratio")
+        assert np.array_equal(result[~self.in_a], m[~self.in_a])
+        assert inside(result, self.in_a, (8, 16))
+
+    def test_last_resort_makes_all_pairs_tie(self):
+        m = np.array([2.0, 3.0, 2.0, -1.0, 3.0, 2.0])
+        in_a = np.arange(6) != 3
+        assert projections.paper(m, in_a, (4, 6)).tolist() == [0] * 6
+
+
+class TestIndexSearch:
+    """The search of Algorithm 2 against plain enumeration of its window."""
+
+    @given(
+        changes=st.lists(st.integers(1, 60), min_size=1, max_size=10),
+        share=st.floats(0.01, 1.5),
+        window=st.integers(0, 300),
+    )
+    def test_best_index(self, changes, share, window):
+        changes = np.sort(np.array(changes))[::-1]
+        excess = max(int(share * changes.sum()), 1)
+        n = len(changes)
+        start = 2**n * excess / changes.sum()
+        last = 2**n - 1
+        low = min(max(int(np.floor(start)) - window, 0), last)
+        high = min(int(np.ceil(start)) + window, last)
+        gaps = [self.gap(changes, excess, index) for index in range(low, high + 1)]
+        wanted = low + int(np.argmin(gaps))
+        assert projections._best_index(changes, excess, window) == wanted
+
+    @staticmethod
+    def gap(changes, excess, index):
+        digits = [int(digit) for digit in f"{index:0{len(changes)}b}"]
+        return abs(int(np.dot(digits, changes)) - excess)
+
+    @given(low=st.integers(0, 500), size=st.integers(1, 500))
+    def test_blocks_cover_the_window_once(self, low, size):
+        covered = [
+            first + i
+            for first, free in projections._blocks(low, low + size - 1)
+            for i in range(2**free)
+        ]
+        assert covered == list(range(low, low + size))
+
+    def test_many_rows_and_the_paper_s_window(self):
+        changes = np.arange(14_000, 0, -1)
+        index = projections._best_index(changes, 40_000_000, 10**7)
+        start = (40_000_000 << 14_000) // int(changes.sum())
+        assert abs(index - start) <= 10**7 + 1
+        digits = projections._digits(index, 14_000)
+        around = [start - 10**7, start, start + 10**7]
+        gap = abs(int(changes[digits].sum()) - 40_000_000)
+        for other in around:
+            other_digits = projections._digits(other, 14_000)
+            assert gap <= abs(int(changes[other_digits].sum()) - 40_000_000)
+
+    def test_no_rows(self):
+        assert projections._best_index(np.zeros(0, np.int64), 3, 10) == 0
