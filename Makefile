@@ -3,7 +3,7 @@ PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test bench lint format types clean
+.PHONY: help demo test bench readme lint format types clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ test: lint types  ## Lint, types and all tests with coverage
 
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 	$(BIN)/python benchmarks/bench_heart.py
+
+readme: $(VENV)/.dev  ## Run what README.md shows; renew its outputs and picture
+	$(BIN)/python tools/readme.py
 
 lint: $(VENV)/.dev  ## Check style and formatting
 	$(BIN)/ruff check .

@@ -52,7 +52,8 @@ def problems(draw, values, most=SMALL):
     return np.array(m, dtype=float), in_a, band_of(in_a, epsilon)
 
 
-floats = st.floats(-1e3, 1e3, allow_subnormal=False)
+# Far apart or equal compared with the rounding of the largest.
+floats = st.integers(-(2**30), 2**30).map(lambda i: i / 2**20)
 whole = st.integers(-4, 4)
 
 
@@ -239,6 +240,18 @@ def test_shift_finds_ties_that_rounding_hides(decimals):
         result = projections.shift(whole / 10**decimals, in_a, band)
         count = brute_twice_u(result, in_a)
         assert max(count - band[1], band[0] - count, 0) <= miss
+
+
+@pytest.mark.parametrize("levels", [2, 3, 9])
+@pytest.mark.parametrize("lift", [-0.8, 0.8])
+def test_shift_of_many_ties_misses_by_as_little_as_can_be(levels, lift):
+    rng = np.random.default_rng(levels)
+    in_a = rng.random(200) < 0.4
+    m = np.clip(np.round(rng.normal(1 + lift * in_a)), 0, levels - 1)
+    band = band_of(in_a)
+    miss, _ = reachable(m, in_a, band)
+    count = brute_twice_u(projections.shift(m, in_a, band), in_a)
+    assert max(count - band[1], band[0] - count, 0) <= miss
 
 
 @pytest.mark.parametrize("heavy", [False, True])

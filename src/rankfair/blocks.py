@@ -111,41 +111,37 @@ class Blocks:
 
     def fewer_rows(self, step: int) -> tuple[Blocks, Ints, Floats]:
         """Every ``step``-th row of each task, which they are, how many each is for."""
-        kept: list[Ints] = []
-        share: list[Floats] = []
-        batches: list[Batch] = []
-        end = 0
-        for rows, places, size in self.batches:
-            keep = np.arange(min(step // 2, size - 1), size, step)
-            starts = np.arange(rows.start, rows.stop, size)
-            kept.append((starts[:, None] + keep).reshape(-1))
-            share.append(np.full(len(kept[-1]), size / len(keep)))
-            batches.append(Batch(slice(end, end + len(kept[-1])), places, len(keep)))
-            end += len(kept[-1])
-        index = np.concatenate(kept)
+        sizes = self._sizes()
+        first = np.minimum(step // 2, sizes - 1)
+        kept = (sizes - first + step - 1) // step
+        index = _runs(np.cumsum(sizes) - sizes + first, kept, step)
+        share = np.repeat(sizes / kept, kept)
         thin = replace(
-            self, Z=self.Z[index], order=self.order[index], batches=tuple(batches)
+            self,
+            Z=self.Z[index],
+            order=self.order[index],
+            batches=tuple(_batches(kept)),
         )
-        return thin, index, np.concatenate(share)
+        return thin, index, share
 
     def fewer_tasks(self, step: int) -> tuple[Blocks, Ints, Ints]:
         """Every ``step``-th task with all its rows, which rows, and which places."""
-        places = np.arange(step // 2, len(self.tasks), step)
-        sizes = self.totals(None).astype(np.intp)
-        starts = np.concatenate(([0], np.cumsum(sizes)))[places]
-        sizes = sizes[places]
-        ends = np.cumsum(sizes)
-        index = np.repeat(starts - (ends - sizes), sizes) + np.arange(ends[-1])
+        sizes = self._sizes()
+        places = np.arange(step // 2, len(sizes), step)
+        index = _runs((np.cumsum(sizes) - sizes)[places], sizes[places], 1)
         few = Blocks(
             self.Z[index],
             self.order[index],
             self.tasks[places],
-            tuple(_batches(sizes)),
+            tuple(_batches(sizes[places])),
             self.centre[places],
             self.gram[places],
             self.unit,
         )
         return few, index, places
+
+    def _sizes(self) -> Ints:
+        return self.totals(None).astype(np.intp)
 
 
 def each(function: Callable[[T], None], items: Iterable[T], n_rows: int) -> None:
@@ -180,6 +176,12 @@ def _batches(sizes: Ints) -> Iterable[Batch]:
             slice(first, last),
             int(sizes[first]),
         )
+
+
+def _runs(starts: Ints, lengths: Ints, step: int) -> Ints:
+    """``starts[i] + step * (0, 1, … lengths[i] − 1)`` of every i, one after the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - step * before, lengths) + step * np.arange(lengths.sum())
 
 
 def _mean(Z3: Floats, w3: Floats | None) -> Floats:

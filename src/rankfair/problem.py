@@ -148,10 +148,13 @@ class Problem:
         W[:, :-1] *= self.scale
         return self.blocks.apply(W)
 
-    def loss(self, m: Floats) -> float:
-        """``½ Σ s_i (m_i − y_i)²`` in standard units."""
-        e = m - self.y
-        return 0.5 * float(e @ (e if self.weights is None else e * self.weights))
+    @cached_property
+    def y_squares(self) -> float:
+        """``Σ s_i y_i²`` in standard units."""
+        squares = self.y * self.y
+        if self.weights is not None:
+            squares *= self.weights
+        return float(squares.sum())
 
     def user_coef(self, W: Floats) -> tuple[Floats, Floats]:
         """Coefficients (k, n) and intercepts (k,) in the user's units and task codes."""

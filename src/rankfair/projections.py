@@ -50,8 +50,9 @@ def shift(
     quantile of these differences, found without forming them all, O(N log N).
 
     The count is made on the moved predictions as they are rounded.  Where equal
-    differences make 2U jump across the band, no δ reaches it, and the side of the jump
-    (or the tie between its sides) that misses by least is returned.
+    differences (equal to the precision of the largest prediction) make 2U jump across
+    the band, no δ reaches it, and the side of the jump, or the tie between its sides,
+    that misses by least is returned.
 
     Parameters
     ----------
@@ -189,15 +190,15 @@ def _outside(count: float, band: Band) -> float:
 def _smallest_shift(groups: _Groups) -> tuple[float, bool]:
     """The smallest δ > 0 inside the band, and whether near ties are to be snapped."""
     quantile = _difference_at(groups)
-    if groups.miss_at(quantile) == 0:
-        return quantile, False
-    # The quantile is exact; the search only undoes the rounding around it.
     slack = 2 * groups.rounding
+    # The quantile is exact; the search only undoes the rounding around it.
+    for delta in (quantile, quantile + slack):
+        if groups.miss_at(delta) == 0:
+            return delta, False
     below, above = max(quantile - slack, 0.0), quantile + slack
-    if groups.miss_at(below) <= 0:
-        below = 0.0
-    if groups.miss_at(above) > 0:
-        above = 2 * float(groups.upper[-1] - groups.lower[0]) + slack
+    below = below if groups.miss_at(below) > 0 else 0.0
+    beyond = 2 * float(groups.upper[-1] - groups.lower[0]) + slack
+    above = above if groups.miss_at(above) <= 0 else beyond
     for _ in range(HALVINGS):
         middle = below + (above - below) / 2
         if not below < middle < above:
@@ -242,11 +243,8 @@ def _difference_at(groups: _Groups) -> float:
         return low
     secant = True
     while (rank_low - rank_high).sum() > few:
-        first = pairs.next_above(low, rank_low)
-        if not first < high:
-            return high
         probe = pairs.probe((low, rank_low), (high, rank_high), secant)
-        if not low < probe < high:
+        if pairs.next_above(rank_low) >= high or not low < probe < high:
             return high
         secant = not secant
         ranks = pairs.ranks(probe)
@@ -282,8 +280,8 @@ class _Pairs:
             return float(ranks.sum())
         return float(self.row_weight @ self.below[ranks])
 
-    def next_above(self, d: float, ranks: NDArray[np.intp]) -> float:
-        """The smallest difference above ``d``."""
+    def next_above(self, ranks: NDArray[np.intp]) -> float:
+        """The smallest difference above that of ``ranks``."""
         rows = ranks > 0
         return float((self.upper[rows] - self.lower[ranks[rows] - 1]).min())
 
@@ -580,8 +578,6 @@ def _digits(index: int, n: int) -> Mask:
 
 def _last_resort(m: Floats, in_a: Mask, band: Band) -> Floats:
     """Set all predictions up to a size to 0: the first of 64 sizes that is enough."""
-    if _outside(twice_u(m[in_a], m[~in_a]), band) == 0:
-        return m
     for size in _spread(np.unique(np.abs(m)), 64)[:-1]:
         small = np.where(np.abs(m) <= size, 0.0, m)
         if _outside(twice_u(small[in_a], small[~in_a]), band) == 0:

@@ -90,8 +90,9 @@ def binned_twice_u(count_a: Array, count_b: Array) -> tuple[float, float]:
     """
     a, b = count_a.astype(np.float64), count_b.astype(np.float64)
     below = np.cumsum(b) - b
-    together = float(a @ b)
-    return float(2.0 * (a @ below) + together), together
+    # Plain sums: a threaded dot product costs more than it saves at this length.
+    together = float((a * b).sum())
+    return 2.0 * float((a * below).sum()) + together, together
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,38 @@ def smooth_density(count: Array, grid: Grid, bandwidth: float) -> Floats:
     >>> bool(abs(f.max() - 1 / np.sqrt(2 * np.pi)) < 1e-4)
     True
     """
+    return _smooth(count, grid, bandwidth) / (grid.width * float(count.sum()))
+
+
+def smooth_mean(
+    total: Array, count: Array, grid: Grid, bandwidth: float
+) -> Floats:
+    """The kernel-weighted mean, at the centres of ``grid``, of binned totals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid, x = Grid(0.0, 1.0, 3), np.array([0.5, 0.5, 2.5])
+    >>> total = grid.count(x, np.array([1.0, 3.0, 6.0]))
+    >>> smooth_mean(total, grid.count(x), grid, bandwidth=0.1).round(6).tolist()
+    [2.0, 4.0, 6.0]
+    """
+    # A trace of the overall mean stands in where no sample is near.
+    trace = 1e-9 * float(count.sum()) / grid.bins
+    overall = float(total.sum()) / float(count.sum())
+    near = _smooth(count, grid, bandwidth) + trace
+    out: Floats = (_smooth(total, grid, bandwidth) + trace * overall) / near
+    return out
+
+
+def _smooth(count: Array, grid: Grid, bandwidth: float) -> Floats:
+    """``count`` spread by a Gaussian kernel whose weights sum to one."""
     step = grid.width / bandwidth
-    reach = min(int(np.ceil(5.0 / step)), grid.bins - 1)
+    reach = min(int(np.ceil(5.0 / step)), 8 * grid.bins)
     kernel = np.exp(-0.5 * (step * np.arange(-reach, reach + 1)) ** 2)
-    kernel /= kernel.sum() * grid.width * max(float(count.sum()), 1e-300)
+    kernel /= kernel.sum()
     size = 1 << int(np.ceil(np.log2(grid.bins + 2 * reach)))
     smooth = np.fft.irfft(np.fft.rfft(count, size) * np.fft.rfft(kernel, size), size)
-    return np.maximum(smooth[reach : reach + grid.bins], 0.0)
+    floor = 0.0 if np.min(count) >= 0 else -np.inf
+    out: Floats = np.maximum(smooth[reach : reach + grid.bins], floor)
+    return out

@@ -1,8 +1,8 @@
+import re
 import runpy
 import subprocess
 import sys
 import time
-import types
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 import rankfair
 from rankfair import cli
 from rankfair.cli.app import app
+from rankfair.experiments import demo
+from rankfair.experiments.methods import METHODS
 
 run = CliRunner().invoke
 
@@ -31,17 +33,53 @@ def test_without_arguments_help_is_shown():
     assert "Usage: rankfair" in run(app, []).output
 
 
-def test_demo_hands_its_options_on(monkeypatch, tmp_path):
+@pytest.fixture
+def small_demo(monkeypatch):
+    """Let `demo` run on a few rows; return what it was asked for."""
     asked = {}
-    demo = types.ModuleType("rankfair.experiments.demo")
-    demo.run = lambda **options: asked.update(options)
-    experiments = types.ModuleType("rankfair.experiments")
-    experiments.demo = demo
-    monkeypatch.setitem(sys.modules, "rankfair.experiments", experiments)
-    monkeypatch.setitem(sys.modules, "rankfair.experiments.demo", demo)
-    done = run(app, ["demo", "--out", str(tmp_path), "--seed", "3", "--quiet"])
+    whole = demo.run
+
+    def run_small(out, seed, *, on_step):
+        asked.update(out=out, seed=seed, on_step=on_step)
+        return whole(out, seed, n_tasks=4, points=3, on_step=on_step)
+
+    monkeypatch.setattr(demo, "run", run_small)
+    return asked
+
+
+def test_demo_prints_a_table_and_where_its_files_are(small_demo, tmp_path):
+    out = tmp_path / "new" / "folder"
+    done = run(app, ["demo", "--out", str(out), "--seed", "3", "--quiet"])
     assert done.exit_code == 0
-    assert asked == {"out": tmp_path, "seed": 3, "quiet": True}
+    assert small_demo == {"out": out, "seed": 3, "on_step": None}
+    for name in METHODS:
+        assert done.stdout.count(f"  {name} ") == 2
+    written = re.findall(r"^wrote (.*)$", done.stdout, re.M)
+    assert sorted(map(str, out.iterdir())) == written
+    assert done.stderr == ""
+
+
+def test_demo_shows_progress_unless_quiet(small_demo, tmp_path):
+    done = run(app, ["demo", "--out", str(tmp_path)])
+    assert done.exit_code == 0
+    assert small_demo["on_step"] is not None
+
+
+def test_demo_says_where_it_cannot_write(small_demo, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for out in (file, file / "below"):
+        done = run(app, ["demo", "--out", str(out), "--quiet"])
+        assert done.exit_code == 2
+        assert file.name in done.stderr
+        assert "Traceback" not in done.output
+
+
+def test_demo_without_matplotlib_is_one_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr("rankfair.cli.app.find_spec", lambda name: None)
+    done = run(app, ["demo", "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert 'pip install "rankfair[plot]"' in done.stderr
 
 
 def test_negative_seed_is_refused():

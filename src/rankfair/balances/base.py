@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.problem import Groups
+from rankfair.ranks import Grid
 
 Floats = NDArray[np.float64]
 Field = Callable[[Floats, Groups], Floats]
@@ -31,6 +32,22 @@ class Band(NamedTuple):
         middle = (self.low + self.high) / 2
         wide = self.high - self.low >= width
         return self if wide else Band(middle - width / 2, middle + width / 2)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A function of a prediction and its group, as a table for each group."""
+
+    grid: Grid
+    of_a: Floats
+    of_b: Floats
+
+    def __call__(self, m: Floats, groups: Groups) -> Floats:
+        """Look every prediction up."""
+        cells = self.grid.index(m)
+        out = self.of_b[cells]
+        out[groups.index_a] = self.of_a[cells[groups.index_a]]
+        return out
 
 
 @dataclass(frozen=True)

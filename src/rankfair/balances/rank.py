@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.balances.base import Balance, Band, Field, Floats
+from rankfair.balances.base import Balance, Band, Field, Floats, Tables
 from rankfair.problem import Groups
 from rankfair.ranks import Grid, binned_twice_u, smooth_density, twice_u
 
@@ -65,22 +65,23 @@ class Rank(Balance):
         width = self.bandwidth * _deviation(m, groups.weights)
         if not width > 0:
             return self.start(groups)
-        grid = Grid.around(m, BINS, margin=width)
+        grid = Grid.around(m, _bins(float(np.ptp(m)) / width), margin=width)
         below, above = _histograms(m, groups, grid)
-        up = smooth_density(below, grid, width) / groups.total_a
-        down = smooth_density(above, grid, width) / -groups.total_b
-
-        def look_up(values: Floats, rows: Groups) -> Floats:
-            cells = grid.index(values)
-            out = down[cells]
-            out[rows.index_a] = up[cells[rows.index_a]]
-            return out
-
-        return look_up
+        return Tables(
+            grid,
+            of_a=smooth_density(below, grid, width) / groups.total_a,
+            of_b=smooth_density(above, grid, width) / -groups.total_b,
+        )
 
     def show(self, value: float, groups: Groups) -> float:
         """AUC: the chance that a row of A stands above a row of B, ties half."""
         return value / (2 * groups.total_a * groups.total_b)
+
+
+def _bins(bandwidths: float) -> int:
+    """Some hundred bins a bandwidth, in a power of two, as far as is affordable."""
+    wanted = 1 << int(np.ceil(np.log2(96 * bandwidths + 1)))
+    return min(wanted, BINS)
 
 
 def _deviation(m: Floats, weights: NDArray[Any] | None) -> float:

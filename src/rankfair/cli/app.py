@@ -1,7 +1,8 @@
 """The commands. Each imports what it needs when it runs, so `--help` stays quick."""
 
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -45,7 +46,10 @@ def root(
 @app.command()
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for the pictures; created if missing.")
+        Path,
+        typer.Option(
+            file_okay=False, help="Folder for pictures and records; made if missing."
+        ),
     ] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic data.")] = 0,
     quiet: Annotated[
@@ -56,6 +60,19 @@ def demo(
 
     Example: rankfair demo --out demo --seed 1
     """
+    if find_spec("matplotlib") is None:
+        _fail('The picture needs an extra: pip install "rankfair[plot]"')
+    from rankfair.cli.screen import progress, show
     from rankfair.experiments.demo import run
 
-    run(out=out, seed=seed, quiet=quiet)
+    try:
+        with progress(quiet) as on_step:
+            done = run(out, seed, on_step=on_step)
+    except OSError as error:
+        _fail(f"Could not write to {out}: {error.strerror or error}")
+    show(done)
+
+
+def _fail(sentence: str) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(2)

@@ -95,12 +95,16 @@ class FeatureFactor(Factor):
 
     def _evaluate(self, eta: Floats, B: Floats) -> tuple[float, Floats, Floats]:
         """``F``, the residual moments ``r`` (k, n) and ``K`` (k, n, n)."""
-        D = eta / self.beta
-        both = np.concatenate((B[:, :, None], self.G), axis=2)
-        solved = np.linalg.solve(np.eye(len(D)) + self.G * D, both)
-        r, K = solved[:, :, 0], solved[:, :, 1:]
-        value = 0.5 * self.beta * float(eta.sum()) - 0.5 * float(np.vdot(B * D, r))
-        return value, r, K
+        root = np.sqrt(eta / self.beta)
+        both = np.concatenate((B[:, :, None], self.G), axis=2) * root[:, None]
+        middle = self.G * root * root[:, None]
+        # One, and a trace more where one would be lost in rounding.
+        middle += np.eye(len(eta)) * (1.0 + 1e-15 * np.abs(middle).max(initial=0.0))
+        inner = np.linalg.solve(middle, both) * root[:, None]
+        W, shrunk = inner[:, :, 0], inner[:, :, 1:]
+        r = B - out_of(self.G, W)
+        value = 0.5 * self.beta * float(eta.sum()) - 0.5 * float((B * W).sum())
+        return value, r, self.G - np.matmul(self.G, shrunk)
 
     def _halve(
         self, eta: Floats, step: Floats, value: float, slope: Floats, B: Floats

@@ -55,11 +55,16 @@ class SharedFactor(Factor):
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """Newton steps on ``w⁰``, each with one exact solve a task."""
-        w0 = self._pooled(B.sum(axis=0)) if start is None else start[-1]
-        V = self._tasks(w0, B, None if start is None else start[:-1] - w0)
+        w0 = self._pooled(B.sum(axis=0))
+        V = self._tasks(w0, B, None)
         if self.beta == 0:
             return np.vstack((V + w0, w0))
         value, damping = self._value(w0, V, B), 1e-6
+        if start is not None:
+            warm = self._tasks(start[-1], B, start[:-1] - start[-1])
+            warm_value = self._value(start[-1], warm, B)
+            if warm_value < value:
+                w0, V, value = start[-1], warm, warm_value
         for _ in range(200):
             slope = (np.matmul(self.G, (w0 + V)[:, :, None])[:, :, 0] - B).sum(axis=0)
             step = self._newton(V, slope, damping)

@@ -71,8 +71,9 @@ def norm_of_solution(
     x = np.zeros(len(c)) if start is None else start[alive].copy()
     for _ in range(100):
         q = x[:, None] * L + beta
-        s2 = ((c / q) ** 2).sum(axis=1)
-        slope = (c**2 * L / q**3).sum(axis=1)
+        u = c / q
+        s2 = np.einsum("kf,kf->k", u, u)
+        slope = np.einsum("kf,kf,kf->k", u, u, L / q)
         step = s2 * (np.sqrt(s2) - 1.0) / slope
         new = np.maximum(x + step, 0.0)
         # Convergence is quadratic: after a step this small the next is nil.

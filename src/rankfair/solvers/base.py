@@ -87,9 +87,18 @@ class Fitter:
         np.divide(B[:, -1], counts, out=W[: len(B), -1], where=counts > 0)
         return W
 
-    def objective(self, W: Floats, m: Floats) -> float:
-        """``½ Σ (m − y)² + β R(W)`` in standard units."""
-        return self.problem.loss(m) + self.penalty.value(W[:, :-1])
+    def objective(self, W: Floats, B0: Floats) -> float:
+        """``½ Σ (m − y)² + β R(W)`` in standard units, from the moments of ``y``.
+
+        The squares are ``½ yᵀy − ΣW∘B0 + ½ Σ_j wᵀG_j w``: no pass over the rows.
+        """
+        problem = self.problem
+        own = W[: problem.n_tasks]
+        C, a = own[:, :-1], own[:, -1]
+        bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
+        squares = float((C * bent).sum()) + float((problem.counts * a * a).sum())
+        loss = 0.5 * (problem.y_squares + squares) - float((own * B0).sum())
+        return max(loss, 0.0) + self.penalty.value(W[:, :-1])
 
 
 def package(
@@ -98,6 +107,7 @@ def package(
     W: Floats,
     status: Status,
     *,
+    B0: Floats,
     value: float = np.nan,
     multiplier: float = 0.0,
     stationarity: float = 0.0,
@@ -120,9 +130,7 @@ def package(
         value=value,
         auc=shown,
         multiplier=multiplier,
-        objective=fitter.objective(W, problem.predict(W))
-        * problem.beta_unit
-        * problem.beta_unit,
+        objective=fitter.objective(W, B0) * problem.beta_unit * problem.beta_unit,
         n_iter=len(trace),
         stationarity=stationarity,
         trace=trace,
@@ -132,5 +140,5 @@ def package(
 def unconstrained(problem: Problem, penalty: Penalty) -> Solution:
     """The fit with no balance asked for."""
     fitter = Fitter.of(problem, penalty)
-    W = fitter.solve(problem.moments(problem.y))
-    return package(fitter, None, W, Status.INACTIVE)
+    B0 = problem.moments(problem.y)
+    return package(fitter, None, fitter.solve(B0), Status.INACTIVE, B0=B0)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rankfair.balances import Band
 
 MAX_COUNTS = 100
+GROWTH = 4.0
 
 
 class Landing(NamedTuple):
@@ -49,28 +50,22 @@ def land(
         best = _better(best, Landing(x, value, band.miss(value)), edge)
         return sign * (value - aim)
 
-    near, height = start.x, sign * (start.value - aim)
-    far, depth = near, height
-    for _ in range(MAX_COUNTS):
-        far = near + first
+    near, height, step = start.x, sign * (start.value - aim), first
+    for i in range(MAX_COUNTS):
+        far = near + step
         depth = probe(far)
         if abs(depth) <= tolerance / 2 and best.inside:
             return best
         if depth < 0:
-            break
+            return _narrow(probe, near, height, far, depth, tolerance, lambda: best)
         if abs(far - start.x) >= abs(limit):
             return best
-        slope = (height - depth) / first
+        fall = height - depth
+        # Once, a little past where the slope leads; then in growing steps.
+        secant = 1.25 * step * depth / fall if fall > depth / 4 else 0.0
         near, height = far, depth
-        first = _next_step(first, depth, slope)
-    return _narrow(probe, near, height, far, depth, tolerance, lambda: best)
-
-
-def _next_step(step: float, height: float, slope: float) -> float:
-    """A little past where the slope leads, from half of to eight times the last step."""
-    wanted = 1.2 * height / slope if slope * step > 0 else 8 * step
-    ratio = min(max(wanted / step, 0.5), 8.0)
-    return ratio * step
+        step = secant if i == 0 and secant else first * GROWTH**i
+    return best
 
 
 def _narrow(
@@ -84,10 +79,10 @@ def _narrow(
 ) -> Landing:
     """Shrink ``[near, far]`` with ``height ≥ 0 > depth`` until a value settles."""
     slow = 0
-    for _ in range(MAX_COUNTS):
+    for i in range(MAX_COUNTS):
         width = abs(far - near)
         part = height / (height - depth)
-        if slow == 0:  # a little past the secant, so that the next bracket is short
+        if i == 0:  # a little past the secant, so that the next bracket is short
             part = min(1.25 * part, 0.5) if part < 0.5 else max(1.25 * part - 0.25, 0.5)
         x = near + (far - near) * (part if slow < 3 else 0.5)
         if x in (near, far):

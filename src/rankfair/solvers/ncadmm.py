@@ -67,6 +67,8 @@ class NCADMM:
     ) -> Solution:
         """Iterate; return the best iterate in the band, by exact counts."""
         groups = check_rank(problem, balance, "ncadmm")
+        if self.projection != "shift":
+            check_unweighted(groups, f'projection="{self.projection}"')
         project, band = PROJECTIONS[self.projection], balance.band(groups)
         fitter = Fitter.of(problem, penalty)
         proximal = Fitter.of(problem, penalty.scaled(1 / (1 + self.rho)))
@@ -74,10 +76,16 @@ class NCADMM:
         start = origin.exactly()
         if start.inside:
             return package(
-                fitter, balance, origin.W0, Status.INACTIVE, value=start.value
+                fitter,
+                balance,
+                origin.W0,
+                Status.INACTIVE,
+                B0=origin.B0,
+                value=start.value,
             )
         W, S, V = origin.W0, origin.m0, np.zeros(len(problem.y))
-        best, trace = Best(fitter, balance), []
+        best = Best(fitter, balance, origin.B0)
+        trace: list[Step] = []
         for i in range(self.max_iter):
             target = (problem.y + self.rho * (S - V)) / (1 + self.rho)
             W = proximal.solve(problem.moments(target), W)
@@ -85,8 +93,8 @@ class NCADMM:
             S = project(M + V, groups, band)
             V = V + M - S
             residual = float(np.linalg.norm(M - S) / max(np.linalg.norm(M), 1e-300))
-            value = best.offer(W, M)
-            trace.append(Step(i + 1, fitter.objective(W, M), value, residual))
+            auc = best.offer(W)
+            trace.append(Step(i + 1, origin.objective(W), auc, residual))
             if on_step is not None:
                 on_step(trace[-1])
             if residual <= self.tol:
@@ -103,6 +111,7 @@ def _settled(ray: Ray, trace: tuple[Step, ...]) -> Solution:
         ray.origin.balance,
         ray.fit(landing.x),
         Status.SATISFIED if landing.inside else Status.INFEASIBLE,
+        B0=ray.origin.B0,
         value=landing.value,
         multiplier=float(np.linalg.norm(ray.b)) * landing.x,
         stationarity=trace[-1].residual,
@@ -121,6 +130,15 @@ def check_rank(problem: Problem, balance: Balance, solver: str) -> Groups:
     return problem.groups
 
 
+def check_unweighted(groups: Groups, what: str) -> None:
+    """The paper's projection counts rows, not weights."""
+    if groups.weights is not None:
+        raise ValueError(
+            f"{what} counts every row once and cannot use sample_weight; "
+            'repeat the rows, or use solver="tilt"'
+        )
+
+
 def _moments_behind(problem: Problem, target: Floats, M: Floats, rho: float) -> Floats:
     """The ``B`` with ``W = solve(B)`` at the full ``β``: ``Xᵀ((1 + ρ) t − ρ M)``."""
     return problem.moments((1 + rho) * target - rho * M)
@@ -129,20 +147,20 @@ def _moments_behind(problem: Problem, target: Floats, M: Floats, rho: float) -> 
 class Best:
     """Keeps the iterate with the least error in the band, or else the closest one."""
 
-    def __init__(self, fitter: Fitter, balance: Balance) -> None:
-        self.fitter, self.balance = fitter, balance
+    def __init__(self, fitter: Fitter, balance: Balance, B0: Floats) -> None:
+        self.fitter, self.balance, self.B0 = fitter, balance, B0
         self.key: tuple[float, float] = (np.inf, np.inf)
         self.W: Floats | None = None
         self.value = np.nan
 
-    def offer(self, W: Floats, M: Floats) -> float:
+    def offer(self, W: Floats) -> float:
         """Count this iterate exactly, keep it if it is the best; returns its AUC."""
         problem = self.fitter.problem
         assert problem.user_groups is not None
         m = problem.user_predict(W)
         value = self.balance.value(m, problem.user_groups, problem.y_unit)
         miss = abs(self.balance.band(problem.user_groups).miss(value))
-        key = (miss, self.fitter.objective(W, M))
+        key = (miss, self.fitter.objective(W, self.B0))
         if key < self.key:
             self.key, self.W, self.value = key, W, value
         return self.balance.show(value, problem.user_groups)
@@ -155,6 +173,7 @@ class Best:
             self.balance,
             self.W,
             Status.MAX_ITER if self.key[0] == 0 else Status.INFEASIBLE,
+            B0=self.B0,
             value=self.value,
             stationarity=trace[-1].residual,
             trace=trace,

@@ -12,7 +12,7 @@ from rankfair.balances import Balance
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Step
-from rankfair.solvers.ncadmm import Best, check_rank
+from rankfair.solvers.ncadmm import Best, check_rank, check_unweighted
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,14 @@ class Paper:
     ) -> Solution:
         """A fixed number of steps; the best ``XW`` is returned."""
         groups = check_rank(problem, balance, "paper")
+        check_unweighted(groups, 'solver="paper"')
         design, fitter = Design.of(problem), Fitter.of(problem, penalty)
-        band, best = balance.band(groups), Best(fitter, balance)
+        B0 = problem.moments(problem.y)
+        band, best = balance.band(groups), Best(fitter, balance, B0)
         rng = np.random.default_rng(self.random_state)
         M, S, V, multiplier = rng.random((4, len(problem.y)))
         multiplier = multiplier * 0.0
-        trace = []
+        trace: list[Step] = []
         for i in range(self.max_iter):
             for _ in range(self.inner):
                 target = problem.y + self.gamma * M + multiplier
@@ -65,9 +67,10 @@ class Paper:
                 multiplier = multiplier - self.theta * (XW - M)
             S = projections.paper(M + V, groups.in_a, band, window=self.window)
             V = V + M - S
-            auc = best.offer(design.standard(W), XW)
+            own = design.standard(W)
+            auc = best.offer(own)
             residual = float(np.linalg.norm(M - S) / max(np.linalg.norm(M), 1e-300))
-            trace.append(Step(i + 1, problem.loss(XW) + penalty.value(W), auc, residual))
+            trace.append(Step(i + 1, fitter.objective(own, B0), auc, residual))
             if on_step is not None:
                 on_step(trace[-1])
         return best.solution(tuple(trace))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair.balances import Balance
+from rankfair.balances import Balance, Band
 from rankfair.problem import Groups
 from rankfair.solvers.base import Fitter, Floats
 from rankfair.solvers.landing import Landing, land
@@ -25,6 +25,7 @@ class Origin:
     B0: Floats
     W0: Floats
     m0: Floats
+    band: Band  # where the value has to get
     value: float
     bound: float  # the most that ``value`` can be off
 
@@ -42,8 +43,13 @@ class Origin:
         assert groups is not None
         B0 = problem.moments(problem.y) if B0 is None else B0
         W0 = fitter.solve(B0) if W0 is None else W0
-        m0 = problem.predict(W0)
-        return cls(fitter, balance, groups, B0, W0, m0, *balance.estimate(m0, groups))
+        m0, band = problem.predict(W0), balance.band(groups)
+        value, bound = balance.estimate(m0, groups)
+        return cls(fitter, balance, groups, B0, W0, m0, band, value, bound)
+
+    def objective(self, W: Floats) -> float:
+        """The error and penalty of a fit to the same target."""
+        return self.fitter.objective(W, self.B0)
 
     def thinned(self) -> Origin:
         """The same on fewer rows, or this one if there are few already."""
@@ -52,12 +58,21 @@ class Origin:
             return self
         if thin.n_tasks == self.fitter.problem.n_tasks:
             fitter = replace(self.fitter, problem=thin)
-            return Origin.of(fitter, self.balance, self.B0, self.W0)
-        return Origin.of(self.fitter.on(thin), self.balance)
+            small = Origin.of(fitter, self.balance, self.B0, self.W0)
+        else:
+            small = Origin.of(self.fitter.on(thin), self.balance)
+        return replace(small, band=self._band_for(small))
+
+    def _band_for(self, small: Origin) -> Band:
+        """The band as far from ``small``'s value as ours is from our own value."""
+        show = self.balance.show
+        drift = show(small.value, small.groups) - show(self.value, self.groups)
+        drift /= show(1.0, small.groups)
+        return Band(small.band.low + drift, small.band.high + drift)
 
     def exactly(self) -> Landing:
         """The unconstrained fit, counted exactly unless it is clearly outside."""
-        miss = self.balance.band(self.groups).miss(self.value)
+        miss = self.band.miss(self.value)
         if abs(miss) > self.bound:
             return Landing(0.0, self.value, miss)
         return Ray.along(self, 0 * self.B0).count(0.0)
@@ -87,19 +102,31 @@ class Ray:
             return self.origin.W0 - x * self.slope
         return self.origin.fitter.solve(self.origin.B0 - x * self.b, self.origin.W0)
 
-    def predictor(self) -> Callable[[float], Floats]:
-        """Predictions in standard units as a function of ``x``."""
-        predict = self.origin.fitter.problem.predict
-        if self.slope is None:
-            return lambda x: predict(self.fit(x))
-        p = predict(self.slope)
-        return lambda x: self.origin.m0 - x * p
+    def predictor(self, chord: float = 0.0) -> Callable[[float], Floats]:
+        """Predictions in standard units as a function of ``x``.
 
-    def land(self, first: float) -> tuple[Landing, Floats]:
+        With ``chord`` they follow the straight line through the fits at ``chord`` and a
+        little beyond, which saves a fit a probe where the fit is not linear.
+        """
+        predict = self.origin.fitter.problem.predict
+        if self.slope is not None:
+            p = predict(self.slope)
+            return lambda x: self.origin.m0 - x * p
+        if not chord:
+            return lambda x: predict(self.fit(x))
+        here, beyond = self.fit(chord), self.fit(1.05 * chord)
+        m, p = predict(here), predict((here - beyond) / (0.05 * chord))
+        return lambda x: m - (x - chord) * p
+
+    def land(
+        self, first: float, coarse: float = 1.0, chord: float = 0.0
+    ) -> tuple[Landing, Floats]:
         """Where quick counts enter the band, and the predictions there."""
         balance, groups = self.origin.balance, self.origin.groups
-        predict, resolution = self.predictor(), balance.resolution(groups)
-        band = balance.band(groups).at_least(resolution)
+        predict, resolution = self.predictor(chord), coarse * balance.resolution(groups)
+        band = self.origin.band.at_least(resolution)
+        if band.miss(self.origin.value) == 0:
+            band = self.origin.band
         landing = land(
             lambda x: balance.estimate(predict(x), groups)[0],
             band,
@@ -125,7 +152,7 @@ class Ray:
         if near.inside or near.value == self.origin.value:
             return near
         groups = self.origin.groups
-        band = self.origin.balance.band(groups)
+        band = self.origin.band
         slope = (near.value - self.origin.value) / x
         return land(
             lambda at: self.count(at).value,
@@ -139,11 +166,11 @@ class Ray:
 
 def nearest_multiple(bend: Floats, force: Floats) -> float:
     """The multiple of ``bend`` nearest to ``force``."""
-    size = float(np.vdot(bend, bend))
-    return float(np.vdot(bend, force)) / size if size > 0 else 0.0
+    size = float((bend * bend).sum())
+    return float((bend * force).sum()) / size if size > 0 else 0.0
 
 
 def relative(gap: Floats, force: Floats) -> float:
     """``||gap|| / ||force||``, and 0 where there is no force."""
-    size = float(np.linalg.norm(force))
-    return float(np.linalg.norm(gap)) / size if size > 0 else 0.0
+    size = float((force * force).sum())
+    return float(np.sqrt((gap * gap).sum() / size)) if size > 0 else 0.0

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankfair.balances import Balance
-from rankfair.balances.base import Field
+from rankfair.balances.base import Field, Tables
+from rankfair.blocks import Ints
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
+from rankfair.ranks import Grid, smooth_mean
 from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Status, Step, package
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.mixing import Mixer
 from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
 
 TRIES = 12  # directions tried before the band is called out of reach
+TABLE = 2048  # bins of what the thinned problem teaches
+SETTLING = 12  # rounds on all rows for tasks that the thinned problem left out
+SETTLED = 0.03  # the residual at which these rounds end: the error is then within 1 %
 PATIENCE = 15  # rounds without a lower objective before the search ends
 
 
@@ -66,12 +71,19 @@ class Tilt:
         start = origin.exactly()
         if start.inside:
             return package(
-                origin.fitter, balance, origin.W0, Status.INACTIVE, value=start.value
+                origin.fitter,
+                balance,
+                origin.W0,
+                Status.INACTIVE,
+                B0=origin.B0,
+                value=start.value,
             )
+        origin = replace(origin, value=start.value)
         small = origin.thinned()
         candidates: list[Candidate] = []
         trace: list[Step] = []
-        for i, candidate in enumerate(self._rounds(small), start=1):
+        coarse = 1.0 if small is origin else 10.0
+        for i, candidate in enumerate(self._rounds(small, coarse), start=1):
             candidates.append(candidate)
             shown = balance.show(candidate.landing.value, small.groups)
             trace.append(Step(i, candidate.objective, shown, candidate.stationarity))
@@ -80,11 +92,13 @@ class Tilt:
         settled = len(trace) < self.max_iter
         candidates = _ranked(candidates, 10 * self.tol)
         if small is not origin:
-            candidates = [_on_all_rows(origin, small, candidates[0], self.damping)]
+            found = list(_on_all_rows(origin, small, candidates[0]))
+            candidates = _ranked(found, 10 * self.tol)
         return _confirmed(origin, candidates[:TRIES], settled, tuple(trace))
 
-    def _rounds(self, origin: Origin) -> Iterator[Candidate]:
+    def _rounds(self, origin: Origin, coarse: float = 1.0) -> Iterator[Candidate]:
         """One candidate a round, until ``λ g`` and ``λ̂ ∇AUC(m)`` agree."""
+        enough = 10 * self.tol * coarse
         problem, groups = origin.fitter.problem, origin.groups
         b = problem.moments(origin.balance.start(groups)(origin.m0, groups))
         x = _first_guess(origin, b)
@@ -92,20 +106,20 @@ class Tilt:
         lowest, calm, reached = np.inf, 0, False
         for i in range(self.max_iter):
             ray = Ray.along(origin, b)
-            landing, m = ray.land(x)
+            landing, m = ray.land(x, coarse)
             force, field = landing.x * b, origin.balance.field(m, groups)
             bend = problem.moments(field(m, groups))
             multiplier = nearest_multiple(bend, force)
             gap = multiplier * bend - force
             W = ray.fit(landing.x)
-            objective, stationarity = origin.fitter.objective(W, m), relative(gap, force)
+            objective, stationarity = origin.objective(W), relative(gap, force)
             yield Candidate(
                 force, W, landing, objective, field, multiplier, stationarity
             )
             reached = reached or landing.inside
             calm = 0 if objective < lowest * (1 - self.tol) else calm + 1
             lowest = min(lowest, objective) if landing.inside else lowest
-            if reached and (stationarity <= 10 * self.tol or calm >= PATIENCE):
+            if reached and (stationarity <= enough or calm >= PATIENCE):
                 return
             if not reached and i + 1 >= TRIES:
                 return
@@ -122,7 +136,7 @@ def _first_guess(origin: Origin, b: Floats) -> float:
     if fitter.problem.weights is not None:
         g = g * fitter.problem.weights
     level, answer = abs(float(g @ origin.m0)), abs(float(g @ p))
-    sign = 1.0 if origin.balance.band(origin.groups).miss(origin.value) > 0 else -1.0
+    sign = 1.0 if origin.band.miss(origin.value) > 0 else -1.0
     return sign * level / answer if level > 0 and answer > 0 else sign
 
 
@@ -142,31 +156,50 @@ def _ranked(candidates: list[Candidate], tol: float) -> list[Candidate]:
 
 
 def _on_all_rows(
-    origin: Origin, small: Origin, best: Candidate, damping: float
-) -> Candidate:
-    """What was found on the thinned problem, settled and landed on all rows."""
-    fitter, groups = origin.fitter, origin.groups
-    problem = fitter.problem
-    same_tasks = small.fitter.problem.n_tasks == problem.n_tasks
-    m = problem.predict(best.W) if same_tasks else origin.m0
-    force = best.multiplier * problem.moments(best.field(m, groups))
-    gap = force
-    for _ in range(1 if same_tasks else 3):
-        m = problem.predict(fitter.solve(origin.B0 - force, origin.W0))
-        gap = best.multiplier * problem.moments(best.field(m, groups)) - force
-        force = force + damping * gap
-    ray = Ray.along(origin, force)
-    landing, m = ray.land(1.0)
-    W = ray.fit(landing.x)
-    return Candidate(
-        landing.x * force,
-        W,
-        landing,
-        fitter.objective(W, m),
-        best.field,
-        best.multiplier,
-        relative(gap, force),
-    )
+    origin: Origin, small: Origin, best: Candidate
+) -> Iterator[Candidate]:
+    """What was found on the thinned problem, taken to all rows and landed there.
+
+    The first direction is what a row of that group and unconstrained prediction met on
+    average in the thinned problem.  Where that had only some of the tasks, a few rounds
+    follow in which the others find their own.
+    """
+    problem, groups = origin.fitter.problem, origin.groups
+    b = problem.moments(_seen_from_start(small, best)(origin.m0, groups))
+    mixer, some_tasks = Mixer(), small.fitter.problem.n_tasks < problem.n_tasks
+    for _ in range(SETTLING):
+        ray = Ray.along(origin, b)
+        landing, m = ray.land(1.0, chord=1.0)
+        force, field, W = landing.x * b, best.field, ray.fit(landing.x)
+        multiplier, stationarity = best.multiplier * landing.x, best.stationarity
+        if some_tasks:
+            field = origin.balance.field(m, groups)
+            bend = problem.moments(field(m, groups))
+            multiplier = nearest_multiple(bend, force)
+            gap = multiplier * bend - force
+            stationarity = relative(gap, force)
+        objective = origin.objective(W)
+        yield Candidate(force, W, landing, objective, field, multiplier, stationarity)
+        if stationarity <= SETTLED or not some_tasks:
+            return
+        b = mixer.next(force, gap)
+
+
+def _seen_from_start(small: Origin, best: Candidate) -> Field:
+    """``λ̂ ∇AUC`` at the best fit as a function of the unconstrained prediction."""
+    problem, groups = small.fitter.problem, small.groups
+    g = best.multiplier * best.field(problem.predict(best.W), groups)
+    grid = Grid.around(small.m0, TABLE)
+    width = float(small.m0.std()) / 16
+
+    def table(rows: Ints) -> Floats:
+        w = np.ones(len(rows)) if problem.weights is None else problem.weights[rows]
+        cells = small.m0[rows]
+        return smooth_mean(
+            grid.count(cells, g[rows] * w), grid.count(cells, w), grid, width
+        )
+
+    return Tables(grid, table(groups.index_a), table(groups.index_b))
 
 
 def _confirmed(
@@ -188,6 +221,7 @@ def _confirmed(
         origin.balance,
         ray.fit(landing.x),
         status if landing.inside else Status.INFEASIBLE,
+        B0=origin.B0,
         value=landing.value,
         multiplier=best.multiplier * landing.x,
         stationarity=best.stationarity,

@@ -1,0 +1,240 @@
+"""Speed and memory of the main estimator, as ratios measured in one run.
+
+Every case runs in a process of its own.  Times are medians of five calls, the first call
+of the process included, and the reference is called in turn with ours on the same arrays.
+
+    python benchmarks/bench_heart.py                 all cases
+    python benchmarks/bench_heart.py fit-ridge auc   some of them
+    python benchmarks/bench_heart.py --write README.md   and put the table there
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+REPEATS = 5
+BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
+
+
+def biased_rows(n_rows: int, n_features: int, n_tasks: int) -> tuple[np.ndarray, ...]:
+    """Rows in no order, tasks of uneven sizes, a group gap to be closed."""
+    rng = np.random.default_rng(0)
+    share = 0.9 * rng.dirichlet(np.full(n_tasks, 2.0)) + 0.1 / n_tasks
+    tasks = rng.choice(n_tasks, n_rows, p=share)
+    group = rng.random(n_rows) < 0.5
+    X = np.empty((n_rows, n_features))
+    rng.standard_normal(out=X)
+    X[:, 0] = group
+    X[:, 1] += 0.5 * group
+    y = rng.standard_normal(n_rows)
+    y += 1.5 * group
+    y += 0.3 * rng.standard_normal(n_tasks)[tasks]
+    slopes = 0.5 * np.abs(rng.standard_normal(n_features))
+    for column, slope in zip(X.T, slopes, strict=True):
+        y += slope * column
+    return X, y, tasks, group
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """How long one call takes."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def fit_ratio(penalty: str, n_tasks: int, n_rows: int = 1_000_000) -> dict[str, float]:
+    """Our fit over one ``LinearRegression().fit``, called in turn."""
+    from sklearn.linear_model import LinearRegression
+
+    from rankfair import RankFairRegressor
+
+    X, y, tasks, group = biased_rows(n_rows, 10, n_tasks)
+    ours, theirs = [], []
+    for _ in range(REPEATS):
+        theirs.append(seconds(lambda: LinearRegression().fit(X, y)))
+        model = RankFairRegressor(penalty=penalty)
+        ours.append(
+            seconds(lambda m=model: m.fit(X, y, tasks=tasks, sensitive_features=group))
+        )
+    assert model.status_ == "satisfied", model.status_
+    return {
+        "ratio": statistics.median(ours) / statistics.median(theirs),
+        "seconds": statistics.median(ours),
+        "reference seconds": statistics.median(theirs),
+        "auc": model.rank_auc_,
+    }
+
+
+def growth() -> dict[str, float]:
+    """The largest factor by which time grows from one power of ten to the next."""
+    from rankfair import RankFairRegressor
+
+    times = []
+    for n_rows in (10**5, 10**6, 10**7):
+        X, y, tasks, group = biased_rows(n_rows, 10, 1000)
+        model = RankFairRegressor(penalty="ridge")
+        times.append(
+            statistics.median(
+                seconds(lambda m=model: m.fit(X, y, tasks=tasks, sensitive_features=group))
+                for _ in range(3)
+            )
+        )
+    return {
+        "ratio": max(times[1] / times[0], times[2] / times[1]),
+        "seconds at 1e5": times[0],
+        "seconds at 1e6": times[1],
+        "seconds at 1e7": times[2],
+    }
+
+
+def memory() -> dict[str, float]:
+    """Peak memory of the process during a fit of 10⁷ rows, X itself included."""
+    from rankfair import RankFairRegressor
+
+    RankFairRegressor(penalty="ridge").fit(
+        *biased_rows(1000, 10, 10)[:2],
+        sensitive_features=biased_rows(1000, 10, 10)[3],
+    )
+    base = _resident()
+    X, y, tasks, group = biased_rows(10**7, 10, 1000)
+    before = _resident()
+    _reset_peak()
+    RankFairRegressor(penalty="ridge").fit(X, y, tasks=tasks, sensitive_features=group)
+    peak = _peak()
+    return {
+        "ratio": (peak - base - (before - base - X.nbytes)) / X.nbytes,
+        "peak over X alone": (peak - base) / X.nbytes,
+        "added by the fit": (peak - before) / X.nbytes,
+    }
+
+
+def _resident() -> int:
+    """Bytes of memory in use now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def _reset_peak() -> None:
+    """Forget the largest use so far, so that building the data does not count."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _peak() -> int:
+    """The largest memory use since the last reset."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def auc() -> dict[str, float]:
+    """scikit-learn's ``roc_auc_score`` over our ``rank_auc`` at a million rows."""
+    from sklearn.metrics import roc_auc_score
+
+    from rankfair.metrics import rank_auc
+
+    rng = np.random.default_rng(0)
+    group, score = rng.random(10**6) < 0.5, rng.standard_normal(10**6)
+    ours, theirs = [], []
+    for _ in range(REPEATS):
+        theirs.append(seconds(lambda: roc_auc_score(group, score)))
+        ours.append(seconds(lambda: rank_auc(score, score, sensitive_features=group)))
+    return {
+        "ratio": statistics.median(theirs) / statistics.median(ours),
+        "seconds": statistics.median(ours),
+        "reference seconds": statistics.median(theirs),
+    }
+
+
+CASES: dict[str, tuple[str, str, Callable[[], dict[str, float]]]] = {
+    "fit-ridge": (
+        "fit, 10⁶ rows × 10 × 1,000 uneven tasks, ridge / LinearRegression",
+        "≤ 1.0",
+        lambda: fit_ratio("ridge", 1000),
+    ),
+    "fit-task": (
+        'the same with penalty="task"',
+        "≤ 2.0",
+        lambda: fit_ratio("task", 1000),
+    ),
+    "many-ridge": (
+        "fit, 10⁶ rows × 10 × 40,000 uneven tasks, ridge / LinearRegression",
+        "≤ 3.0",
+        lambda: fit_ratio("ridge", 40_000),
+    ),
+    "many-task": (
+        'the same with penalty="task"',
+        "≤ 3.0",
+        lambda: fit_ratio("task", 40_000),
+    ),
+    "growth": ("time, ten times the rows (10⁵ to 10⁷), worst", "≤ 12", growth),
+    "memory": ("peak memory at 10⁷ × 10 / bytes of X, X included", "≤ 2.5", memory),
+    "auc": ("roc_auc_score / rank_auc, 10⁶ rows", "≥ 3", auc),
+}
+
+
+def run(names: list[str]) -> list[dict[str, object]]:
+    """Each case in a process of its own."""
+    rows = []
+    for name in names:
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+        out = subprocess.run(
+            [sys.executable, __file__, "--case", name],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
+        )
+        result = json.loads(out.stdout)
+        rows.append({"case": name, **result})
+        rest = ", ".join(f"{k} {v:.3g}" for k, v in result.items() if k != "ratio")
+        label, target, _ = CASES[name]
+        print(f"{result['ratio']:6.2f}  ({target})  {label}: {rest}", flush=True)
+    return rows
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    """The results as a Markdown table."""
+    lines = ["| measured in one run | ratio | target |", "|---|---|---|"]
+    for row in rows:
+        label, target, _ = CASES[str(row["case"])]
+        lines.append(f"| {label} | {row['ratio']:.2f} | {target} |")
+    return "\n".join(lines)
+
+
+def write(path: Path, text: str) -> None:
+    """Put ``text`` between the two marks of a Markdown file."""
+    old = path.read_text(encoding="utf-8")
+    head, rest = old.split(BEGIN, 1)
+    tail = rest.split(END, 1)[1]
+    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[*CASES, []], help="cases to run")
+    parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
+    parser.add_argument("--write", type=Path, help="a Markdown file with the marks")
+    arguments = parser.parse_args()
+    if arguments.case:
+        print(json.dumps(CASES[arguments.case][2]()))
+        return
+    rows = run(arguments.names or list(CASES))
+    if arguments.write:
+        write(arguments.write, table(rows))
+
+
+if __name__ == "__main__":
+    main()

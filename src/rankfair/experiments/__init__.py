@@ -1,0 +1,1 @@
+"""Comparisons of methods: rows in, records out, then a table and a picture."""

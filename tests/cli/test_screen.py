@@ -1,0 +1,61 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankfair.cli import screen
+from rankfair.experiments.demo import Demo
+from rankfair.experiments.records import Record
+
+ROW = Record(
+    method="tilt",
+    rows="train",
+    epsilon=0.0,
+    rmse=0.75,
+    auc=0.5,
+    gap=0.0,
+    md=0.1,
+    br=1.2,
+    irr=1.0,
+    ks=0.25,
+    seconds=0.1,
+    note="Something to know.",
+)
+DONE = Demo([ROW], [ROW], [Path("demo") / "frontier.png"])
+
+
+@pytest.fixture(params=[True, False], ids=["rich", "plain"])
+def with_rich(request, monkeypatch):
+    if not request.param:
+        monkeypatch.setattr(screen, "find_spec", lambda name: None)
+    return request.param
+
+
+def test_table_note_and_files_are_shown(with_rich, capsys):
+    screen.show(DONE)
+    shown = capsys.readouterr().out
+    assert ("──" in shown) == with_rich
+    for part in ("0.750", "0.5000", "tilt: Something to know.", str(DONE.files[0])):
+        assert part in shown
+
+
+def test_quiet_shows_no_progress(with_rich, capsys):
+    with screen.progress(quiet=True) as on_step:
+        assert on_step is None
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_goes_to_stderr_only(with_rich, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with screen.progress(quiet=False) as on_step:
+        on_step("tilt", 2, 3)
+    shown = capsys.readouterr()
+    assert "tilt" in shown.err
+    assert shown.out == ""
+
+
+def test_rich_is_not_needed(monkeypatch, capsys):
+    monkeypatch.setattr(screen, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    screen.show(DONE)
+    assert "training rows" in capsys.readouterr().out

@@ -1,0 +1,33 @@
+import csv
+import io
+import json
+
+import pytest
+
+from rankfair.experiments.files import as_csv, as_json, write_whole
+
+
+def test_json_gives_the_records_back(small):
+    assert json.loads(as_json(small.records)) == small.records
+
+
+def test_csv_gives_the_numbers_back(small):
+    lines = list(csv.DictReader(io.StringIO(as_csv(small.records))))
+    assert len(lines) == len(small.records)
+    for line, record in zip(lines, small.records, strict=True):
+        assert list(line) == list(record)
+        assert float(line["rmse"]) == record["rmse"]
+        assert line["note"] == record["note"]
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch):
+    path = write_whole(tmp_path / "a.txt", "old")
+
+    def full(self, content):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, b"new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

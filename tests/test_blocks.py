@@ -1,0 +1,269 @@
+import os
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankfair.blocks import Blocks, each
+
+SIZES = {
+    "one row": [1],
+    "one task": [7],
+    "one row a task": [1] * 5,
+    "equal": [4] * 6,
+    "uneven": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3],
+    "one large": [1, 1, 40, 2],
+}
+WEIGHTS = ["none", "whole", "real"]
+
+
+def rows(sizes, n=3, seed=0, weights="none"):
+    """X (N, n), codes (N,) in any order, and weights, some of them 0."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.normal(size=(len(codes), n)) + 3 * rng.normal(size=n)
+    if weights == "none":
+        return X, codes, None
+    w = rng.integers(0, 4, len(codes)).astype(float)
+    return X, codes, w if weights == "whole" else w * rng.random(len(codes))
+
+
+def prepared(sizes, **settings):
+    X, codes, weights = rows(sizes, **settings)
+    return X, codes, weights, Blocks.from_rows(X, codes, len(sizes), weights)
+
+
+def of_task(blocks, codes):
+    """Each task with its place and its rows, first in Z and then the user's."""
+    for place, task in enumerate(blocks.tasks):
+        mine = np.flatnonzero(codes[blocks.order] == task)
+        yield place, mine, blocks.order[mine]
+
+
+def mean(values, weights):
+    """The weighted mean, 0 where nothing weighs."""
+    if weights is None:
+        return values.mean(axis=0)
+    total = weights.sum()
+    return weights @ values / total if total > 0 else 0 * values[0]
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_every_row_and_every_task_has_one_place(sizes):
+    _, codes, _, blocks = prepared(sizes)
+    assert sorted(blocks.order) == list(range(len(codes)))
+    assert sorted(blocks.tasks) == list(range(len(sizes)))
+    row, place = 0, 0
+    for batch in blocks.batches:
+        assert (batch.rows.start, batch.places.start) == (row, place)
+        row, place = batch.rows.stop, batch.places.stop
+        assert row - batch.rows.start == batch.size * (place - batch.places.start)
+        for at in range(batch.places.start, place):
+            first = batch.rows.start + batch.size * (at - batch.places.start)
+            mine = blocks.order[first : first + batch.size]
+            assert (codes[mine] == blocks.tasks[at]).all()
+            assert (np.diff(mine) > 0).all()
+    assert (row, place) == (len(codes), len(sizes))
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_one_batch_for_each_size(sizes):
+    blocks = prepared(sizes)[-1]
+    assert [batch.size for batch in blocks.batches] == sorted(set(sizes))
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_centre_and_gram_are_those_of_a_loop(sizes, weights):
+    X, codes, w, blocks = prepared(sizes, weights=weights)
+    for place, mine, users in of_task(blocks, codes):
+        own = None if w is None else w[users]
+        centre = mean(X[users], own)
+        Z = X[users] - centre
+        gram = Z.T @ (Z if own is None else own[:, None] * Z)
+        assert blocks.centre[place] == pytest.approx(centre)
+        assert blocks.Z[mine] == pytest.approx(Z)
+        assert blocks.gram[place] == pytest.approx(gram, abs=1e-12)
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_moments_predictions_and_totals_are_those_of_a_loop(sizes):
+    _, codes, _, blocks = prepared(sizes)
+    rng = np.random.default_rng(1)
+    target = rng.normal(size=len(codes))
+    W = rng.normal(size=(len(sizes), 4))
+    B, m = blocks.moments(target), blocks.apply(W)
+    totals, weighed = blocks.totals(None), blocks.totals(target)
+    for place, mine, users in of_task(blocks, codes):
+        Z, t = blocks.Z[mine], target[mine]
+        assert B[place] == pytest.approx([*(Z.T @ t), t.sum()])
+        assert m[mine] == pytest.approx(Z @ W[place, :-1] + W[place, -1])
+        assert totals[place] == len(users)
+        assert weighed[place] == pytest.approx(t.sum())
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_the_order_of_rows_does_not_matter(weights):
+    X, codes, w, blocks = prepared(SIZES["uneven"], weights=weights)
+    other = np.random.default_rng(2).permutation(len(codes))
+    moved = Blocks.from_rows(
+        X[other], codes[other], len(SIZES["uneven"]), None if w is None else w[other]
+    )
+    assert np.array_equal(moved.tasks, blocks.tasks)
+    assert moved.centre == pytest.approx(blocks.centre)
+    assert moved.gram == pytest.approx(blocks.gram, abs=1e-12)
+
+
+def test_whole_weights_are_repeated_rows():
+    X, codes, w, blocks = prepared([6, 9, 9], weights="whole")
+    often = np.repeat(np.arange(len(codes)), w.astype(int))
+    repeated = Blocks.from_rows(X[often], codes[often], 3)
+    for task in range(3):
+        here, there = (int(np.flatnonzero(b.tasks == task)[0]) for b in (blocks, repeated))
+        assert blocks.centre[here] == pytest.approx(repeated.centre[there])
+        assert blocks.gram[here] == pytest.approx(repeated.gram[there], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: X[::-1].copy()[::-1],
+    ],
+)
+def test_any_layout_of_memory(layout):
+    X, codes, _, blocks = prepared(SIZES["uneven"])
+    other = Blocks.from_rows(layout(X), codes, len(SIZES["uneven"]))
+    assert np.array_equal(other.Z, blocks.Z)
+    assert np.array_equal(other.gram, blocks.gram)
+
+
+def test_inputs_are_not_modified():
+    X, codes, w = rows(SIZES["uneven"], weights="real")
+    before = [array.copy() for array in (X, codes, w)]
+    for array in (X, codes, w):
+        array.flags.writeable = False
+    blocks = Blocks.from_rows(X, codes, len(SIZES["uneven"]), w)
+    blocks.moments(X[:, 0])
+    for now, then in zip((X, codes, w), before, strict=True):
+        assert np.array_equal(now, then)
+
+
+def test_no_columns():
+    blocks = Blocks.from_rows(np.empty((5, 0)), np.array([0, 1, 0, 1, 1]), 2)
+    m = blocks.apply(np.array([[3.0], [4.0]]))
+    assert m.tolist() == [3.0, 3.0, 4.0, 4.0, 4.0]
+    assert blocks.moments(np.ones(5)).tolist() == [[2.0], [3.0]]
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1e300, 1e-300])
+def test_columns_of_extreme_size_get_a_unit(size):
+    X, codes, _, plain = prepared(SIZES["uneven"])
+    X[:, 1] *= size
+    blocks = Blocks.from_rows(X, codes, len(SIZES["uneven"]))
+    assert np.isfinite(blocks.gram).all()
+    assert np.frexp(blocks.unit)[0].tolist() == [0.5] * 3
+    assert blocks.unit[[0, 2]].tolist() == [1.0, 1.0]
+    scale = size * blocks.unit[1]
+    assert 1e-3 < scale < 1e3
+    assert blocks.Z[:, 1] == pytest.approx(scale * plain.Z[:, 1], rel=1e-9)
+    assert blocks.gram[:, 1, 1] == pytest.approx(scale**2 * plain.gram[:, 1, 1])
+
+
+def test_ordinary_columns_keep_their_unit():
+    X, codes, _ = rows(SIZES["uneven"])
+    X *= [1e30, 1e-30, 0.0]
+    unit = Blocks.from_rows(X, codes, len(SIZES["uneven"])).unit
+    assert unit.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("n_tasks", [3, 70_000])
+def test_many_tasks_are_placed_as_few_are(n_tasks):
+    codes = np.random.default_rng(3).permutation(n_tasks)
+    X = codes[:, None].astype(float)
+    blocks = Blocks.from_rows(X, codes, n_tasks)
+    assert np.array_equal(codes[blocks.order], blocks.tasks)
+    assert np.array_equal(blocks.centre[:, 0], blocks.tasks)
+
+
+# Fewer rows, fewer tasks
+
+
+@pytest.mark.parametrize("step", [1, 2, 4, 5, 100])
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_fewer_rows_keep_every_task(sizes, step):
+    _, codes, _, blocks = prepared(sizes)
+    thin, kept, share = blocks.fewer_rows(step)
+    assert np.array_equal(thin.tasks, blocks.tasks)
+    assert np.array_equal(thin.Z, blocks.Z[kept])
+    assert np.array_equal(thin.order, blocks.order[kept])
+    assert (np.diff(kept) > 0).all()
+    assert thin.totals(share) == pytest.approx(blocks.totals(None))
+    for place, mine, _ in of_task(blocks, codes):
+        gaps = np.diff(kept[np.isin(kept, mine)])
+        assert set(gaps.tolist()) <= {step}
+        rows_kept = np.isin(kept, mine).sum()
+        assert 1 <= rows_kept <= len(mine) // step + 1
+        assert thin.totals(None)[place] == rows_kept
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5])
+def test_fewer_tasks_keep_all_their_rows(step):
+    _, _, _, blocks = prepared(SIZES["uneven"])
+    few, kept, places = blocks.fewer_tasks(step)
+    assert np.array_equal(few.tasks, blocks.tasks[places])
+    assert set(np.diff(places).tolist()) <= {step}
+    assert np.array_equal(few.Z, blocks.Z[kept])
+    assert np.array_equal(few.order, blocks.order[kept])
+    assert np.array_equal(few.gram, blocks.gram[places])
+    assert np.array_equal(few.centre, blocks.centre[places])
+    assert np.array_equal(few.totals(None), blocks.totals(None)[places])
+
+
+@pytest.mark.parametrize("method", ["fewer_rows", "fewer_tasks"])
+def test_a_part_predicts_as_the_whole_does(method):
+    _, _, _, blocks = prepared(SIZES["uneven"])
+    W = np.random.default_rng(4).normal(size=(len(SIZES["uneven"]), 4))
+    part, kept, rest = getattr(blocks, method)(2)
+    own = W if method == "fewer_rows" else W[rest]
+    assert part.apply(own) == pytest.approx(blocks.apply(W)[kept])
+
+
+# Work shared between threads
+
+
+@pytest.mark.parametrize("n_rows", [10, 10**7])
+@given(items=st.lists(st.integers(), max_size=40))
+def test_each_item_is_handled_once(n_rows, items):
+    done = []
+    each(done.append, items, n_rows)
+    assert sorted(done) == sorted(items)
+
+
+@pytest.mark.parametrize("n_rows", [10, 10**7])
+def test_an_error_in_a_thread_is_raised(n_rows):
+    def fail(item):
+        raise KeyError(item)
+
+    with pytest.raises(KeyError):
+        each(fail, range(3), n_rows)
+
+
+@pytest.mark.parametrize("allowed", ["1", "3", "many", ""])
+@pytest.mark.parametrize("affinity", [True, False])
+def test_no_more_threads_than_allowed(monkeypatch, allowed, affinity):
+    if not affinity:
+        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    else:
+        some = set(range(8))
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: some, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.setenv("OMP_NUM_THREADS", allowed)
+    seen = set()
+    each(lambda _: seen.add(threading.get_ident()), range(400), 10**7)
+    assert len(seen) <= (int(allowed) if allowed.isdigit() else 4)
+    assert allowed != "1" or seen == {threading.get_ident()}

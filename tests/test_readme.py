@@ -1,0 +1,88 @@
+"""What README.md shows is what the code does: blocks run, outputs agree."""
+
+import ast
+import importlib.util
+import re
+import shlex
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from rankfair.cli.app import app
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+NUMBER = re.compile(r"[-+]?\d+\.\d+")
+
+
+def load_tool():
+    path = ROOT / "tools" / "readme.py"
+    spec = importlib.util.spec_from_file_location("readme_tool", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+readme = load_tool()
+
+
+def words(text):
+    """Return the text with numbers and the width of columns left out."""
+    return re.sub(r"\s+", " ", NUMBER.sub("#", text))
+
+
+def shell_lines():
+    """Return every command shown: in shell blocks, after "$ ", and indented."""
+    blocks = re.findall(r"```shell\n(.*?)```", TEXT, re.S)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return lines + re.findall(r"^(?:\$ |    (?=make ))(.*)$", TEXT, re.M)
+
+
+def test_outputs_are_those_of_a_run(tmp_path):
+    shown = readme.without_times(TEXT)
+    found = readme.without_times(readme.refreshed(TEXT, tmp_path))
+    assert words(found) == words(shown), "outputs changed: make readme"
+    for new, old in zip(found.splitlines(), shown.splitlines(), strict=True):
+        # Sums round otherwise elsewhere; what does not settle multiplies that.
+        far = 0.1 if "(paper)" in new or "Reached" in new else 0.005
+        close = pytest.approx(
+            [float(number) for number in NUMBER.findall(old)], abs=far
+        )
+        assert [float(number) for number in NUMBER.findall(new)] == close, "make readme"
+    assert (tmp_path / "demo" / "frontier.svg").is_file()
+
+
+def test_every_command_shown_exists():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    commands = {command.callback.__name__ for command in app.registered_commands}
+    lines = shell_lines()
+    assert {"make", "pip", "rankfair"} <= {line.split()[0] for line in lines}
+    for line in lines:
+        program, first, *_ = shlex.split(line, comments=True)
+        if program == "make":
+            assert first in targets
+        elif program == "rankfair" and not first.startswith("-"):
+            assert first in commands
+
+
+def test_every_python_block_is_followed_by_its_output():
+    assert len(readme.PYTHON.findall(TEXT)) == TEXT.count("```python") >= 1
+
+
+def test_options_of_the_table_are_those_of_the_estimator():
+    from rankfair import RankFairRegressor
+
+    rows = re.findall(r"^\| (`.*?`) \| (`.*?`) \|", TEXT, re.M)
+    shown = {}
+    for names, defaults in rows:
+        values = re.findall(r"`(.*?)`", defaults)
+        shown |= dict(zip(re.findall(r"`(\w+)`", names), values, strict=False))
+    for name, default in RankFairRegressor().get_params().items():
+        assert ast.literal_eval(shown[name]) == default
+
+
+def test_pictures_and_pages_it_links_to_are_there():
+    for target in re.findall(r"\]\(([^)#:]+)\)", TEXT):
+        assert (ROOT / target).is_file(), target
+    assert ET.parse(readme.PICTURE).getroot().tag.endswith("svg")

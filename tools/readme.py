@@ -1,0 +1,81 @@
+"""Run what README.md shows and write the real output, and the picture, back into it.
+
+A ```python block is run, and the ```text block after it becomes what it printed.  In a
+```console block each line that starts with "$ " is run, and what follows it replaced.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PICTURE = ROOT / "docs" / "images" / "frontier.svg"
+
+PYTHON = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<shown>.*?)```", re.S)
+CONSOLE = re.compile(r"```console\n(?P<lines>.*?)```", re.S)
+TIMES = re.compile(r"(?<= )\d+\.\d\d$", re.M)
+
+
+def refreshed(text: str, folder: Path) -> str:
+    """Return the README with every output made anew; commands run in `folder`."""
+    text = PYTHON.sub(lambda found: _python(found, folder), text)
+    return CONSOLE.sub(lambda found: _console(found["lines"], folder), text)
+
+
+def without_times(text: str) -> str:
+    """Blank the last column of the table, which no two runs share."""
+    return TIMES.sub("t.tt", text)
+
+
+def _python(found: re.Match[str], folder: Path) -> str:
+    printed = _run([sys.executable, "-c", found["code"]], folder)
+    return f"```python\n{found['code']}```\n\n```text\n{printed}```"
+
+
+def _console(lines: str, folder: Path) -> str:
+    commands = [line for line in lines.splitlines() if line.startswith("$ ")]
+    shown = []
+    for command in commands:
+        program, *options = command.removeprefix("$ ").split()
+        assert program == "rankfair", f"not run here: {command}"
+        # `-m` takes the package of this environment, whatever else is installed.
+        shown.append(
+            f"{command}\n{_run([sys.executable, '-m', program, *options], folder)}"
+        )
+    return "```console\n" + "\n".join(shown) + "```"
+
+
+def _run(command: list[str], folder: Path) -> str:
+    plain = {
+        **os.environ,
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=plain,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+
+
+def main() -> None:
+    """Rewrite README.md and the picture it shows."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = README.read_text(encoding="utf-8")
+        README.write_text(refreshed(text, Path(folder)), encoding="utf-8")
+        PICTURE.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path(folder) / "demo" / PICTURE.name, PICTURE)
+
+
+if __name__ == "__main__":
+    main()
