@@ -1,7 +1,7 @@
 """Speed and memory of the main estimator, as ratios measured in one run.
 
-Every case runs in a process of its own.  Times are medians of five calls, the first call
-of the process included, and the reference is called in turn with ours on the same arrays.
+Every case runs in a process of its own.  Times are medians of five calls, the first
+call of the process included; reference and ours are called in turn on the same data.
 
     python benchmarks/bench_heart.py                 all cases
     python benchmarks/bench_heart.py fit-ridge auc   some of them
@@ -80,16 +80,15 @@ def growth() -> dict[str, float]:
     """The largest factor by which time grows from one power of ten to the next."""
     from rankfair import RankFairRegressor
 
-    times = []
-    for n_rows in (10**5, 10**6, 10**7):
+    def median(n_rows: int) -> float:
         X, y, tasks, group = biased_rows(n_rows, 10, 1000)
         model = RankFairRegressor(penalty="ridge")
-        times.append(
-            statistics.median(
-                seconds(lambda m=model: m.fit(X, y, tasks=tasks, sensitive_features=group))
-                for _ in range(3)
-            )
+        return statistics.median(
+            seconds(lambda: model.fit(X, y, tasks=tasks, sensitive_features=group))
+            for _ in range(REPEATS)
         )
+
+    times = [median(n_rows) for n_rows in (10**5, 10**6, 10**7)]
     return {
         "ratio": max(times[1] / times[0], times[2] / times[1]),
         "seconds at 1e5": times[0],

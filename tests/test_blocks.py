@@ -153,13 +153,6 @@ def test_inputs_are_not_modified():
         assert np.array_equal(now, then)
 
 
-def test_no_columns():
-    blocks = Blocks.from_rows(np.empty((5, 0)), np.array([0, 1, 0, 1, 1]), 2)
-    m = blocks.apply(np.array([[3.0], [4.0]]))
-    assert m.tolist() == [3.0, 3.0, 4.0, 4.0, 4.0]
-    assert blocks.moments(np.ones(5)).tolist() == [[2.0], [3.0]]
-
-
 @pytest.mark.parametrize("size", [1e200, 1e-200, 1e300, 1e-300])
 def test_columns_of_extreme_size_get_a_unit(size):
     X, codes, _, plain = prepared(SIZES["uneven"])

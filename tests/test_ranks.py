@@ -227,8 +227,9 @@ class TestSmoothDensity:
         wanted = stats.norm.pdf(grid.centres, 2.0)
         assert f == pytest.approx(wanted, abs=1e-4)
 
-    def test_one_bin(self):
-        assert smooth_density(np.array([3]), Grid(0.0, 2.0, 1), 1.0) == [0.5]
+    def test_what_falls_outside_the_grid_is_not_put_back(self):
+        (f,) = smooth_density(np.array([3]), Grid(0.0, 2.0, 1), 1.0)
+        assert 2.0 * f == pytest.approx(2.0 * stats.norm.pdf(0.0), rel=0.02)
 
     def test_no_values_have_no_density(self):
         f = smooth_density(np.zeros(10), Grid(0.0, 1.0, 10), 1.0)

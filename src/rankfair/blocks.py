@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
+Ints = NDArray[np.integer[Any]]
 T = TypeVar("T")
 
+SPAN = 1 << 14  # rows gathered at a time, while others are worked on
 CHUNK = 1 << 17  # numbers handled at a time: small enough to stay in the cache
 
 
@@ -58,25 +59,32 @@ class Blocks:
         tasks = np.argsort(sizes, kind="stable")
         place = np.empty(n_tasks, np.uint16 if n_tasks <= 1 << 16 else np.int64)
         place[tasks] = np.arange(n_tasks)
-        order = np.argsort(place[codes], kind="stable")
+        short = np.int32 if len(codes) < 1 << 31 else np.int64
+        order: Ints = np.argsort(place[codes], kind="stable").astype(short)
         batches = tuple(_batches(sizes[tasks]))
         unit = _units(X)
         scaled = bool((unit != 1.0).any())
         Z, centre = np.empty(X.shape), np.empty((n_tasks, n))
         gram = np.empty((n_tasks, n, n))
-        for rows, places, size in batches:
-            count = places.stop - places.start
+
+        def gather(span: tuple[Batch, ...]) -> None:
+            rows = slice(span[0].rows.start, span[-1].rows.stop)
             np.take(X, order[rows], axis=0, out=Z[rows], mode="clip")
-            Z3 = Z[rows].reshape(count, size, n)
-            if scaled:
-                Z3 *= unit
-            w3 = None if weights is None else weights[order[rows]].reshape(count, size)
-            centre[places] = _mean(Z3, w3)
-            Z3 -= centre[places][:, None]
-            Z3t = Z3.transpose(0, 2, 1)
-            if w3 is not None:
-                Z3t = Z3t * w3[:, None, :]
-            np.matmul(Z3t, Z3, out=gram[places])
+
+        for span in ahead(gather, _spans(batches), len(X)):
+            for rows, places, size in span:
+                Z3 = Z[rows].reshape(-1, size, n)
+                if scaled:
+                    Z3 *= unit
+                w3 = None
+                if weights is not None:
+                    w3 = weights[order[rows]].reshape(-1, size)
+                centre[places] = _mean(Z3, w3)
+                Z3 -= centre[places][:, None]
+                Z3t = Z3.transpose(0, 2, 1)
+                if w3 is not None:
+                    Z3t = Z3t * w3[:, None, :]
+                np.matmul(Z3t, Z3, out=gram[places])
         return cls(Z, order, tasks, batches, centre, gram, unit)
 
     def moments(self, target: Floats) -> Floats:
@@ -152,8 +160,22 @@ def each(function: Callable[[T], None], items: Iterable[T], n_rows: int) -> None
             function(item)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(function, items, chunksize=8):
+        for _ in pool.map(function, items):
             pass
+
+
+def ahead(prepare: Callable[[T], None], items: Iterable[T], n_rows: int) -> Iterator[T]:
+    """Each item once it is prepared; the next is prepared meanwhile if that pays."""
+    if _threads() == 1 or n_rows < CHUNK:
+        for item in items:
+            prepare(item)
+            yield item
+        return
+    with ThreadPoolExecutor(1) as pool:
+        started = [(item, pool.submit(prepare, item)) for item in items]
+        for item, done in started:
+            done.result()
+            yield item
 
 
 def _threads() -> int:
@@ -178,10 +200,24 @@ def _batches(sizes: Ints) -> Iterable[Batch]:
         )
 
 
+def _spans(batches: tuple[Batch, ...]) -> Iterator[tuple[Batch, ...]]:
+    """Neighbouring batches, together about half a cache each."""
+    span: list[Batch] = []
+    for batch in batches:
+        span.append(batch)
+        if batch.rows.stop - span[0].rows.start >= SPAN:
+            yield tuple(span)
+            span = []
+    if span:
+        yield tuple(span)
+
+
 def _runs(starts: Ints, lengths: Ints, step: int) -> Ints:
-    """``starts[i] + step * (0, 1, … lengths[i] − 1)`` of every i, one after the other."""
+    """``starts[i] + step * (0, 1, … lengths[i] − 1)`` of every i, in one array."""
     before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - step * before, lengths) + step * np.arange(lengths.sum())
+    first = np.repeat(starts - step * before, lengths)
+    out: Ints = first + step * np.arange(lengths.sum())
+    return out
 
 
 def _mean(Z3: Floats, w3: Floats | None) -> Floats:
@@ -192,7 +228,9 @@ def _mean(Z3: Floats, w3: Floats | None) -> Floats:
         return mean
     total = w3.sum(axis=1)[:, None]
     weighted = np.matmul(w3[:, None, :], Z3)[:, 0]
-    return np.divide(weighted, total, out=np.zeros_like(weighted), where=total > 0)
+    out: Floats = np.zeros_like(weighted)
+    np.divide(weighted, total, out=out, where=total > 0)
+    return out
 
 
 def _units(X: Floats) -> Floats:

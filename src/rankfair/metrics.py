@@ -24,7 +24,7 @@ from rankfair._validation import (
     read_weights,
     resolve_columns,
 )
-from rankfair.ranks import twice_u
+from rankfair.ranks import split, twice_u
 
 __all__ = [
     "balanced_residuals",
@@ -253,11 +253,10 @@ def _true(y_true: Any, n_rows: int) -> Floats:
 
 
 def _twice_u(rows: _Rows) -> int | float:
-    in_a, in_b = rows.in_a, ~rows.in_a
-    a, b = rows.predicted[in_a], rows.predicted[in_b]
+    a, b = split(rows.predicted, rows.in_a)
     if rows.weights is None:
         return twice_u(a, b)
-    return twice_u(a, b, rows.weights[in_a], rows.weights[in_b])
+    return twice_u(a, b, *split(rows.weights, rows.in_a))
 
 
 # How far each metric is from its best value, in a form that swapping groups keeps.

@@ -1,10 +1,11 @@
 """The data of one fit: rows by task, in standard units, with their groups.
 
-The solvers work in *standard units*: features centred in each task and scaled, the target
-centred and scaled, intercepts ``a`` at the centre of each task.  ``W`` is (k, n + 1), one
-row a place of ``blocks``, intercept last (and one more row where tasks share a model).
-``user_coef`` brings ``W`` back to the user's units and ``user_predict`` predicts there, as
-the fitted estimator will: counts made on it are the counts the user will see.
+The solvers work in *standard units*: features centred in each task and scaled, the
+target centred and scaled, intercepts ``a`` at the centre of each task.  ``W`` is
+(k, n + 1), one row a place of ``blocks``, the intercept last (and one more row where
+tasks share a model).  ``user_coef`` brings ``W`` back to the user's units and
+``user_predict`` predicts there, as the fitted estimator will: counts made on it are the
+counts the user will see.
 """
 
 from __future__ import annotations
@@ -44,20 +45,29 @@ class Groups:
     @cached_property
     def total_a(self) -> int | float:
         """How many rows, or how much weight, group A has."""
-        return self._total(self.index_a)
+        return self._total(self.in_a)
 
     @cached_property
     def total_b(self) -> int | float:
         """How many rows, or how much weight, group B has."""
-        return self._total(self.index_b)
+        return self._total(~self.in_a)
 
-    def weights_of(self, index: Ints) -> NDArray[np.int64] | Floats | None:
-        """The weights at these positions, or none."""
-        return None if self.weights is None else self.weights[index]
+    def every(self, step: int) -> Groups:
+        """The groups of some rows."""
+        weights = None if self.weights is None else self.weights[::step]
+        return Groups(self.in_a[::step], weights)
 
-    def _total(self, index: Ints) -> int | float:
-        weights = self.weights_of(index)
-        return len(index) if weights is None else weights.sum().item()
+    def take(self, rows: Ints) -> Groups:
+        """The groups of some rows."""
+        return Groups(
+            self.in_a[rows], None if self.weights is None else self.weights[rows]
+        )
+
+    def _total(self, rows: NDArray[np.bool_]) -> int | float:
+        if self.weights is None:
+            return int(np.count_nonzero(rows))
+        total: int | float = self.weights.sum(where=rows).item()
+        return total
 
 
 @dataclass(frozen=True)
@@ -91,12 +101,21 @@ class Problem:
         standardize: bool = True,
     ) -> Problem:
         """Sort, centre and scale; ``X`` and ``y`` themselves are left alone."""
-        blocks = Blocks.from_rows(X, codes, n_tasks, weights)
+        codes = codes.astype(np.min_scalar_type(max(n_tasks - 1, 0)), copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            blocks = Blocks.from_rows(X, codes, n_tasks, weights)
         if not np.isfinite(blocks.gram).all():
             column = int(np.argwhere(~np.isfinite(blocks.gram))[0, 1])
             raise ValueError(
                 f"column {column} of X has values too far apart to be squared "
                 f"(up to {np.abs(X[:, column]).max():.3g}); rescale it or clip outliers"
+            )
+        if not standardize and (blocks.unit != 1.0).any():
+            column = int(np.argmax(blocks.unit != 1.0))
+            raise ValueError(
+                f"column {column} of X has values too extreme to be penalised in its "
+                f"own units (up to {np.abs(X[:, column]).max():.3g}); rescale it or "
+                "use standardize=True"
             )
         sorted_weights = None if weights is None else weights[blocks.order]
         counts = blocks.totals(sorted_weights)
@@ -117,7 +136,7 @@ class Problem:
             beta_unit=1.0 if standardize else unit,
             weights=sorted_weights,
             counts=counts,
-            groups=_take(user_groups, blocks.order),
+            groups=None if user_groups is None else user_groups.take(blocks.order),
         )
 
     @property
@@ -138,7 +157,9 @@ class Problem:
 
     def moments(self, target: Floats) -> Floats:
         """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
-        B = self.blocks.moments(target if self.weights is None else target * self.weights)
+        B = self.blocks.moments(
+            target if self.weights is None else target * self.weights
+        )
         B[:, :-1] *= self.scale * self.varies
         return B
 
@@ -157,7 +178,7 @@ class Problem:
         return float(squares.sum())
 
     def user_coef(self, W: Floats) -> tuple[Floats, Floats]:
-        """Coefficients (k, n) and intercepts (k,) in the user's units and task codes."""
+        """Coefficients (k, n) and intercepts (k,) in the user's units and tasks."""
         coef = np.empty((self.n_tasks, self.n_features))
         intercept = np.empty(self.n_tasks)
         slopes = W[: self.n_tasks, :-1] * self.scale
@@ -189,28 +210,29 @@ class Problem:
         step = len(self.y) // rows
         if step < 4:
             return self
+        places: Ints = np.arange(self.n_tasks)
         if rows >= 8 * self.n_tasks:
             blocks, kept, share = self.blocks.fewer_rows(step)
-            weights = share if self.weights is None else share * self.weights[kept]
-            same = {"varies": self.varies, "counts": self.counts}
+            weights: Floats | None = (
+                share if self.weights is None else share * self.weights[kept]
+            )
         else:
             blocks, kept, places = self.blocks.fewer_tasks(step)
-            weights = None if self.weights is None else self.weights[kept]
-            same = {"varies": self.varies[places], "counts": self.counts[places]}
+            weights = self.weights if self.weights is None else self.weights[kept]
         groups = None
         if self.groups is not None:
             groups = Groups(self.groups.in_a[kept], weights)
-            if not (0 < groups.total_a and 0 < groups.total_b):
+            if not (groups.total_a > 0 and groups.total_b > 0):
                 return self
         return replace(
-            self, blocks=blocks, y=self.y[kept], weights=weights, groups=groups, **same
+            self,
+            blocks=blocks,
+            varies=self.varies[places],
+            counts=self.counts[places],
+            y=self.y[kept],
+            weights=weights,
+            groups=groups,
         )
-
-
-def _take(groups: Groups | None, order: Ints) -> Groups | None:
-    if groups is None:
-        return None
-    return Groups(groups.in_a[order], groups.weights_of(order))
 
 
 def _whole(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
@@ -231,7 +253,7 @@ def _scale(
     spread = np.sqrt(inside.sum(axis=0) / counts.sum() + between)
     size = np.abs(blocks.centre).max(axis=0, initial=0.0)
     dead = ~(spread > CONSTANT * size)
-    unit = np.where(dead, 1.0, spread) if standardize else blocks.unit
+    unit = np.where(dead, 1.0, spread) if standardize else np.ones(len(spread))
     varies = inside > counts[:, None] * (CONSTANT * blocks.centre) ** 2
     return np.where(dead, 0.0, 1.0 / unit), varies & ~dead
 

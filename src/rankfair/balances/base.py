@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.problem import Groups
-from rankfair.ranks import Grid
+from rankfair.ranks import Grid, blocks_of
 
 Floats = NDArray[np.float64]
 Field = Callable[[Floats, Groups], Floats]
@@ -44,9 +44,10 @@ class Tables:
 
     def __call__(self, m: Floats, groups: Groups) -> Floats:
         """Look every prediction up."""
-        cells = self.grid.index(m)
-        out = self.of_b[cells]
-        out[groups.index_a] = self.of_a[cells[groups.index_a]]
+        both, out = np.concatenate((self.of_b, self.of_a)), np.empty(len(m))
+        for rows in blocks_of(len(m)):
+            cells = self.grid.index(m[rows]) + self.grid.bins * groups.in_a[rows]
+            np.take(both, cells, out=out[rows], mode="clip")
         return out
 
 

@@ -9,8 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.balances.base import Balance, Band, Field, Floats, Tables
+from rankfair.blocks import each
 from rankfair.problem import Groups
-from rankfair.ranks import Grid, binned_twice_u, smooth_density, twice_u
+from rankfair.ranks import (
+    Grid,
+    binned_twice_u,
+    smooth_density,
+    split,
+    twice_u,
+    twice_u_sorted,
+)
 
 BINS = 1 << 14
 EXACT_ROWS = 1 << 16  # sorting this few rows costs no more than binning them
@@ -20,10 +28,10 @@ EXACT_ROWS = 1 << 16  # sorting this few rows costs no more than binning them
 class Rank(Balance):
     """``|AUC(m) − 1/2| ≤ ε``, counted as ``2U`` in whole half pairs.
 
-    ``bandwidth`` is the width of the kernel that makes ``∇AUC`` smooth, in standard
-    deviations of ``m``.
+        ``bandwidth`` is the width of the kernel that makes ``∇AUC`` smooth, in standard
+        deviations of ``m``.
 
-    Examples
+        Examples
     --------
     >>> import numpy as np
     >>> from rankfair.problem import Groups
@@ -36,7 +44,7 @@ class Rank(Balance):
     bandwidth: float = 0.25
 
     def band(self, groups: Groups) -> Band:
-        """``2U`` within ``2 ε`` pairs of the middle, never narrower than half a pair."""
+        """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
         pairs = groups.total_a * groups.total_b
         # The factor forgives the rounding of ε itself, so that equality passes.
         width = max(2 * self.epsilon * pairs * (1 + 1e-12), 1)
@@ -46,14 +54,18 @@ class Rank(Balance):
 
     def value(self, m: Floats, groups: Groups, unit: float = 1.0) -> float:
         """``2U``, an integer where the weights are whole."""
-        a, b = groups.index_a, groups.index_b
-        return twice_u(m[a], m[b], groups.weights_of(a), groups.weights_of(b))
+        a, b = split(m, groups.in_a)
+        if groups.weights is not None:
+            return twice_u(a, b, *split(groups.weights, groups.in_a))
+        each(np.ndarray.sort, (a, b), len(m))
+        return twice_u_sorted(a, b)
 
     def estimate(self, m: Floats, groups: Groups) -> tuple[float, float]:
         """``2U`` from histograms; pairs in one bin count as ties."""
         if len(m) <= (EXACT_ROWS if groups.weights is None else EXACT_ROWS // 16):
             return self.value(m, groups), 0.0
-        below, above = _histograms(m, groups, Grid.around(m, BINS))
+        grid = Grid.around(m, BINS)
+        above, below = grid.count_both(m, groups.in_a, groups.weights)
         return binned_twice_u(above, below)
 
     def resolution(self, groups: Groups) -> float:
@@ -66,7 +78,7 @@ class Rank(Balance):
         if not width > 0:
             return self.start(groups)
         grid = Grid.around(m, _bins(float(np.ptp(m)) / width), margin=width)
-        below, above = _histograms(m, groups, grid)
+        above, below = grid.count_both(m, groups.in_a, groups.weights)
         return Tables(
             grid,
             of_a=smooth_density(below, grid, width) / groups.total_a,
@@ -87,12 +99,3 @@ def _bins(bandwidths: float) -> int:
 def _deviation(m: Floats, weights: NDArray[Any] | None) -> float:
     centre = np.average(m, weights=weights)
     return float(np.sqrt(np.average((m - centre) ** 2, weights=weights)))
-
-
-def _histograms(m: Floats, groups: Groups, grid: Grid) -> tuple[Floats, Floats]:
-    """How much of B, and of A, lies in each bin."""
-    a, b = groups.index_a, groups.index_b
-    return (
-        grid.count(m[b], groups.weights_of(b)),
-        grid.count(m[a], groups.weights_of(a)),
-    )

@@ -50,7 +50,7 @@ class Dataset:
     >>> data
     Dataset('synthetic': 11 rows, 3 tasks, 4 features, biased)
     >>> data.X.shape, data.group_a, data.task_name, data.sensitive_name
-    ((11, 4), 'A', 'task', 'z')
+    ((11, 4), '1', 'task', 'z')
     >>> list(data.frame.columns)
     ['x1', 'x2', 'x3', 'x4', 'task', 'z']
     """

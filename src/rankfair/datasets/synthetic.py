@@ -66,8 +66,8 @@ def make_biased_tasks(
     >>> data = make_biased_tasks(40, 25, auc=0.9, random_state=0)
     >>> data.X.shape
     (1000, 4)
-    >>> y_a = data.target[data.sensitive == "A"]
-    >>> y_b = data.target[data.sensitive == "B"]
+    >>> y_a = data.target[data.sensitive == "1"]
+    >>> y_b = data.target[data.sensitive == "0"]
     >>> print((y_a[:, None] > y_b).mean().round(1))
     0.9
     """
@@ -84,12 +84,12 @@ def make_biased_tasks(
         X=_standardise(X),
         target=_standardise(u + gap * (in_a - 0.5)),
         tasks=task_labels(sizes),
-        sensitive=np.where(in_a, "A", "B"),
+        sensitive=np.where(in_a, "1", "0"),
         feature_names=FEATURES,
         target_name="y",
         task_name="task",
         sensitive_name="z",
-        group_a="A",
+        group_a="1",
         description=DESCRIPTION,
         licence="none: made on the spot",
         biased=auc != 0.5,

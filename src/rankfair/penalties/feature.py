@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from rankfair.penalties.base import Factor, Floats, Penalty, eigen, into, out_of
-from rankfair.penalties.base import least_squares as _least_squares
+from rankfair.penalties.base import (
+    Factor,
+    Floats,
+    Penalty,
+    eigen,
+    into,
+    least_squares,
+    out_of,
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,15 @@ class Feature(Penalty):
         return FeatureFactor(self.beta, G)
 
 
+class Widths(NamedTuple):
+    """A place ``η`` of the search, with what is known there."""
+
+    eta: Floats  # (n,)
+    value: float  # F(η)
+    r: Floats  # (k, n), what the fit leaves of the moments
+    K: Floats  # (k, n, n), (I + G D)⁻¹ G
+
+
 @dataclass(frozen=True)
 class FeatureFactor(Factor):
     """Newton's method on the n widths ``η_f = ||W[:, f]||``.
@@ -38,9 +55,9 @@ class FeatureFactor(Factor):
     Since ``||w_f|| = min over η of (||w_f||²/η + η)/2``, the fit is the minimum over
     ``η ≥ 0`` of ``F(η) = ½ Σ_f β η_f − ½ Σ_j b_jᵀ D (I + G_j D)⁻¹ b_j`` with
     ``D = diag(η/β)``: convex and smooth in n numbers, whatever the number of tasks.
-    With ``r_j = (I + G_j D)⁻¹ b_j`` (what the fit leaves of ``b_j``), ``w^j = D r_j``,
+    With ``r_j = (I + G_j D)⁻¹ b_j``, what the fit leaves of ``b_j``, ``w^j = D r_j``,
 
-        ∂F/∂η_f = (β − ||r_f||²/β) / 2,    ∂²F = Σ_j (r_j r_jᵀ) ∘ (I + G_j D)⁻¹ G_j / β².
+        ∂F/∂η_f = (β − ||r_f||²/β) / 2,   ∂²F = Σ_j (r_j r_jᵀ) ∘ (I + G_j D)⁻¹G_j / β².
     """
 
     beta: float
@@ -50,78 +67,72 @@ class FeatureFactor(Factor):
         """Descend by projected Newton steps until the gap is nil."""
         if self.beta == 0:
             values, Q = eigen(self.G)
-            return out_of(Q, _least_squares(values, into(Q, B)))
+            return out_of(Q, least_squares(values, into(Q, B)))
         if np.linalg.norm(B, axis=0).max(initial=0.0) <= self.beta:
             return np.zeros_like(B)
         eta = self._first(B) if start is None else np.linalg.norm(start, axis=0)
-        value, r, K = self._evaluate(eta, B)
+        at = self._evaluate(eta, B)
         for _ in range(200):
-            slope = (self.beta - (r**2).sum(axis=0) / self.beta) / 2
-            if self._done(eta, slope, value):
+            slope = (self.beta - (at.r**2).sum(axis=0) / self.beta) / 2
+            if self._done(at, slope):
                 break
-            moved = self._newton(eta, slope, value, r, K, B)
-            if moved is None:
-                moved = self._halve(eta, self._widths(eta, r) - eta, value, 0 * slope, B)
+            step = self._newton_step(at, slope)
+            moved = self._descend(at, step, slope, B)
+            if moved is None:  # a step to the widths of the fit can only lower F
+                widths = np.linalg.norm(at.r, axis=0) * at.eta / self.beta
+                moved = self._descend(at, widths - at.eta, 0 * slope, B)
             if moved is None:
                 break
-            eta, value, r, K = moved
-        return r * (eta / self.beta)
-
-    def _done(self, eta: Floats, slope: Floats, value: float) -> bool:
-        """Whether the optimality conditions hold to rounding."""
-        used = np.abs(eta * slope).sum() <= 1e-11 * abs(value)
-        return bool(used and slope[eta == 0].min(initial=0.0) >= -1e-9 * self.beta)
-
-    def _widths(self, eta: Floats, r: Floats) -> Floats:
-        """``||W[:, f]||`` of the present fit: a step that can only lower ``F``."""
-        return np.linalg.norm(r, axis=0) * (eta / self.beta)
-
-    def _newton(
-        self, eta: Floats, slope: Floats, value: float, r: Floats, K: Floats, B: Floats
-    ) -> tuple[Floats, float, Floats, Floats] | None:
-        """A Newton step in the widths that are not held at zero."""
-        held = (slope > 0) & (eta <= 1e-3 * eta.max())
-        free = ~held
-        H = np.einsum("kf,kg,kfg->fg", r, r, K, optimize=True) / self.beta**2
-        step = -eta
-        step[free] = _solve(H[np.ix_(free, free)], slope[free])
-        return self._halve(eta, step, value, slope, B)
+            at = moved
+        W: Floats = at.r * (at.eta / self.beta)
+        return W
 
     def _first(self, B: Floats) -> Floats:
         """Where one pass over independent features would end."""
-        size = np.linalg.norm(B, axis=0)
+        size = np.maximum(np.linalg.norm(B, axis=0) - self.beta, 0.0)
         scale = np.einsum("kff->f", self.G) / len(B)
-        return np.maximum(size - self.beta, 0.0) / np.maximum(scale, 1e-300)
+        out: Floats = size / np.maximum(scale, 1e-300)
+        return out
 
-    def _evaluate(self, eta: Floats, B: Floats) -> tuple[float, Floats, Floats]:
-        """``F``, the residual moments ``r`` (k, n) and ``K`` (k, n, n)."""
+    def _evaluate(self, eta: Floats, B: Floats) -> Widths:
         root = np.sqrt(eta / self.beta)
         both = np.concatenate((B[:, :, None], self.G), axis=2) * root[:, None]
         middle = self.G * root * root[:, None]
         # One, and a trace more where one would be lost in rounding.
         middle += np.eye(len(eta)) * (1.0 + 1e-15 * np.abs(middle).max(initial=0.0))
-        inner = np.linalg.solve(middle, both) * root[:, None]
+        inner = np.linalg.solve(middle, both).astype(float, copy=False) * root[:, None]
         W, shrunk = inner[:, :, 0], inner[:, :, 1:]
-        r = B - out_of(self.G, W)
         value = 0.5 * self.beta * float(eta.sum()) - 0.5 * float((B * W).sum())
-        return value, r, self.G - np.matmul(self.G, shrunk)
+        return Widths(
+            eta, value, B - out_of(self.G, W), self.G - np.matmul(self.G, shrunk)
+        )
 
-    def _halve(
-        self, eta: Floats, step: Floats, value: float, slope: Floats, B: Floats
-    ) -> tuple[Floats, float, Floats, Floats] | None:
+    def _done(self, at: Widths, slope: Floats) -> bool:
+        """Whether the optimality conditions hold to rounding."""
+        used = np.abs(at.eta * slope).sum() <= 1e-11 * abs(at.value)
+        unused = slope[at.eta == 0].min(initial=0.0) >= -1e-9 * self.beta
+        return bool(used and unused)
+
+    def _newton_step(self, at: Widths, slope: Floats) -> Floats:
+        """Newton's step in the widths that are not about to vanish."""
+        free = (slope <= 0) | (at.eta > 1e-3 * at.eta.max())
+        H = np.einsum("kf,kg,kfg->fg", at.r, at.r, at.K, optimize=True)
+        H = H[np.ix_(free, free)] / self.beta**2
+        # A trace of ridge, for duplicate columns.
+        H += (1e-12 * np.trace(H) / len(H) + 1e-300) * np.eye(len(H))
+        step = -at.eta
+        step[free] = -np.linalg.solve(H, slope[free])
+        return step
+
+    def _descend(
+        self, at: Widths, step: Floats, slope: Floats, B: Floats
+    ) -> Widths | None:
         """The first halving of the step that lowers ``F``, or nothing."""
-        size, rounding = 1.0, 1e-13 * abs(value)
+        rounding = 1e-13 * abs(at.value)
         for _ in range(40):
-            new = np.maximum(eta + size * step, 0.0)
-            trial, r, K = self._evaluate(new, B)
-            if trial <= value + 1e-4 * float(slope @ (new - eta)) + rounding:
-                return new, trial, r, K
-            size /= 2
+            new = self._evaluate(np.maximum(at.eta + step, 0.0), B)
+            promised = 1e-4 * float(slope @ (new.eta - at.eta))
+            if new.value <= at.value + promised + rounding:
+                return new
+            step = step / 2
         return None
-
-
-def _solve(H: Floats, slope: Floats) -> Floats:
-    """``−H⁻¹ slope``, with a trace of ridge for duplicate columns."""
-    ridge = 1e-12 * np.trace(H) / len(H) + 1e-300
-    step: Floats = -np.linalg.solve(H + ridge * np.eye(len(H)), slope)
-    return step

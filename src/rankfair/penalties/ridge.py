@@ -31,13 +31,12 @@ class Ridge(Penalty):
     def factorise(self, G: Floats) -> RidgeFactor:
         """Invert ``G_j + β I`` once."""
         if self.beta > 1e-9 * np.abs(G).max(initial=1.0):
-            return RidgeFactor(np.linalg.inv(G + self.beta * np.eye(G.shape[1])))
+            shifted = G + self.beta * np.eye(G.shape[1])
+            return RidgeFactor(np.linalg.inv(shifted).astype(float, copy=False))
         values, Q = eigen(G)
-        shrunk = values + self.beta
-        inverse = np.divide(
-            1.0, shrunk, out=np.zeros_like(shrunk), where=values > 0.0
-        )
-        return RidgeFactor(np.matmul(Q * inverse[:, None, :], Q.transpose(0, 2, 1)))
+        shares = np.zeros_like(values)
+        np.divide(1.0, values + self.beta, out=shares, where=values > 0.0)
+        return RidgeFactor(np.matmul(Q * shares[:, None, :], Q.transpose(0, 2, 1)))
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfair.penalties.base import Factor, Floats, Penalty, eigen, into, out_of
-from rankfair.penalties.base import least_squares as _least_squares
+from rankfair.penalties.base import (
+    Factor,
+    Floats,
+    Penalty,
+    eigen,
+    into,
+    least_squares,
+    out_of,
+)
 from rankfair.penalties.task import norm_of_solution
 
 
@@ -38,12 +45,12 @@ class Shared(Penalty):
 class SharedFactor(Factor):
     """Newton's method on the n numbers of ``w⁰``.
 
-    For a given ``w⁰`` each task solves the ``"task"`` problem for ``v^j``; what is left,
-    ``φ(w⁰) = Σ_j min over w of ½wᵀG_j w − b_jᵀw + β||w − w⁰||``, is convex and smooth:
+    For a given ``w⁰`` each task solves the ``"task"`` problem for ``v^j``.  The rest,
+    ``φ(w⁰) = Σ_j min over w of ½wᵀG_j w − b_jᵀw + β||w − w⁰||``, is convex, smooth:
 
         ∇φ = Σ_j G_j w^j − b_j,      ∇²φ = Σ_j A_j − A_j (G_j + A_j)⁻¹ A_j,
 
-    with ``A = β/||v|| (I − u uᵀ)``, ``u = v/||v||``, and ``G_j`` itself where ``v = 0``.
+    with ``A = β/||v|| (I − u uᵀ)``, ``u = v/||v||``; where ``v = 0`` it is ``G_j``.
     """
 
     beta: float
@@ -85,14 +92,15 @@ class SharedFactor(Factor):
     def _pooled(self, b: Floats) -> Floats:
         """The one model for all tasks together, the smallest if there are several."""
         c = into(self.total_vectors, b[None])
-        return out_of(self.total_vectors, _least_squares(self.total_values, c))[0]
+        w: Floats = out_of(self.total_vectors, least_squares(self.total_values, c))[0]
+        return w
 
     def _tasks(self, w0: Floats, B: Floats, start: Floats | None) -> Floats:
         """``v^j``: the ``"task"`` fit to what ``w⁰`` leaves."""
         left = B - np.matmul(self.G, w0)
         C = np.where(self.values > 0, into(self.vectors, left), 0.0)
         if self.beta == 0:
-            return out_of(self.vectors, _least_squares(self.values, C))
+            return out_of(self.vectors, least_squares(self.values, C))
         first = None if start is None else np.linalg.norm(start, axis=1)
         r = norm_of_solution(self.values, C, self.beta, first)[:, None]
         return out_of(self.vectors, r * C / (r * self.values + self.beta))
@@ -116,4 +124,5 @@ class SharedFactor(Factor):
             A = bend * (eye - u[:, :, None] * u[:, None, :])
             inner = np.linalg.solve(self.G[moved] + A + 1e-14 * eye, A)
             H = H + (A - np.matmul(A, inner)).sum(axis=0)
-        return -np.linalg.lstsq(H, slope, rcond=1e-14)[0]
+        step: Floats = -np.linalg.lstsq(H, slope, rcond=1e-14)[0]
+        return step

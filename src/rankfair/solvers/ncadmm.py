@@ -11,8 +11,16 @@ from rankfair import projections
 from rankfair.balances import Balance, Band, Rank
 from rankfair.penalties import Penalty
 from rankfair.problem import Groups, Problem
-from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Status, Step, package
-from rankfair.solvers.ray import Origin, Ray
+from rankfair.solvers.base import (
+    Fitter,
+    Floats,
+    OnStep,
+    Solution,
+    Status,
+    Step,
+    package,
+)
+from rankfair.solvers.ray import Origin, Ray, relative
 
 Projection = Callable[[Floats, Groups, Band], Floats]
 
@@ -45,7 +53,7 @@ class NCADMM:
 
     ``projection`` is ``"shift"`` (the groups move as wholes; settles in some 20 steps),
     ``"paper"`` (predictions are set to 0 as in the paper) or ``"greedy"`` (the same by
-    the cheapest rows).  The last two do not settle: ``S`` meets the band, ``XW`` need not.
+    the cheapest rows).  The last two do not settle: ``S`` meets the band, not ``XW``.
 
     Examples
     --------
@@ -92,7 +100,7 @@ class NCADMM:
             M = problem.predict(W)
             S = project(M + V, groups, band)
             V = V + M - S
-            residual = float(np.linalg.norm(M - S) / max(np.linalg.norm(M), 1e-300))
+            residual = relative(M - S, M)
             auc = best.offer(W)
             trace.append(Step(i + 1, origin.objective(W), auc, residual))
             if on_step is not None:
@@ -178,5 +186,3 @@ class Best:
             stationarity=trace[-1].residual,
             trace=trace,
         )
-
-

@@ -13,6 +13,7 @@ from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Step
 from rankfair.solvers.ncadmm import Best, check_rank, check_unweighted
+from rankfair.solvers.ray import relative
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,9 @@ class Paper:
         for i in range(self.max_iter):
             for _ in range(self.inner):
                 target = problem.y + self.gamma * M + multiplier
-                W = design.shrink(target / (1 + self.gamma), penalty.beta / (1 + self.gamma))
+                W = design.shrink(
+                    target / (1 + self.gamma), penalty.beta / (1 + self.gamma)
+                )
                 XW = design.predict(W)
                 M = (self.rho * (S - V) + self.gamma * XW - multiplier) / (
                     self.rho + self.gamma
@@ -69,7 +72,7 @@ class Paper:
             V = V + M - S
             own = design.standard(W)
             auc = best.offer(own)
-            residual = float(np.linalg.norm(M - S) / max(np.linalg.norm(M), 1e-300))
+            residual = relative(M - S, M)
             trace.append(Step(i + 1, fitter.objective(own, B0), auc, residual))
             if on_step is not None:
                 on_step(trace[-1])
@@ -96,7 +99,7 @@ class Design(NamedTuple):
         return cls(problem, centre, inverse)
 
     def shrink(self, target: Floats, threshold: float) -> Floats:
-        """``max(||c|| − t, 0) c/||c||`` with ``c = X⁺ target``, and 0 where ``c = 0``."""
+        """``max(||c|| − t, 0) c/||c||``, ``c = X⁺ target``, and 0 where ``c = 0``."""
         C = np.empty((self.problem.n_tasks, self.problem.n_features))
         for (rows, places, size), inverse in zip(
             self.problem.blocks.batches, self.inverse, strict=True
@@ -105,7 +108,10 @@ class Design(NamedTuple):
             C[places] = np.matmul(inverse, t3)[:, :, 0]
         norm = np.linalg.norm(C, axis=1, keepdims=True)
         keep = np.maximum(norm - threshold, 0.0)
-        return C * np.divide(keep, norm, out=np.zeros_like(norm), where=norm > 0)
+        shrunk: Floats = C * np.divide(
+            keep, norm, out=np.zeros_like(norm), where=norm > 0
+        )
+        return shrunk
 
     def standard(self, W: Floats) -> Floats:
         """``W`` with the intercepts at the task centres that make up for none."""

@@ -12,6 +12,8 @@ from rankfair.problem import Groups
 from rankfair.solvers.base import Fitter, Floats
 from rankfair.solvers.landing import Landing, land
 
+DOUBLE_ROWS = 1 << 17
+SAMPLE = 16  # one row in so many gives a first landing
 REACH = 1e6  # multiples of the first step after which a direction is given up
 
 
@@ -79,6 +81,36 @@ class Origin:
 
 
 @dataclass(frozen=True)
+class Line:
+    """``m − (x − start) p`` as a function of ``x``.
+
+    In single precision for many rows: counts are then binned, far coarser than that,
+    and memory is time.
+    """
+
+    m: Floats
+    p: Floats
+    start: float
+
+    @classmethod
+    def of(cls, m: Floats, p: Floats, start: float) -> Line:
+        """The line, in single precision if there are many rows."""
+        if len(m) <= DOUBLE_ROWS:
+            return cls(m, p, start)
+        single = m.astype(np.float32), p.astype(np.float32)
+        return cls(*single, start)  # type: ignore[arg-type]
+
+    def every(self, step: int) -> Line:
+        """The line of some of the rows."""
+        return Line(self.m[::step], self.p[::step], self.start)
+
+    def __call__(self, x: float) -> Floats:
+        """The predictions at ``x``."""
+        step = (x - self.start) * self.p
+        return np.subtract(self.m, step, out=step)
+
+
+@dataclass(frozen=True)
 class Ray:
     """``W(x) = fit(y − x g)`` from the moments ``b`` of ``g``.
 
@@ -110,32 +142,49 @@ class Ray:
         """
         predict = self.origin.fitter.problem.predict
         if self.slope is not None:
-            p = predict(self.slope)
-            return lambda x: self.origin.m0 - x * p
+            return Line.of(self.origin.m0, predict(self.slope), 0.0)
         if not chord:
             return lambda x: predict(self.fit(x))
         here, beyond = self.fit(chord), self.fit(1.05 * chord)
-        m, p = predict(here), predict((here - beyond) / (0.05 * chord))
-        return lambda x: m - (x - chord) * p
+        return Line.of(predict(here), predict((here - beyond) / (0.05 * chord)), chord)
 
     def land(
         self, first: float, coarse: float = 1.0, chord: float = 0.0
-    ) -> tuple[Landing, Floats]:
-        """Where quick counts enter the band, and the predictions there."""
-        balance, groups = self.origin.balance, self.origin.groups
-        predict, resolution = self.predictor(chord), coarse * balance.resolution(groups)
-        band = self.origin.band.at_least(resolution)
-        if band.miss(self.origin.value) == 0:
-            band = self.origin.band
-        landing = land(
+    ) -> tuple[Landing, Callable[[float], Floats]]:
+        """Where quick counts enter the band, and the predictions along the way."""
+        predict = self.predictor(chord)
+        if isinstance(predict, Line) and len(predict.m) > DOUBLE_ROWS:
+            few = predict.every(SAMPLE), self.origin.groups.every(SAMPLE)
+            first = self._land(*few, first, 10 * coarse).x or first
+        return self._land(predict, self.origin.groups, first, coarse), predict
+
+    def _land(
+        self,
+        predict: Callable[[float], Floats],
+        groups: Groups,
+        first: float,
+        coarse: float,
+    ) -> Landing:
+        """Where the counts of these rows enter the band."""
+        balance = self.origin.balance
+        resolution = coarse * balance.resolution(groups)
+        own = self.origin.band if groups is self.origin.groups else balance.band(groups)
+        value = self.origin.value
+        if groups is not self.origin.groups:
+            value = balance.estimate(predict(0.0), groups)[0]
+        band = own.at_least(resolution)
+        if band.miss(value) == 0:
+            band = own
+        if band.miss(value) == 0:
+            return Landing(0.0, value, 0.0)
+        return land(
             lambda x: balance.estimate(predict(x), groups)[0],
             band,
             min(resolution, band.high - band.low),
-            Landing(0.0, self.origin.value, band.miss(self.origin.value)),
+            Landing(0.0, value, band.miss(value)),
             first,
             REACH * first,
         )
-        return landing, predict(landing.x)
 
     def count(self, x: float) -> Landing:
         """The balance of the user's own predictions at ``x``."""

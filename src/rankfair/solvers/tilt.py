@@ -13,7 +13,15 @@ from rankfair.blocks import Ints
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.ranks import Grid, smooth_mean
-from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Status, Step, package
+from rankfair.solvers.base import (
+    Fitter,
+    Floats,
+    OnStep,
+    Solution,
+    Status,
+    Step,
+    package,
+)
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.mixing import Mixer
 from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
@@ -106,7 +114,8 @@ class Tilt:
         lowest, calm, reached = np.inf, 0, False
         for i in range(self.max_iter):
             ray = Ray.along(origin, b)
-            landing, m = ray.land(x, coarse)
+            landing, predict = ray.land(x, coarse)
+            m = predict(landing.x)
             force, field = landing.x * b, origin.balance.field(m, groups)
             bend = problem.moments(field(m, groups))
             multiplier = nearest_multiple(bend, force)
@@ -155,9 +164,7 @@ def _ranked(candidates: list[Candidate], tol: float) -> list[Candidate]:
     )
 
 
-def _on_all_rows(
-    origin: Origin, small: Origin, best: Candidate
-) -> Iterator[Candidate]:
+def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Candidate]:
     """What was found on the thinned problem, taken to all rows and landed there.
 
     The first direction is what a row of that group and unconstrained prediction met on
@@ -169,10 +176,11 @@ def _on_all_rows(
     mixer, some_tasks = Mixer(), small.fitter.problem.n_tasks < problem.n_tasks
     for _ in range(SETTLING):
         ray = Ray.along(origin, b)
-        landing, m = ray.land(1.0, chord=1.0)
+        landing, predict = ray.land(1.0, chord=1.0)
         force, field, W = landing.x * b, best.field, ray.fit(landing.x)
         multiplier, stationarity = best.multiplier * landing.x, best.stationarity
         if some_tasks:
+            m = predict(landing.x)
             field = origin.balance.field(m, groups)
             bend = problem.moments(field(m, groups))
             multiplier = nearest_multiple(bend, force)

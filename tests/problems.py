@@ -1,0 +1,56 @@
+"""Problems that several tests solve, and what they look at afterwards."""
+
+import numpy as np
+
+from rankfair.balances import make_balance
+from rankfair.datasets import make_biased_tasks
+from rankfair.linear import linear_predict
+from rankfair.penalties import make_penalty
+from rankfair.problem import Problem
+
+PENALTIES = ["ridge", "task", "feature", "shared"]
+
+
+def posed(X, y, tasks, in_a, weights=None, **settings):
+    """The problem of these rows."""
+    labels, codes = np.unique(tasks, return_inverse=True)
+    X, y = np.asarray(X, float), np.asarray(y, float)
+    return Problem.from_rows(
+        X, y, codes, len(labels), in_a=in_a, weights=weights, **settings
+    )
+
+
+def of_dataset(data, weights=None, blind=False):
+    """The problem of a dataset, its protected attribute among the features."""
+    in_a = data.sensitive == data.group_a
+    X = data.X if blind else np.column_stack((data.X, in_a))
+    return posed(X, data.target, data.tasks, in_a, weights)
+
+
+def biased(k=10, per_task=20, auc=0.8, seed=0, **settings):
+    """The paper's synthetic design, small."""
+    return of_dataset(make_biased_tasks(k, per_task, auc, random_state=seed), **settings)
+
+
+def solved(problem, solver, penalty="ridge", epsilon=0.0, beta=1.0, **settings):
+    """Solve for equal ranks."""
+    side = settings.pop("side", "both")
+    balance = make_balance("rank", epsilon, side)
+    return solver.solve(problem, make_penalty(penalty, beta), balance, **settings)
+
+
+def predictions(problem, solution):
+    """Predictions of the user's rows by the coefficients alone."""
+    return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
+
+
+def target(problem):
+    """The target in the user's order and units."""
+    y = np.empty(len(problem.y))
+    y[problem.blocks.order] = (problem.y + problem.y_centre) * problem.y_unit
+    return y
+
+
+def rmse(problem, m):
+    """The root mean square error of predictions of the user's rows."""
+    return float(np.sqrt(np.mean((m - target(problem)) ** 2)))

@@ -1,0 +1,216 @@
+import numpy as np
+import pytest
+
+from problems import PENALTIES, biased, posed, predictions, rmse, solved, target
+from rankfair import projections
+from rankfair.balances import Mean, Rank
+from rankfair.penalties import make_penalty
+from rankfair.solvers import NCADMM, Status, Tilt, unconstrained
+
+PAPER = ["paper", "greedy"]
+
+
+def miss(problem, solution, epsilon=0.0):
+    balance = Rank(epsilon)
+    value = balance.value(predictions(problem, solution), problem.user_groups)
+    assert value == pytest.approx(solution.value)
+    return balance.band(problem.user_groups).miss(value)
+
+
+def with_weights(problem, weights):
+    rows = problem.X, target(problem), problem.codes, problem.user_groups.in_a
+    return posed(*rows, weights)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("epsilon", [0.0, 0.02])
+@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
+def test_the_shift_settles_in_the_band(penalty, epsilon, rho):
+    problem = biased(auc=0.9)
+    solution = solved(problem, NCADMM(rho, max_iter=100), penalty, epsilon)
+    assert solution.status is Status.SATISFIED
+    assert miss(problem, solution, epsilon) == 0
+    assert min(step.residual for step in solution.trace[:50]) < 1e-6
+    assert solution.stationarity == solution.trace[-1].residual
+
+
+def test_the_residual_falls():
+    problem = biased(auc=0.9)
+    residuals = [step.residual for step in solved(problem, NCADMM()).trace]
+    assert residuals[5] < residuals[0] / 10
+    assert residuals[-1] <= 1e-8
+
+
+def test_the_limit_does_not_depend_on_rho():
+    problem = biased(auc=0.9)
+    one, two = (solved(problem, NCADMM(rho)).objective for rho in (0.7, 1.5))
+    assert two == pytest.approx(one, rel=1e-3)
+
+
+def test_the_limit_is_the_fit_to_targets_shifted_by_group():
+    problem = biased(auc=0.9)
+    in_a = problem.user_groups.in_a
+    m = predictions(problem, solved(problem, NCADMM()))
+    free = predictions(problem, unconstrained(problem, make_penalty("ridge")))
+    # One shift of A against B, in the targets, explains all that the fit moved.
+    shift = np.where(in_a, (~in_a).mean(), -in_a.mean())
+    only = posed(problem.X, shift, problem.codes, in_a)
+    p = predictions(only, unconstrained(only, make_penalty("ridge")))
+    moved = free - m
+    size = float(moved @ p / (p @ p))
+    assert size > 0
+    assert moved == pytest.approx(size * p, abs=1e-3 * np.abs(moved).max())
+
+
+def test_tilt_is_no_worse():
+    problem = biased(k=30, auc=0.9)
+    tilt, admm = solved(problem, Tilt()), solved(problem, NCADMM())
+    assert tilt.objective <= 1.001 * admm.objective
+
+
+@pytest.mark.parametrize("projection", ["shift", *PAPER])
+def test_a_band_already_met_is_the_unconstrained_fit(projection):
+    problem = biased()
+    solution = solved(problem, NCADMM(projection=projection), epsilon=0.5)
+    free = unconstrained(problem, make_penalty("ridge"))
+    assert solution.status is Status.INACTIVE
+    assert np.array_equal(solution.coef, free.coef)
+
+
+@pytest.mark.parametrize("weights", ["whole", "real"])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_weights(penalty, weights):
+    problem = biased(auc=0.9)
+    w = np.random.default_rng(0).integers(1, 4, len(problem.y)).astype(float)
+    w = w if weights == "whole" else w / 3
+    weighted = with_weights(problem, w)
+    solution = solved(weighted, NCADMM(), penalty, 0.01)
+    assert solution.status is Status.SATISFIED
+    assert miss(weighted, solution, 0.01) == 0
+
+
+def test_whole_weights_are_repeated_rows():
+    problem = biased(auc=0.9)
+    w = np.random.default_rng(0).integers(1, 4, len(problem.y))
+    rows = problem.X, target(problem), problem.codes, problem.user_groups.in_a
+    weighted = solved(posed(*rows, w.astype(float)), NCADMM())
+    repeated = solved(posed(*(np.repeat(x, w, axis=0) for x in rows)), NCADMM())
+    assert repeated.objective == pytest.approx(weighted.objective, rel=1e-3)
+    assert repeated.coef == pytest.approx(weighted.coef, abs=0.02)
+
+
+@pytest.mark.parametrize("projection", PAPER)
+def test_the_papers_projection_cannot_count_weights(projection):
+    problem = biased(auc=0.9)
+    weighted = with_weights(problem, np.full(len(problem.y), 2.0))
+    with pytest.raises(ValueError, match="cannot use sample_weight"):
+        solved(weighted, NCADMM(projection=projection))
+
+
+def test_other_balances_need_tilt():
+    for solver in (NCADMM(), NCADMM(projection="paper")):
+        with pytest.raises(ValueError, match=r'"rank".*got Mean.*solver="tilt"'):
+            solver.solve(biased(), make_penalty("ridge"), Mean())
+
+
+@pytest.mark.parametrize("projection", PAPER)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_iterate_is_kept(projection, seed):
+    problem, steps = biased(auc=0.8, seed=seed), []
+    solver = NCADMM(projection=projection, max_iter=12)
+    solution = solved(problem, solver, epsilon=0.01, on_step=steps.append)
+    assert tuple(steps) == solution.trace
+    assert solution.n_iter == 12
+    pairs = 2 * problem.user_groups.total_a * problem.user_groups.total_b
+    misses = [abs(Rank(0.01).band(problem.user_groups).miss(s.auc * pairs)) for s in steps]
+    assert abs(miss(problem, solution, 0.01)) == pytest.approx(min(misses), abs=1e-6)
+    reached = min(misses) < 1e-6
+    assert solution.status is (Status.MAX_ITER if reached else Status.INFEASIBLE)
+    as_close = [
+        step.objective
+        for step, away in zip(steps, misses, strict=True)
+        if away <= min(misses) + 1e-6
+    ]
+    assert solution.objective == pytest.approx(min(as_close), rel=1e-9)
+
+
+@pytest.mark.parametrize("projection", ["shift", *PAPER])
+def test_the_steps_are_those_of_the_formulas(projection):
+    problem = biased(k=3, per_task=12, auc=0.9)
+    in_a = problem.user_groups.in_a
+    band = Rank(0.01).band(problem.user_groups)
+    project = {
+        "shift": lambda m: projections.shift(m, in_a, band),
+        "paper": lambda m: projections.paper(m, in_a, band),
+        "greedy": lambda m: projections.paper(m, in_a, band, search="ratio"),
+    }[projection]
+    rho, beta = 0.5, 2.0
+    y = (target(problem) - problem.y_centre * problem.y_unit) / problem.y_unit
+    fit = fitted_by_normal_equations(problem)
+    S, V = fit(y, beta), np.zeros(len(y))
+    residuals = []
+    for _ in range(6):
+        M = fit((y + rho * (S - V)) / (1 + rho), beta / (1 + rho))
+        S = project(M + V)
+        V = V + M - S
+        residuals.append(np.linalg.norm(M - S) / np.linalg.norm(M))
+    solver = NCADMM(rho, projection, max_iter=6)
+    trace = solved(problem, solver, epsilon=0.01, beta=beta).trace
+    assert [step.residual for step in trace] == pytest.approx(residuals, rel=1e-6)
+
+
+def fitted_by_normal_equations(problem):
+    """Ridge on each task, intercept free, features in standard deviations."""
+    scale = problem.X.std(axis=0)
+
+    def fit(y, beta):
+        m = np.empty(len(y))
+        for j in range(problem.n_tasks):
+            mine = problem.codes == j
+            Z = (problem.X[mine] - problem.X[mine].mean(axis=0)) / scale
+            G = Z.T @ Z + beta * np.eye(Z.shape[1])
+            m[mine] = y[mine].mean() + Z @ np.linalg.solve(G, Z.T @ y[mine])
+        return m
+
+    return fit
+
+
+@pytest.mark.parametrize("projection", PAPER)
+def test_steps_that_meet_the_band_but_do_not_settle_have_run_out(projection):
+    # A band so wide that the first iterates lie in it or near it.
+    problem = biased(auc=0.8)
+    free = unconstrained(problem, make_penalty("ridge"))
+    balance, groups = Rank(), problem.user_groups
+    auc = balance.show(balance.value(predictions(problem, free), groups), groups)
+    epsilon = 0.98 * (auc - 0.5)
+    solver = NCADMM(projection=projection, max_iter=8)
+    solution = solved(problem, solver, epsilon=epsilon)
+    assert (solution.status is Status.INFEASIBLE) == (
+        miss(problem, solution, epsilon) != 0
+    )
+
+
+def test_a_jump_across_the_band_is_infeasible():
+    rng = np.random.default_rng(0)
+    in_a = np.arange(40) < 20
+    x = np.where(rng.random(40) < 0.9, in_a, ~in_a).astype(float)
+    problem = posed(x[:, None], x + rng.normal(size=40), np.zeros(40), in_a)
+    solution = solved(problem, NCADMM())
+    assert solution.status is Status.INFEASIBLE
+    assert miss(problem, solution) != 0
+
+
+@pytest.mark.parametrize("projection", ["shift", *PAPER])
+def test_an_interrupt_goes_through(projection):
+    def stop(step):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solved(biased(), NCADMM(projection=projection), on_step=stop)
+
+
+def test_it_is_deterministic_and_errs_little():
+    problem = biased(auc=0.9)
+    one, two = (solved(problem, NCADMM()) for _ in range(2))
+    assert one.coef.tobytes() == two.coef.tobytes()
+    assert rmse(problem, predictions(problem, one)) < target(problem).std()

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+
+from problems import biased, posed, predictions, solved, target
+from rankfair import projections
+from rankfair.balances import Mean, Rank
+from rankfair.penalties import make_penalty
+from rankfair.solvers import Paper, Status
+
+SHORT = {"max_iter": 4, "inner": 5, "window": 1000}
+
+
+def by_the_formulas(problem, beta, epsilon, solver):
+    """Algorithm 4 with its inner ADM, task by task: ``XW`` and ``M − S`` a step."""
+    y = (target(problem) - target(problem).mean()) / target(problem).std()
+    X = (problem.X - problem.X.mean(axis=0)) / problem.X.std(axis=0)
+    in_a = problem.user_groups.in_a
+    band = Rank(epsilon).band(problem.user_groups)
+    tasks = [problem.codes == j for j in range(problem.n_tasks)]
+    rng = np.random.default_rng(solver.random_state)
+    M, S, V, _ = rng.random((4, len(y)))
+    multiplier = np.zeros(len(y))
+    gamma, rho = solver.gamma, solver.rho
+    steps = []
+    for _ in range(solver.max_iter):
+        for _ in range(solver.inner):
+            XW = np.empty(len(y))
+            for mine in tasks:
+                t = (y + gamma * M + multiplier)[mine] / (1 + gamma)
+                c = np.linalg.pinv(X[mine]) @ t
+                size = np.linalg.norm(c)
+                w = max(size - beta / (1 + gamma), 0) * c / size if size else c
+                XW[mine] = X[mine] @ w
+            M = (rho * (S - V) + gamma * XW - multiplier) / (rho + gamma)
+            multiplier = multiplier - solver.theta * (XW - M)
+        S = projections.paper(M + V, in_a, band, window=solver.window)
+        V = V + M - S
+        steps.append((XW, np.linalg.norm(M - S) / np.linalg.norm(M)))
+    return steps
+
+
+@pytest.mark.parametrize("settings", [{}, {"rho": 0.5, "gamma": 2.0, "theta": 0.1}])
+@pytest.mark.parametrize("beta", [0.0, 0.2, 50.0])
+def test_the_steps_are_those_of_the_formulas(settings, beta):
+    data = biased(k=3, per_task=8, auc=0.8)
+    # Rows in the order of tasks, as the random start is drawn.
+    problem = posed(data.X, target(data), data.codes, data.user_groups.in_a)
+    solver = Paper(random_state=7, **SHORT, **settings)
+    solution = solved(problem, solver, "task", 0.01, beta)
+    steps = by_the_formulas(problem, beta, 0.01, solver)
+    residuals = [residual for _, residual in steps]
+    assert [s.residual for s in solution.trace] == pytest.approx(residuals, rel=1e-6)
+    balance, groups = Rank(0.01), problem.user_groups
+    aucs = [balance.show(balance.value(XW, groups), groups) for XW, _ in steps]
+    if beta < 50:
+        assert [s.auc for s in solution.trace] == pytest.approx(aucs, abs=0.02)
+        m = predictions(problem, solution)
+        standard = (m - target(problem).mean()) / target(problem).std()
+        away = [np.abs(XW - standard).max() for XW, _ in steps]
+        assert min(away) <= 1e-9
+    else:
+        assert not solution.coef.any()
+
+
+def test_the_settings_of_the_paper():
+    solver = Paper()
+    assert (solver.rho, solver.theta, solver.window) == (0.001, 0.01, 10**7)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_number_of_steps_is_fixed(steps):
+    heard = []
+    solver = Paper(steps, inner=3, window=100, random_state=0)
+    solution = solved(biased(), solver, "task", on_step=heard.append)
+    assert solution.n_iter == len(heard) == steps
+    assert tuple(heard) == solution.trace
+    assert [step.iteration for step in heard] == list(range(1, steps + 1))
+
+
+def test_the_seed_decides():
+    problem = biased()
+    one, two, other = (
+        solved(problem, Paper(random_state=seed, **SHORT), "task") for seed in (1, 1, 2)
+    )
+    assert one.coef.tobytes() == two.coef.tobytes()
+    assert one.trace == two.trace
+    assert one.trace != other.trace
+    generator = Paper(random_state=np.random.default_rng(1), **SHORT)
+    assert solved(problem, generator, "task").trace == one.trace
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_iterate_is_kept_and_counted_exactly(seed):
+    problem = biased(seed=seed)
+    solution = solved(problem, Paper(random_state=seed, **SHORT), "task", 0.01)
+    balance, groups = Rank(0.01), problem.user_groups
+    value = balance.value(predictions(problem, solution), groups)
+    assert solution.value == value
+    misses = [
+        abs(balance.band(groups).miss(step.auc * 2 * groups.total_a * groups.total_b))
+        for step in solution.trace
+    ]
+    miss = abs(balance.band(groups).miss(value))
+    assert miss == pytest.approx(min(misses), abs=1e-6)
+    assert solution.status is (Status.INFEASIBLE if miss else Status.MAX_ITER)
+
+
+def test_it_projects_ranks_only_and_counts_no_weights():
+    problem = biased()
+    with pytest.raises(ValueError, match=r'solver="paper".*got Mean'):
+        Paper().solve(problem, make_penalty("task"), Mean())
+    weighted = posed(
+        problem.X,
+        target(problem),
+        problem.codes,
+        problem.user_groups.in_a,
+        np.full(len(problem.y), 2.0),
+    )
+    with pytest.raises(ValueError, match="cannot use sample_weight"):
+        solved(weighted, Paper(), "task")
+
+
+def test_an_interrupt_goes_through():
+    def stop(step):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solved(biased(), Paper(**SHORT), "task", on_step=stop)
