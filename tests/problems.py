@@ -29,7 +29,9 @@ def of_dataset(data, weights=None, blind=False):
 
 def biased(k=10, per_task=20, auc=0.8, seed=0, **settings):
     """The paper's synthetic design, small."""
-    return of_dataset(make_biased_tasks(k, per_task, auc, random_state=seed), **settings)
+    return of_dataset(
+        make_biased_tasks(k, per_task, auc, random_state=seed), **settings
+    )
 
 
 def solved(problem, solver, penalty="ridge", epsilon=0.0, beta=1.0, **settings):

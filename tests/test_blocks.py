@@ -3,10 +3,8 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from rankfair.blocks import Blocks, each
+from rankfair.blocks import Blocks, ahead, each
 
 SIZES = {
     "one row": [1],
@@ -121,7 +119,9 @@ def test_whole_weights_are_repeated_rows():
     often = np.repeat(np.arange(len(codes)), w.astype(int))
     repeated = Blocks.from_rows(X[often], codes[often], 3)
     for task in range(3):
-        here, there = (int(np.flatnonzero(b.tasks == task)[0]) for b in (blocks, repeated))
+        here, there = (
+            int(np.flatnonzero(b.tasks == task)[0]) for b in (blocks, repeated)
+        )
         assert blocks.centre[here] == pytest.approx(repeated.centre[there])
         assert blocks.gram[here] == pytest.approx(repeated.gram[there], abs=1e-12)
 
@@ -229,33 +229,58 @@ def test_a_part_predicts_as_the_whole_does(method):
 # Work shared between threads
 
 
-@pytest.mark.parametrize("n_rows", [10, 10**7])
-@given(items=st.lists(st.integers(), max_size=40))
-def test_each_item_is_handled_once(n_rows, items):
-    done = []
-    each(done.append, items, n_rows)
-    assert sorted(done) == sorted(items)
+def allow(monkeypatch, threads):
+    """Let this process believe it may use so many threads."""
+    some = set(range(8))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: some, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
 
 
+@pytest.mark.parametrize("work", ["each", "ahead"])
+@pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("n_rows", [10, 10**7])
-def test_an_error_in_a_thread_is_raised(n_rows):
+def test_each_item_is_handled_once(monkeypatch, work, threads, n_rows):
+    allow(monkeypatch, threads)
+    done, items = [], list(range(40))
+    if work == "each":
+        each(done.append, items, n_rows)
+    else:
+        for item in ahead(done.append, items, n_rows):
+            assert item in done
+    assert sorted(done) == items
+
+
+@pytest.mark.parametrize("work", [each, ahead])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_an_error_in_a_thread_is_raised(monkeypatch, work, threads):
     def fail(item):
         raise KeyError(item)
 
+    allow(monkeypatch, threads)
     with pytest.raises(KeyError):
-        each(fail, range(3), n_rows)
+        list(work(fail, range(3), 10**7) or ())
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_threads_do_not_change_a_bit(monkeypatch, weights):
+    rng = np.random.default_rng(8)
+    sizes = np.sort(rng.integers(1, 400, 800))
+    allow(monkeypatch, 1)
+    one = prepared(sizes, weights=weights)[-1]
+    allow(monkeypatch, 4)
+    many = prepared(sizes, weights=weights)[-1]
+    assert len(one.Z) > 1 << 17
+    for name in ("Z", "order", "centre", "gram"):
+        assert getattr(one, name).tobytes() == getattr(many, name).tobytes()
 
 
 @pytest.mark.parametrize("allowed", ["1", "3", "many", ""])
 @pytest.mark.parametrize("affinity", [True, False])
 def test_no_more_threads_than_allowed(monkeypatch, allowed, affinity):
-    if not affinity:
-        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    else:
-        some = set(range(8))
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _: some, raising=False)
+    allow(monkeypatch, allowed)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    monkeypatch.setenv("OMP_NUM_THREADS", allowed)
+    if not affinity:
+        monkeypatch.delattr(os, "sched_getaffinity")
     seen = set()
     each(lambda _: seen.add(threading.get_ident()), range(400), 10**7)
     assert len(seen) <= (int(allowed) if allowed.isdigit() else 4)

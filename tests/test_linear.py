@@ -83,7 +83,9 @@ def test_equal_rows_of_a_task_tie():
 
 def test_no_columns_and_no_rows():
     intercept = np.array([1.0, 2.0])
-    m = linear_predict(np.empty((3, 0)), np.array([1, 0, 1]), np.empty((2, 0)), intercept)
+    m = linear_predict(
+        np.empty((3, 0)), np.array([1, 0, 1]), np.empty((2, 0)), intercept
+    )
     assert m.tolist() == [2.0, 1.0, 2.0]
     none = linear_predict(np.empty((0, 2)), np.empty(0, int), np.eye(2), intercept)
     assert none.shape == (0,)

@@ -26,9 +26,7 @@ def made(X, y, codes, in_a=None, **settings):
 
 
 def predictions(problem, solution):
-    return linear_predict(
-        problem.X, problem.codes, solution.coef, solution.intercept
-    )
+    return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
 
 
 def fitted(penalty, beta, X, y, codes, **settings):
@@ -103,7 +101,7 @@ def test_predictions_in_both_units_are_the_same(standardize, shared):
 
 
 def test_rows_in_any_order_give_the_same_model():
-    X, y, codes, in_a = rows()
+    X, y, codes, _ = rows()
     other = np.random.default_rng(4).permutation(len(y))
     for penalty in PENALTIES:
         first, _ = fitted(penalty, 1.0, X, y, codes)
@@ -189,7 +187,7 @@ def test_a_constant_column_has_no_coefficient(value):
 def test_a_large_offset_of_a_column_is_centred_away(offset):
     X, y, codes, _ = rows()
     plain, m = fitted("ridge", 1.0, X, y, codes)
-    moved, n = fitted("ridge", 1.0, X + [0, offset, 0], y, codes)
+    moved, n = fitted("ridge", 1.0, X + np.array([0, offset, 0]), y, codes)
     tolerance = 1e-13 * abs(offset)
     assert moved.coef == pytest.approx(plain.coef, abs=100 * tolerance)
     assert n == pytest.approx(m, abs=1000 * tolerance)
@@ -366,8 +364,8 @@ def test_thinning_never_loses_a_group():
     for codes in (np.zeros(5000, int), np.arange(5000)):
         problem = made(X, X[:, 0], codes, in_a)
         thin = problem.thinned(rows=100)
-        assert 0 < thin.groups.total_a
-        assert 0 < thin.groups.total_b
+        assert thin.groups.total_a > 0
+        assert thin.groups.total_b > 0
 
 
 def test_a_problem_without_groups_can_be_thinned():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from oracles import brute_twice_u, closest_in_band
 from rankfair import projections
+from rankfair.projections import subsets
 from rankfair.ranks import twice_u
 
 SMALL = 8
@@ -362,7 +363,7 @@ class TestIndexSearch:
         high = min(int(np.ceil(start)) + window, last)
         gaps = [self.gap(changes, excess, index) for index in range(low, high + 1)]
         wanted = low + int(np.argmin(gaps))
-        assert projections._best_index(changes, excess, window) == wanted
+        assert subsets.best_index(changes, excess, window) == wanted
 
     @staticmethod
     def gap(changes, excess, index):
@@ -373,22 +374,22 @@ class TestIndexSearch:
     def test_blocks_cover_the_window_once(self, low, size):
         covered = [
             first + i
-            for first, free in projections._blocks(low, low + size - 1)
+            for first, free in subsets.dyadic_blocks(low, low + size - 1)
             for i in range(2**free)
         ]
         assert covered == list(range(low, low + size))
 
     def test_many_rows_and_the_paper_s_window(self):
         changes = np.arange(14_000, 0, -1)
-        index = projections._best_index(changes, 40_000_000, 10**7)
+        index = subsets.best_index(changes, 40_000_000, 10**7)
         start = (40_000_000 << 14_000) // int(changes.sum())
         assert abs(index - start) <= 10**7 + 1
-        digits = projections._digits(index, 14_000)
+        digits = subsets.digits(index, 14_000)
         around = [start - 10**7, start, start + 10**7]
         gap = abs(int(changes[digits].sum()) - 40_000_000)
         for other in around:
-            other_digits = projections._digits(other, 14_000)
+            other_digits = subsets.digits(other, 14_000)
             assert gap <= abs(int(changes[other_digits].sum()) - 40_000_000)
 
     def test_no_rows(self):
-        assert projections._best_index(np.zeros(0, np.int64), 3, 10) == 0
+        assert subsets.best_index(np.zeros(0, np.int64), 3, 10) == 0

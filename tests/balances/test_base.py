@@ -36,4 +36,4 @@ def test_a_balance_is_made_by_name_or_passed_through(name, side):
 
 
 def test_the_names():
-    assert BALANCES == {"rank": Rank, "mean": Mean}
+    assert dict(BALANCES) == {"rank": Rank, "mean": Mean}

@@ -57,7 +57,9 @@ def test_the_upper_band_begins_at_one_half(epsilon):
 def test_an_odd_number_of_pairs_still_has_a_value_in_the_band():
     groups = Groups(np.array([True, False, False, False]))
     rank = Rank(0.0)
-    values = {rank.value(np.array([x, 1.0, 2.0, 3.0]), groups) for x in (0, 1.5, 2.5, 4)}
+    values = {
+        rank.value(np.array([x, 1.0, 2.0, 3.0]), groups) for x in (0, 1.5, 2.5, 4)
+    }
     assert any(rank.band(groups).miss(value) == 0 for value in values)
 
 

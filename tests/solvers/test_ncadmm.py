@@ -122,7 +122,9 @@ def test_the_best_iterate_is_kept(projection, seed):
     assert tuple(steps) == solution.trace
     assert solution.n_iter == 12
     pairs = 2 * problem.user_groups.total_a * problem.user_groups.total_b
-    misses = [abs(Rank(0.01).band(problem.user_groups).miss(s.auc * pairs)) for s in steps]
+    misses = [
+        abs(Rank(0.01).band(problem.user_groups).miss(s.auc * pairs)) for s in steps
+    ]
     assert abs(miss(problem, solution, 0.01)) == pytest.approx(min(misses), abs=1e-6)
     reached = min(misses) < 1e-6
     assert solution.status is (Status.MAX_ITER if reached else Status.INFEASIBLE)

@@ -200,9 +200,7 @@ def test_the_order_of_rows(penalty):
 @pytest.mark.parametrize("epsilon", [0.0, 0.05])
 def test_the_names_of_the_groups(penalty, epsilon):
     problem = biased(auc=0.9)
-    other = posed(
-        problem.X, target(problem), problem.codes, ~problem.user_groups.in_a
-    )
+    other = posed(problem.X, target(problem), problem.codes, ~problem.user_groups.in_a)
     one = solved(problem, Tilt(), penalty, epsilon)
     two = solved(other, Tilt(), penalty, epsilon)
     in_a = problem.user_groups.in_a
@@ -329,6 +327,22 @@ def test_a_fit_that_only_rounding_puts_outside_the_band_is_still_solved():
             assert (solution.status is Status.INFEASIBLE) == missed, seed
 
 
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
+def test_coefficients_have_no_part_that_no_row_sees(penalty):
+    # Tasks of four rows and six features with ties: several directions are tried.
+    for seed in (*range(6), 29):
+        rng = np.random.default_rng(seed)
+        codes, in_a = np.repeat(np.arange(4), 4), rng.random(16) < 0.5
+        X = rng.integers(0, 3, (16, 6)).astype(float)
+        y = rng.integers(0, 3, 16) + 1.5 * in_a
+        problem = posed(X, y, codes, in_a)
+        solution = solved(problem, Tilt(), penalty)
+        for j in range(4):
+            Z = (X[codes == j] - X[codes == j].mean(axis=0)) / X.std(axis=0)
+            w = solution.coef[j] * X.std(axis=0)
+            assert np.linalg.pinv(Z) @ (Z @ w) == pytest.approx(w, abs=1e-9)
+
+
 # Equal means: convex, so there is a reference
 
 
@@ -372,6 +386,8 @@ def least_by_cvxpy(problem, penalty, beta, epsilon):
 
 
 def many_rows(k, gap=1.5, n_rows=200_000, seed=1):
+    # The objective has several local optima.  With seed 0 (weak features, a wide gap)
+    # a run on all rows leaves the symmetric one and ends some 20 % below a thinned run.
     rng = np.random.default_rng(seed)
     codes = np.unique(rng.integers(0, k, n_rows), return_inverse=True)[1]
     in_a = rng.random(n_rows) < 0.4
@@ -397,6 +413,14 @@ def test_many_rows_are_as_exact_and_as_good(monkeypatch, k):
     assert miss(problem, solution) == 0
     assert solution.objective <= 1.01 * slow.objective
     assert solution.multiplier == pytest.approx(slow.multiplier, rel=0.1)
+
+
+def test_many_small_tasks_given_little_time_are_still_exact(monkeypatch):
+    problem = many_rows(20_000)
+    monkeypatch.setattr("rankfair.solvers.tilt.SETTLING", 1)
+    hurried = solved(problem, Tilt())
+    assert hurried.status is Status.SATISFIED
+    assert miss(problem, hurried) == 0
 
 
 @pytest.mark.parametrize("k", [20, 60_000])

@@ -21,7 +21,7 @@ from rankfair.ranks import (
 )
 
 BINS = 1 << 14
-EXACT_ROWS = 1 << 16  # sorting this few rows costs no more than binning them
+EXACT_ROWS = 1 << 14  # sorting this few rows costs no more than binning them
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Rank(Balance):
 
     def estimate(self, m: Floats, groups: Groups) -> tuple[float, float]:
         """``2U`` from histograms; pairs in one bin count as ties."""
-        if len(m) <= (EXACT_ROWS if groups.weights is None else EXACT_ROWS // 16):
+        if len(m) <= (EXACT_ROWS if groups.weights is None else EXACT_ROWS // 4):
             return self.value(m, groups), 0.0
         grid = Grid.around(m, BINS)
         above, below = grid.count_both(m, groups.in_a, groups.weights)

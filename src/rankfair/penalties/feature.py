@@ -109,9 +109,13 @@ class FeatureFactor(Factor):
 
     def _done(self, at: Widths, slope: Floats) -> bool:
         """Whether the optimality conditions hold to rounding."""
-        used = np.abs(at.eta * slope).sum() <= 1e-11 * abs(at.value)
+        used = np.abs(at.eta * slope).sum() <= 1e-11 * abs(at.value) + self._noise(at)
         unused = slope[at.eta == 0].min(initial=0.0) >= -1e-9 * self.beta
         return bool(used and unused)
+
+    def _noise(self, at: Widths) -> float:
+        """What rounding can do to ``F``, whose terms may cancel to nearly nothing."""
+        return 1e-15 * self.beta * float(at.eta.sum())
 
     def _newton_step(self, at: Widths, slope: Floats) -> Floats:
         """Newton's step in the widths that are not about to vanish."""
@@ -128,7 +132,7 @@ class FeatureFactor(Factor):
         self, at: Widths, step: Floats, slope: Floats, B: Floats
     ) -> Widths | None:
         """The first halving of the step that lowers ``F``, or nothing."""
-        rounding = 1e-13 * abs(at.value)
+        rounding = 1e-13 * abs(at.value) + self._noise(at)
         for _ in range(40):
             new = self._evaluate(np.maximum(at.eta + step, 0.0), B)
             promised = 1e-4 * float(slope @ (new.eta - at.eta))

@@ -26,7 +26,7 @@ class Ridge(Penalty):
 
     def value(self, W: Floats) -> float:
         """``β/2 ||W||²``."""
-        return 0.5 * self.beta * float(np.vdot(W, W))
+        return 0.5 * self.beta * float((W * W).sum())
 
     def factorise(self, G: Floats) -> RidgeFactor:
         """Invert ``G_j + β I`` once."""

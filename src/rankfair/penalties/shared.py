@@ -107,7 +107,7 @@ class SharedFactor(Factor):
 
     def _value(self, w0: Floats, V: Floats, B: Floats) -> float:
         W = w0 + V
-        quadratic = 0.5 * np.einsum("kf,kfg,kg->", W, self.G, W, optimize=True)
+        quadratic = 0.5 * (W * out_of(self.G, W)).sum()
         length = np.linalg.norm(V, axis=1).sum()
         return float(quadratic - np.vdot(B, W) + self.beta * length)
 

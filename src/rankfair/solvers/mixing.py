@@ -16,7 +16,7 @@ class Mixer:
     throws the history away.
     """
 
-    def __init__(self, damping: float = 0.8, history: int = 4) -> None:
+    def __init__(self, damping: float = 0.8, history: int = 3) -> None:
         self.damping = damping
         self.history = history
         self._points: list[Floats] = []
@@ -24,16 +24,24 @@ class Mixer:
 
     def next(self, point: Floats, gap: Floats) -> Floats:
         """The next point, given this one and its gap."""
-        size = np.linalg.norm(gap)
-        if self._gaps and size > 1.5 * np.linalg.norm(self._gaps[-1]):
+        if self._gaps and _dot(gap, gap) > 2.25 * _dot(self._gaps[-1], self._gaps[-1]):
             self._points, self._gaps = [], []
+        plain = point + self.damping * gap
+        # How this point and gap differ from the earlier ones.
+        P = [point - p for p in self._points]
+        F = [gap - f for f in self._gaps]
         self._points = [*self._points, point][-self.history :]
         self._gaps = [*self._gaps, gap][-self.history :]
-        plain = point + self.damping * gap
-        if len(self._gaps) == 1:
+        if not F:
             return plain
-        F = np.stack([(gap - f).ravel() for f in self._gaps[:-1]], axis=1)
-        P = np.stack([(point - p).ravel() for p in self._points[:-1]], axis=1)
-        weights = np.linalg.lstsq(F, gap.ravel(), rcond=1e-6)[0]
-        step: Floats = ((P + self.damping * F) @ weights).reshape(point.shape)
-        return plain - step
+        normal = np.array([[_dot(f, g) for g in F] for f in F])
+        aim = np.array([_dot(f, gap) for f in F])
+        weights = np.linalg.lstsq(normal, aim, rcond=1e-12)[0]
+        for weight, p, f in zip(weights, P, F, strict=True):
+            plain -= weight * (p + self.damping * f)
+        return plain
+
+
+def _dot(a: Floats, b: Floats) -> float:
+    """The inner product without BLAS, whose threads cost more than they save here."""
+    return float((a * b).sum())

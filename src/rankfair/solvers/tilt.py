@@ -117,7 +117,8 @@ class Tilt:
             landing, predict = ray.land(x, coarse)
             m = predict(landing.x)
             force, field = landing.x * b, origin.balance.field(m, groups)
-            bend = problem.moments(field(m, groups))
+            g = field(m, groups)
+            bend = problem.moments(g)
             multiplier = nearest_multiple(bend, force)
             gap = multiplier * bend - force
             W = ray.fit(landing.x)
@@ -134,7 +135,7 @@ class Tilt:
                 return
             b, x = mixer.next(force, gap), 1.0
             if not landing.inside:
-                b = _nudged(b, seed=i)
+                b = b + problem.moments(_nudge(multiplier * g, seed=i))
 
 
 def _first_guess(origin: Origin, b: Floats) -> float:
@@ -149,9 +150,9 @@ def _first_guess(origin: Origin, b: Floats) -> float:
     return sign * level / answer if level > 0 and answer > 0 else sign
 
 
-def _nudged(b: Floats, seed: int) -> Floats:
-    """A slightly different direction: pairs then change places in another order."""
-    return b * np.random.default_rng(seed).uniform(0.95, 1.05, b.shape)
+def _nudge(g: Floats, seed: int) -> Floats:
+    """A little of each row's own: pairs then change places in another order."""
+    return g * np.random.default_rng(seed).uniform(-0.05, 0.05, len(g))
 
 
 def _ranked(candidates: list[Candidate], tol: float) -> list[Candidate]:

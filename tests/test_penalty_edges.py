@@ -1,0 +1,58 @@
+"""Fits where a penalty is about to let go: just above the threshold, warm and cold."""
+
+import numpy as np
+import pytest
+
+from rankfair.penalties import make_penalty
+
+
+def just_above(k, n, excess, beta=10.0, seed=0):
+    """Gram matrices and moments whose first feature passes β by a share."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(k, 20, n))
+    G, B = np.einsum("kri,krj->kij", X, X), rng.normal(size=(k, n))
+    B[:, 1:] *= 0.1
+    B *= beta * (1 + excess) / np.linalg.norm(B[:, 0])
+    return G, B
+
+
+def value(penalty, G, B, W):
+    quadratic = 0.5 * np.einsum("kf,kfg,kg->", W, G, W)
+    return float(quadratic - np.vdot(B, W)) + penalty.value(W)
+
+
+@pytest.mark.parametrize("excess", [1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-14])
+@pytest.mark.parametrize(("k", "n"), [(2, 1), (4, 1), (5, 3)])
+def test_a_feature_just_kept(k, n, excess):
+    G, B = just_above(k, n, excess)
+    penalty = make_penalty("feature", 10.0)
+    factor = penalty.factorise(G)
+    cold = factor.solve(B)
+    size = np.linalg.norm(cold[:, 0])
+    # To first order in the excess, w = η u with u the direction of the moments.
+    u = B[:, 0] / np.linalg.norm(B[:, 0])
+    expected = 10.0 * excess / float(u**2 @ G[:, 0, 0])
+    assert size == pytest.approx(expected, rel=0.05 + 1e-14 / excess)
+    assert not cold[:, 1:].any()
+    for start in (1.5 * cold + 1e-3, 0.5 * cold, 0 * cold):
+        warm = factor.solve(B, start)
+        slack = 1e-15 * np.linalg.norm(B)  # the rounding of the objective
+        assert value(penalty, G, B, warm) <= value(penalty, G, B, cold) + slack
+
+
+@pytest.mark.parametrize("excess", [1e-3, 1e-9, 1e-14])
+def test_a_feature_not_kept_is_zero(excess):
+    G, B = just_above(4, 2, -excess)
+    assert not make_penalty("feature", 10.0).factorise(G).solve(B).any()
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_shared_tasks_that_nearly_agree(scale):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(6, 12, 3))
+    G = np.einsum("kri,krj->kij", X, X)
+    w = rng.normal(size=3)
+    B = scale * (np.matmul(G, w) + 1e-9 * rng.normal(size=(6, 3)))
+    penalty = make_penalty("shared", 1e-3 * scale)
+    W = penalty.factorise(G).solve(B)
+    assert pytest.approx(np.tile(scale * w, (7, 1)), rel=1e-6) == W
