@@ -4,7 +4,7 @@ import threading
 import numpy as np
 import pytest
 
-from rankfair.blocks import Blocks, ahead, each
+from rankfair.blocks import Blocks, each
 
 SIZES = {
     "one row": [1],
@@ -197,11 +197,18 @@ def test_fewer_rows_keep_every_task(sizes, step):
     assert (np.diff(kept) > 0).all()
     assert thin.totals(share) == pytest.approx(blocks.totals(None))
     for place, mine, _ in of_task(blocks, codes):
-        gaps = np.diff(kept[np.isin(kept, mine)])
-        assert set(gaps.tolist()) <= {step}
-        rows_kept = np.isin(kept, mine).sum()
-        assert 1 <= rows_kept <= len(mine) // step + 1
-        assert thin.totals(None)[place] == rows_kept
+        chosen = kept[np.isin(kept, mine)] - mine[0]
+        # One row of every stretch of the task, as long as what it stands for.
+        edges = np.arange(len(chosen) + 1) * len(mine) // len(chosen)
+        assert ((edges[:-1] <= chosen) & (chosen < edges[1:])).all()
+        assert len(chosen) == -(-len(mine) // step)
+        assert thin.totals(None)[place] == len(chosen)
+
+
+def test_a_regular_pattern_does_not_fool_the_choice():
+    _, _, _, blocks = prepared(np.full(20, 400))
+    _, kept, _ = blocks.fewer_rows(8)
+    assert np.mean(kept % 2) == pytest.approx(0.5, abs=0.1)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5])
@@ -236,29 +243,23 @@ def allow(monkeypatch, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
 
 
-@pytest.mark.parametrize("work", ["each", "ahead"])
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("n_rows", [10, 10**7])
-def test_each_item_is_handled_once(monkeypatch, work, threads, n_rows):
+def test_each_item_is_handled_once(monkeypatch, threads, n_rows):
     allow(monkeypatch, threads)
     done, items = [], list(range(40))
-    if work == "each":
-        each(done.append, items, n_rows)
-    else:
-        for item in ahead(done.append, items, n_rows):
-            assert item in done
+    each(done.append, items, n_rows)
     assert sorted(done) == items
 
 
-@pytest.mark.parametrize("work", [each, ahead])
 @pytest.mark.parametrize("threads", [1, 4])
-def test_an_error_in_a_thread_is_raised(monkeypatch, work, threads):
+def test_an_error_in_a_thread_is_raised(monkeypatch, threads):
     def fail(item):
         raise KeyError(item)
 
     allow(monkeypatch, threads)
     with pytest.raises(KeyError):
-        list(work(fail, range(3), 10**7) or ())
+        each(fail, range(3), 10**7)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
 T = TypeVar("T")
 
-SPAN = 1 << 14  # rows gathered at a time, while others are worked on
+SPAN = 1 << 16  # rows gathered at a time by a thread
 CHUNK = 1 << 17  # numbers handled at a time: small enough to stay in the cache
 
 
@@ -54,37 +54,41 @@ class Blocks:
         cls, X: Floats, codes: Ints, n_tasks: int, weights: Floats | None = None
     ) -> Blocks:
         """Sort and centre ``X`` (N, n) into a new array, task by task."""
-        n = X.shape[1]
-        sizes = np.bincount(codes, minlength=n_tasks)
-        tasks = np.argsort(sizes, kind="stable")
-        place = np.empty(n_tasks, np.uint16 if n_tasks <= 1 << 16 else np.int64)
-        place[tasks] = np.arange(n_tasks)
-        short = np.int32 if len(codes) < 1 << 31 else np.int64
-        order: Ints = np.argsort(place[codes], kind="stable").astype(short)
-        batches = tuple(_batches(sizes[tasks]))
+        return cls.in_order(X, *sorted_by_task(codes, n_tasks), weights)
+
+    @classmethod
+    def in_order(
+        cls,
+        X: Floats,
+        order: Ints,
+        tasks: Ints,
+        sizes: Ints,
+        weights: Floats | None = None,
+    ) -> Blocks:
+        """``from_rows`` once the order of the rows is known."""
+        n, n_tasks = X.shape[1], len(tasks)
+        batches = tuple(_batches(sizes))
         unit = _units(X)
         scaled = bool((unit != 1.0).any())
         Z, centre = np.empty(X.shape), np.empty((n_tasks, n))
         gram = np.empty((n_tasks, n, n))
 
-        def gather(span: tuple[Batch, ...]) -> None:
-            rows = slice(span[0].rows.start, span[-1].rows.stop)
+        def gather(start: int) -> None:
+            rows = slice(start, start + SPAN)
             np.take(X, order[rows], axis=0, out=Z[rows], mode="clip")
 
-        for span in ahead(gather, _spans(batches), len(X)):
-            for rows, places, size in span:
-                Z3 = Z[rows].reshape(-1, size, n)
-                if scaled:
-                    Z3 *= unit
-                w3 = None
-                if weights is not None:
-                    w3 = weights[order[rows]].reshape(-1, size)
-                centre[places] = _mean(Z3, w3)
-                Z3 -= centre[places][:, None]
-                Z3t = Z3.transpose(0, 2, 1)
-                if w3 is not None:
-                    Z3t = Z3t * w3[:, None, :]
-                np.matmul(Z3t, Z3, out=gram[places])
+        each(gather, range(0, len(X), SPAN), len(X))
+        for rows, places, size in batches:
+            Z3 = Z[rows].reshape(-1, size, n)
+            if scaled:
+                Z3 *= unit
+            w3 = None if weights is None else weights[order[rows]].reshape(-1, size)
+            centre[places] = _mean(Z3, w3)
+            Z3 -= centre[places][:, None]
+            Z3t = Z3.transpose(0, 2, 1)
+            if w3 is not None:
+                Z3t = Z3t * w3[:, None, :]
+            np.matmul(Z3t, Z3, out=gram[places])
         return cls(Z, order, tasks, batches, centre, gram, unit)
 
     def moments(self, target: Floats) -> Floats:
@@ -92,38 +96,45 @@ class Blocks:
         n = self.Z.shape[1]
         out = np.empty((len(self.tasks), n + 1))
         for rows, places, size in self.batches:
-            t3 = target[rows].reshape(-1, 1, size)
-            out[places, -1] = t3.sum(axis=(1, 2))
-            out[places, :-1] = np.matmul(t3, self.Z[rows].reshape(-1, size, n))[:, 0]
+            Z, t = self.Z[rows], target[rows]
+            if len(t) == size:  # one task: a plain product has less overhead
+                out[places.start, :-1] = np.dot(t, Z)
+                continue
+            t3 = t.reshape(-1, 1, size)
+            np.matmul(t3, Z.reshape(-1, size, n), out=out[places, None, :-1])
+        out[:, -1] = self.totals(target)
         return out
 
     def apply(self, W: Floats) -> Floats:
         """``Z w + a`` of every row; ``a`` is the last column of ``W`` (k, n + 1)."""
         n = self.Z.shape[1]
-        out = np.empty(len(self.Z))
+        C, a, out = np.ascontiguousarray(W[:, :-1]), W[:, -1], np.empty(len(self.Z))
         for rows, places, size in self.batches:
-            w = W[places]
-            m3 = np.matmul(self.Z[rows].reshape(-1, size, n), w[:, :-1, None])
-            m3 += w[:, -1:, None]
-            out[rows] = m3.reshape(-1)
+            Z, m = self.Z[rows], out[rows]
+            if len(m) == size:
+                np.dot(Z, C[places.start], out=m)
+                m += a[places.start]
+                continue
+            m3 = m.reshape(-1, size, 1)
+            np.matmul(Z.reshape(-1, size, n), C[places, :, None], out=m3)
+            m3 += a[places, None, None]
         return out
 
     def totals(self, weights: Floats | None) -> Floats:
         """The sum of ``weights``, or the number of rows, of every task: (k,)."""
-        out = np.empty(len(self.tasks))
-        for rows, places, size in self.batches:
-            out[places] = (
-                size if weights is None else weights[rows].reshape(-1, size).sum(axis=1)
-            )
+        sizes = self._sizes()
+        if weights is None or not len(weights):
+            return sizes.astype(float)
+        out = np.zeros(len(sizes))
+        out[sizes > 0] = np.add.reduceat(weights, (np.cumsum(sizes) - sizes)[sizes > 0])
         return out
 
     def fewer_rows(self, step: int) -> tuple[Blocks, Ints, Floats]:
-        """Every ``step``-th row of each task, which they are, how many each is for."""
+        """One row in ``step`` of each task, which they are, how many each is for."""
         sizes = self._sizes()
-        first = np.minimum(step // 2, sizes - 1)
-        kept = (sizes - first + step - 1) // step
-        index = _runs(np.cumsum(sizes) - sizes + first, kept, step)
+        kept = -(-sizes // step)
         share = np.repeat(sizes / kept, kept)
+        index = _runs(np.cumsum(sizes) - sizes, kept, share)
         thin = replace(
             self,
             Z=self.Z[index],
@@ -136,7 +147,7 @@ class Blocks:
         """Every ``step``-th task with all its rows, which rows, and which places."""
         sizes = self._sizes()
         places = np.arange(step // 2, len(sizes), step)
-        index = _runs((np.cumsum(sizes) - sizes)[places], sizes[places], 1)
+        index = _runs((np.cumsum(sizes) - sizes)[places], sizes[places])
         few = Blocks(
             self.Z[index],
             self.order[index],
@@ -149,7 +160,21 @@ class Blocks:
         return few, index, places
 
     def _sizes(self) -> Ints:
-        return self.totals(None).astype(np.intp)
+        return np.repeat(
+            [batch.size for batch in self.batches],
+            [batch.places.stop - batch.places.start for batch in self.batches],
+        )
+
+
+def sorted_by_task(codes: Ints, n_tasks: int) -> tuple[Ints, Ints, Ints]:
+    """The rows by task, small tasks first; the tasks in that order; their sizes."""
+    sizes = np.bincount(codes, minlength=n_tasks)
+    tasks = np.argsort(sizes, kind="stable")
+    place = np.empty(n_tasks, np.uint16 if n_tasks <= 1 << 16 else np.int64)
+    place[tasks] = np.arange(n_tasks)
+    short = np.int32 if len(codes) < 1 << 31 else np.int64
+    order: Ints = np.argsort(place[codes], kind="stable").astype(short)
+    return order, tasks, sizes[tasks]
 
 
 def each(function: Callable[[T], None], items: Iterable[T], n_rows: int) -> None:
@@ -162,20 +187,6 @@ def each(function: Callable[[T], None], items: Iterable[T], n_rows: int) -> None
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(function, items):
             pass
-
-
-def ahead(prepare: Callable[[T], None], items: Iterable[T], n_rows: int) -> Iterator[T]:
-    """Each item once it is prepared; the next is prepared meanwhile if that pays."""
-    if _threads() == 1 or n_rows < CHUNK:
-        for item in items:
-            prepare(item)
-            yield item
-        return
-    with ThreadPoolExecutor(1) as pool:
-        started = [(item, pool.submit(prepare, item)) for item in items]
-        for item, done in started:
-            done.result()
-            yield item
 
 
 def _threads() -> int:
@@ -200,23 +211,18 @@ def _batches(sizes: Ints) -> Iterable[Batch]:
         )
 
 
-def _spans(batches: tuple[Batch, ...]) -> Iterator[tuple[Batch, ...]]:
-    """Neighbouring batches, together about half a cache each."""
-    span: list[Batch] = []
-    for batch in batches:
-        span.append(batch)
-        if batch.rows.stop - span[0].rows.start >= SPAN:
-            yield tuple(span)
-            span = []
-    if span:
-        yield tuple(span)
+def _runs(starts: Ints, lengths: Ints, share: Floats | None = None) -> Ints:
+    """``starts[i] + (0, 1, … lengths[i] − 1)`` of every i, in one array.
 
-
-def _runs(starts: Ints, lengths: Ints, step: int) -> Ints:
-    """``starts[i] + step * (0, 1, … lengths[i] − 1)`` of every i, in one array."""
-    before = np.cumsum(lengths) - lengths
-    first = np.repeat(starts - step * before, lengths)
-    out: Ints = first + step * np.arange(lengths.sum())
+    With ``share`` each is instead a random one of that many, at a fixed seed, so that
+    no regular pattern in the rows can fool the choice.
+    """
+    rank = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    if share is not None:
+        low, high = np.floor(rank * share + 1e-9), np.floor((rank + 1) * share + 1e-9)
+        luck = np.random.default_rng(0).random(len(rank))
+        rank = (low + luck * (high - low)).astype(np.intp)
+    out: Ints = np.repeat(starts, lengths) + rank
     return out
 
 

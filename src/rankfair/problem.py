@@ -10,13 +10,14 @@ counts the user will see.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Blocks, Floats, Ints
+from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
 from rankfair.linear import linear_predict
 
 __all__ = ["Groups", "Problem"]
@@ -51,11 +52,6 @@ class Groups:
     def total_b(self) -> int | float:
         """How many rows, or how much weight, group B has."""
         return self._total(~self.in_a)
-
-    def every(self, step: int) -> Groups:
-        """The groups of some rows."""
-        weights = None if self.weights is None else self.weights[::step]
-        return Groups(self.in_a[::step], weights)
 
     def take(self, rows: Ints) -> Groups:
         """The groups of some rows."""
@@ -101,9 +97,13 @@ class Problem:
         standardize: bool = True,
     ) -> Problem:
         """Sort, centre and scale; ``X`` and ``y`` themselves are left alone."""
-        codes = codes.astype(np.min_scalar_type(max(n_tasks - 1, 0)), copy=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            blocks = Blocks.from_rows(X, codes, n_tasks, weights)
+        order, tasks, sizes = sorted_by_task(codes, n_tasks)
+        sorted_weights = None if weights is None else weights[order]
+        user_groups = None if in_a is None else Groups(in_a, _whole(weights))
+        # The target is prepared beside the features: neither needs the other.
+        with ThreadPoolExecutor(1) as aside, np.errstate(all="ignore"):
+            target = aside.submit(_standard, y, order, sorted_weights)
+            blocks = Blocks.in_order(X, order, tasks, sizes, weights)
         if not np.isfinite(blocks.gram).all():
             column = int(np.argwhere(~np.isfinite(blocks.gram))[0, 1])
             raise ValueError(
@@ -117,26 +117,23 @@ class Problem:
                 f"own units (up to {np.abs(X[:, column]).max():.3g}); rescale it or "
                 "use standardize=True"
             )
-        sorted_weights = None if weights is None else weights[blocks.order]
         counts = blocks.totals(sorted_weights)
         scale, varies = _scale(blocks, counts, standardize)
-        ordered = y[blocks.order]
-        centre, unit = _target_units(ordered, sorted_weights)
-        user_groups = None if in_a is None else Groups(in_a, _whole(weights))
+        standard, centre, unit = target.result()
         return cls(
             X=X,
-            codes=codes,
+            codes=codes.astype(np.min_scalar_type(max(n_tasks - 1, 0)), copy=False),
             user_groups=user_groups,
             blocks=blocks,
             scale=scale,
             varies=varies,
-            y=ordered / unit - centre,
+            y=standard,
             y_centre=centre,
             y_unit=unit,
             beta_unit=1.0 if standardize else unit,
             weights=sorted_weights,
             counts=counts,
-            groups=None if user_groups is None else user_groups.take(blocks.order),
+            groups=None if user_groups is None else user_groups.take(order),
         )
 
     @property
@@ -258,12 +255,17 @@ def _scale(
     return np.where(dead, 0.0, 1.0 / unit), varies & ~dead
 
 
-def _target_units(y: Floats, weights: Floats | None) -> tuple[float, float]:
-    """Centre and unit so that ``y / unit − centre`` has mean 0 and deviation 1."""
-    size = float(np.abs(y).max(initial=0.0)) or 1.0
-    scaled = y / size
+def _standard(
+    y: Floats, order: Ints, weights: Floats | None
+) -> tuple[Floats, float, float]:
+    """``y / unit − centre``, sorted, with mean 0, deviation 1; the centre, the unit."""
+    size = max(-float(y.min(initial=0.0)), float(y.max(initial=0.0))) or 1.0
+    scaled = np.take(y, order, mode="clip")
+    scaled /= size
     mean = float(np.average(scaled, weights=weights))
-    spread = float(np.sqrt(np.average((scaled - mean) ** 2, weights=weights)))
+    scaled -= mean
+    spread = float(np.sqrt(np.average(scaled * scaled, weights=weights)))
     if not spread > CONSTANT * abs(mean):
         spread = 1.0
-    return mean / spread, size * spread
+    scaled /= spread
+    return scaled, mean / spread, size * spread

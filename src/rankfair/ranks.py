@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.blocks import each
+
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
@@ -87,13 +89,16 @@ def twice_u_sorted(a: Floats, b: Floats) -> int:
     >>> twice_u_sorted(np.array([1.0, 2.0]), np.array([0.0, 2.0]))
     5
     """
-    total = 0
-    for start in range(0, len(a), BLOCK):
+    parts: list[int] = []
+
+    def count(start: int) -> None:
         block = a[start : start + BLOCK]
         low = int(np.searchsorted(b, block[0], "left"))
         high = int(np.searchsorted(b, block[-1], "right"))
-        total += 2 * low * len(block) + _twice_u_block(block, b[low:high])
-    return total
+        parts.append(2 * low * len(block) + _twice_u_block(block, b[low:high]))
+
+    each(count, range(0, len(a), BLOCK), len(a))
+    return sum(parts)
 
 
 def _twice_u_block(a: Floats, b: Floats) -> int:

@@ -20,7 +20,7 @@ from rankfair.ranks import (
     twice_u_sorted,
 )
 
-BINS = 1 << 14
+BINS = 1 << 12
 EXACT_ROWS = 1 << 14  # sorting this few rows costs no more than binning them
 
 
@@ -93,7 +93,7 @@ class Rank(Balance):
 def _bins(bandwidths: float) -> int:
     """Some hundred bins a bandwidth, in a power of two, as far as is affordable."""
     wanted = 1 << int(np.ceil(np.log2(96 * bandwidths + 1)))
-    return min(wanted, BINS)
+    return min(wanted, 4 * BINS)
 
 
 def _deviation(m: Floats, weights: NDArray[Any] | None) -> float:

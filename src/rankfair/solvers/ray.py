@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankfair.balances import Balance, Band
+from rankfair.blocks import Ints
 from rankfair.problem import Groups
 from rankfair.solvers.base import Fitter, Floats
 from rankfair.solvers.landing import Landing, land
@@ -100,9 +101,9 @@ class Line:
         single = m.astype(np.float32), p.astype(np.float32)
         return cls(*single, start)  # type: ignore[arg-type]
 
-    def every(self, step: int) -> Line:
+    def take(self, rows: Ints) -> Line:
         """The line of some of the rows."""
-        return Line(self.m[::step], self.p[::step], self.start)
+        return Line(self.m[rows], self.p[rows], self.start)
 
     def __call__(self, x: float) -> Floats:
         """The predictions at ``x``."""
@@ -154,8 +155,13 @@ class Ray:
         """Where quick counts enter the band, and the predictions along the way."""
         predict = self.predictor(chord)
         if isinstance(predict, Line) and len(predict.m) > DOUBLE_ROWS:
-            few = predict.every(SAMPLE), self.origin.groups.every(SAMPLE)
-            first = self._land(*few, first, 10 * coarse).x or first
+            rows = _some(len(predict.m))
+            groups = self.origin.groups.take(rows)
+            if groups.total_a > 0 and groups.total_b > 0:
+                first = (
+                    self._land(predict.take(rows), groups, first, 10 * coarse).x
+                    or first
+                )
         return self._land(predict, self.origin.groups, first, coarse), predict
 
     def _land(
@@ -211,6 +217,12 @@ class Ray:
             -1.1 * near.miss / slope,
             x,
         )
+
+
+def _some(n_rows: int) -> Ints:
+    """A random one of every ``SAMPLE`` rows, at a fixed seed."""
+    start = np.arange(0, n_rows - SAMPLE + 1, SAMPLE)
+    return start + np.random.default_rng(0).integers(SAMPLE, size=len(start))
 
 
 def nearest_multiple(bend: Floats, force: Floats) -> float:
