@@ -29,6 +29,7 @@ from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
 TRIES = 12  # directions tried before the band is called out of reach
 TABLE = 2048  # bins of what the thinned problem teaches
 SETTLING = 12  # rounds on all rows for tasks that the thinned problem left out
+TRUSTED = 1.5  # how much further than the thinned rows the others may have to move
 SETTLED = 0.03  # the residual at which these rounds end: the error is then within 1 %
 PATIENCE = 15  # rounds without a lower objective before the search ends
 
@@ -43,7 +44,28 @@ class Candidate:
     objective: float
     field: Field
     multiplier: float  # λ̂, with λ̂ ∇AUC nearest to λ g
-    stationarity: float  # how far apart these two are, relative
+    gap: Floats  # moments of the difference of these two
+    stationarity: float  # its size relative to the force
+
+    @classmethod
+    def at(cls, ray: Ray, landing: Landing, m: Floats) -> Candidate:
+        """The fit where the ray landed, whose predictions are ``m``."""
+        origin = ray.origin
+        field = origin.balance.field(m, origin.groups)
+        bend = origin.fitter.problem.moments(field(m, origin.groups))
+        force, W = landing.x * ray.b, ray.fit(landing.x)
+        multiplier = nearest_multiple(bend, force)
+        gap = multiplier * bend - force
+        return cls(
+            force,
+            W,
+            landing,
+            origin.objective(W),
+            field,
+            multiplier,
+            gap,
+            relative(gap, force),
+        )
 
 
 @dataclass(frozen=True)
@@ -115,27 +137,18 @@ class Tilt:
         for i in range(self.max_iter):
             ray = Ray.along(origin, b)
             landing, predict = ray.land(x, coarse)
-            m = predict(landing.x)
-            force, field = landing.x * b, origin.balance.field(m, groups)
-            g = field(m, groups)
-            bend = problem.moments(g)
-            multiplier = nearest_multiple(bend, force)
-            gap = multiplier * bend - force
-            W = ray.fit(landing.x)
-            objective, stationarity = origin.objective(W), relative(gap, force)
-            yield Candidate(
-                force, W, landing, objective, field, multiplier, stationarity
-            )
+            found = Candidate.at(ray, landing, predict(landing.x))
+            yield found
             reached = reached or landing.inside
-            calm = 0 if objective < lowest * (1 - self.tol) else calm + 1
-            lowest = min(lowest, objective) if landing.inside else lowest
-            if reached and (stationarity <= enough or calm >= PATIENCE):
+            calm = 0 if found.objective < lowest * (1 - self.tol) else calm + 1
+            lowest = min(lowest, found.objective) if landing.inside else lowest
+            if reached and (found.stationarity <= enough or calm >= PATIENCE):
                 return
             if not reached and i + 1 >= TRIES:
                 return
-            b, x = mixer.next(force, gap), 1.0
+            b, x = mixer.next(found.force, found.gap), 1.0
             if not landing.inside:
-                b = b + problem.moments(_nudge(multiplier * g, seed=i))
+                b = b + problem.moments(_nudge(origin, found, seed=i))
 
 
 def _first_guess(origin: Origin, b: Floats) -> float:
@@ -150,8 +163,10 @@ def _first_guess(origin: Origin, b: Floats) -> float:
     return sign * level / answer if level > 0 and answer > 0 else sign
 
 
-def _nudge(g: Floats, seed: int) -> Floats:
+def _nudge(origin: Origin, found: Candidate, seed: int) -> Floats:
     """A little of each row's own: pairs then change places in another order."""
+    m = origin.fitter.problem.predict(found.W)
+    g = found.multiplier * found.field(m, origin.groups)
     return g * np.random.default_rng(seed).uniform(-0.05, 0.05, len(g))
 
 
@@ -169,29 +184,38 @@ def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Can
     """What was found on the thinned problem, taken to all rows and landed there.
 
     The first direction is what a row of that group and unconstrained prediction met on
-    average in the thinned problem.  Where that had only some of the tasks, a few rounds
-    follow in which the others find their own.
+    average in the thinned problem.  Where that is not to be trusted (it had only some
+    of the tasks, did not settle, or moved its own rows much further than the others)
+    rounds on all rows follow.
     """
     problem, groups = origin.fitter.problem, origin.groups
     b = problem.moments(_seen_from_start(small, best)(origin.m0, groups))
-    mixer, some_tasks = Mixer(), small.fitter.problem.n_tasks < problem.n_tasks
+    ray = Ray.along(origin, b)
+    landing, predict = ray.land(1.0, chord=1.0)
+    if (
+        small.fitter.problem.n_tasks == problem.n_tasks
+        and best.stationarity <= SETTLED
+        and landing.x <= TRUSTED
+    ):
+        force, W = landing.x * b, ray.fit(landing.x)
+        multiplier, objective = best.multiplier * landing.x, origin.objective(W)
+        yield replace(
+            best,
+            force=force,
+            W=W,
+            landing=landing,
+            objective=objective,
+            multiplier=multiplier,
+        )
+        return
+    mixer = Mixer()
     for _ in range(SETTLING):
-        ray = Ray.along(origin, b)
-        landing, predict = ray.land(1.0, chord=1.0)
-        force, field, W = landing.x * b, best.field, ray.fit(landing.x)
-        multiplier, stationarity = best.multiplier * landing.x, best.stationarity
-        if some_tasks:
-            m = predict(landing.x)
-            field = origin.balance.field(m, groups)
-            bend = problem.moments(field(m, groups))
-            multiplier = nearest_multiple(bend, force)
-            gap = multiplier * bend - force
-            stationarity = relative(gap, force)
-        objective = origin.objective(W)
-        yield Candidate(force, W, landing, objective, field, multiplier, stationarity)
-        if stationarity <= SETTLED or not some_tasks:
+        found = Candidate.at(ray, landing, predict(landing.x))
+        yield found
+        if found.stationarity <= SETTLED:
             return
-        b = mixer.next(force, gap)
+        ray = Ray.along(origin, mixer.next(found.force, found.gap))
+        landing, predict = ray.land(1.0, chord=1.0)
 
 
 def _seen_from_start(small: Origin, best: Candidate) -> Field:
