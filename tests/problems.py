@@ -3,6 +3,7 @@
 import numpy as np
 
 from rankfair.balances import make_balance
+from rankfair.blocks import sorted_by_task
 from rankfair.datasets import make_biased_tasks
 from rankfair.linear import linear_predict
 from rankfair.penalties import make_penalty
@@ -46,10 +47,15 @@ def predictions(problem, solution):
     return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
 
 
+def order_of(problem):
+    """The user's row behind each row of the problem."""
+    return sorted_by_task(problem.codes, problem.n_tasks)[0]
+
+
 def target(problem):
     """The target in the user's order and units."""
     y = np.empty(len(problem.y))
-    y[problem.blocks.order] = (problem.y + problem.y_centre) * problem.y_unit
+    y[order_of(problem)] = (problem.y + problem.y_centre) * problem.y_unit
     return y
 
 

@@ -42,7 +42,6 @@ class Blocks:
     """
 
     Z: Floats  # (N, n)
-    order: Ints  # (N,) Z's row i is the user's row order[i]
     tasks: Ints  # (k,)
     batches: tuple[Batch, ...]
     centre: Floats  # (k, n) in units
@@ -89,7 +88,7 @@ class Blocks:
             if w3 is not None:
                 Z3t = Z3t * w3[:, None, :]
             np.matmul(Z3t, Z3, out=gram[places])
-        return cls(Z, order, tasks, batches, centre, gram, unit)
+        return cls(Z, tasks, batches, centre, gram, unit)
 
     def moments(self, target: Floats) -> Floats:
         """``Zᵀ t`` and the sum of ``t`` of every task: (k, n + 1)."""
@@ -138,7 +137,6 @@ class Blocks:
         thin = replace(
             self,
             Z=self.Z[index],
-            order=self.order[index],
             batches=tuple(_batches(kept)),
         )
         return thin, index, share
@@ -150,7 +148,6 @@ class Blocks:
         index = _runs((np.cumsum(sizes) - sizes)[places], sizes[places])
         few = Blocks(
             self.Z[index],
-            self.order[index],
             self.tasks[places],
             tuple(_batches(sizes[places])),
             self.centre[places],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -98,8 +99,9 @@ class Line:
         """The line, in single precision if there are many rows."""
         if len(m) <= DOUBLE_ROWS:
             return cls(m, p, start)
-        single = m.astype(np.float32), p.astype(np.float32)
-        return cls(*single, start)  # type: ignore[arg-type]
+        short: Any = p.astype(np.float32)
+        del p  # before the next array is made
+        return cls(m.astype(np.float32), short, start)
 
     def take(self, rows: Ints) -> Line:
         """The line of some of the rows."""

@@ -124,7 +124,10 @@ class Tilt:
         if small is not origin:
             found = list(_on_all_rows(origin, small, candidates[0]))
             candidates = _ranked(found, 10 * self.tol)
-        return _confirmed(origin, candidates[:TRIES], settled, tuple(trace))
+        # Exact counts need no predictions of the start, and memory is short by now.
+        lean = replace(origin, m0=origin.m0[:0].copy())
+        del origin, small
+        return _confirmed(lean, candidates[:TRIES], settled, tuple(trace))
 
     def _rounds(self, origin: Origin, coarse: float = 1.0) -> Iterator[Candidate]:
         """One candidate a round, until ``λ g`` and ``λ̂ ∇AUC(m)`` agree."""
