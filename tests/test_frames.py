@@ -87,7 +87,7 @@ def test_missing_numbers_are_nan(frame):
         (pd.DataFrame({"job": [1, "y"]}), ['column "job" of X', "1 of 2", '"y"']),
         (
             pd.DataFrame({"job": pd.Categorical([1, 2])}),
-            ['column "job" of X', "Categorical", "2 of 2", "example 1"],
+            ['column "job" of X', "categories", "2 of 2", "example 1"],
         ),
         (np.array([["x"], ["2"]]), ["column 0 of X", "2 of 2", '"x"']),
         ([[1.0, "x"], [2.0, "y"]], ["column 1 of X", "2 of 2"]),

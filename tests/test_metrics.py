@@ -309,4 +309,13 @@ def test_unknown_scorers_and_requests():
     with pytest.raises(ValueError, match='Did you mean "tasks"'):
         scorer("rmse").set_score_request(task=True)
     with pytest.raises(ValueError, match='Did you mean "z"'):
-        scorer("rmse", sensitive_features="zz")._groups(X, None)
+        scorer("rank_auc", sensitive_features="zz")(READER, X, Y)
+
+
+def test_the_column_of_the_model_is_found():
+    class Reader:
+        sensitive_features = "z"
+        predict = READER.predict
+
+    named = scorer("rank_auc", sensitive_features="z")
+    assert scorer("rank_auc")(Reader(), X, Y) == named(READER, X, Y)

@@ -23,6 +23,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.intp]
 Column: TypeAlias = "NDArray[Any] | nw.Series[Any]"
 
+_PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
 _CURE = (
     "drop it, turn it into numbers (one-hot encoding), "
     "or name it in tasks= or sensitive_features="
@@ -256,7 +257,7 @@ def _refuse_text(values: list[Any], argument: str, kind: str) -> None:
     if text or kind != "text":
         example = f", for example {shown((text or values)[0])}" if values else ""
         raise ValueError(
-            f"{argument} holds {kind} where numbers are expected "
+            f"{argument} holds {_PLAIN.get(kind, kind)} where numbers are expected "
             f"({len(text) or len(values)} of {len(values)} values{example}): {_CURE}."
         )
 

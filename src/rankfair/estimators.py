@@ -214,7 +214,8 @@ class RankFairRegressor(_TaskRegressor):
     ----------
     epsilon : float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  The band is never
-        narrower than one pair of rows.
+        narrower than one pair of rows.  With ``balance="mean"``, the largest difference
+        of the mean predictions, in standard deviations of y.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
@@ -222,14 +223,18 @@ class RankFairRegressor(_TaskRegressor):
         The column of X that holds the protected group.  It is a predictor, 1 for group
         A (the label that sorts last) and 0 for group B, unless `blind`.
     blind : bool, default=False
-        Leave the protected column of X out of the predictors.
+        Leave the protected column of X out of the predictors.  The column must still be
+        there to predict, but its values are not read; to predict without it, pass the
+        groups to `fit` as an array.
     penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="task"
         What :math:`R(W)` is.  "task": sum of the norms of each task's coefficients.
         "feature": sum over features of the norm across tasks, which selects features
         jointly.  "shared": coefficients are a shared vector plus an own part, whose
         norms are summed.  "ridge": half the sum of squares.
     beta : float, default=1.0
-        Weight of the penalty.  Not used if `penalty` is an object.
+        Weight of the penalty.  With `standardize`, errors and coefficients are taken in
+        standard deviations of y and of the features, so that it means the same in any
+        units.  Not used if `penalty` is an object.
     balance : {"rank", "mean"} or Balance, default="rank"
         What is to be equal between the groups.
     scope : {"global"}, default="global"
@@ -239,8 +244,8 @@ class RankFairRegressor(_TaskRegressor):
     solver : {"tilt", "ncadmm", "paper"} or Solver, default="tilt"
         The algorithm.
     standardize : bool, default=True
-        Penalise coefficients of features in units of their standard deviation.
-        `coef_` is in the units of X either way.
+        Take features and y in units of their standard deviations, for the penalty and
+        the objective.  `coef_` is in the units of X and y either way.
     unseen : {"error", "shared"}, default="error"
         What to do with a task not seen in training: refuse it, or predict with the
         shared coefficients (needs ``penalty="shared"``).
@@ -278,7 +283,8 @@ class RankFairRegressor(_TaskRegressor):
     multiplier_ : float
         The multiplier of the constraint, 0 if it is inactive.
     objective_ : float
-        Half the (weighted) sum of squared errors plus the penalty.
+        Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
+        in standard units.
     n_iter_ : int
         Steps taken, at least 1.
     stationarity_ : float
@@ -416,7 +422,8 @@ class RankFairRegressor(_TaskRegressor):
         return self
 
     def _settings(self) -> tuple[Penalty, Balance, Solver]:
-        epsilon = check_number("epsilon", self.epsilon, 0.0, 0.5)
+        ranks = self.balance == "rank" or isinstance(self.balance, Rank)
+        epsilon = check_number("epsilon", self.epsilon, 0.0, 0.5 if ranks else math.inf)
         side = check_choice("side", self.side, SIDES)
         if self.scope != "global":
             raise ValueError(
@@ -465,8 +472,8 @@ class MultiTaskRegressor(_TaskRegressor):
     beta : float, default=1.0
         Weight of the penalty.  Not used if `penalty` is an object.
     standardize : bool, default=True
-        Penalise coefficients of features in units of their standard deviation.
-        `coef_` is in the units of X either way.
+        Take features and y in units of their standard deviations, for the penalty and
+        the objective.  `coef_` is in the units of X and y either way.
     unseen : {"error", "shared"}, default="error"
         What to do with a task not seen in training: refuse it, or predict with the
         shared coefficients (needs ``penalty="shared"``).
@@ -488,7 +495,8 @@ class MultiTaskRegressor(_TaskRegressor):
     shared_intercept_ : float or None
         The intercept that goes with them.
     objective_ : float
-        Half the (weighted) sum of squared errors plus the penalty.
+        Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
+        in standard units.
     n_iter_ : int
         Steps taken, at least 1.
     n_features_in_ : int
@@ -580,7 +588,10 @@ def _warn_no_groups() -> None:
 
 def _warn_not_reached(solution: Solution, balance: Balance) -> None:
     if solution.status in (Status.INFEASIBLE, Status.MAX_ITER):
-        reached = f"AUC {solution.auc:.4f}, asked for within {balance.epsilon:g} of 0.5"
+        asked = (
+            f"within {balance.epsilon:g} of 0.5" if balance.epsilon else "exactly 0.5"
+        )
+        reached = f"AUC {solution.auc:.4f}, asked for {asked}"
         if not isinstance(balance, Rank):
             reached = f"imbalance {solution.auc:.4g}, asked for {balance.epsilon:g}"
         warnings.warn(

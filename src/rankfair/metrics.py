@@ -280,7 +280,8 @@ def scorer(name: str, *, sensitive_features: str | int | None = None) -> GroupSc
 "rmse"}
         The metric.
     sensitive_features : str or int, optional
-        The column of X (name or position) that holds the groups.  Without it they come
+        The column of X (name or position) that holds the groups.  Without it, it is the
+        column that the model itself was given as `sensitive_features`, or they come
         as an array, through metadata routing: the scorer asks for
         ``sensitive_features``, and for ``tasks``, which it hands to ``predict``.
 
@@ -335,7 +336,7 @@ class GroupScorer:
         """Return the score of the model's predictions of X."""
         metric, loss = _LOSS[self.name]
         if self.name != "rmse":
-            sensitive_features = self._groups(X, sensitive_features)
+            sensitive_features = self._groups(estimator, X, sensitive_features)
         given = {} if tasks is None else {"tasks": tasks}
         value = metric(
             y,
@@ -345,17 +346,20 @@ class GroupScorer:
         )
         return -loss(value)
 
-    def _groups(self, X: Any, passed: Any) -> Any:
-        if self.column is None and passed is None:
+    def _groups(self, estimator: Any, X: Any, passed: Any) -> Any:
+        column = self.column
+        if column is None and passed is None:
+            column = getattr(estimator, "sensitive_features", None)
+        if column is None and passed is None:
             raise ValueError(
                 f"{self} has no groups: name their column of X, "
                 f'scorer("{self.name}", sensitive_features="sex"), or pass them as '
                 "sensitive_features (with metadata routing enabled)."
             )
-        if self.column is None:
+        if column is None:
             return passed
         table = open_table(X)
-        (place,) = resolve_columns("sensitive_features", self.column, table)
+        (place,) = resolve_columns("sensitive_features", column, table)
         return table.column(place)
 
     def set_score_request(self, **requests: bool | str | None) -> GroupScorer:
