@@ -569,3 +569,46 @@ def test_a_refused_fit_leaves_a_fitted_estimator_as_it_was():
     predicted = model.predict(FRAME)
     sentence(model.fit, FRAME.assign(a=np.nan), Y)
     np.testing.assert_array_equal(model.predict(FRAME), predicted)
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.01, 1000.5])
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 2)) + groups[:, None]
+    y = X.sum(axis=1) + groups
+    weights = rng.uniform(0.5, 1.5, 400)
+
+    def fitted(factor):
+        model = RankFairRegressor(epsilon, penalty="ridge", beta=0.0)
+        model.fit(X, y, sensitive_features=groups, sample_weight=factor * weights)
+        return model.status_, model.rank_auc_
+
+    status, auc = fitted(size)
+    assert status == fitted(1.0)[0] == "satisfied"
+    assert auc == pytest.approx(fitted(1.0)[1], abs=1e-4)
+    assert abs(auc - 0.5) <= epsilon + 1e-4
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"random_state": "abc"}, "random_state must be None, a whole number"),
+        ({"verbose": "x"}, "verbose must be a whole number"),
+    ],
+)
+def test_settings_of_the_wrong_kind(settings, words):
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(**settings).fit([[1.0], [2.0]], [1.0, 2.0])
+
+
+def test_means_may_differ_by_more_than_half_a_deviation():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 2)) + 3 * groups[:, None]
+    y = X.sum(axis=1)
+    model = RankFairRegressor(0.8, balance="mean").fit(X, y, sensitive_features=groups)
+    m = model.predict(X)
+    gap = m[groups == 1].mean() - m[groups == 0].mean()
+    assert gap / y.std() == pytest.approx(0.8, rel=1e-6)

@@ -319,3 +319,18 @@ def test_the_column_of_the_model_is_found():
 
     named = scorer("rank_auc", sensitive_features="z")
     assert scorer("rank_auc")(Reader(), X, Y) == named(READER, X, Y)
+
+
+def test_the_size_of_fractional_weights_does_not_matter():
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(Y))
+    for metric in (rank_auc, mean_difference, balanced_residuals, impact_rank_ratio):
+        values = [
+            metric(Y, Y**2, sensitive_features=Z, sample_weight=size * weights)
+            for size in (1e-6, 1.0, 1e6)
+        ]
+        assert values == pytest.approx([values[0]] * 3)
+
+
+def test_a_missing_target_is_named():
+    with pytest.raises(ValueError, match="y_true is None: one number a row"):
+        rmse(None, [1.0])

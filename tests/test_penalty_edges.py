@@ -56,3 +56,20 @@ def test_shared_tasks_that_nearly_agree(scale):
     penalty = make_penalty("shared", 1e-3 * scale)
     W = penalty.factorise(G).solve(B)
     assert pytest.approx(np.tile(scale * w, (7, 1)), rel=1e-6) == W
+
+
+@pytest.mark.parametrize("beta", [1e-8, 1e-6, 1e-4])
+def test_nearly_equal_columns_do_not_ruin_the_feature_fit(beta):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5, 200, 3))
+    X = np.concatenate((X, X[:, :, :2] + 1e-6 * rng.normal(size=(5, 200, 2))), axis=2)
+    G = np.matmul(X.transpose(0, 2, 1), X)
+    B = np.einsum("khf,kh->kf", X, X.sum(axis=2) + rng.normal(size=(5, 200)))
+
+    def objective(W):
+        quadratic = 0.5 * np.einsum("kf,kfg,kg->", W, G, W) - (B * W).sum()
+        return quadratic + beta * np.linalg.norm(W, axis=0).sum()
+
+    found = make_penalty("feature", beta).factorise(G).solve(B)
+    ridge = make_penalty("ridge", 1e-3).factorise(G).solve(B)
+    assert objective(found) <= objective(ridge) + 1e-6 * abs(objective(ridge))

@@ -109,6 +109,22 @@ def check_count(argument: str, value: Any, low: int = 1) -> int:
     return int(value)
 
 
+def check_seed(argument: str, value: Any) -> None:
+    """Refuse what NumPy cannot make a random generator of.
+
+    Examples
+    --------
+    >>> check_seed("random_state", 3)
+    """
+    try:
+        np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{argument} must be None, a whole number ≥ 0 or a numpy Generator; "
+            f"got {_repr(value)}."
+        ) from None
+
+
 def check_flag(argument: str, value: Any) -> bool:
     """Return ``value`` if it is True or False.
 
@@ -532,10 +548,12 @@ def read_target(y: Any, argument: str = "y") -> Floats:
     >>> read_target([1, 2]).tolist()
     [1.0, 2.0]
     """
-    if y is None:
+    if y is None and argument == "y":  # scikit-learn's own words
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
         )
+    if y is None:
+        raise ValueError(f"{argument} is None: one number a row is expected.")
     values = _one_column(y, argument)
     if not len(values):
         raise ValueError(f"{argument} is empty: at least one row is expected.")

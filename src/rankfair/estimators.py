@@ -27,6 +27,7 @@ from rankfair._validation import (
     check_count,
     check_flag,
     check_number,
+    check_seed,
     feature_record,
     read_new,
     read_target,
@@ -149,7 +150,8 @@ class _TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
     def _check_penalty(self) -> Penalty:
         """Return the penalty; check the settings that both estimators have."""
         check_flag("standardize", self.standardize)
-        check_count("verbose", int(self.verbose), low=0)
+        verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
+        check_count("verbose", verbose, low=0)
         beta = check_number("beta", self.beta, 0.0)
         if not isinstance(self.penalty, Penalty):
             check_choice("penalty", self.penalty, PENALTIES)
@@ -236,7 +238,8 @@ class RankFairRegressor(_TaskRegressor):
         standard deviations of y and of the features, so that it means the same in any
         units.  Not used if `penalty` is an object.
     balance : {"rank", "mean"} or Balance, default="rank"
-        What is to be equal between the groups.
+        What is to be equal between the groups.  An object brings its own epsilon and
+        side.
     scope : {"global"}, default="global"
         Over which rows the balance is asked.
     side : {"both", "upper"}, default="both"
@@ -252,8 +255,10 @@ class RankFairRegressor(_TaskRegressor):
     max_iter : int, default=50
         The most steps a solver takes.
     tol : float, default=1e-4
-        A solver stops when a step improves the objective by less, relatively.
-    random_state : int, RandomState or None, default=None
+        "tilt" stops when the relative residual of the first-order conditions is below
+        ten times this, or after 15 steps without an improvement of this size.  The
+        other solvers do not use it, nor does a solver given as an object.
+    random_state : int, Generator or None, default=None
         Seed, for solvers that start at random ("paper").
     verbose : int, default=0
         Above 0, write a line for each step to stderr.
@@ -281,16 +286,19 @@ class RankFairRegressor(_TaskRegressor):
     rank_auc_ : float
         AUC of the predictions of the training rows.
     multiplier_ : float
-        The multiplier of the constraint, 0 if it is inactive.
+        The multiplier of the constraint in standard units, 0 if it is inactive, NaN if
+        the solver did not settle.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
         in standard units.
     n_iter_ : int
         Steps taken, at least 1.
     stationarity_ : float
-        Relative residual of the first-order conditions.
+        Relative residual of the first-order conditions: how far the force of the fit
+        is from a multiple of the gradient of AUC.  With very many rows it is that of
+        the thinned problem, NaN if the solver did not settle.
     trace_ : list of (objective, AUC)
-        One pair a step.
+        One pair a step; for another balance than "rank", its value instead of AUC.
     n_features_in_ : int
         Columns of X, task and group columns among them.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -435,6 +443,7 @@ class RankFairRegressor(_TaskRegressor):
             check_choice("balance", self.balance, BALANCES)
         if not hasattr(self.solver, "solve"):
             check_choice("solver", self.solver, SOLVERS)
+        check_seed("random_state", self.random_state)
         solver = make_solver(
             self.solver,
             max_iter=check_count("max_iter", self.max_iter),

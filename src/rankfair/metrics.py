@@ -232,10 +232,15 @@ class _Rows:
 
 
 def _counts(weights: Floats) -> NDArray[Any]:
-    """Return whole weights as integers, so that pairs are counted exactly."""
-    if weights.sum() < 2**31 and (weights == np.floor(weights)).all():
+    """Return whole weights as integers, others in units of their mean.
+
+    Pairs of whole weights are counted exactly, as those of repeated rows; fractional
+    weights are relative, and their size must not matter.
+    """
+    if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
         return weights.astype(np.int64)
-    return weights
+    relative: Floats = weights / weights.mean()
+    return relative
 
 
 def _read(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> _Rows:

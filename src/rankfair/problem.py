@@ -53,6 +53,19 @@ class Groups:
         """How many rows, or how much weight, group B has."""
         return self._total(~self.in_a)
 
+    @cached_property
+    def pair(self) -> int | float:
+        """What one pair weighs: 1, or for fractional weights that of typical rows.
+
+        Whole weights mean repeated rows, so a pair of rows is 1 there too.
+        """
+        w = self.weights
+        if w is None or w.dtype.kind == "i":
+            return 1
+        a, b = self.in_a, ~self.in_a
+        typical_a = (w * w).sum(where=a) / w.sum(where=a)
+        return float(typical_a * (w * w).sum(where=b) / w.sum(where=b))
+
     def take(self, rows: Ints) -> Groups:
         """The groups of some rows."""
         return Groups(

@@ -126,3 +126,9 @@ def test_an_interrupt_goes_through():
 
     with pytest.raises(KeyboardInterrupt):
         solved(biased(), Paper(**SHORT), "task", on_step=stop)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "feature", "shared"])
+def test_other_penalties_are_refused(penalty):
+    with pytest.raises(ValueError, match='closed form for penalty="task" only'):
+        solved(biased(), Paper(max_iter=1), penalty)

@@ -47,7 +47,7 @@ class Rank(Balance):
         """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
         pairs = groups.total_a * groups.total_b
         # The factor forgives the rounding of ε itself, so that equality passes.
-        width = max(2 * self.epsilon * pairs * (1 + 1e-12), 1)
+        width = max(2 * self.epsilon * pairs * (1 + 1e-12), groups.pair)
         if isinstance(pairs, int):
             width = int(width)
         return Band(pairs if self.side == "upper" else pairs - width, pairs + width)
@@ -70,7 +70,7 @@ class Rank(Balance):
 
     def resolution(self, groups: Groups) -> float:
         """A hundred-thousandth of all pairs, but no less than one pair."""
-        return max(2.0, 2e-5 * groups.total_a * groups.total_b)
+        return max(2.0 * groups.pair, 2e-5 * groups.total_a * groups.total_b)
 
     def field(self, m: Floats, groups: Groups) -> Field:
         """The other group's density: ``f_B(m_i)/n_A`` in A, ``−f_A(m_i)/n_B`` in B."""

@@ -115,6 +115,7 @@ def package(
 ) -> Solution:
     """The solution of standard units ``W`` in the user's units."""
     problem = fitter.problem
+    scale = problem.beta_unit * problem.beta_unit
     coef, intercept = problem.user_coef(W)
     shared = problem.user_shared(W)
     groups = problem.user_groups
@@ -130,10 +131,10 @@ def package(
         value=value,
         auc=shown,
         multiplier=multiplier,
-        objective=fitter.objective(W, B0) * problem.beta_unit * problem.beta_unit,
+        objective=fitter.objective(W, B0) * scale,
         n_iter=len(trace),
         stationarity=stationarity,
-        trace=trace,
+        trace=tuple(step._replace(objective=step.objective * scale) for step in trace),
     )
 
 

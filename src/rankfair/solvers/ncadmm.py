@@ -20,7 +20,7 @@ from rankfair.solvers.base import (
     Step,
     package,
 )
-from rankfair.solvers.ray import Origin, Ray, relative
+from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
 
 Projection = Callable[[Floats, Groups, Band], Floats]
 
@@ -66,6 +66,16 @@ class NCADMM:
     max_iter: int = 50
     tol: float = 1e-8
 
+    def __post_init__(self) -> None:
+        """Refuse settings that no step could use."""
+        if self.projection not in PROJECTIONS:
+            valid = ", ".join(f'"{name}"' for name in PROJECTIONS)
+            raise ValueError(
+                f'projection must be one of {valid}; got "{self.projection}"'
+            )
+        if not self.rho > 0:
+            raise ValueError(f"rho must be a number above 0; got {self.rho}")
+
     def solve(
         self,
         problem: Problem,
@@ -106,23 +116,36 @@ class NCADMM:
             if on_step is not None:
                 on_step(trace[-1])
             if residual <= self.tol:
-                force = origin.B0 - _moments_behind(problem, target, M, self.rho)
-                return _settled(Ray.along(origin, force), tuple(trace))
-        return best.solution(tuple(trace))
+                break
+        kept = best.solution(tuple(trace))
+        if self.projection != "shift":
+            return kept
+        force = origin.B0 - _moments_behind(problem, target, M, self.rho)
+        settled = residual <= self.tol
+        landed = _landed(Ray.along(origin, force), settled, tuple(trace))
+        usable = landed.status is not Status.INFEASIBLE
+        better = kept.status is Status.INFEASIBLE or landed.objective <= kept.objective
+        return landed if settled or (usable and better) else kept
 
 
-def _settled(ray: Ray, trace: tuple[Step, ...]) -> Solution:
-    """The limit, with its last digits put where the exact count is in the band."""
+def _landed(ray: Ray, settled: bool, trace: tuple[Step, ...]) -> Solution:
+    """The last step, with its last digits put where the exact count is in the band."""
     landing = ray.land_exactly(1.0)
+    origin, W = ray.origin, ray.fit(landing.x)
+    m = origin.fitter.problem.predict(W)
+    bend = origin.fitter.problem.moments(origin.balance.gradient(m, origin.groups))
+    force = landing.x * ray.b
+    multiplier = nearest_multiple(bend, force)
+    reached = Status.SATISFIED if settled else Status.MAX_ITER
     return package(
-        ray.origin.fitter,
-        ray.origin.balance,
-        ray.fit(landing.x),
-        Status.SATISFIED if landing.inside else Status.INFEASIBLE,
-        B0=ray.origin.B0,
+        origin.fitter,
+        origin.balance,
+        W,
+        reached if landing.inside else Status.INFEASIBLE,
+        B0=origin.B0,
         value=landing.value,
-        multiplier=float(np.linalg.norm(ray.b)) * landing.x,
-        stationarity=trace[-1].residual,
+        multiplier=multiplier,
+        stationarity=relative(multiplier * bend - force, force),
         trace=trace,
     )
 
@@ -183,6 +206,7 @@ class Best:
             Status.MAX_ITER if self.key[0] == 0 else Status.INFEASIBLE,
             B0=self.B0,
             value=self.value,
-            stationarity=trace[-1].residual,
+            multiplier=np.nan,
+            stationarity=np.nan,
             trace=trace,
         )

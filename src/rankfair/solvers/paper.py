@@ -9,7 +9,7 @@ import numpy as np
 
 from rankfair import projections
 from rankfair.balances import Balance
-from rankfair.penalties import Penalty
+from rankfair.penalties import Penalty, Task
 from rankfair.problem import Problem
 from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Step
 from rankfair.solvers.ncadmm import Best, check_rank, check_unweighted
@@ -50,12 +50,17 @@ class Paper:
         """A fixed number of steps; the best ``XW`` is returned."""
         groups = check_rank(problem, balance, "paper")
         check_unweighted(groups, 'solver="paper"')
+        if not isinstance(penalty, Task):
+            raise ValueError(
+                'solver="paper" has a closed form for penalty="task" only, got '
+                f'{type(penalty).__name__}; use solver="tilt"'
+            )
         design, fitter = Design.of(problem), Fitter.of(problem, penalty)
         B0 = problem.moments(problem.y)
         band, best = balance.band(groups), Best(fitter, balance, B0)
         rng = np.random.default_rng(self.random_state)
-        M, S, V, multiplier = rng.random((4, len(problem.y)))
-        multiplier = multiplier * 0.0
+        M, S, V = rng.random((3, len(problem.y)))
+        multiplier = np.zeros(len(problem.y))
         trace: list[Step] = []
         for i in range(self.max_iter):
             for _ in range(self.inner):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -124,6 +124,7 @@ class Ray:
     origin: Origin
     b: Floats
     slope: Floats | None
+    last: list[tuple[float, Floats]] = field(default_factory=list)  # the last fit made
 
     @classmethod
     def along(cls, origin: Origin, b: Floats) -> Ray:
@@ -135,7 +136,12 @@ class Ray:
         """The coefficients at ``x``."""
         if self.slope is not None:
             return self.origin.W0 - x * self.slope
-        return self.origin.fitter.solve(self.origin.B0 - x * self.b, self.origin.W0)
+        if self.last and self.last[0][0] == x:
+            return self.last[0][1]
+        start = self.last[0][1] if self.last else self.origin.W0
+        W = self.origin.fitter.solve(self.origin.B0 - x * self.b, start)
+        self.last[:] = [(x, W)]
+        return W
 
     def predictor(self, chord: float = 0.0) -> Callable[[float], Floats]:
         """Predictions in standard units as a function of ``x``.

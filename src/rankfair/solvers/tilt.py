@@ -119,7 +119,7 @@ class Tilt:
             trace.append(Step(i, candidate.objective, shown, candidate.stationarity))
             if on_step is not None:
                 on_step(trace[-1])
-        settled = len(trace) < self.max_iter
+        settled = len(trace) < self.max_iter or trace[-1].residual <= 10 * self.tol
         candidates = _ranked(candidates, 10 * self.tol)
         if small is not origin:
             found = list(_on_all_rows(origin, small, candidates[0]))
