@@ -162,7 +162,7 @@ class Grid:
         """The grid that just holds ``values`` and ``margin`` on both sides."""
         low, high = float(values.min()) - margin, float(values.max()) + margin
         width = (high - low) / bins
-        return cls(low, width if width > 0 else 1.0, bins)
+        return cls(low, width if width > 1e-300 else 1.0, bins)
 
     def index(self, values: Floats) -> NDArray[np.intp]:
         """The bin of each value."""

@@ -138,8 +138,8 @@ class Ray:
             return self.origin.W0 - x * self.slope
         if self.last and self.last[0][0] == x:
             return self.last[0][1]
-        start = self.last[0][1] if self.last else self.origin.W0
-        W = self.origin.fitter.solve(self.origin.B0 - x * self.b, start)
+        # Always from the same start: a fit once counted must come out again to the bit.
+        W = self.origin.fitter.solve(self.origin.B0 - x * self.b, self.origin.W0)
         self.last[:] = [(x, W)]
         return W
 
