@@ -310,11 +310,14 @@ def test_an_array_whose_column_is_the_target():
 
 
 def test_a_toy_and_a_constant_target_may_equal_a_column():
-    read_training([[1.0], [2.0]], [1.0, 2.0], Columns())
-    read_training(np.ones((20, 2)), np.ones(20), Columns())
     almost = Y.copy()
     almost[-1] += 1.0
-    read_training(np.column_stack([NUMBERS, almost]), Y, Columns())
+    for X, y in (
+        (np.array([[1.0], [2.0]]), [1.0, 2.0]),
+        (np.ones((20, 2)), np.ones(20)),
+        (np.column_stack([NUMBERS, almost]), Y),
+    ):
+        assert np.array_equal(read_training(X, y, Columns()).X, X)
 
 
 def test_no_predictor_left():
@@ -490,4 +493,6 @@ def test_nothing_is_written_to_inputs():
         array.flags.writeable = False
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_training(X, y, Columns(), tasks=SCHOOL, sample_weight=w)
+        rows = read_training(X, y, Columns(), tasks=SCHOOL, sample_weight=w)
+    assert np.array_equal(rows.X, NUMBERS)
+    assert np.array_equal(rows.y, Y)
