@@ -162,8 +162,11 @@ class Problem:
     @cached_property
     def gram(self) -> Floats:
         """``Xᵀ S X`` of every task in standard units: (k, n, n)."""
-        reach = self.scale * self.varies
-        return self.blocks.gram * reach[:, :, None] * reach[:, None, :]
+        G: Floats = self.blocks.gram * np.outer(self.scale, self.scale)
+        if not self.varies.all():
+            G *= self.varies[:, :, None]
+            G *= self.varies[:, None, :]
+        return G
 
     def moments(self, target: Floats) -> Floats:
         """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
