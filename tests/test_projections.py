@@ -58,22 +58,15 @@ floats = st.integers(-(2**30), 2**30).map(lambda i: i / 2**20)
 whole = st.integers(-4, 4)
 
 
-def reachable(m, in_a, band):
-    """The least miss of any δ, and the least |δ| that has it, by trying them all."""
+def least_delta(m, in_a, band):
+    """The least |δ| where 2U enters the band or, as pairs meet, crosses it."""
     differences = np.subtract.outer(m[in_a], m[~in_a]).ravel()
-    steps = np.unique(np.append(differences, 0.0))
-    between = (steps[1:] + steps[:-1]) / 2
-    best = {}
-    for delta in [*steps, *between, steps[0] - 1, steps[-1] + 1]:
-        signs = np.sign(differences - delta)
-        count = int((1 + signs).sum())
-        miss = max(count - band[1], band[0] - count, 0)
-        # An open interval has its end nearest to 0 as infimum.
-        ends = steps[np.abs(steps) <= abs(delta)]
-        nearest = max(ends, key=lambda end: (np.sign(end) == np.sign(delta)) * abs(end))
-        size = 0.0 if abs(delta) == 0 else abs(nearest)
-        best[miss] = min(best.get(miss, np.inf), size)
-    return min(best.items())
+    return min(
+        abs(delta)
+        for delta in np.append(differences, 0.0)
+        if 2 * np.sum(differences > delta) <= band[1]
+        and 2 * np.sum(differences >= delta) >= band[0]
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -81,9 +74,6 @@ def reachable(m, in_a, band):
 def test_small_problems_are_no_closer_than_the_oracle(method, problem):
     m, in_a, band = problem
     result = METHODS[method](m, in_a, band)
-    miss, _ = reachable(m, in_a, band)
-    if method == "shift":
-        assume(miss == 0)
     assert inside(result, in_a, band)
     assert distance(m, result) >= closest_in_band(m, in_a, band) - 1e-9
 
@@ -171,11 +161,9 @@ def test_swapped_groups_mirror_the_shift(problem):
     assert np.array_equal(projections.shift(m, ~in_a, band), result)
 
 
-@given(problem=problems(floats, most=12))
+@given(problem=problems(floats, most=12) | problems(whole, most=12))
 def test_negated_predictions_negate_the_shift(problem):
     m, in_a, band = problem
-    miss, _ = reachable(m, in_a, band)
-    assume(miss == 0)
     result = projections.shift(m, in_a, band)
     assert projections.shift(-m, in_a, band) == pytest.approx(-result, abs=1e-9)
 
@@ -193,16 +181,108 @@ def test_inputs_are_not_modified(method):
 
 
 @given(problem=problems(whole, most=12) | problems(floats, most=12))
-def test_shift_moves_by_the_least_delta_that_any_shift_can_use(problem):
+def test_shift_moves_groups_as_wholes_by_the_least_delta(problem):
     m, in_a, band = problem
-    miss, size = reachable(m, in_a, band)
     result = projections.shift(m, in_a, band)
-    count = brute_twice_u(result, in_a)
-    if miss == 0:
-        n_a = in_a.sum()
-        unit = np.sqrt(n_a * (len(m) - n_a) / len(m))
-        assert distance(m, result) <= unit * size + 1e-9
-    assert max(count - band[1], band[0] - count, 0) <= miss
+    assert inside(result, in_a, band)
+    n_a = in_a.sum()
+    unit = np.sqrt(n_a * (len(m) - n_a) / len(m))
+    assert distance(m, result) <= unit * least_delta(m, in_a, band) + 1e-9
+    for group in (in_a, ~in_a):
+        assert np.ptp((result - m)[group]) <= 1e-9
+
+
+# The distance between levels, and where the lowest one is.
+PLACES = {
+    "ones": (1.0, 0.0),
+    "tenths": (0.1, 0.0),
+    "thirds": (1 / 3, -1.0),
+    "far": (1.0, 1e15),
+    "neighbours": (0.125, 1e15),
+    "even neighbours": (2.0, -1e16),
+    "huge": (1e300, 0.0),
+    "subnormal": (5e-324, 0.0),
+}
+
+
+@st.composite
+def tied_problems(draw, levels=3, most=SMALL):
+    n = draw(st.integers(2, most))
+    level = draw(st.lists(st.integers(0, levels - 1), min_size=n, max_size=n))
+    in_a = draw(group_masks(n) | st.integers(0, n - 1).map(lambda i: np.arange(n) == i))
+    scale, offset = PLACES[draw(st.sampled_from(sorted(PLACES)))]
+    return offset + scale * np.array(level, dtype=float), in_a
+
+
+@given(
+    problem=tied_problems() | tied_problems(levels=1) | tied_problems(levels=8),
+    epsilon=st.sampled_from([0.0, 0.01, 0.1]),
+    side=st.sampled_from(["both", "upper"]),
+)
+def test_shift_of_heavy_ties_ends_inside(problem, epsilon, side):
+    m, in_a = problem
+    m.flags.writeable = False
+    for sign in (1.0, -1.0):
+        band = band_of(in_a, epsilon, side)
+        result = projections.shift(sign * m, in_a, band)
+        assert inside(result, in_a, band)
+        assert np.array_equal(projections.shift(result, in_a, band), result)
+        for group in (in_a, ~in_a):
+            before, after = sign * m[group], result[group]
+            was_lower = np.less.outer(before, before)
+            assert np.all(np.less_equal.outer(after, after)[was_lower])
+
+
+@given(problem=tied_problems(), share=st.floats(0, 1))
+def test_shift_reaches_every_whole_count(problem, share):
+    m, in_a = problem
+    most = 2 * int(in_a.sum() * (~in_a).sum())
+    wanted = round(share * most)
+    result = projections.shift(m, in_a, (wanted, wanted))
+    assert brute_twice_u(result, in_a) == wanted
+
+
+@pytest.mark.parametrize("side", ["both", "upper"])
+@pytest.mark.parametrize("levels", [1, 2, 3, 30])
+@pytest.mark.parametrize("share", [0.5, 1e-5])
+def test_many_rows_on_few_levels_end_inside_but_for_ulps(levels, share, side):
+    rng = np.random.default_rng(levels)
+    n = 100_000
+    in_a = np.arange(n) < share * n
+    rng.shuffle(in_a)
+    m = np.floor(levels * rng.random(n) ** (1 + in_a)) + 0.1 * in_a
+    low, high = band_of(in_a, 0.0, side)
+    result = projections.shift(m, in_a, (low, high))
+    assert low <= twice_u(result[in_a], result[~in_a]) <= high
+    for group in (in_a, ~in_a):
+        assert np.ptp((result - m)[group]) <= 1e-12
+
+
+@given(
+    problem=problems(st.integers(0, 3)), weights=st.lists(st.integers(1, 9), min_size=8)
+)
+def test_weighted_shift_is_no_worse_than_any_delta(problem, weights):
+    """Before a jump, at it or after it, for the jump across the band and all others."""
+    m, in_a, _ = problem
+    weights = np.array(weights[: len(m)])
+    low, high = band = band_of(in_a, 0.0, "both", weights)
+    result = projections.shift(m, in_a, band, weights)
+    misses = [
+        max(count - high, low - count, 0)
+        for moved in (result, *(m - delta * in_a for delta in np.arange(-4, 4, 0.5)))
+        for count in [brute_twice_u(moved, in_a, weights)]
+    ]
+    assert misses[0] == min(misses)
+    assert np.array_equal(projections.shift(result, in_a, band, weights), result)
+
+
+def test_rows_with_weights_pass_one_by_one():
+    """Of the rows that meet, one whose weight fits passes some of the others."""
+    m, in_a = np.repeat([1.0, 0.0], [3, 2]), np.arange(5) < 3
+    weights = np.array([3, 2, 1, 4, 3])
+    for wanted in (75, 74, 64, 42, 32, 22):
+        result = projections.shift(m, in_a, (wanted, wanted), weights)
+        assert brute_twice_u(result, in_a, weights) == wanted
 
 
 def test_shift_keeps_weighted_mean_and_the_order_within_groups():
@@ -219,40 +299,38 @@ def test_shift_keeps_weighted_mean_and_the_order_within_groups():
 @pytest.mark.parametrize("epsilon", [0.0, 0.03])
 @pytest.mark.parametrize("n", [6, 40, 400])
 def test_weights_are_repeated_rows(epsilon, n):
+    """Unless copies of a row must part to get nearer, which one row cannot."""
     rng = np.random.default_rng(4)
+    stayed = 0
     for _ in range(20):
         m, in_a = random_problem(rng, n)
         weights = rng.integers(1, 4, n)
-        band = band_of(in_a, epsilon, "both", weights)
-        weighted = projections.shift(m, in_a, band, weights)
-        repeated = projections.shift(m.repeat(weights), in_a.repeat(weights), band)
-        assert weighted.repeat(weights) == pytest.approx(repeated, abs=1e-12)
+        low, high = band_of(in_a, epsilon, "both", weights)
+        weighted = projections.shift(m, in_a, (low, high), weights)
+        copies = in_a.repeat(weights)
+        repeated = projections.shift(m.repeat(weights), copies, (low, high))
+        assert low <= twice_u(repeated[copies], repeated[~copies]) <= high
+        if np.array_equal(weighted, m):
+            stayed += 1
+        else:
+            assert weighted.repeat(weights) == pytest.approx(repeated, abs=1e-12)
+    assert stayed < 10
 
 
 @pytest.mark.parametrize("decimals", [0, 1])
-def test_shift_finds_ties_that_rounding_hides(decimals):
-    """With m on a grid nothing but a tie of many pairs may reach the band."""
+def test_shift_finds_meetings_that_rounding_hides(decimals):
+    """With m on a grid many pairs meet at once, though not in floats."""
     rng = np.random.default_rng(5)
     for _ in range(50):
         m, in_a = random_problem(rng, 30)
         whole = np.round(m * 10**decimals)
         band = band_of(in_a)
-        miss, _ = reachable(whole, in_a, band)
         result = projections.shift(whole / 10**decimals, in_a, band)
-        count = brute_twice_u(result, in_a)
-        assert max(count - band[1], band[0] - count, 0) <= miss
-
-
-@pytest.mark.parametrize("levels", [2, 3, 9])
-@pytest.mark.parametrize("lift", [-0.8, 0.8])
-def test_shift_of_many_ties_misses_by_as_little_as_can_be(levels, lift):
-    rng = np.random.default_rng(levels)
-    in_a = rng.random(200) < 0.4
-    m = np.clip(np.round(rng.normal(1 + lift * in_a)), 0, levels - 1)
-    band = band_of(in_a)
-    miss, _ = reachable(m, in_a, band)
-    count = brute_twice_u(projections.shift(m, in_a, band), in_a)
-    assert max(count - band[1], band[0] - count, 0) <= miss
+        assert inside(result, in_a, band)
+        n_a = in_a.sum()
+        unit = np.sqrt(n_a * (30 - n_a) / 30) / 10**decimals
+        moved = distance(whole / 10**decimals, result)
+        assert moved <= unit * least_delta(whole, in_a, band) + 1e-9
 
 
 @pytest.mark.parametrize("heavy", [False, True])
@@ -274,19 +352,24 @@ def test_shift_of_many_rows_is_the_quantile_of_all_differences(heavy, weighted):
     assert delta == pytest.approx(wanted, abs=1e-8)
 
 
-def test_a_jump_across_the_band_stops_at_the_nearer_side():
+def test_at_a_jump_just_enough_pairs_pass():
     m = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0])
     in_a = np.arange(7) < 3
     assert brute_twice_u(m, in_a) == 21
-    # The counts a shift can have are 18 for δ < 1, 9 at δ = 1 and 0 beyond.
-    assert brute_twice_u(projections.shift(m, in_a, (11, 13)), in_a) == 9
-    assert brute_twice_u(projections.shift(m, in_a, (15, 17)), in_a) == 18
-    assert brute_twice_u(projections.shift(m, in_a, (2, 4)), in_a) == 0
+    # The counts a plain shift can have are 18 for δ < 1, 9 at δ = 1 and 0 beyond.
+    for low, high in ((15, 17), (11, 13), (8, 10), (2, 4), (12, 12), (3, 3)):
+        result = projections.shift(m, in_a, (low, high))
+        wanted = 9 if (low, high) == (8, 10) else high
+        assert brute_twice_u(result, in_a) == wanted
 
 
 def test_a_band_out_of_reach_gives_the_nearest_count():
     m, in_a = np.array([2.0, 1.0, 3.0]), np.array([True, False, False])
     assert brute_twice_u(projections.shift(m, in_a, (-4, -2)), in_a) == 0
+    assert brute_twice_u(projections.shift(m, in_a, (6, 7)), in_a) == 4
+    between = projections.shift(m, in_a, (2.6, 2.8))
+    assert brute_twice_u(between, in_a) in (2, 3)
+    assert np.array_equal(projections.shift(between, in_a, (2.6, 2.8)), between)
 
 
 @given(problem=problems(floats) | problems(whole))

@@ -7,8 +7,10 @@ in 2U units, and look for new predictions with
 
 The band must hold ``n_A n_B`` (AUC = 1/2); both groups have rows, so the paper's
 scenario without a solution (``r_A^most < C``) cannot happen.  ``shift`` moves the two
-groups as blocks, and ends at the nearest side where ties jump across the band;
-``paper`` sets predictions to 0, and always ends inside.
+groups as blocks, and where many pairs meet at once lets just enough of them pass;
+``paper`` sets predictions to 0.  Both always end inside, and leave what is inside
+alone.  Only ``shift`` takes weights: then it ends inside or as near as it finds, for
+sums of products of weights need not fall into the band.
 """
 
 from rankfair.projections.paper import paper
