@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankfair"
 
 ROWS = (
-    {"_validation", "_frames"},
+    {"_validation", "_frames", "_disk"},
     {"datasets"},
     {"problem", "blocks", "linear"},
     {"ranks"},
@@ -23,6 +23,7 @@ ROWS = (
     {"balances"},
     {"projections"},
     {"solvers"},
+    {"_regressor"},
     {"estimators", "reduction", "postprocess", "baselines"},
     {"metrics", "inference", "audit", "path"},
     {"report", "cli", "experiments", "__main__"},

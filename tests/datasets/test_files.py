@@ -124,16 +124,6 @@ def test_offline_names_folder_and_file(tmp_path):
     assert str(tmp_path / "toy") in str(error.value)
 
 
-def test_interrupted_write_leaves_no_part(tmp_path, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Path, "replace", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        _files._write_whole(tmp_path / "toy.csv", CONTENT)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_damaged_file_on_disk_is_named(tmp_path):
     path = tmp_path / "toy" / "toy.csv"
     path.parent.mkdir()

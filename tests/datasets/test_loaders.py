@@ -5,7 +5,6 @@ import pytest
 
 from rankfair.datasets import load_crime, load_income, load_student, load_wine
 from rankfair.datasets._bias import pairs_auc
-from rankfair.datasets.income import _fill
 
 pytestmark = pytest.mark.usefixtures("real_data")
 
@@ -140,9 +139,3 @@ def test_income_never_has_the_target_or_the_group_as_feature():
 def test_income_cut_must_leave_two_groups():
     with pytest.raises(ValueError, match="cut=100"):
         load_income(cut=100)
-
-
-def test_fill_takes_the_county_then_the_nation():
-    column = np.array([1.0, np.nan, np.nan, 5.0, 9.0])
-    filled = _fill(column, np.array(["a", "a", "b", "c", "c"]))
-    np.testing.assert_array_equal(filled, [1.0, 1.0, 5.0, 5.0, 9.0])

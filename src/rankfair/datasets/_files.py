@@ -5,14 +5,15 @@ import http.client
 import io
 import os
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["UCI", "DataFile", "find_files"]
+from rankfair._disk import write_whole
+
+__all__ = ["UCI", "DataFile", "checked", "find_files"]
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 TIMEOUT_SECONDS = 30
@@ -51,7 +52,7 @@ def find_files(
         )
     for file in missing:
         _fetch(file, home, base_url)
-    return [_checked(home / file.name, file.sha256) for file in files]
+    return [checked(home / file.name, file.sha256) for file in files]
 
 
 def _data_home(data_home: str | os.PathLike[str] | None) -> Path:
@@ -69,12 +70,13 @@ def _cache_folder() -> Path:
     return Path(base) / "rankfair"
 
 
-def _checked(path: Path, sha256: str) -> Path:
+def checked(path: Path, sha256: str, remedy: str = "put the right file there") -> Path:
+    """Return the path if its content has that checksum, else say what would help."""
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != sha256:
         raise ValueError(
             f"{path} is damaged or another version: expected sha256 {sha256}, "
-            f"found {found}; put the right file there"
+            f"found {found}; {remedy}"
         )
     return path
 
@@ -97,7 +99,7 @@ def _fetch(file: DataFile, home: Path, base_url: str) -> None:
             f"{file.sha256}, found {found}; nothing was kept, put the right file "
             f"into {home} yourself"
         )
-    _write_whole(home / file.name, content)
+    write_whole(home / file.name, content)
 
 
 def _read(url: str) -> bytes:
@@ -118,12 +120,3 @@ def _member(content: bytes, file: DataFile) -> bytes:
     archive = zipfile.ZipFile(io.BytesIO(content))
     with archive, archive.open(file.name) as member:
         return member.read(MAX_BYTES)
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target and rename, so that nobody meets half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as beside:
-        part = Path(beside) / path.name
-        part.write_bytes(content)
-        part.replace(path)

@@ -38,7 +38,8 @@ class Dataset:
     biased : bool
         Whether a bias was put into the target.
     period : ndarray of int or None, shape (n_rows,)
-        The week or year of a row, to hold out the last ones.
+        The week or year of a row, to hold out the last ones:
+        `train = data.period < data.period.max()`. It is not among the features.
     period_name : str or None
     backend : {"auto", "pandas", "polars"}
         The library of `frame`; "auto" takes pandas, then polars, whichever is there.

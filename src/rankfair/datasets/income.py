@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.datasets._bias import raise_lowest
-from rankfair.datasets._csv import numbers, read_columns, stack
+from rankfair.datasets._csv import fill, numbers, read_columns, stack
 from rankfair.datasets._files import DataFile, find_files
 from rankfair.datasets._record import Backend, Dataset
 
@@ -91,7 +91,7 @@ def load_income(
     """
     columns = read_columns(find_files("income", FILES, data_home))
     counties = _current_codes(columns[TASK])
-    target = _fill(numbers(columns[TARGET]), counties)
+    target = fill(numbers(columns[TARGET]), counties)
     in_a = numbers(columns[SHARE]) > cut
     if in_a.all() or not in_a.any():
         raise ValueError(f"cut={cut!r} leaves one group empty: nothing to compare")
@@ -99,7 +99,7 @@ def load_income(
         target = raise_lowest(target, in_a, FACTOR, BIASED_AUC)
     return Dataset(
         name="income",
-        X=stack(_fill(numbers(columns[name]), counties) for name in FEATURES),
+        X=stack(fill(numbers(columns[name]), counties) for name in FEATURES),
         target=target,
         tasks=counties,
         sensitive=np.where(in_a, "yes", "no"),
@@ -119,15 +119,3 @@ def load_income(
 
 def _current_codes(fips: NDArray[np.str_]) -> NDArray[np.str_]:
     return np.array([RENAMED.get(code, code) for code in fips.tolist()])
-
-
-def _fill(
-    column: NDArray[np.float64], counties: NDArray[np.str_]
-) -> NDArray[np.float64]:
-    """Replace NaN by the county's own mean, or else by the median of the column."""
-    known = ~np.isnan(column)
-    index = np.unique(counties, return_inverse=True)[1]
-    count = np.bincount(index, weights=known)
-    total = np.bincount(index, weights=np.where(known, column, 0.0))
-    mean = np.where(count > 0, total / np.maximum(count, 1), np.median(column[known]))
-    return np.where(known, column, mean[index])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
+from rankfair._disk import write_whole
 from rankfair.experiments.records import Record
 
 __all__ = ["as_csv", "as_json", "write_whole"]
@@ -64,34 +63,3 @@ def as_csv(records: Sequence[Record]) -> str:
     writer.writeheader()
     writer.writerows(records)
     return text.getvalue()
-
-
-def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write beside the target and rename, so that nobody meets half a file.
-
-    Parameters
-    ----------
-    path : Path
-        Where to; its folder is made if it is missing.
-    content : str or bytes
-        Text is written as UTF-8.
-
-    Returns
-    -------
-    Path
-        The same path.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "new" / "a.txt", "all").read_text()
-    'all'
-    """
-    raw = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as beside:
-        part = Path(beside) / path.name
-        part.write_bytes(raw)
-        part.replace(path)
-    return path

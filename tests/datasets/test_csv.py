@@ -1,0 +1,41 @@
+import bz2
+
+import numpy as np
+import pytest
+
+from rankfair.datasets._csv import fill, numbers, read_columns
+
+
+def test_packed_and_plain_files_read_alike(tmp_path):
+    content = b'code,x\n01001,"1,5"\n01003,\n'
+    plain, packed = tmp_path / "a.csv", tmp_path / "a.csv.bz2"
+    plain.write_bytes(content)
+    packed.write_bytes(bz2.compress(content))
+    columns = read_columns([plain, packed])
+    assert columns["code"].tolist() == ["01001", "01003"] * 2
+    assert columns["x"].tolist() == ["1,5", ""] * 2
+
+
+@pytest.mark.parametrize(("cells", "missing"), [(["1.5", ""], ""), (["1.5", "."], ".")])
+def test_only_the_sign_for_missing_is_missing(cells, missing):
+    np.testing.assert_array_equal(numbers(np.array(cells), missing), [1.5, np.nan])
+    with pytest.raises(ValueError, match="could not convert"):
+        numbers(np.array([*cells, "?"]), missing)
+
+
+def test_fill_takes_the_task_then_all():
+    column = np.array([1.0, np.nan, np.nan, 5.0, 9.0])
+    before = column.copy()
+    filled = fill(column, np.array(["a", "a", "b", "c", "c"]))
+    np.testing.assert_array_equal(filled, [1.0, 1.0, 5.0, 5.0, 9.0])
+    np.testing.assert_array_equal(column, before)
+
+
+def test_fill_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    column = np.where(rng.random(60) < 0.3, np.nan, rng.integers(0, 9, 60))
+    tasks = rng.choice(["a", "b", "c"], 60)
+    order = rng.permutation(60)
+    np.testing.assert_allclose(
+        fill(column[order], tasks[order]), fill(column, tasks)[order]
+    )
