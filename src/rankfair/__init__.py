@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankfair import datasets as datasets
     from rankfair import metrics as metrics
+    from rankfair.baselines import (
+        DecisionBoundaryCovariance as DecisionBoundaryCovariance,
+    )
+    from rankfair.baselines import (
+        StratifiedBalancedResiduals as StratifiedBalancedResiduals,
+    )
+    from rankfair.baselines import StratifiedEqualMeans as StratifiedEqualMeans
     from rankfair.estimators import MultiTaskRegressor as MultiTaskRegressor
     from rankfair.estimators import RankFairRegressor as RankFairRegressor
 
@@ -13,12 +20,23 @@ __version__ = "0.1.0"
 
 # Public names load on first use: `rankfair --help` must not wait for scikit-learn.
 _HOMES = {
+    "DecisionBoundaryCovariance": "rankfair.baselines",
     "MultiTaskRegressor": "rankfair.estimators",
     "RankFairRegressor": "rankfair.estimators",
+    "StratifiedBalancedResiduals": "rankfair.baselines",
+    "StratifiedEqualMeans": "rankfair.baselines",
 }
 _SUBMODULES = ("datasets", "metrics")
 
-__all__ = ["MultiTaskRegressor", "RankFairRegressor", "datasets", "metrics"]
+__all__ = [
+    "DecisionBoundaryCovariance",
+    "MultiTaskRegressor",
+    "RankFairRegressor",
+    "StratifiedBalancedResiduals",
+    "StratifiedEqualMeans",
+    "datasets",
+    "metrics",
+]
 
 
 def __getattr__(name: str) -> Any:

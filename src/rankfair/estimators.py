@@ -1,25 +1,22 @@
-"""Estimators in scikit-learn's shape: check, solve, store.
-
-`fit` sets fitted attributes all at once and last: an interrupted fit leaves a new
-estimator unfitted and an old one as it was.
-"""
+"""The main estimators in scikit-learn's shape: check, solve, store."""
 
 from __future__ import annotations
 
 import math
-import sys
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfair._frames import Floats, open_table, shown
+from rankfair._frames import shown
+from rankfair._regressor import (
+    Progress,
+    TaskRegressor,
+    linear_attributes,
+    warn_no_groups,
+    with_callbacks,
+)
 from rankfair._validation import (
     Columns,
     Rows,
@@ -28,180 +25,35 @@ from rankfair._validation import (
     check_flag,
     check_number,
     check_seed,
-    feature_record,
-    read_new,
-    read_target,
     read_training,
-    refuse_unseen,
 )
-from rankfair.balances import BALANCES, SIDES, Balance, Rank, make_balance
+from rankfair.balances import (
+    BALANCES,
+    SIDES,
+    Balance,
+    Linear,
+    Rank,
+    main_and_beside,
+    make_balance,
+)
 from rankfair.linear import linear_predict
-from rankfair.penalties import PENALTIES, Penalty, Shared, make_penalty
-from rankfair.problem import Problem
+from rankfair.penalties import Penalty
 from rankfair.ranks import twice_u
-from rankfair.solvers import SOLVERS, Solution, Solver, Status, Step, make_solver
+from rankfair.solvers import (
+    NCADMM,
+    SOLVERS,
+    Paper,
+    Solution,
+    Solver,
+    Status,
+    make_solver,
+)
 from rankfair.solvers import unconstrained as fit_unconstrained
-
-try:
-    from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback import with_callbacks as _with_callbacks
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-    _with_callbacks = None
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand-in without any callback."""
-
 
 __all__ = ["MultiTaskRegressor", "RankFairRegressor"]
 
-Method = TypeVar("Method", bound=Callable[..., Any])
 
-
-def with_callbacks(fit: Method) -> Method:
-    """Let scikit-learn tear its callbacks down after ``fit``, where it has any."""
-    if _with_callbacks is None:
-        return fit
-    return cast(Method, _with_callbacks(fit))
-
-
-class _TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
-    """What both estimators share: one linear model a task."""
-
-    # Set by the constructors.
-    tasks: Any
-    penalty: Any
-    beta: float
-    standardize: bool
-    unseen: str
-    verbose: int
-
-    def predict(self, X: Any, *, tasks: Any = None) -> Floats:
-        """Return ``x · coef_[task] + intercept_[task]`` for each row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training, task and group columns among them.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
-
-        Returns
-        -------
-        ndarray of shape (N,)
-            The prediction of a row does not depend on the other rows, to the last bit.
-
-        Examples
-        --------
-        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
-        >>> model.predict([[3.0]]).round(6).tolist()
-        [7.0]
-        """
-        check_is_fitted(self)
-        table = open_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        rows, codes, others = read_new(table, tasks, self._layout)
-        coef, intercept = self.coef_, self.intercept_
-        if others:
-            if self.unseen != "shared" or self.shared_coef_ is None:
-                refuse_unseen(others, codes)
-            codes = np.where(codes < 0, len(coef), codes)
-            coef = np.vstack((coef, self.shared_coef_))
-            intercept = np.append(intercept, self.shared_intercept_)
-        return linear_predict(rows, codes, coef, intercept)
-
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
-    ) -> float:
-        """Return R², the share of the target's variance that predictions explain.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training.
-        y : array-like of shape (N,)
-            What was observed.
-        sample_weight : array-like of shape (N,), optional
-            Weights of the rows.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
-
-        Returns
-        -------
-        float
-            1 at best.
-
-        Examples
-        --------
-        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
-        >>> round(model.score([[0.0], [1.0]], [1, 3]), 6)
-        1.0
-        """
-        predicted = self.predict(X, tasks=tasks)
-        observed = read_target(y)
-        # R² has no unit: scaled values neither overflow nor vanish when squared.
-        scale = float(np.abs(observed).max()) or 1.0
-        return float(
-            r2_score(observed / scale, predicted / scale, sample_weight=sample_weight)
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-    def _check_penalty(self) -> Penalty:
-        """Return the penalty; check the settings that both estimators have."""
-        check_flag("standardize", self.standardize)
-        verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
-        check_count("verbose", verbose, low=0)
-        beta = check_number("beta", self.beta, 0.0)
-        if not isinstance(self.penalty, Penalty):
-            check_choice("penalty", self.penalty, PENALTIES)
-        penalty = make_penalty(self.penalty, beta)
-        check_choice("unseen", self.unseen, ("error", "shared"))
-        if self.unseen == "shared" and not isinstance(penalty, Shared):
-            raise ValueError(
-                'unseen="shared" needs the model that penalty="shared" fits; got '
-                f'penalty={self.penalty!r}. Set penalty="shared", or unseen="error".'
-            )
-        return penalty
-
-    def _problem(self, rows: Rows) -> Problem:
-        return Problem.from_rows(
-            rows.X,
-            rows.y,
-            rows.codes,
-            len(rows.layout.tasks),
-            in_a=rows.in_a,
-            weights=rows.weights,
-            standardize=self.standardize,
-        )
-
-    def _store(self, fitted: dict[str, Any]) -> None:
-        """Replace all fitted attributes at once."""
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted)
-
-    @abstractmethod
-    def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Any:
-        """Fit the model."""
-
-
-def _linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
-    """Return the fitted attributes that both estimators have."""
-    return {
-        **feature_record(X),
-        "_layout": rows.layout,
-        "predictors_": np.array(rows.layout.names, dtype=object),
-        "tasks_": rows.layout.tasks,
-        "coef_": solution.coef,
-        "intercept_": solution.intercept,
-        "shared_coef_": solution.shared_coef,
-        "shared_intercept_": solution.shared_intercept,
-        "objective_": solution.objective,
-        "n_iter_": max(1, solution.n_iter),
-    }
-
-
-class RankFairRegressor(_TaskRegressor):
+class RankFairRegressor(TaskRegressor):
     r"""Linear regression over many tasks that does not rank one group above another.
 
     Minimises, over one coefficient vector :math:`w^j` and intercept a task,
@@ -214,10 +66,11 @@ class RankFairRegressor(_TaskRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=0.01
+    epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  The band is never
-        narrower than one pair of rows.  With ``balance="mean"``, the largest difference
-        of the mean predictions, in standard deviations of y.
+        narrower than one pair of rows.  For "mean" and "residual", the largest
+        difference allowed, in standard deviations of y.  With several balances, one
+        number for all or a list with one for each.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
@@ -237,9 +90,10 @@ class RankFairRegressor(_TaskRegressor):
         Weight of the penalty.  With `standardize`, errors and coefficients are taken in
         standard deviations of y and of the features, so that it means the same in any
         units.  Not used if `penalty` is an object.
-    balance : {"rank", "mean"} or Balance, default="rank"
-        What is to be equal between the groups.  An object brings its own epsilon and
-        side.
+    balance : {"rank", "mean", "residual"}, Balance or list of them, default="rank"
+        What is to be equal between the groups: ranks, mean predictions, or mean
+        residuals y − ŷ.  Of a list all are kept at once: ``["rank", "mean"]``.  An
+        object brings its own epsilon and side.
     scope : {"global"}, default="global"
         Over which rows the balance is asked.
     side : {"both", "upper"}, default="both"
@@ -285,6 +139,9 @@ class RankFairRegressor(_TaskRegressor):
         steps ran out.
     rank_auc_ : float
         AUC of the predictions of the training rows.
+    balance_ : dict of str to float
+        What each balance came to on the training rows: AUC for "rank", group A less
+        group B in standard deviations of y for the others.
     multiplier_ : float
         The multiplier of the constraint in standard units, 0 if it is inactive, NaN if
         the solver did not settle.
@@ -404,7 +261,7 @@ class RankFairRegressor(_TaskRegressor):
         >>> model.fit(X, y, sensitive_features=["a", "b", "b", "a"]).status_
         'inactive'
         """
-        penalty, balance, solver = self._settings()
+        penalty, balance, beside, solver = self._settings()
         rows = read_training(
             X,
             y,
@@ -413,25 +270,27 @@ class RankFairRegressor(_TaskRegressor):
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        progress = _Progress(self, X, y)
+        progress = Progress(self, X, y)
         if rows.in_a is None:
-            _warn_no_groups()
+            warn_no_groups()
             solution = fit_unconstrained(self._problem(rows), penalty)
         else:
+            more = {"also": beside} if beside else {}
             solution = solver.solve(
-                self._problem(rows), penalty, balance, on_step=progress
+                self._problem(rows), penalty, balance, on_step=progress, **more
             )
         ranked = rows.in_a is not None and isinstance(balance, Rank)
         auc = solution.auc if ranked else _rank_auc(solution, rows)
         fitted = self._attributes(solution, rows, X, auc)
+        fitted["balance_"] = (
+            {} if rows.in_a is None else _came_to(solution, (balance, *beside))
+        )
         progress.close(fitted)
         self._store(fitted)
-        _warn_not_reached(solution, balance)
+        _warn_not_reached(solution, balance, beside)
         return self
 
-    def _settings(self) -> tuple[Penalty, Balance, Solver]:
-        ranks = self.balance == "rank" or isinstance(self.balance, Rank)
-        epsilon = check_number("epsilon", self.epsilon, 0.0, 0.5 if ranks else math.inf)
+    def _settings(self) -> tuple[Penalty, Balance, tuple[Linear, ...], Solver]:
         side = check_choice("side", self.side, SIDES)
         if self.scope != "global":
             raise ValueError(
@@ -439,8 +298,7 @@ class RankFairRegressor(_TaskRegressor):
                 'Planned is "task", one band for each task.'
             )
         check_flag("blind", self.blind)
-        if not isinstance(self.balance, Balance):
-            check_choice("balance", self.balance, BALANCES)
+        balance, beside = main_and_beside(self._balances(side))
         if not hasattr(self.solver, "solve"):
             check_choice("solver", self.solver, SOLVERS)
         check_seed("random_state", self.random_state)
@@ -450,13 +308,45 @@ class RankFairRegressor(_TaskRegressor):
             tol=check_number("tol", self.tol, 0.0),
             random_state=self.random_state,
         )
-        return self._check_penalty(), make_balance(self.balance, epsilon, side), solver
+        if beside and isinstance(solver, NCADMM | Paper):
+            raise ValueError(
+                f"solver={shown(self.solver)} keeps one balance at a time; got "
+                f'{len(beside) + 1}. Use solver="tilt".'
+            )
+        return self._check_penalty(), balance, beside, solver
+
+    def _balances(self, side: str) -> list[Balance]:
+        """Return the balances asked for, each with its own epsilon."""
+        asked = self.balance if isinstance(self.balance, list | tuple) else None
+        names = [self.balance] if asked is None else list(asked)
+        if not names:
+            raise ValueError("balance is an empty list; name at least one balance.")
+        widths: Any = self.epsilon
+        if asked is None or not isinstance(widths, list | tuple | np.ndarray):
+            widths = [self.epsilon] * len(names)
+        if len(widths) != len(names):
+            raise ValueError(
+                f"epsilon holds {len(widths)} numbers for {len(names)} balances; give "
+                "one for each, or a single number for all."
+            )
+        balances = []
+        for name, width in zip(names, widths, strict=True):
+            if not isinstance(name, Balance):
+                check_choice("balance", name, BALANCES)
+            ranks = name == "rank" or isinstance(name, Rank)
+            epsilon = check_number("epsilon", width, 0.0, 0.5 if ranks else math.inf)
+            balances.append(make_balance(name, epsilon, side))
+        kinds = [type(each).__name__.lower() for each in balances]
+        for kind in kinds:
+            if kinds.count(kind) > 1:
+                raise ValueError(f'balance names "{kind}" {kinds.count(kind)} times.')
+        return balances
 
     def _attributes(
         self, solution: Solution, rows: Rows, X: Any, auc: float
     ) -> dict[str, Any]:
         return {
-            **_linear_attributes(solution, rows, X),
+            **linear_attributes(solution, rows, X),
             "groups_": rows.layout.groups,
             "status_": str(solution.status),
             "rank_auc_": auc,
@@ -466,7 +356,7 @@ class RankFairRegressor(_TaskRegressor):
         }
 
 
-class MultiTaskRegressor(_TaskRegressor):
+class MultiTaskRegressor(TaskRegressor):
     r"""Linear regression over many tasks, penalised jointly, without groups.
 
     Minimises :math:`\tfrac12 \sum_j \|X^j w^j - y^j\|^2 + \beta R(W)`.
@@ -578,36 +468,42 @@ class MultiTaskRegressor(_TaskRegressor):
         rows = read_training(
             X, y, Columns(self.tasks), tasks=tasks, sample_weight=sample_weight
         )
-        progress = _Progress(self, X, y)
+        progress = Progress(self, X, y)
         solution = fit_unconstrained(self._problem(rows), penalty)
-        fitted = _linear_attributes(solution, rows, X)
+        fitted = linear_attributes(solution, rows, X)
         progress.close(fitted)
         self._store(fitted)
         return self
 
 
-def _warn_no_groups() -> None:
-    warnings.warn(
-        "fit got no sensitive_features: there is nothing to balance, and the fit is "
-        "unconstrained. Name a column of X in the constructor or pass labels to fit.",
-        UserWarning,
-        stacklevel=4,
-    )
+def _came_to(solution: Solution, balances: tuple[Balance, ...]) -> dict[str, float]:
+    """Return the value of each balance by name."""
+    names = [type(each).__name__.lower() for each in balances]
+    return dict(zip(names, (solution.auc, *solution.beside), strict=True))
 
 
-def _warn_not_reached(solution: Solution, balance: Balance) -> None:
+def _warn_not_reached(
+    solution: Solution, balance: Balance, beside: tuple[Linear, ...]
+) -> None:
     if solution.status in (Status.INFEASIBLE, Status.MAX_ITER):
-        asked = (
-            f"within {balance.epsilon:g} of 0.5" if balance.epsilon else "exactly 0.5"
-        )
-        reached = f"AUC {solution.auc:.4f}, asked for {asked}"
-        if not isinstance(balance, Rank):
-            reached = f"imbalance {solution.auc:.4g}, asked for {balance.epsilon:g}"
+        found = (solution.auc, *solution.beside)
+        reached = map(_reached, (balance, *beside), found)
         warnings.warn(
-            f"{solution.status.value} Reached: {reached}.",
+            f"{solution.status.value} Reached: {'; '.join(reached)}.",
             ConvergenceWarning,
             stacklevel=4,
         )
+
+
+def _reached(balance: Balance, value: float) -> str:
+    """What a balance came to, beside what was asked."""
+    if isinstance(balance, Rank):
+        asked = (
+            f"within {balance.epsilon:g} of 0.5" if balance.epsilon else "exactly 0.5"
+        )
+        return f"AUC {value:.4f}, asked for {asked}"
+    kind = type(balance).__name__.lower()
+    return f"{kind} imbalance {value:.4g}, asked for {balance.epsilon:g}"
 
 
 def _rank_auc(solution: Solution, rows: Rows) -> float:
@@ -618,42 +514,3 @@ def _rank_auc(solution: Solution, rows: Rows) -> float:
     a, b = rows.in_a, ~rows.in_a
     w = np.ones(len(m)) if rows.weights is None else rows.weights
     return float(twice_u(m[a], m[b], w[a], w[b]) / (2 * w[a].sum() * w[b].sum()))
-
-
-class _Progress:
-    """Tell stderr (``verbose``) and scikit-learn's callbacks how a fit goes on."""
-
-    def __init__(self, estimator: _TaskRegressor, X: Any, y: Any):
-        self.data = {"estimator": estimator, "X": X, "y": y}
-        self.name = type(estimator).__name__
-        self.verbose = estimator.verbose
-        start = getattr(estimator, "_init_callback_context", None)
-        # How many steps there will be is not known before.
-        self.context = None if start is None else start(max_subtasks=None)
-        if self.context is not None:
-            self.context.call_on_fit_task_begin(**self.data)
-
-    def __call__(self, step: Step) -> None:
-        """Report a step."""
-        self._write(
-            f"step {step.iteration}: objective {step.objective:.6g}, "
-            f"balance {step.auc:.4f}"
-        )
-        if self.context is not None:
-            inner = self.context.subcontext(task_name="step")
-            inner.call_on_fit_task_begin(**self.data)
-            inner.call_on_fit_task_end(**self.data)
-
-    def close(self, fitted: dict[str, Any]) -> None:
-        """Report the end of the fit, with the attributes it found."""
-        self._write(
-            f"{fitted.get('status_', 'done')}: objective {fitted['objective_']:.6g}"
-        )
-        if self.context is not None:
-            self.context.call_on_fit_task_end(
-                **self.data, reconstruction_attributes=fitted
-            )
-
-    def _write(self, line: str) -> None:
-        if self.verbose:
-            sys.stderr.write(f"[{self.name}] {line}\n")

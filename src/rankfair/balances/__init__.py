@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from rankfair.balances.base import Balance, Band
+from collections.abc import Sequence
+
+from rankfair.balances.base import Balance, Band, Linear
 from rankfair.balances.mean import Mean
 from rankfair.balances.rank import Rank
+from rankfair.balances.residual import Residual
+from rankfair.balances.within import Within
 
-__all__ = ["BALANCES", "SIDES", "Balance", "Band", "Mean", "Rank", "make_balance"]
+__all__ = [
+    "BALANCES",
+    "SIDES",
+    "Balance",
+    "Band",
+    "Linear",
+    "Mean",
+    "Rank",
+    "Residual",
+    "Within",
+    "main_and_beside",
+    "make_balance",
+]
 
-BALANCES: dict[str, type[Balance]] = {"rank": Rank, "mean": Mean}
+BALANCES: dict[str, type[Balance]] = {
+    "rank": Rank,
+    "mean": Mean,
+    "residual": Residual,
+}
 SIDES = ("both", "upper")
 
 
@@ -25,3 +45,26 @@ def make_balance(
     if isinstance(balance, str):
         return BALANCES[balance](epsilon, side)
     return balance
+
+
+def main_and_beside(
+    balances: Sequence[Balance],
+) -> tuple[Balance, tuple[Linear, ...]]:
+    """The one balance that is searched for, and the linear ones kept beside it.
+
+    Examples
+    --------
+    >>> main_and_beside([Mean(0.1), Rank(0.02)])
+    (Rank(epsilon=0.02, side='both', bandwidth=0.25), (Mean(epsilon=0.1, side='both'),))
+    """
+    others = [each for each in balances if not isinstance(each, Linear)]
+    if len(others) > 1:
+        names = " and ".join(type(each).__name__ for each in others)
+        raise ValueError(
+            "balance may hold one balance that is not linear beside any number of "
+            f"linear ones (Mean, Residual); got {names}"
+        )
+    main = (others or list(balances))[0]
+    return main, tuple(
+        each for each in balances if isinstance(each, Linear) and each is not main
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from rankfair.problem import Groups
 from rankfair.ranks import Grid, blocks_of
+
+ROUNDING = 1e-10  # of a standard deviation: what counts as equal
 
 Floats = NDArray[np.float64]
 Field = Callable[[Floats, Groups], Floats]
@@ -61,6 +63,10 @@ class Balance(ABC):
     epsilon: float = 0.01
     side: str = "both"
 
+    def on(self, y: Floats, groups: Groups) -> Balance:
+        """The same demand once the target (in standard units) is known."""
+        return self
+
     @abstractmethod
     def band(self, groups: Groups) -> Band:
         """The values of ``value`` that satisfy the demand."""
@@ -94,6 +100,62 @@ class Balance(ABC):
         """The value as people read it."""
 
     def start(self, groups: Groups) -> Field:
-        """The first direction: ``1/n_A`` for rows of A, ``−1/n_B`` for rows of B."""
+        """The first direction: that of the difference of the group means."""
         up, down = 1.0 / groups.total_a, -1.0 / groups.total_b
         return lambda m, rows: np.where(rows.in_a, up, down)
+
+
+def apart(groups: Groups) -> Floats:
+    """``1/n_A`` for rows of A, ``−1/n_B`` for rows of B."""
+    return np.where(groups.in_a, 1.0 / groups.total_a, -1.0 / groups.total_b)
+
+
+@dataclass(frozen=True)
+class Linear(Balance):
+    """A balance whose value is ``Σ_i g_i m_i`` less what is due, with a fixed ``g``.
+
+    Values are in standard deviations of the target.  Any number of linear balances can
+    be asked for together, and beside another one.
+    """
+
+    due: float = field(default=0.0, repr=False)
+
+    def on(self, y: Floats, groups: Groups) -> Linear:
+        """The same demand once the target (in standard units) is known."""
+        return self
+
+    @abstractmethod
+    def direction(self, groups: Groups) -> Floats:
+        """``g_i`` of every row, per unit of weight."""
+
+    def allowed(self) -> Band:
+        """The values that satisfy the demand, without room for rounding."""
+        return Band(0.0 if self.side == "upper" else -self.epsilon, self.epsilon)
+
+    def band(self, groups: Groups) -> Band:
+        """The values that satisfy the demand, rounding forgiven."""
+        low, high = self.allowed()
+        return Band(min(low, -ROUNDING), max(high, ROUNDING))
+
+    def value(self, m: Floats, groups: Groups, unit: float = 1.0) -> float:
+        """``Σ_i g_i m_i`` less what is due, in standard deviations of the target."""
+        g = self.direction(groups)
+        if groups.weights is not None:
+            g = g * groups.weights
+        return float(g @ (m / unit)) - self.due
+
+    def resolution(self, groups: Groups) -> float:
+        """What rounding leaves of a mean."""
+        return ROUNDING
+
+    def field(self, m: Floats, groups: Groups) -> Field:
+        """The same for every ``m``."""
+        return lambda m, rows: self.direction(rows)
+
+    def start(self, groups: Groups) -> Field:
+        """Its own direction, which may lead the other way than that of the means."""
+        return lambda m, rows: self.direction(rows)
+
+    def show(self, value: float, groups: Groups) -> float:
+        """The value itself."""
+        return value

@@ -7,12 +7,15 @@ from typing import Protocol
 from rankfair.balances import Balance
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
+from rankfair.solvers.adm import ADM
 from rankfair.solvers.base import OnStep, Solution, Status, Step, unconstrained
 from rankfair.solvers.ncadmm import NCADMM
 from rankfair.solvers.paper import Paper
+from rankfair.solvers.pinned import solve_linear
 from rankfair.solvers.tilt import Tilt
 
 __all__ = [
+    "ADM",
     "NCADMM",
     "SOLVERS",
     "OnStep",
@@ -23,6 +26,7 @@ __all__ = [
     "Step",
     "Tilt",
     "make_solver",
+    "solve_linear",
     "unconstrained",
 ]
 

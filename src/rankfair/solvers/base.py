@@ -53,6 +53,7 @@ class Solution:
     status: Status
     value: float  # the balance's exact value on the training rows, 2U for ranks
     auc: float  # the same as people read it
+    beside: tuple[float, ...]  # the values of the linear balances kept beside it
     multiplier: float
     objective: float
     n_iter: int
@@ -77,6 +78,27 @@ class Fitter:
     def on(self, problem: Problem) -> Fitter:
         """The same penalty on another problem in the same units."""
         return Fitter(problem, self.penalty, self.penalty.factorise(problem.gram))
+
+    @property
+    def linear(self) -> bool:
+        """Whether ``W`` is a line where the target is one."""
+        return self.factor.linear
+
+    def slope(self, b: Floats) -> Floats:
+        """How a linear fit answers to the moments ``b``."""
+        return self.solve(b)
+
+    def without_pins(self, b: Floats) -> Floats:
+        """``b`` less what makes no difference to the fit."""
+        return b
+
+    def values(self, W: Floats) -> Floats:
+        """The values of further demands; there are none."""
+        return np.zeros(0)
+
+    def miss(self, values: Floats) -> float:
+        """How far the worst of them is outside its band."""
+        return 0.0
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``W`` (k, n + 1) from the moments ``B = Xᵀ t`` (k, n + 1) of a target."""
@@ -130,6 +152,7 @@ def package(
         status=status,
         value=value,
         auc=shown,
+        beside=tuple(fitter.values(W).tolist()),
         multiplier=multiplier,
         objective=fitter.objective(W, B0) * scale,
         n_iter=len(trace),

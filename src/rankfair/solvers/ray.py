@@ -124,13 +124,15 @@ class Ray:
     origin: Origin
     b: Floats
     slope: Floats | None
+    start: Floats  # a fit nearby, from which all others are found
     last: list[tuple[float, Floats]] = field(default_factory=list)  # the last fit made
 
     @classmethod
-    def along(cls, origin: Origin, b: Floats) -> Ray:
+    def along(cls, origin: Origin, b: Floats, start: Floats | None = None) -> Ray:
         """The ray from ``origin`` in the direction whose moments are ``b``."""
-        linear = origin.fitter.factor.linear
-        return cls(origin, b, origin.fitter.solve(b) if linear else None)
+        fitter = origin.fitter
+        slope = fitter.slope(b) if fitter.linear else None
+        return cls(origin, b, slope, origin.W0 if start is None else start)
 
     def fit(self, x: float) -> Floats:
         """The coefficients at ``x``."""
@@ -139,7 +141,7 @@ class Ray:
         if self.last and self.last[0][0] == x:
             return self.last[0][1]
         # Always from the same start: a fit once counted must come out again to the bit.
-        W = self.origin.fitter.solve(self.origin.B0 - x * self.b, self.origin.W0)
+        W = self.origin.fitter.solve(self.origin.B0 - x * self.b, self.start)
         self.last[:] = [(x, W)]
         return W
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair.balances import Balance
+from rankfair.balances import Balance, Linear
 from rankfair.balances.base import Field, Tables
 from rankfair.blocks import Ints
 from rankfair.penalties import Penalty
@@ -24,10 +24,12 @@ from rankfair.solvers.base import (
 )
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.mixing import Mixer
+from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear
 from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
 
 TRIES = 12  # directions tried before the band is called out of reach
 TABLE = 2048  # bins of what the thinned problem teaches
+NUDGE = 0.01  # how much of a nudge does for exact counts
 SETTLING = 12  # rounds on all rows for tasks that the thinned problem left out
 TRUSTED = 1.5  # how much further than the thinned rows the others may have to move
 SETTLED = 0.03  # the residual at which these rounds end: the error is then within 1 %
@@ -52,8 +54,10 @@ class Candidate:
         """The fit where the ray landed, whose predictions are ``m``."""
         origin = ray.origin
         field = origin.balance.field(m, origin.groups)
-        bend = origin.fitter.problem.moments(field(m, origin.groups))
-        force, W = landing.x * ray.b, ray.fit(landing.x)
+        fitter = origin.fitter
+        bend = fitter.problem.moments(field(m, origin.groups))
+        bend, force = fitter.without_pins(bend), fitter.without_pins(landing.x * ray.b)
+        W = ray.fit(landing.x)
         multiplier = nearest_multiple(bend, force)
         gap = multiplier * bend - force
         return cls(
@@ -95,19 +99,16 @@ class Tilt:
         penalty: Penalty,
         balance: Balance,
         on_step: OnStep | None = None,
+        also: tuple[Linear, ...] = (),
     ) -> Solution:
         """Rounds on a thinned problem if there are many rows, then exact counts."""
-        origin = Origin.of(Fitter.of(problem, penalty), balance)
+        if also and isinstance(balance, Linear):
+            return _all_linear(problem, penalty, (balance, *also))
+        balance, fitter = _prepared(problem, penalty, balance, also)
+        origin = Origin.of(fitter, balance)
         start = origin.exactly()
         if start.inside:
-            return package(
-                origin.fitter,
-                balance,
-                origin.W0,
-                Status.INACTIVE,
-                B0=origin.B0,
-                value=start.value,
-            )
+            return _at_rest(origin, start)
         origin = replace(origin, value=start.value)
         small = origin.thinned()
         candidates: list[Candidate] = []
@@ -133,13 +134,15 @@ class Tilt:
         """One candidate a round, until ``λ g`` and ``λ̂ ∇AUC(m)`` agree."""
         enough = 10 * self.tol * coarse
         problem, groups = origin.fitter.problem, origin.groups
-        b = problem.moments(origin.balance.start(groups)(origin.m0, groups))
-        x = _first_guess(origin, b)
+        b = problem.moments(_first_field(origin)(origin.m0, groups))
+        x, W = _first_guess(origin, b), origin.W0
         mixer = Mixer(self.damping)
         lowest, calm, reached = np.inf, 0, False
         for i in range(self.max_iter):
-            ray = Ray.along(origin, b)
-            landing, predict = ray.land(x, coarse)
+            ray = Ray.along(origin, b, W)
+            # After the first round the landing is near 1, where a fit is nearly linear.
+            chord = 1.0 if i and origin.fitter.factor.costly else 0.0
+            landing, predict = ray.land(x, coarse, chord)
             found = Candidate.at(ray, landing, predict(landing.x))
             yield found
             reached = reached or landing.inside
@@ -149,20 +152,63 @@ class Tilt:
                 return
             if not reached and i + 1 >= TRIES:
                 return
-            b, x = mixer.next(found.force, found.gap), 1.0
+            b, x, W = mixer.next(found.force, found.gap), 1.0, found.W
             if not landing.inside:
                 b = b + problem.moments(_nudge(origin, found, seed=i))
 
 
+def _prepared(
+    problem: Problem, penalty: Penalty, balance: Balance, also: tuple[Linear, ...]
+) -> tuple[Balance, Fitter]:
+    """The balance to search for, and a fit that keeps the linear ones beside it."""
+    groups = problem.groups
+    assert groups is not None
+    demands = [each.on(problem.y, groups) for each in also]
+    linear = tuple(each for each in demands if isinstance(each, Linear))
+    fitter = pinned(Fitter.of(problem, penalty), linear)
+    return balance.on(problem.y, groups), fitter
+
+
+def _all_linear(
+    problem: Problem, penalty: Penalty, balances: tuple[Linear, ...]
+) -> Solution:
+    """No search: multipliers of linear balances solve one small system."""
+    found = solve_linear(problem, penalty, balances)
+    first, *rest = found.beside
+    return replace(found, value=first, auc=first, beside=tuple(rest))
+
+
+def _at_rest(origin: Origin, start: Landing) -> Solution:
+    """The fit that needs no tilt, at most to keep what is asked beside the balance."""
+    fitter, W = origin.fitter, origin.W0
+    values = fitter.values(W)
+    status = Status.SATISFIED
+    if not isinstance(fitter, Pinned) or not fitter.multipliers(origin.B0)[0].any():
+        status = Status.INACTIVE
+    if fitter.miss(values) > KEPT:
+        status = Status.INFEASIBLE
+    return package(fitter, origin.balance, W, status, B0=origin.B0, value=start.value)
+
+
+def _first_field(origin: Origin) -> Field:
+    """The mean direction, or ``∇AUC`` where demands on means leave that no effect."""
+    if isinstance(origin.fitter, Pinned):
+        return origin.balance.field(origin.m0, origin.groups)
+    return origin.balance.start(origin.groups)
+
+
 def _first_guess(origin: Origin, b: Floats) -> float:
     """The multiplier that would level the group means, with the sign that helps."""
-    fitter = origin.fitter
+    fitter, groups = origin.fitter, origin.groups
     p = origin.m0 - fitter.problem.predict(fitter.solve(origin.B0 - b, origin.W0))
-    g = origin.balance.start(origin.groups)(p, origin.groups)
+    g = _first_field(origin)(origin.m0, groups)
     if fitter.problem.weights is not None:
         g = g * fitter.problem.weights
+    miss = origin.band.miss(origin.value)
     level, answer = abs(float(g @ origin.m0)), abs(float(g @ p))
-    sign = 1.0 if origin.band.miss(origin.value) > 0 else -1.0
+    if isinstance(fitter, Pinned):
+        level = abs(origin.balance.show(miss, groups))
+    sign = 1.0 if miss > 0 else -1.0
     return sign * level / answer if level > 0 and answer > 0 else sign
 
 
@@ -171,6 +217,17 @@ def _nudge(origin: Origin, found: Candidate, seed: int) -> Floats:
     m = origin.fitter.problem.predict(found.W)
     g = found.multiplier * found.field(m, origin.groups)
     return g * np.random.default_rng(seed).uniform(-0.05, 0.05, len(g))
+
+
+def _also_nudged(origin: Origin, candidates: list[Candidate]) -> Iterator[Candidate]:
+    """The candidates, then the first in other orders, if it came close to the band."""
+    yield from candidates
+    first = candidates[0]
+    if not first.landing.inside:
+        return
+    for seed in range(len(candidates), TRIES):
+        push = origin.fitter.problem.moments(_nudge(origin, first, seed))
+        yield replace(first, force=first.force + NUDGE * push)
 
 
 def _ranked(candidates: list[Candidate], tol: float) -> list[Candidate]:
@@ -217,7 +274,7 @@ def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Can
         yield found
         if found.stationarity <= SETTLED:
             return
-        ray = Ray.along(origin, mixer.next(found.force, found.gap))
+        ray = Ray.along(origin, mixer.next(found.force, found.gap), found.W)
         landing, predict = ray.land(1.0, chord=1.0)
 
 
@@ -243,8 +300,8 @@ def _confirmed(
 ) -> Solution:
     """The first candidate that the user's own predictions confirm, or the closest."""
     best, landing, ray = candidates[0], Landing(0.0, np.nan, np.inf), None
-    for candidate in candidates:
-        along = Ray.along(origin, candidate.force)
+    for candidate in _also_nudged(origin, candidates):
+        along = Ray.along(origin, candidate.force, candidate.W)
         found = along.land_exactly(1.0)
         if abs(found.miss) < abs(landing.miss):
             best, landing, ray = candidate, found, along
@@ -252,11 +309,13 @@ def _confirmed(
             break
     assert ray is not None
     status = Status.SATISFIED if settled else Status.MAX_ITER
+    W = ray.fit(landing.x)
+    kept = origin.fitter.miss(origin.fitter.values(W)) <= KEPT
     return package(
         origin.fitter,
         origin.balance,
-        ray.fit(landing.x),
-        status if landing.inside else Status.INFEASIBLE,
+        W,
+        status if landing.inside and kept else Status.INFEASIBLE,
         B0=origin.B0,
         value=landing.value,
         multiplier=best.multiplier * landing.x,

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from problems import biased, predictions
+from rankfair.balances import Mean, Residual
+from rankfair.penalties import make_penalty
+from rankfair.solvers import ADM, Status, solve_linear
+
+PROBLEM = biased(k=4, per_task=20, auc=0.9)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "task", "feature", "shared"])
+@pytest.mark.parametrize("demand", [Mean(0.0), Residual(0.0)])
+@pytest.mark.parametrize("rho", [0.5, 2.0])
+def test_many_steps_lead_to_the_exact_solution(penalty, demand, rho):
+    own = make_penalty(penalty, 1.0)
+    exact = solve_linear(PROBLEM, own, (demand,))
+    found = ADM(rho, max_iter=3000, random_state=0).solve(PROBLEM, own, demand)
+    assert found.status is Status.SATISFIED
+    assert found.objective == pytest.approx(exact.objective, rel=1e-6)
+    np.testing.assert_allclose(
+        predictions(PROBLEM, found), predictions(PROBLEM, exact), atol=1e-5
+    )
+
+
+def test_weights_are_kept_in_the_limit():
+    weights = np.random.default_rng(0).integers(1, 4, len(PROBLEM.y)).astype(float)
+    problem, own = biased(k=4, per_task=20, weights=weights), make_penalty("ridge")
+    exact = solve_linear(problem, own, (Mean(0.0),))
+    found = ADM(max_iter=3000, random_state=0).solve(problem, own, Mean(0.0))
+    assert found.objective == pytest.approx(exact.objective, rel=1e-6)
+
+
+def test_the_seed_decides():
+    def coef(seed):
+        steps = ADM(1e-3, max_iter=20, random_state=seed)
+        return steps.solve(PROBLEM, make_penalty("task"), Mean(0.0)).coef
+
+    np.testing.assert_array_equal(coef(3), coef(3))
+    assert not np.array_equal(coef(3), coef(4))
+    np.testing.assert_array_equal(
+        coef(np.random.default_rng(3)), coef(np.random.default_rng(3))
+    )
+
+
+def test_few_weak_steps_leave_a_gap_and_say_so():
+    steps = ADM(1e-3, max_iter=5, random_state=0)
+    found = steps.solve(PROBLEM, make_penalty("task"), Mean(0.0))
+    assert found.status is Status.MAX_ITER
+    assert found.n_iter == len(found.trace) == 5
+    in_a, m = PROBLEM.user_groups.in_a, predictions(PROBLEM, found)
+    gap = (m[in_a].mean() - m[~in_a].mean()) / PROBLEM.y_unit
+    assert found.value == pytest.approx(gap)
+    assert abs(gap) > 1e-3
+
+
+def test_stronger_steps_leave_a_smaller_gap():
+    def gap(rho):
+        steps = ADM(rho, max_iter=10, random_state=0)
+        return abs(steps.solve(PROBLEM, make_penalty("ridge"), Mean(0.0)).value)
+
+    assert gap(1.0) < gap(0.1) < gap(0.01)

@@ -1,0 +1,556 @@
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from rankfair import (
+    DecisionBoundaryCovariance,
+    MultiTaskRegressor,
+    RankFairRegressor,
+    StratifiedBalancedResiduals,
+    StratifiedEqualMeans,
+)
+from rankfair.baselines import by_quantiles
+
+rng = np.random.default_rng(4)
+N = 240
+IN_A = rng.random(N) < 0.45
+SEX = np.where(IN_A, "M", "F")
+TASK = rng.choice(["e", "n", "s"], N, p=[0.5, 0.3, 0.2])
+X = rng.normal(size=(N, 4)) + np.outer(IN_A, [0.7, 0.0, -0.3, 0.0])
+Y = X @ [1.0, 0.5, -0.3, 0.2] + 0.7 * IN_A + (TASK == "n") + rng.normal(size=N)
+FRAME = pd.DataFrame(X, columns=list("abcd")).assign(task=TASK, sex=SEX)
+W = rng.integers(0, 4, N)
+
+STRATIFIED = [StratifiedEqualMeans, StratifiedBalancedResiduals]
+ALL = [*STRATIFIED, DecisionBoundaryCovariance]
+KIND = {StratifiedEqualMeans: "mean", StratifiedBalancedResiduals: "residual"}
+
+
+def strata_of(features, in_a, n_strata, weights=None):
+    """Strata by scikit-learn's logistic regression and mid-ranks."""
+    w = np.ones(len(in_a)) if weights is None else weights
+    Z = features - np.average(features, axis=0, weights=w)
+    Z = Z / np.sqrt(np.average(Z**2, axis=0, weights=w))
+    model = LogisticRegression(tol=1e-10, max_iter=5000).fit(Z, in_a, sample_weight=w)
+    score = np.round(model.predict_proba(Z)[:, 1], 7)
+    rows = np.repeat(np.arange(len(in_a)), w.astype(int))
+    middle = np.zeros(len(in_a))
+    middle[rows] = (rankdata(score[rows]) - 0.5) / len(rows)
+    return np.minimum((n_strata * middle).astype(int), n_strata - 1)
+
+
+def gap(values, in_a, rows, weights=None):
+    """The difference of the groups' means among some rows."""
+    w = np.ones(len(in_a)) if weights is None else weights
+    a, b = in_a & rows, ~in_a & rows
+    return np.average(values[a], weights=w[a]) - np.average(values[b], weights=w[b])
+
+
+def least_by_cvxpy(rows, y, tasks, in_a, penalty, beta, demands, weights=None):
+    """The least objective under equal means or residuals of the strata named."""
+    w = np.ones(len(y)) if weights is None else weights * 1.0
+    codes = np.unique(tasks, return_inverse=True)[1]
+    k, n = codes.max() + 1, rows.shape[1]
+    y, Z = standard(y, w), standard(rows, w)
+    C, a, shared = cp.Variable((k, n)), cp.Variable(k), cp.Variable((1, n))
+    m = cp.sum(cp.multiply(Z, C[codes]), axis=1) + a[codes]
+    R = {
+        "ridge": lambda: 0.5 * cp.sum_squares(C),
+        "task": lambda: cp.sum(cp.norm(C, 2, axis=1)),
+        "shared": lambda: cp.sum(cp.norm(C - np.ones((k, 1)) @ shared, 2, axis=1)),
+    }[penalty]()
+    kept = []
+    for kind, chosen in demands:
+        of_a, of_b = in_a & chosen, ~in_a & chosen
+        g = w * (of_a / w[of_a].sum() - of_b / w[of_b].sum())
+        kept.append((g @ m if kind == "mean" else g @ (y - m)) == 0)
+    loss = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(w), m - y)) + beta * R
+    return cp.Problem(cp.Minimize(loss), kept).solve(solver=cp.CLARABEL)
+
+
+def standard(values, w):
+    centred = values - np.average(values, axis=0, weights=w)
+    return centred / np.sqrt(np.average(centred**2, axis=0, weights=w))
+
+
+def balanced(kind, y, m):
+    return m if kind is StratifiedEqualMeans else y - m
+
+
+def same_predictions(model, other, frame=X, **how):
+    np.testing.assert_allclose(
+        model.predict(frame, **how), other.predict(frame, **how), atol=1e-7
+    )
+
+
+# What is promised
+
+
+@pytest.mark.parametrize("kind", STRATIFIED)
+@pytest.mark.parametrize("n_strata", [1, 2, 5, 9])
+@pytest.mark.parametrize("weights", [None, W + 1])
+@pytest.mark.parametrize("blind", [False, True])
+def test_every_stratum_with_both_groups_is_balanced(kind, n_strata, weights, blind):
+    model = kind(n_strata, tasks="task", sensitive_features="sex", blind=blind)
+    m = model.fit(FRAME, Y, sample_weight=weights).predict(FRAME)
+    strata = strata_of(X, IN_A, n_strata, weights)
+    assert model.status_ in ("satisfied", "inactive")
+    for s, record in enumerate(model.strata_):
+        rows = strata == s
+        assert record["stratum"] == s
+        assert record["rows_a"] == np.count_nonzero(rows & IN_A)
+        assert record["rows_b"] == np.count_nonzero(rows & ~IN_A)
+        assert record["state"] == "kept"
+        assert abs(gap(balanced(kind, Y, m), IN_A, rows, weights)) < 1e-8
+        assert abs(record["gap"]) < 1e-8
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "task", "feature", "shared"])
+@pytest.mark.parametrize("weights", [None, W])
+def test_the_covariance_vanishes(penalty, weights):
+    model = DecisionBoundaryCovariance(
+        tasks="task", sensitive_features="sex", penalty=penalty
+    )
+    m = model.fit(FRAME, Y, sample_weight=weights).predict(FRAME)
+    covariance = np.cov(IN_A, m, ddof=0, fweights=weights)[0, 1]
+    assert abs(covariance) < 1e-8
+    assert model.covariance_ == pytest.approx(covariance, abs=1e-10)
+    assert model.status_ == "satisfied"
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("kind", "penalty", "beta"),
+    [
+        (StratifiedEqualMeans, "ridge", 0.0),
+        (StratifiedEqualMeans, "ridge", 3.0),
+        (StratifiedEqualMeans, "task", 2.0),
+        (StratifiedBalancedResiduals, "ridge", 3.0),
+        (StratifiedBalancedResiduals, "task", 20.0),
+        (DecisionBoundaryCovariance, "ridge", 0.0),
+        (DecisionBoundaryCovariance, "task", 2.0),
+        (DecisionBoundaryCovariance, "shared", 2.0),
+    ],
+)
+@pytest.mark.parametrize("several", [False, True], ids=["one task", "tasks"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_it_is_the_convex_optimum(kind, penalty, beta, several, weighted, seed):
+    i = np.random.default_rng(seed).choice(N, 90, replace=False)
+    weights = W[i] + 1 if weighted else None
+    tasks = TASK[i] if several else np.zeros(90)
+    strata = np.zeros(90, int)
+    model = kind(penalty=penalty, beta=beta)
+    if kind in STRATIFIED:
+        model.set_params(n_strata=3)
+        strata = strata_of(X[i], IN_A[i], 3, weights)
+    model.fit(X[i], Y[i], tasks=tasks, sensitive_features=SEX[i], sample_weight=weights)
+    least = least_by_cvxpy(
+        X[i],
+        Y[i],
+        tasks,
+        IN_A[i],
+        penalty,
+        beta,
+        [(KIND.get(kind, "mean"), strata == s) for s in range(strata.max() + 1)],
+        weights,
+    )
+    assert model.objective_ == pytest.approx(least, rel=1e-6)
+
+
+def test_one_stratum_is_the_mean_constraint():
+    stratified = StratifiedEqualMeans(1).fit(X, Y, sensitive_features=SEX)
+    plain = DecisionBoundaryCovariance(penalty="ridge", beta=0.0)
+    same_predictions(stratified, plain.fit(X, Y, sensitive_features=SEX))
+    mean = RankFairRegressor(0.0, balance="mean", penalty="ridge", beta=0.0)
+    same_predictions(stratified, mean.fit(X, Y, sensitive_features=SEX))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_demands_kept_already_leave_the_fit_alone(kind):
+    half = rng.normal(size=(40, 2))
+    both, y = np.vstack((half, half)), np.tile(half @ [1.0, 2.0], 2)
+    in_a = np.arange(80) < 40
+    model = kind(penalty="ridge", beta=1.0).fit(both, y, sensitive_features=in_a)
+    free = MultiTaskRegressor(penalty="ridge", beta=1.0).fit(both, y)
+    same_predictions(model, free, both)
+
+
+# Degenerate features
+
+
+def nearly_collinear():
+    return np.column_stack([X, X[:, 0] + 1e-12 * rng.normal(size=N)])
+
+
+DEGENERATE = {
+    "duplicate": np.column_stack([X, X[:, 0]]),
+    "constant": np.column_stack([X, np.full(N, 7.0)]),
+    "rank deficient": X @ rng.normal(size=(4, 9)),
+    "collinear": nearly_collinear(),
+    "wide": rng.normal(size=(N, 60)),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
+@pytest.mark.parametrize("beta", [0.0, 1.0])
+def test_degenerate_features(name, kind, penalty, beta):
+    Z = DEGENERATE[name]
+    model = kind(penalty=penalty, beta=beta)
+    if kind in STRATIFIED:
+        model.set_params(n_strata=3)
+    m = model.fit(Z, Y, sensitive_features=SEX).predict(Z)
+    if kind is DecisionBoundaryCovariance:
+        assert abs(np.cov(IN_A, m, ddof=0)[0, 1]) < 1e-8
+        return
+    assert model.status_ == "satisfied"
+    strata = strata_of(Z[:, Z.std(axis=0) > 0], IN_A, 3)
+    for s in range(3):
+        assert abs(gap(balanced(kind, Y, m), IN_A, strata == s)) < 1e-8
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_copy_of_a_column_changes_no_prediction(kind):
+    how = {"penalty": "ridge", "beta": 0.0}
+    model = kind(**how).fit(X, Y, sensitive_features=SEX)
+    if kind is DecisionBoundaryCovariance:
+        twice = kind(**how).fit(np.tile(X, 2), Y, sensitive_features=SEX)
+        np.testing.assert_allclose(
+            model.predict(X), twice.predict(np.tile(X, 2)), atol=1e-8
+        )
+    constant = np.column_stack([X, np.ones(N)])
+    same = kind(**how).fit(constant, Y, sensitive_features=SEX)
+    np.testing.assert_allclose(model.predict(X), same.predict(constant), atol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e150, 1e-150, 1e8])
+@pytest.mark.parametrize("kind", ALL)
+def test_units_do_not_matter(kind, unit):
+    model = kind().fit(X, Y, sensitive_features=SEX)
+    other = kind().fit(X * unit, Y * unit, sensitive_features=SEX)
+    np.testing.assert_allclose(
+        other.predict(X * unit) / unit, model.predict(X), atol=1e-7
+    )
+
+
+# Strata that ask for nothing, or too much
+
+
+@pytest.mark.parametrize("kind", STRATIFIED)
+def test_strata_of_one_group_ask_for_nothing(kind):
+    Z = X.copy()
+    Z[:, 0] = 3 * IN_A + rng.normal(size=N)
+    model = kind(8).fit(Z, Y, sensitive_features=SEX)
+    strata, m = strata_of(Z, IN_A, 8), model.predict(Z)
+    alone = [r for r in model.strata_ if r["state"] == "one group only"]
+    assert alone
+    assert all(np.isnan(r["gap"]) and r["rows_a"] * r["rows_b"] == 0 for r in alone)
+    for record in model.strata_:
+        if record["state"] == "kept":
+            rows = strata == record["stratum"]
+            assert abs(gap(balanced(kind, Y, m), IN_A, rows)) < 1e-8
+
+
+@pytest.mark.parametrize("kind", STRATIFIED)
+def test_groups_that_are_told_apart_leave_the_fit_alone(kind):
+    Z = X.copy()
+    Z[:, 0] = np.where(IN_A, 1, -1) * (9 + rng.random(N))
+    in_a = np.arange(N) < N // 2
+    Z[:, 0] = np.where(in_a, 1, -1) * (9 + rng.random(N))
+    model = kind(2).fit(Z, Y, sensitive_features=in_a)
+    assert model.status_ == "inactive"
+    assert [r["state"] for r in model.strata_] == ["one group only"] * 2
+    free = MultiTaskRegressor(penalty="ridge", beta=0.0).fit(Z, Y)
+    same_predictions(model, free, Z)
+
+
+@pytest.mark.parametrize("kind", STRATIFIED)
+def test_ties_in_the_score_leave_strata_empty(kind):
+    Z = (X[:, :1] > 0).astype(float)
+    model = kind(7).fit(Z, Y, sensitive_features=SEX)
+    states = [r["state"] for r in model.strata_]
+    assert states.count("empty") == 5
+    assert sum(r["rows_a"] + r["rows_b"] for r in model.strata_) == N
+    # Two cells of rows that are alike: the fit cannot tell their groups apart.
+    cells = [r for r in model.strata_ if r["state"] != "empty"]
+    wanted = "redundant" if kind is StratifiedEqualMeans else "contradictory"
+    assert [r["state"] for r in cells] == [wanted] * 2
+    free = MultiTaskRegressor(penalty="ridge", beta=0.0).fit(Z, Y)
+    same_predictions(model, free, Z)
+
+
+@pytest.mark.parametrize("many", [20, 30])
+def test_rows_that_are_alike_share_a_stratum(many):
+    cells = rng.normal(size=(12, many))
+    which = rng.integers(0, 12, 403)
+    Z, y = cells[which], rng.normal(size=403)
+    model = StratifiedEqualMeans(12).fit(Z, y, sensitive_features=rng.random(403) < 0.5)
+    sizes = np.bincount(which)
+    filled = [n for r in model.strata_ if (n := r["rows_a"] + r["rows_b"])]
+    # Every stratum is a union of cells.
+    sums = {0}
+    for size in sizes:
+        sums |= {total + size for total in sums}
+    assert len(filled) <= 12
+    assert all(n in sums for n in filled)
+
+
+def test_more_strata_than_coefficients_of_equal_means_are_redundant():
+    model = StratifiedEqualMeans(8).fit(X[:, :2], Y, sensitive_features=SEX)
+    states = [r["state"] for r in model.strata_]
+    # Only the constant prediction keeps more demands than there are coefficients.
+    assert states.count("kept") == 2
+    assert states.count("redundant") == 6
+    assert model.status_ == "satisfied"
+    np.testing.assert_allclose(model.predict(X[:, :2]), Y.mean(), atol=1e-7)
+
+
+def test_residuals_that_cannot_be_balanced_are_as_near_as_can_be():
+    Z = X[:, :2]
+    model = StratifiedBalancedResiduals(6).fit(Z, Y, sensitive_features=SEX)
+    strata, m = strata_of(Z, IN_A, 6), model.predict(Z)
+    assert model.status_ == "infeasible"
+    found = np.array([r["gap"] for r in model.strata_])
+    left = np.array([gap(Y - m, IN_A, strata == s) for s in range(6)]) / Y.std()
+    np.testing.assert_allclose(found, left, atol=1e-9)
+    assert {r["state"] for r in model.strata_} == {"contradictory"}
+    moves = [[gap(z, IN_A, strata == s) for z in Z.T] for s in range(6)]
+    wanted = [gap(Y, IN_A, strata == s) for s in range(6)]
+    least = np.linalg.lstsq(np.array(moves), np.array(wanted))[1][0]
+    assert (left**2).sum() * Y.var() == pytest.approx(least)
+
+
+def test_residuals_of_rows_that_do_not_differ_cannot_be_balanced():
+    model = StratifiedBalancedResiduals(1).fit(
+        np.ones((N, 1)), Y, sensitive_features=SEX
+    )
+    assert model.status_ == "infeasible"
+    assert model.strata_[0]["gap"] == pytest.approx(
+        gap(Y, IN_A, np.ones(N, bool)) / Y.std()
+    )
+
+
+# What makes no difference
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_whole_weights_are_repeated_rows(kind):
+    i = np.repeat(np.arange(N), W)
+    how = {"penalty": "ridge", "beta": 1.0}
+    weighted = kind(**how).fit(
+        X, Y, tasks=TASK, sensitive_features=SEX, sample_weight=W
+    )
+    repeated = kind(**how).fit(X[i], Y[i], tasks=TASK[i], sensitive_features=SEX[i])
+    same_predictions(weighted, repeated, tasks=TASK)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
+def test_the_order_of_rows_does_not_matter(kind, penalty):
+    order = rng.permutation(N)
+    model = kind(penalty=penalty).fit(X, Y, tasks=TASK, sensitive_features=SEX)
+    shuffled = kind(penalty=penalty).fit(
+        X[order], Y[order], tasks=TASK[order], sensitive_features=SEX[order]
+    )
+    same_predictions(model, shuffled, tasks=TASK)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_names_of_the_groups_do_not_matter(kind):
+    model = kind().fit(X, Y, sensitive_features=SEX)
+    swapped = kind().fit(X, Y, sensitive_features=np.where(IN_A, "F", "M"))
+    same_predictions(model, swapped)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_group_column_left_out_is_a_group_passed_as_an_array(kind):
+    blind = kind(tasks="task", sensitive_features="sex", blind=True).fit(FRAME, Y)
+    passed = kind().fit(X, Y, tasks=TASK, sensitive_features=SEX)
+    np.testing.assert_allclose(blind.coef_, passed.coef_, atol=1e-9)
+    other = FRAME.assign(sex=SEX[::-1])
+    np.testing.assert_array_equal(blind.predict(other), blind.predict(FRAME))
+
+
+@pytest.mark.parametrize("kind", STRATIFIED)
+def test_the_group_itself_is_no_part_of_the_score(kind):
+    with_column = kind(4, sensitive_features="sex").fit(FRAME.drop(columns="task"), Y)
+    passed = kind(4).fit(X, Y, sensitive_features=SEX)
+    for one, other in zip(with_column.strata_, passed.strata_, strict=True):
+        assert (one["rows_a"], one["rows_b"]) == (other["rows_a"], other["rows_b"])
+
+
+@pytest.mark.parametrize("kind", STRATIFIED)
+def test_the_group_as_the_only_predictor_is_one_stratum(kind):
+    model = kind(3, sensitive_features=0).fit(IN_A[:, None] * 1.0, Y)
+    filled = [r for r in model.strata_ if r["state"] != "empty"]
+    assert len(filled) == 1
+    m = model.predict(IN_A[:, None] * 1.0)
+    assert abs(gap(balanced(kind, Y, m), IN_A, np.ones(N, bool))) < 1e-8
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_inputs_are_left_alone_and_fits_come_out_again(kind):
+    given = [X.copy(), Y.copy(), TASK.copy(), SEX.copy(), W.astype(float)]
+    for array in given:
+        array.flags.writeable = False
+    how = dict(
+        zip(("tasks", "sensitive_features", "sample_weight"), given[2:], strict=True)
+    )
+    model = kind().fit(given[0], given[1], **how)
+    again = clone(model).fit(given[0], given[1], **how)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        loaded.predict(X, tasks=TASK), model.predict(X, tasks=TASK)
+    )
+
+
+# Quantiles
+
+
+@pytest.mark.parametrize("n_strata", [1, 2, 3, 7])
+def test_strata_are_of_equal_size_and_in_order(n_strata):
+    score = np.random.default_rng(0).permutation(42) / 7
+    strata = by_quantiles(score, n_strata)
+    assert np.bincount(strata).tolist() == [42 // n_strata] * n_strata
+    assert (np.diff(strata[np.argsort(score)]) >= 0).all()
+    # Only the order of the scores counts.
+    np.testing.assert_array_equal(by_quantiles(expit(score), n_strata), strata)
+
+
+def test_equal_scores_stay_together_and_weights_are_repeats():
+    score = np.random.default_rng(0).integers(0, 6, 50) * 1.0
+    w = np.random.default_rng(1).integers(1, 4, 50)
+    strata = by_quantiles(score, 4, w)
+    assert all(len(set(strata[score == s])) == 1 for s in range(6))
+    i = np.repeat(np.arange(50), w)
+    np.testing.assert_array_equal(by_quantiles(score[i], 4), strata[i])
+    assert set(by_quantiles(np.zeros(9), 4)) <= {0, 1, 2, 3}
+
+
+# The alternating direction method
+
+
+def test_adm_leaves_a_covariance_and_reports_it():
+    model = DecisionBoundaryCovariance(
+        method="adm", trade_off=1e-3, max_iter=5, random_state=0
+    ).fit(X, Y, sensitive_features=SEX)
+    assert model.status_ == "max_iter"
+    covariance = np.cov(IN_A, model.predict(X), ddof=0)[0, 1]
+    assert model.covariance_ == pytest.approx(covariance)
+    assert abs(covariance) > 1e-6
+    assert model.n_iter_ == 5
+
+
+def test_adm_gets_to_the_exact_solution_and_depends_on_its_seed():
+    how = {"method": "adm", "random_state": 0}
+    exact = DecisionBoundaryCovariance().fit(X, Y, sensitive_features=SEX)
+    many = DecisionBoundaryCovariance(max_iter=2000, **how)
+    many.fit(X, Y, sensitive_features=SEX)
+    assert many.status_ == "satisfied"
+    np.testing.assert_allclose(many.predict(X), exact.predict(X), atol=1e-6)
+    few = DecisionBoundaryCovariance(max_iter=3, **how)
+    one = few.fit(X, Y, sensitive_features=SEX).coef_
+    two = clone(few).fit(X, Y, sensitive_features=SEX).coef_
+    np.testing.assert_array_equal(one, two)
+    other = clone(few).set_params(random_state=1).fit(X, Y, sensitive_features=SEX)
+    assert not np.array_equal(one, other.coef_)
+
+
+# The door
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_without_groups_a_warning_and_the_unconstrained_fit(kind):
+    with pytest.warns(UserWarning, match="there is nothing to balance") as caught:
+        model = kind(penalty="ridge", beta=1.0).fit(X, Y)
+    assert caught[0].filename == __file__
+    same_predictions(model, MultiTaskRegressor(penalty="ridge").fit(X, Y))
+    assert model.status_ == "inactive"
+    assert model.groups_ is None
+
+
+STRATA = "n_strata must be a whole number ≥ 1; got "
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "words"),
+    [
+        *[
+            (kind, {"n_strata": value}, STRATA + text)
+            for kind in STRATIFIED
+            for value, text in [
+                (0, "0"),
+                (-2, "-2"),
+                (2.5, "2.5"),
+                ("five", '"five"'),
+                (True, "True"),
+                (None, "None"),
+            ]
+        ],
+        (
+            DecisionBoundaryCovariance,
+            {"method": "exat"},
+            'method must be one of "exact", "adm"; got "exat". Did you mean "exact"?',
+        ),
+        (DecisionBoundaryCovariance, {"method": None}, "method must be one of"),
+        (
+            DecisionBoundaryCovariance,
+            {"trade_off": 0},
+            "trade_off must be above 0; got 0",
+        ),
+        (
+            DecisionBoundaryCovariance,
+            {"trade_off": -1.0},
+            "trade_off must be a number ≥ 0; got -1.0",
+        ),
+        (DecisionBoundaryCovariance, {"trade_off": np.nan}, "trade_off must be"),
+        (
+            DecisionBoundaryCovariance,
+            {"max_iter": 0},
+            "max_iter must be a whole number ≥ 1; got 0",
+        ),
+        (
+            DecisionBoundaryCovariance,
+            {"random_state": "x"},
+            "random_state must be None, a whole number",
+        ),
+        *[(kind, {"blind": 1}, "blind must be True or False; got 1") for kind in ALL],
+        *[(kind, {"beta": -1}, "beta must be a number ≥ 0; got -1") for kind in ALL],
+        *[(kind, {"penalty": "rigde"}, 'Did you mean "ridge"?') for kind in ALL],
+        *[(kind, {"verbose": -1}, "verbose must be a whole number") for kind in ALL],
+        *[
+            (kind, {"unseen": "shared", "penalty": "task"}, 'unseen="shared" needs')
+            for kind in ALL
+        ],
+    ],
+)
+def test_bad_settings_are_refused_in_a_sentence(kind, settings, words):
+    model = kind(**settings)
+    with pytest.raises(ValueError) as error:
+        model.fit(X, Y, sensitive_features=SEX)
+    assert words in str(error.value)
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_three_groups_are_refused(kind):
+    with pytest.raises(ValueError, match="sensitive_features"):
+        kind().fit(X, Y, sensitive_features=np.arange(N) % 3)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_verbose_writes_one_line(kind, capsys):
+    kind(verbose=1).fit(X, Y, sensitive_features=SEX)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"[{kind.__name__}] ")
+    assert ": objective " in captured.err and captured.err.count("\n") == 1
