@@ -289,3 +289,30 @@ def test_no_more_threads_than_allowed(monkeypatch, allowed, affinity):
     each(lambda _: seen.add(threading.get_ident()), range(400), 10**7)
     assert len(seen) <= (int(allowed) if allowed.isdigit() else 4)
     assert allowed != "1" or seen == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_threads_over_batches_change_no_bit(monkeypatch, weights):
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(1, 20, size=15_000)
+    X, codes, w = rows(sizes, weights=weights)
+    W = rng.normal(size=(len(sizes), 4))
+
+    def results():
+        grouped = Blocks.from_rows(X, codes, len(sizes), w)
+        m = grouped.apply(W)
+        return grouped.Z, grouped.centre, grouped.gram, m, grouped.moments(m)
+
+    monkeypatch.setattr("rankfair.blocks._threads", lambda: 3)
+    shared_out = results()
+    monkeypatch.setattr("rankfair.blocks._threads", lambda: 1)
+    for ours, wanted in zip(shared_out, results(), strict=True):
+        assert np.array_equal(ours, wanted)
+
+
+def test_threads_heed_the_caller_s_error_state(monkeypatch):
+    monkeypatch.setattr("rankfair.blocks._threads", lambda: 2)
+    with np.errstate(over="ignore"):
+        each(lambda x: x * x, [np.array([1e300])] * 4, 10**6)
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        each(lambda x: x * x, [np.array([1e300])] * 4, 10**6)

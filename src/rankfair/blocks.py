@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,6 +25,8 @@ T = TypeVar("T")
 
 SPAN = 1 << 16  # rows gathered at a time by a thread
 CHUNK = 1 << 17  # numbers handled at a time: small enough to stay in the cache
+MANY = 16  # tasks a batch, on average, from which on threads share out the batches
+PARTS = 16  # in so many parts
 
 
 class Batch(NamedTuple):
@@ -77,7 +80,9 @@ class Blocks:
             np.take(X, order[rows], axis=0, out=Z[rows], mode="clip")
 
         each(gather, range(0, len(X), SPAN), len(X))
-        for rows, places, size in batches:
+
+        def fill(batch: Batch) -> None:
+            rows, places, size = batch
             Z3 = Z[rows].reshape(-1, size, n)
             if scaled:
                 Z3 *= unit
@@ -88,19 +93,25 @@ class Blocks:
             if w3 is not None:
                 Z3t = Z3t * w3[:, None, :]
             np.matmul(Z3t, Z3, out=gram[places])
+
+        each_batch(fill, batches)
         return cls(Z, tasks, batches, centre, gram, unit)
 
     def moments(self, target: Floats) -> Floats:
         """``Zᵀ t`` and the sum of ``t`` of every task: (k, n + 1)."""
         n = self.Z.shape[1]
         out = np.empty((len(self.tasks), n + 1))
-        for rows, places, size in self.batches:
+
+        def fill(batch: Batch) -> None:
+            rows, places, size = batch
             Z, t = self.Z[rows], target[rows]
             if len(t) == size:  # one task: a plain product has less overhead
                 out[places.start, :-1] = np.dot(t, Z)
-                continue
+                return
             t3 = t.reshape(-1, 1, size)
             np.matmul(t3, Z.reshape(-1, size, n), out=out[places, None, :-1])
+
+        each_batch(fill, self.batches)
         out[:, -1] = self.totals(target)
         return out
 
@@ -108,15 +119,19 @@ class Blocks:
         """``Z w + a`` of every row; ``a`` is the last column of ``W`` (k, n + 1)."""
         n = self.Z.shape[1]
         C, a, out = np.ascontiguousarray(W[:, :-1]), W[:, -1], np.empty(len(self.Z))
-        for rows, places, size in self.batches:
+
+        def fill(batch: Batch) -> None:
+            rows, places, size = batch
             Z, m = self.Z[rows], out[rows]
             if len(m) == size:
                 np.dot(Z, C[places.start], out=m)
                 m += a[places.start]
-                continue
+                return
             m3 = m.reshape(-1, size, 1)
             np.matmul(Z.reshape(-1, size, n), C[places, :, None], out=m3)
             m3 += a[places, None, None]
+
+        each_batch(fill, self.batches)
         return out
 
     def totals(self, weights: Floats | None) -> Floats:
@@ -181,9 +196,29 @@ def each(function: Callable[[T], None], items: Iterable[T], n_rows: int) -> None
         for item in items:
             function(item)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    heed = partial(np.seterr, **np.geterr())  # np.errstate is each thread's own
+    with ThreadPoolExecutor(threads, initializer=heed) as pool:
         for _ in pool.map(function, items):
             pass
+
+
+def each_batch(function: Callable[[Batch], None], batches: Sequence[Batch]) -> None:
+    """Call ``function`` on each batch, on threads where each holds many tasks.
+
+    A batch of one task is short, or BLAS has threads of its own for it.
+    """
+
+    def go(part: Sequence[Batch]) -> None:
+        for batch in part:
+            function(batch)
+
+    if not batches or batches[-1].places.stop < MANY * len(batches):
+        return go(batches)
+    n_rows = batches[-1].rows.stop
+    cuts = np.linspace(0, n_rows, PARTS, endpoint=False)
+    firsts = np.searchsorted([batch.rows.start for batch in batches], cuts)
+    edges = itertools.pairwise([*firsts.tolist(), len(batches)])
+    each(go, [batches[i:j] for i, j in edges], n_rows)
 
 
 def _threads() -> int:

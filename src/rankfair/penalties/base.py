@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
@@ -19,6 +20,7 @@ class Factor(ABC):
     """Gram matrices prepared for any number of right-hand sides."""
 
     linear: ClassVar[bool] = False  # whether ``solve`` is a linear map
+    costly: ClassVar[bool] = False  # whether ``solve`` takes longer than a prediction
 
     @abstractmethod
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
@@ -71,3 +73,79 @@ def out_of(vectors: Floats, C: Floats) -> Floats:
 def least_squares(values: Floats, C: Floats) -> Floats:
     """``Λ⁺ c``: the smallest solution, zero where there is no data."""
     return np.divide(C, values, out=np.zeros_like(C), where=values > 0)
+
+
+def dots(U: Floats, V: Floats) -> Floats:
+    """``u · v`` of every task, tasks last: (n, k) and (n, k) to (k,)."""
+    out: Floats = np.einsum("ik,ik->k", U, V)
+    return out
+
+
+def tridiagonal(G: Floats) -> tuple[Floats, Floats, Floats]:
+    """``G = Q T Qᵀ`` by Householder's reflections, all tasks at once.
+
+    ``d`` (n, k) lies on the diagonal of ``T``, ``e`` (n − 1, k) beside it and ``Q`` is
+    (n, n, k): with tasks last every operation runs over contiguous numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> d, e, Q = tridiagonal(np.array([[[2.0, 0, 1], [0, 2, 0], [1, 0, 2]]]))
+    >>> d[:, 0].tolist(), np.abs(e[:, 0]).round(9).tolist()
+    ([2.0, 2.0, 2.0], [1.0, 0.0])
+    """
+    k, n, _ = G.shape
+    A = G.transpose(1, 2, 0).copy()
+    e, tau = np.zeros((max(n - 1, 0), k)), np.zeros((max(n - 2, 0), k))
+    for j in range(n - 2):
+        v, S = A[j + 1 :, j], A[j + 1 :, j + 1 :]
+        size = np.sqrt(dots(v, v))
+        # The reflection I − τ v vᵀ takes the column to (e, 0, … 0); v replaces it.
+        e[j] = -np.copysign(size, v[0])
+        v[0] -= e[j]
+        np.divide(-1.0, e[j] * v[0], out=tau[j], where=size > 0)
+        p = np.einsum("ijk,jk->ik", S, v) * tau[j]
+        p -= (0.5 * tau[j] * dots(p, v)) * v
+        for i, row in enumerate(S):
+            row[i:] -= v[i] * p[i:]
+            row[i:] -= p[i] * v[i:]
+            S[i + 1 :, i] = row[i + 1 :]
+    if n > 1:
+        e[-1] = A[-1, -2]
+    Q = np.zeros_like(A)
+    Q[range(n), range(n)] = 1.0
+    for j in reversed(range(n - 2)):
+        v, R = A[j + 1 :, j], Q[j + 1 :, j + 1 :]
+        y = np.einsum("ik,ijk->jk", v, R) * tau[j]
+        for i, row in enumerate(R):
+            row -= v[i] * y
+    return np.einsum("iik->ik", A).copy(), e, Q
+
+
+def shifted(d: Floats, e: Floats, x: Floats, beta: float) -> Callable[[Floats], Floats]:
+    """Solve ``(x T + β I) u = c`` of every task, ``T`` as in `tridiagonal`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> d, e, x = np.array([[3.0], [1.0]]), np.array([[2.0]]), np.array([1.0])
+    >>> shifted(d, e, x, beta=1.0)(np.array([[6.0], [4.0]])).tolist()
+    [[1.0], [1.0]]
+    """
+    D, side = x * d, x * e
+    D += beta
+    L = np.empty_like(side)
+    for i in range(len(e)):
+        np.divide(side[i], D[i], out=L[i])
+        D[i + 1] -= L[i] * side[i]
+
+    def solve(c: Floats) -> Floats:
+        u = c.copy()
+        for i in range(len(L)):
+            u[i + 1] -= L[i] * u[i]
+        u /= D
+        for i in reversed(range(len(L))):
+            u[i] -= L[i] * u[i + 1]
+        return u
+
+    return solve

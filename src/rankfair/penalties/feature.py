@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class FeatureFactor(Factor):
 
         ∂F/∂η_f = (β − ||r_f||²/β) / 2,   ∂²F = Σ_j (r_j r_jᵀ) ∘ (I + G_j D)⁻¹G_j / β².
     """
+
+    costly: ClassVar[bool] = True
 
     beta: float
     G: Floats

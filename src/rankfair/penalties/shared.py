@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class SharedFactor(Factor):
 
     with ``A = β/||v|| (I − u uᵀ)``, ``u = v/||v||``; where ``v = 0`` it is ``G_j``.
     """
+
+    costly: ClassVar[bool] = True
 
     beta: float
     G: Floats

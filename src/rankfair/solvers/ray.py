@@ -126,6 +126,7 @@ class Ray:
     slope: Floats | None
     start: Floats  # a fit nearby, from which all others are found
     last: list[tuple[float, Floats]] = field(default_factory=list)  # the last fit made
+    chord: list[tuple[float, Floats, Floats]] = field(default_factory=list)
 
     @classmethod
     def along(cls, origin: Origin, b: Floats, start: Floats | None = None) -> Ray:
@@ -156,8 +157,18 @@ class Ray:
             return Line.of(self.origin.m0, predict(self.slope), 0.0)
         if not chord:
             return lambda x: predict(self.fit(x))
-        here, beyond = self.fit(chord), self.fit(1.05 * chord)
-        return Line.of(predict(here), predict((here - beyond) / (0.05 * chord)), chord)
+        here, fitter = self.fit(chord), self.origin.fitter
+        beyond = fitter.solve(self.origin.B0 - 1.05 * chord * self.b, here)
+        slope = (here - beyond) / (0.05 * chord)
+        self.chord[:] = [(chord, here, slope)]
+        return Line.of(predict(here), predict(slope), chord)
+
+    def near(self, x: float) -> Floats:
+        """The coefficients at ``x``, on the chord where there is one."""
+        if not self.chord:
+            return self.fit(x)
+        at, W, slope = self.chord[0]
+        return W - (x - at) * slope
 
     def land(
         self, first: float, coarse: float = 1.0, chord: float = 0.0

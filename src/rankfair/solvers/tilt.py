@@ -50,14 +50,13 @@ class Candidate:
     stationarity: float  # its size relative to the force
 
     @classmethod
-    def at(cls, ray: Ray, landing: Landing, m: Floats) -> Candidate:
-        """The fit where the ray landed, whose predictions are ``m``."""
+    def at(cls, ray: Ray, landing: Landing, m: Floats, W: Floats) -> Candidate:
+        """The fit ``W`` where the ray landed, whose predictions are ``m``."""
         origin = ray.origin
         field = origin.balance.field(m, origin.groups)
         fitter = origin.fitter
         bend = fitter.problem.moments(field(m, origin.groups))
         bend, force = fitter.without_pins(bend), fitter.without_pins(landing.x * ray.b)
-        W = ray.fit(landing.x)
         multiplier = nearest_multiple(bend, force)
         gap = multiplier * bend - force
         return cls(
@@ -143,7 +142,8 @@ class Tilt:
             # After the first round the landing is near 1, where a fit is nearly linear.
             chord = 1.0 if i and origin.fitter.factor.costly else 0.0
             landing, predict = ray.land(x, coarse, chord)
-            found = Candidate.at(ray, landing, predict(landing.x))
+            m, W = predict(landing.x), ray.fit(landing.x)
+            found = Candidate.at(ray, landing, m, W)
             yield found
             reached = reached or landing.inside
             calm = 0 if found.objective < lowest * (1 - self.tol) else calm + 1
@@ -152,7 +152,7 @@ class Tilt:
                 return
             if not reached and i + 1 >= TRIES:
                 return
-            b, x, W = mixer.next(found.force, found.gap), 1.0, found.W
+            b, x = mixer.next(found.force, found.gap), 1.0
             if not landing.inside:
                 b = b + problem.moments(_nudge(origin, found, seed=i))
 
@@ -251,31 +251,38 @@ def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Can
     problem, groups = origin.fitter.problem, origin.groups
     b = problem.moments(_seen_from_start(small, best)(origin.m0, groups))
     ray = Ray.along(origin, b)
-    landing, predict = ray.land(1.0, chord=1.0)
-    if (
-        small.fitter.problem.n_tasks == problem.n_tasks
-        and best.stationarity <= SETTLED
-        and landing.x <= TRUSTED
-    ):
-        force, W = landing.x * b, ray.fit(landing.x)
-        multiplier, objective = best.multiplier * landing.x, origin.objective(W)
-        yield replace(
-            best,
-            force=force,
-            W=W,
-            landing=landing,
-            objective=objective,
-            multiplier=multiplier,
-        )
-        return
+    whole = small.fitter.problem.n_tasks == problem.n_tasks
+    if whole and best.stationarity <= SETTLED:
+        landing, _ = ray.land(1.0, chord=1.0)
+        if landing.x <= TRUSTED:
+            yield _as_learnt(best, ray, landing)
+            return
     mixer = Mixer()
+    # A first look at x = 1, where the thinned rows landed, needs no landing of its own.
+    W = ray.fit(1.0)
+    found = Candidate.at(ray, Landing(1.0, np.nan, np.nan), problem.predict(W), W)
     for _ in range(SETTLING):
-        found = Candidate.at(ray, landing, predict(landing.x))
+        ray = Ray.along(origin, mixer.next(found.force, found.gap), found.W)
+        landing, predict = ray.land(1.0, chord=1.0)
+        # On the chord: all rows are costly to fit, and exact counts come later.
+        m, W = predict(landing.x), ray.near(landing.x)
+        found = Candidate.at(ray, landing, m, W)
         yield found
         if found.stationarity <= SETTLED:
             return
-        ray = Ray.along(origin, mixer.next(found.force, found.gap), found.W)
-        landing, predict = ray.land(1.0, chord=1.0)
+
+
+def _as_learnt(best: Candidate, ray: Ray, landing: Landing) -> Candidate:
+    """What was found on the thinned problem, where all rows landed."""
+    W = ray.near(landing.x)
+    return replace(
+        best,
+        force=landing.x * ray.b,
+        W=W,
+        landing=landing,
+        objective=ray.origin.objective(W),
+        multiplier=best.multiplier * landing.x,
+    )
 
 
 def _seen_from_start(small: Origin, best: Candidate) -> Field:

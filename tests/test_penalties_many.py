@@ -1,0 +1,113 @@
+"""Very many tasks are fitted another way, which must give the same answers."""
+
+import numpy as np
+import pytest
+
+from rankfair import blocks
+from rankfair.penalties import make_penalty
+from rankfair.penalties.base import eigen, tridiagonal
+from rankfair.penalties.task import MANY, ManyTasksFactor, TaskFactor
+
+FEATURES = [1, 2, 3, 10, 30]
+
+
+def tasks(k, n, rows=25, seed=0):
+    """Gram matrices and two right-hand sides; every third task has a dead column."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(k, rows, n)) * rng.lognormal(size=(k, 1, 1))
+    X[::3, :, -1] = 0.0
+    Y = X @ rng.normal(size=(n, 2)) + rng.normal(size=(k, rows, 2))
+    Xt = X.transpose(0, 2, 1)
+    return Xt @ X, *np.moveaxis(Xt @ Y, 2, 0)
+
+
+def both(beta, G):
+    return ManyTasksFactor.of(beta, G), TaskFactor(beta, *eigen(G))
+
+
+def same(W, wanted, rel=1e-9):
+    size = np.linalg.norm(wanted, axis=1)
+    return (np.linalg.norm(W - wanted, axis=1) <= rel * size).all()
+
+
+@pytest.mark.parametrize("n", FEATURES)
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_tridiagonal_forms_give_the_matrices_back(n, rows):
+    G = tasks(50, n, rows)[0]
+    d, e, Q = tridiagonal(G)
+    T = np.zeros((n, n, 50))
+    T[range(n), range(n)] = d
+    T[range(1, n), range(n - 1)] = T[range(n - 1), range(1, n)] = e
+    back = np.einsum("iak,abk,jbk->kij", Q, T, Q)
+    assert np.abs(back - G).max() <= 1e-13 * np.abs(G).max()
+    square = np.einsum("iak,jak->kij", Q, Q)
+    assert np.abs(square - np.eye(n)).max() <= 1e-13
+
+
+@pytest.mark.parametrize("n", FEATURES)
+@pytest.mark.parametrize("rows", [2, 40])
+@pytest.mark.parametrize("beta", [1e-3, 1.0, 30.0])
+def test_many_tasks_are_fitted_like_few(n, rows, beta):
+    G, B, other = tasks(300, n, rows)
+    quick, sure = both(beta, G)
+    W = sure.solve(B)
+    assert same(quick.solve(B), W)
+    assert same(quick.solve(other, W), sure.solve(other))
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e-9, 1e9, 1e120])
+def test_units_do_not_matter(scale):
+    G, B, _ = tasks(100, 4)
+    W = ManyTasksFactor.of(1.0, G).solve(B)
+    assert same(ManyTasksFactor.of(scale, G).solve(scale * B) / scale, W)
+    assert same(ManyTasksFactor.of(scale, scale**2 * G).solve(scale * B) * scale, W)
+
+
+@pytest.mark.parametrize("beta", [1e-14, 1e-11, 1e-7])
+@pytest.mark.parametrize("rows", [3, 40])
+def test_next_to_no_penalty_is_next_to_least_squares(beta, rows):
+    G, B, _ = tasks(60, 5, rows)
+    G[1], B[1] = 0.0, 0.0
+    smallest = np.einsum("kfg,kg->kf", np.linalg.pinv(G, 1e-12, hermitian=True), B)
+    assert same(ManyTasksFactor.of(beta, G).solve(B), smallest, rel=1e-4)
+
+
+@pytest.mark.parametrize("excess", [1e-3, 1e-6, 1e-9, 1e-12, 1e-15])
+def test_tasks_about_to_let_go(excess):
+    G, B, _ = tasks(100, 4)
+    u = B / np.linalg.norm(B, axis=1)[:, None]
+    quick = ManyTasksFactor.of(1.0, G)
+    assert not quick.solve((1 - excess) * u).any()
+    # To first order in the excess, w = r u with r = excess / uᵀGu.
+    bend = np.einsum("kf,kfg,kg->k", u, G, u)
+    for start in (None, u):
+        r = np.linalg.norm(quick.solve((1 + excess) * u, start), axis=1)
+        bound = 1e3 * excess + 1e-15 / excess
+        assert r * bend == pytest.approx(excess, rel=bound, abs=1e-15)
+
+
+def test_any_start_gives_the_same_answer_and_one_start_the_same_bits():
+    G, B, other = tasks(200, 6)
+    quick = ManyTasksFactor.of(2.0, G)
+    cold = quick.solve(B)
+    for start in (quick.solve(other), 0 * cold, 1e6 * cold, 1e-6 * cold):
+        warm = quick.solve(B, start)
+        assert same(warm, cold)
+        assert np.array_equal(warm, quick.solve(B, start))
+
+
+def test_threads_and_pieces_do_not_change_the_answer(monkeypatch):
+    G, B, _ = tasks(20_000, 7, rows=9)
+    quick, sure = both(1.0, G)
+    assert len(quick.pieces) > 1
+    W = quick.solve(B)
+    assert same(W, sure.solve(B))
+    monkeypatch.setattr(blocks, "_threads", lambda: 1)
+    assert np.array_equal(ManyTasksFactor.of(1.0, G).solve(B), W)
+
+
+def test_the_way_is_chosen_by_what_is_quicker():
+    G = np.ones((MANY, 1, 1))
+    assert isinstance(make_penalty("task", 1.0).factorise(G), ManyTasksFactor)
+    assert isinstance(make_penalty("task", 0.0).factorise(G), TaskFactor)
+    assert isinstance(make_penalty("task", 1.0).factorise(G[1:]), TaskFactor)
