@@ -132,3 +132,12 @@ def test_an_interrupt_goes_through():
 def test_other_penalties_are_refused(penalty):
     with pytest.raises(ValueError, match='closed form for penalty="task" only'):
         solved(biased(), Paper(max_iter=1), penalty)
+
+
+def test_the_projection_is_in_the_band_at_every_step():
+    problem = biased(k=3, per_task=8, auc=0.8)
+    solution = solved(problem, Paper(random_state=1, **SHORT), "task", 0.01, 0.2)
+    band, groups = Rank(0.01).band(problem.groups), problem.groups
+    low, high = (Rank(0.01).show(end, groups) for end in band)
+    for step in solution.trace:
+        assert low - 1e-12 <= step.projected_auc <= high + 1e-12

@@ -31,12 +31,16 @@ class Status(Enum):
 
 
 class Step(NamedTuple):
-    """One step of a solver: the objective, the AUC and how far from settled."""
+    """One step of a solver: the objective, the AUC and how far from settled.
+
+    ``projected_auc`` is the AUC of the projected predictions, where a solver has some.
+    """
 
     iteration: int
     objective: float
     auc: float
     residual: float
+    projected_auc: float = float("nan")
 
 
 OnStep = Callable[[Step], None]

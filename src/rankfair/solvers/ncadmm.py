@@ -112,7 +112,8 @@ class NCADMM:
             V = V + M - S
             residual = relative(M - S, M)
             auc = best.offer(W)
-            trace.append(Step(i + 1, origin.objective(W), auc, residual))
+            shown = balance.show(balance.value(S, groups), groups)
+            trace.append(Step(i + 1, origin.objective(W), auc, residual, shown))
             if on_step is not None:
                 on_step(trace[-1])
             if residual <= self.tol:

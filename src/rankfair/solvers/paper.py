@@ -78,7 +78,8 @@ class Paper:
             own = design.standard(W)
             auc = best.offer(own)
             residual = relative(M - S, M)
-            trace.append(Step(i + 1, fitter.objective(own, B0), auc, residual))
+            shown = balance.show(balance.value(S, groups), groups)
+            trace.append(Step(i + 1, fitter.objective(own, B0), auc, residual, shown))
             if on_step is not None:
                 on_step(trace[-1])
         return best.solution(tuple(trace))
