@@ -74,7 +74,7 @@ def test_each_record_is_of_its_own_rows(rows):
 def test_metrics_are_computed_in_one_module_only():
     folder = Path(rankfair.experiments.__file__).parent
     users = set()
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = []
             if isinstance(node, ast.ImportFrom):

@@ -7,6 +7,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rankfair import __version__
+from rankfair.cli.reproduce import reproduce
 
 __all__ = ["app"]
 
@@ -71,6 +72,10 @@ def demo(
     except OSError as error:
         _fail(f"Could not write to {out}: {error.strerror or error}")
     show(done)
+
+
+# In `--tables 2 3` the 3 is an argument more.
+app.command(context_settings={"allow_extra_args": True})(reproduce)
 
 
 def _fail(sentence: str) -> NoReturn:

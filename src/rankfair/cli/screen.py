@@ -1,15 +1,22 @@
 """What the commands show: progress while they work, then tables and sentences."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from rankfair.experiments.demo import CURVE, Demo, OnStep
 from rankfair.experiments.table import LEGEND, notes, plain_table, rich_table
 
-__all__ = ["progress", "show"]
+if TYPE_CHECKING:
+    from rankfair.experiments.reproduce.run import OnCell, Progress, Result
+
+__all__ = ["cell_progress", "progress", "show", "show_reproduction"]
 
 
 @contextmanager
@@ -78,4 +85,111 @@ def show(done: Demo) -> None:
     for note in notes(done.table):
         typer.echo(f"{note}\n")
     for path in done.files:
+        typer.echo(f"wrote {path}")
+
+
+@contextmanager
+def cell_progress(quiet: bool) -> Iterator[OnCell | None]:
+    """Give a function to be told of cells: a bar with the time left, or a few lines.
+
+    Parameters
+    ----------
+    quiet : bool
+        Give none, and show nothing.
+
+    Yields
+    ------
+    callable or None
+        A function of `Progress`.
+
+    Examples
+    --------
+    >>> with cell_progress(quiet=True) as on_cell:
+    ...     print(on_cell)
+    None
+    """
+    if quiet:
+        yield None
+        return
+    if find_spec("rich") is not None:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        if console.is_terminal:
+            from rich import progress as parts
+
+            with parts.Progress(
+                parts.BarColumn(24),
+                parts.TaskProgressColumn(),
+                parts.TextColumn("{task.fields[cells]}"),
+                parts.TimeRemainingColumn(),
+                parts.TextColumn("left  {task.description}", markup=False),
+                console=console,
+                transient=True,
+                speed_estimate_period=600,
+            ) as bar:
+                task = bar.add_task("finding the data", total=1.0, cells="")
+
+                def on_cell(now: Progress) -> None:
+                    bar.update(
+                        task,
+                        completed=now.share,
+                        cells=f"{now.done}/{now.cells}",
+                        description=", ".join(now.at),
+                    )
+
+                yield on_cell
+            return
+    yield _lines()
+
+
+def _lines() -> OnCell:
+    """A line on stderr for every tenth of the work: for logs."""
+    told = -1
+
+    def on_cell(now: Progress) -> None:
+        nonlocal told
+        tenth = int(now.share * 10 + 1e-9)
+        if tenth > told:
+            told = tenth
+            typer.echo(f"{tenth * 10} %, {now.done} of {now.cells} cells", err=True)
+
+    return on_cell
+
+
+def show_reproduction(result: Result, written: list[Path]) -> None:
+    """Print what holds, what is missing or failed, and where the files are.
+
+    Parameters
+    ----------
+    result : Result
+        What `rankfair.experiments.reproduce.run.reproduce` returned.
+    written : list of Path
+        The files.
+
+    Examples
+    --------
+    >>> from rankfair.experiments.reproduce.run import Result
+    >>> from rankfair.experiments.reproduce.settings import Settings
+    >>> empty = Result(Settings(("wine",)), [], {"wine": "no file"}, {})
+    >>> show_reproduction(empty, [Path("results/tables.md")])
+    Wine was not run: no file
+    wrote results/tables.md
+    """
+    from rankfair.experiments.reproduce.claims import evaluate
+    from rankfair.experiments.reproduce.summary import Summary
+    from rankfair.experiments.reproduce.tables import title_of
+
+    summary = Summary(result.records)
+    there = [name for name in result.settings.data if name not in result.missing]
+    for claim in evaluate(summary, there) if there else ():
+        mark = "holds" if claim.holds else "does not hold"
+        typer.echo(f"{mark}, {claim.held} of {claim.of} datasets: {claim.sentence}")
+        for line in claim.figures:
+            typer.echo(f"    {line.replace('**', '')}")
+    for name, why in result.missing.items():
+        typer.echo(f"{title_of(name)} was not run: {why}")
+    for (name, method), why in summary.errors().items():
+        typer.echo(f"{title_of(name)}, {method} failed: {why}")
+    for path in written:
         typer.echo(f"wrote {path}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import TypedDict
+from typing import Any, TypedDict
 
-from scipy.stats import ks_2samp
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp, wasserstein_distance
 
 from rankfair.experiments.methods import Bools, Floats, Method, Predictions, Rows
+from rankfair.inference import auc_standard_error
 from rankfair.metrics import (
     balanced_residuals,
     impact_rank_ratio,
@@ -17,7 +19,16 @@ from rankfair.metrics import (
     rmse,
 )
 
-__all__ = ["HELD_OUT", "TRAIN", "Measures", "Record", "compare", "measure"]
+__all__ = [
+    "HELD_OUT",
+    "TRAIN",
+    "Measures",
+    "Record",
+    "WiderMeasures",
+    "compare",
+    "measure",
+    "measure_more",
+]
 
 TRAIN, HELD_OUT = "train", "held-out"
 
@@ -32,6 +43,13 @@ class Measures(TypedDict):
     br: float
     irr: float
     ks: float
+
+
+class WiderMeasures(Measures):
+    """The same, with another distance and how uncertain the AUC is."""
+
+    wasserstein: float
+    auc_se: float
 
 
 class Record(Measures):
@@ -81,6 +99,43 @@ def measure(y: Floats, predicted: Floats, in_a: Bools) -> Measures:
         br=balanced_residuals(y, predicted, sensitive_features=in_a),
         irr=impact_rank_ratio(None, predicted, sensitive_features=in_a),
         ks=apart.statistic,
+    )
+
+
+def measure_more(
+    y: Floats, predicted: Floats, in_a: Bools, clusters: NDArray[Any] | None = None
+) -> WiderMeasures:
+    """Measure as `measure` does, the Wasserstein distance and an error of AUC as well.
+
+    Parameters
+    ----------
+    y : ndarray of shape (N,)
+        What was observed.
+    predicted : ndarray of shape (N,)
+        Predictions.
+    in_a : boolean ndarray of shape (N,)
+        The rows of group A.
+    clusters : array of shape (N,), optional
+        Labels of rows that are not independent of each other.
+
+    Returns
+    -------
+    dict
+        Those of `measure`, the Wasserstein distance between the groups' predictions,
+        and the standard error of AUC.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_a = np.array([True, True, False, False])
+    >>> found = measure_more(np.zeros(4), np.array([1.0, 4.0, 2.0, 3.0]), in_a)
+    >>> found["wasserstein"], round(found["auc_se"], 3)
+    (1.0, 0.5)
+    """
+    return WiderMeasures(
+        **measure(y, predicted, in_a),
+        wasserstein=float(wasserstein_distance(predicted[in_a], predicted[~in_a])),
+        auc_se=auc_standard_error(predicted, in_a, clusters),
     )
 
 

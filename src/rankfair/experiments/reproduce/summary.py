@@ -1,0 +1,147 @@
+"""Records → means and standard deviations: all arithmetic that pages show is here."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rankfair.experiments.records import TRAIN
+from rankfair.experiments.reproduce.cells import PATH, STEPS, TABLE
+from rankfair.experiments.reproduce.tuning import choose
+
+__all__ = ["IDEAL", "Curve", "Stat", "Summary"]
+
+IDEAL = {"auc": 0.5, "md": 0.0, "br": 0.0, "irr": 1.0, "rmse": 0.0}
+Records = Sequence[Mapping[str, Any]]
+
+
+class Stat(NamedTuple):
+    """A figure over repeats; without a standard deviation if there was one."""
+
+    mean: float
+    sd: float | None
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Stat:
+        """Mean and standard deviation of some values, at least one."""
+        found = tuple(values)
+        sd = statistics.stdev(found) if len(found) > 1 else None
+        return cls(statistics.fmean(found), sd, found)
+
+    def off(self, ideal: float) -> float:
+        """How far repeats are from what is ideal, on average."""
+        return statistics.fmean(abs(value - ideal) for value in self.values)
+
+
+class Curve(NamedTuple):
+    """Figures along values of x."""
+
+    x: tuple[float, ...]
+    stats: tuple[Stat, ...]
+
+
+class Summary:
+    """What the tables, figures and sentences ask of the records.
+
+    Examples
+    --------
+    >>> row = {"kind": "table", "data": "wine", "method": "Rank", "rows": "train"}
+    >>> found = Summary([row | {"auc": 0.48}, row | {"auc": 0.5}])
+    >>> round(found.stat("wine", "Rank", "auc").mean, 3)
+    0.49
+    >>> round(found.shown("wine", "Rank", "auc").mean, 3)
+    0.51
+    """
+
+    def __init__(self, records: Records):
+        self.records = records
+        self._table: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+        for row in records:
+            if row["kind"] == TABLE and "rows" in row:
+                key = (row["data"], row["method"], row["rows"])
+                self._table.setdefault(key, []).append(row)
+
+    def rows(self, data: str, method: str, rows: str = TRAIN) -> Records:
+        """The records of a method, one a repeat."""
+        return self._table.get((data, method, rows), [])
+
+    def stat(
+        self, data: str, method: str, metric: str, rows: str = TRAIN
+    ) -> Stat | None:
+        """Mean and standard deviation over the repeats, as measured."""
+        found = [row[metric] for row in self.rows(data, method, rows) if metric in row]
+        return Stat.of(found) if found else None
+
+    def shown(
+        self, data: str, method: str, metric: str, rows: str = TRAIN
+    ) -> Stat | None:
+        """The same in the paper's orientation: AUC above 1/2 and IRR below 1."""
+        stat = self.stat(data, method, metric, rows)
+        if stat is not None and metric == "auc" and stat.mean < 0.5:
+            return Stat.of(1 - value for value in stat.values)
+        if stat is not None and metric == "irr" and stat.mean > 1:
+            return Stat.of(1 / value for value in stat.values)
+        return stat
+
+    def error(self, data: str, method: str) -> str | None:
+        """Why a method gave nothing, if it failed."""
+        for row in self.records:
+            if (row["data"], row["method"]) == (data, method) and "error" in row:
+                return str(row["error"])
+        return None
+
+    def errors(self) -> dict[tuple[str, str], str]:
+        """All failures, by dataset and method."""
+        return {
+            (row["data"], row["method"]): row["error"]
+            for row in self.records
+            if "error" in row
+        }
+
+    def best(
+        self, data: str, methods: Iterable[str], metric: str, rows: str = TRAIN
+    ) -> tuple[str, Stat] | None:
+        """Of some methods the one nearest to what is ideal, on average over repeats.
+
+        Not the one whose average is: far off on both sides is not near.
+        """
+        found = [(name, self.shown(data, name, metric, rows)) for name in methods]
+        there = [(name, stat) for name, stat in found if stat is not None]
+        return min(there, key=lambda it: it[1].off(IDEAL[metric]), default=None)
+
+    def level(self, data: str, methods: Iterable[str], within: float) -> list[str]:
+        """The methods whose mean rank gap is that small, least error first."""
+        found = []
+        for name in methods:
+            gap, rmse = (self.stat(data, name, it) for it in ("gap", "rmse"))
+            if gap is not None and rmse is not None and gap.mean <= within:
+                found.append((rmse.mean, name))
+        return [name for _, name in sorted(found)]
+
+    def most(self, data: str, method: str, metric: str, ideal: float = 0.0) -> float:
+        """The farthest that any repeat is from what is ideal; NaN if there is none."""
+        stat = self.stat(data, method, metric)
+        if stat is None:
+            return math.nan
+        return max(abs(value - ideal) for value in stat.values)
+
+    def path(self, data: str, rows: str, metric: str = "rmse") -> Curve:
+        """A figure of our method along ε."""
+        found: dict[float, list[float]] = {}
+        for row in self.records:
+            if (row["kind"], row["data"], row.get("rows")) == (PATH, data, rows):
+                found.setdefault(row["epsilon"], []).append(row[metric])
+        x = tuple(sorted(found))
+        return Curve(x, tuple(Stat.of(found[at]) for at in x))
+
+    def steps(self, data: str) -> Records:
+        """The steps of the paper's solver."""
+        chosen = (row for row in self.records if row["kind"] == STEPS)
+        return [row for row in chosen if row["data"] == data and "step" in row]
+
+    def choices(self, data: str) -> Mapping[str, Any]:
+        """What cross-validation chose."""
+        return choose(self.records, data)._asdict()

@@ -1,0 +1,152 @@
+"""Cells in processes of their own, with one thread each: the same bits on any machine.
+
+A worker takes a cell from its pipe and sends the result back.  When the parent is gone,
+killed or not, the pipe ends and so does the worker.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from rankfair.experiments.reproduce.cells import Cell
+from rankfair.experiments.reproduce.journal import Done
+from rankfair.experiments.reproduce.methods import Choices
+from rankfair.experiments.reproduce.settings import Settings
+from rankfair.experiments.reproduce.work import run_cell
+
+__all__ = ["LostWorkerError", "Workers"]
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class LostWorkerError(Exception):
+    """A process that ended in the middle of a cell."""
+
+
+class Workers:
+    """Some processes that work on cells.
+
+    Parameters
+    ----------
+    jobs : int
+        How many.
+    settings : Settings
+        Handed to `run_cell` with every cell.
+
+    Examples
+    --------
+    >>> with Workers(1, Settings(n_tasks=4)) as workers:
+    ...     cells = [(Cell("table", "synthetic 0.9", "Rank"), Choices())]
+    ...     [len(done.records) for done in workers.run(cells)]
+    [2]
+    """
+
+    def __init__(self, jobs: int, settings: Settings):
+        self.jobs, self.settings = jobs, settings
+        self._processes: dict[Connection, Any] = {}
+
+    def __enter__(self) -> Workers:
+        context = get_context("spawn")
+        with _inherited():
+            for _ in range(self.jobs):
+                mine, theirs = context.Pipe()
+                process = context.Process(
+                    target=_work, args=(theirs, self.settings), daemon=True
+                )
+                process.start()
+                theirs.close()
+                self._processes[mine] = process
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection, process in self._processes.items():
+            connection.close()
+            process.terminate()
+            process.join()
+
+    def run(
+        self,
+        cells: Iterable[tuple[Cell, Choices]],
+        on_start: Callable[[Cell], None] | None = None,
+    ) -> Iterator[Done]:
+        """Give finished cells as they come, in no particular order."""
+        waiting = iter(cells)
+        busy: dict[Connection, Cell] = {}
+        idle = list(self._processes)
+        while True:
+            for connection, work in zip(idle, waiting, strict=False):
+                connection.send(work)
+                busy[connection] = work[0]
+                if on_start is not None:
+                    on_start(work[0])
+            if not busy:
+                return
+            idle = []
+            for connection in _ready(busy):
+                idle.append(connection)
+                yield self._received(connection, busy.pop(connection))
+
+    def _received(self, connection: Connection, cell: Cell) -> Done:
+        try:
+            records, seconds = connection.recv()
+        except (EOFError, ConnectionError):
+            process = self._processes[connection]
+            process.join()
+            raise LostWorkerError(
+                f"a worker process ended (code {process.exitcode}) while at "
+                f"{cell.label}; --resume goes on with what is done"
+            ) from None
+        return Done(cell, records, seconds)
+
+
+def _ready(busy: Iterable[Connection]) -> list[Connection]:
+    """The pipes with something in them, waited for."""
+    found: list[Any] = wait(list(busy))
+    return found
+
+
+@contextmanager
+def _inherited() -> Iterator[None]:
+    """What new processes take over: one thread, and no ear for Ctrl-C.
+
+    Threads are counted when libraries load, and Ctrl-C reaches every process of a
+    terminal, even one that is still loading them: the parent decides what ends.
+    """
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, handler)
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _work(connection: Connection, settings: Settings) -> None:
+    """The loop of a worker."""
+    # It comes with scikit-learn and has no types.
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1):
+        while True:
+            try:
+                cell, chosen = connection.recv()
+                start = time.perf_counter()
+                records = run_cell(cell, settings, chosen)
+                connection.send((records, time.perf_counter() - start))
+            except (EOFError, ConnectionError):
+                return

@@ -1,0 +1,58 @@
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from rankfair.experiments.frontier import as_bytes
+from rankfair.experiments.reproduce.figures import draw_figures
+from rankfair.experiments.reproduce.settings import REAL, SYNTHETIC
+from rankfair.experiments.reproduce.summary import Summary
+
+
+@pytest.fixture(scope="module")
+def everywhere(records):
+    """Return the tiny records, as if every dataset had given them."""
+    return [row | {"data": name} for name in (*SYNTHETIC, *REAL) for row in records]
+
+
+def test_all_figures_of_the_paper_are_drawn(everywhere):
+    found = draw_figures(Summary(everywhere), (*SYNTHETIC, *REAL))
+    panels = {name: len(figure.axes) for name, figure in found.items()}
+    assert panels == {
+        "bars-synthetic": 4,
+        "bars-real": 4,
+        "epsilon-synthetic": 1,
+        "epsilon-real": 4,
+        "rmse": 2,
+        "steps": 8,
+    }
+
+
+def test_bars_are_the_means_of_the_summary(records):
+    summary = Summary(records)
+    figure = draw_figures(summary, ["synthetic 0.9"])["bars-synthetic"]
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    assert heights[0] == summary.shown("synthetic 0.9", "Rank", "auc").mean
+    assert len(heights) == 5
+
+
+def test_figures_without_records_are_not_drawn(records):
+    table = [row for row in records if row["kind"] == "table"]
+    assert list(draw_figures(Summary(table), ["synthetic 0.9"])) == ["bars-synthetic"]
+    # A method that failed leaves a gap.
+    rest = [row for row in table if row["method"] != "SDBC"]
+    figure = draw_figures(Summary(rest), ["synthetic 0.9"])["bars-synthetic"]
+    assert len(figure.axes[0].patches) == 4
+
+
+def test_files_are_the_same_for_the_same_records(everywhere):
+    one, two = (
+        as_bytes(draw_figures(Summary(everywhere), ["wine"])["bars-real"], "svg")
+        for _ in range(2)
+    )
+    assert one == two
+    assert ET.fromstring(one).tag.endswith("svg")
+
+
+def test_empty_panels_are_hidden(everywhere):
+    figure = draw_figures(Summary(everywhere), [*SYNTHETIC, "wine"])["steps"]
+    assert [axes.axison for axes in figure.axes] == [True] * 5 + [False] * 3
