@@ -3,10 +3,10 @@ PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test bench readme lint format types clean
+.PHONY: help demo test bench reproduction readme lint format types clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo  ## Fit every method on synthetic data: a table, and pictures in demo/
 	$(BIN)/rankfair demo --out demo
@@ -16,6 +16,9 @@ test: lint types  ## Lint, types and all tests with coverage
 
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 	$(BIN)/python benchmarks/bench_heart.py
+
+reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
+	$(BIN)/rankfair reproduce --out results --docs docs --resume
 
 readme: $(VENV)/.dev  ## Run what README.md shows; renew its outputs and picture
 	$(BIN)/python tools/readme.py
@@ -32,7 +35,7 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 	$(BIN)/mypy
 
 clean:  ## Remove the environment and everything generated
-	rm -rf $(VENV) demo dist build .coverage .coverage.* htmlcov
+	rm -rf $(VENV) demo results dist build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

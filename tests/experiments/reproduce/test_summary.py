@@ -59,6 +59,13 @@ def test_far_off_on_both_sides_is_not_near():
     assert found.best("wine", ["wild", "calm"], "md")[0] == "calm"
 
 
+def test_a_constant_is_level_but_not_the_best():
+    flat, fair = row("flat", auc=0.5, rmse=1.0), row("fair", auc=0.51, rmse=0.8)
+    found = Summary([flat, fair])
+    assert found.best("wine", ["flat", "fair"], "auc")[0] == "fair"
+    assert found.best("wine", ["flat"], "auc")[0] == "flat"
+
+
 def test_level_methods_come_by_error_and_others_not_at_all():
     found = Summary(
         [

@@ -12,7 +12,8 @@ __all__ = ["NOTES", "as_html", "as_markdown"]
 NOTES = (
     "In each cell: ours, and below it in parentheses the value the paper prints. ± is "
     "the standard deviation over repeats; a figure without it is one run. The best of "
-    "the paper's columns is bold, as in the paper.",
+    "the paper's columns is bold, as in the paper, but never one that errs like a "
+    "constant (RMSE 1).",
     "AUC is shown as max(AUC, 1 − AUC) and IRR as min(IRR, 1/IRR), the common form of "
     "the paper's two orientations; the records hold both as measured. MD and BR are "
     "group A less group B, in standard deviations of the target.",

@@ -14,6 +14,7 @@ from rankfair.experiments.reproduce.tuning import choose
 __all__ = ["IDEAL", "Curve", "Stat", "Summary"]
 
 IDEAL = {"auc": 0.5, "md": 0.0, "br": 0.0, "irr": 1.0, "rmse": 0.0}
+CONSTANT = 0.999  # the error of a constant is 1, in standard deviations of y
 Records = Sequence[Mapping[str, Any]]
 
 
@@ -106,11 +107,20 @@ class Summary:
     ) -> tuple[str, Stat] | None:
         """Of some methods the one nearest to what is ideal, on average over repeats.
 
-        Not the one whose average is: far off on both sides is not near.
+        Not the one whose average is: far off on both sides is not near.  Methods that
+        err like a constant are left out, unless there are no others: a constant is
+        level.
         """
-        found = [(name, self.shown(data, name, metric, rows)) for name in methods]
+        names = list(methods)
+        names = [name for name in names if self.predicts(data, name)] or names
+        found = [(name, self.shown(data, name, metric, rows)) for name in names]
         there = [(name, stat) for name, stat in found if stat is not None]
         return min(there, key=lambda it: it[1].off(IDEAL[metric]), default=None)
+
+    def predicts(self, data: str, method: str) -> bool:
+        """Whether a method errs less than a constant on the rows of its fit."""
+        rmse = self.stat(data, method, "rmse")
+        return rmse is None or rmse.mean < CONSTANT
 
     def level(self, data: str, methods: Iterable[str], within: float) -> list[str]:
         """The methods whose mean rank gap is that small, least error first."""
