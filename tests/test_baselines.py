@@ -38,7 +38,9 @@ def strata_of(features, in_a, n_strata, weights=None):
     w = np.ones(len(in_a)) if weights is None else weights
     Z = features - np.average(features, axis=0, weights=w)
     Z = Z / np.sqrt(np.average(Z**2, axis=0, weights=w))
-    model = LogisticRegression(tol=1e-10, max_iter=5000).fit(Z, in_a, sample_weight=w)
+    # 1e-4 ||w||²/2 against the mean loss, whatever the unit of the weights.
+    model = LogisticRegression(C=1e4, tol=1e-12, max_iter=20_000)
+    model.fit(Z, in_a, sample_weight=w / w.sum())
     score = np.round(model.predict_proba(Z)[:, 1], 7)
     rows = np.repeat(np.arange(len(in_a)), w.astype(int))
     middle = np.zeros(len(in_a))
@@ -554,3 +556,17 @@ def test_verbose_writes_one_line(kind, capsys):
     assert captured.out == ""
     assert captured.err.startswith(f"[{kind.__name__}] ")
     assert ": objective " in captured.err and captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-3, 100.0])
+def test_the_unit_of_weights_does_not_matter(factor):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(200, 3))
+    in_a = rng.random(200) < expit(2 * X[:, 0])
+    y = X.sum(axis=1) + in_a
+    models = [
+        StratifiedEqualMeans(4).fit(X, y, sensitive_features=in_a, sample_weight=w)
+        for w in (np.ones(200), np.full(200, factor))
+    ]
+    same, other = (model.predict(X) for model in models)
+    np.testing.assert_allclose(same, other, rtol=1e-6, atol=1e-8)

@@ -426,7 +426,7 @@ def test_a_refit_forgets_the_names():
         ),
         (
             {"balance": "rank", "epsilon": [0.1, 0.2]},
-            "epsilon must be a number in [0, 0.5]; got [0.1, 0.2]",
+            "epsilon holds 2 numbers, but balance='rank' is one balance",
         ),
         (
             {"balance": ["rank", "mean"], "solver": "ncadmm"},

@@ -45,6 +45,7 @@ __all__ = [
 
 Codes = NDArray[np.intp]
 METHODS = ("exact", "adm")
+RIDGE = 1e-4  # of the propensity model, against the mean loss
 
 
 class _Baseline(TaskRegressor):
@@ -177,47 +178,29 @@ class _Stratified(_Baseline):
     def _solve(
         self, rows: Rows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
-        assert rows.in_a is not None and problem.groups is not None
-        score = propensity(rows)
-        strata = by_quantiles(score, self.n_strata, rows.weights)
-        order = sorted_by_task(rows.codes, problem.n_tasks)[0]
-        asked, demands = [], []
+        strata = by_quantiles(propensity(rows), self.n_strata, rows.weights)
+        asked = self._demands(rows, strata)
+        solution = solve_linear(problem, penalty, tuple(asked.values()))
+        assert problem.groups is not None
+        A = [problem.moments(it.direction(problem.groups)) for it in asked.values()]
+        gaps = dict(zip(asked, solution.beside, strict=True))
+        follows = dict(zip(asked, repeated(np.array(A)).tolist(), strict=True))
+        records = [
+            _stratum(rows, strata, s, gaps.get(s, math.nan), follows.get(s, False))
+            for s in range(self.n_strata)
+        ]
+        return solution, {"strata_": records}
+
+    def _demands(self, rows: Rows, strata: Codes) -> dict[int, Linear]:
+        """Return the demand of each stratum that has both groups."""
+        assert rows.in_a is not None
+        order = sorted_by_task(rows.codes, len(rows.layout.tasks))[0]
+        found: dict[int, Linear] = {}
         for s in range(self.n_strata):
             of_a = rows.in_a[strata == s]
             if of_a.any() and not of_a.all():
-                asked.append(s)
-                demands.append(Within(0.0, whole=self._demand, rows=strata[order] == s))
-        solution = solve_linear(problem, penalty, tuple(demands))
-        own = self._listed(rows, strata, dict(zip(asked, solution.beside, strict=True)))
-        directions = [problem.moments(d.direction(problem.groups)) for d in demands]
-        for s, follows in zip(asked, repeated(np.array(directions)), strict=True):
-            if own[s]["state"] == "kept" and follows:
-                own[s]["state"] = "redundant"
-        return solution, {"strata_": own}
-
-    def _listed(
-        self, rows: Rows, strata: Codes, gaps: dict[int, float]
-    ) -> list[dict[str, Any]]:
-        """Return a record of each stratum: its rows, and what became of its demand."""
-        assert rows.in_a is not None
-        records = []
-        for s in range(self.n_strata):
-            of_a = rows.in_a[strata == s]
-            gap = gaps.get(s, math.nan)
-            state = "kept" if abs(gap) <= KEPT else "contradictory"
-            if math.isnan(gap):
-                state = "one group only" if len(of_a) else "empty"
-            n_a = int(np.count_nonzero(of_a))
-            records.append(
-                {
-                    "stratum": s,
-                    "rows_a": n_a,
-                    "rows_b": len(of_a) - n_a,
-                    "gap": gap,
-                    "state": state,
-                }
-            )
-        return records
+                found[s] = Within(0.0, whole=self._demand, rows=strata[order] == s)
+        return found
 
     def _without(self) -> dict[str, Any]:
         return {"strata_": []}
@@ -229,8 +212,8 @@ class StratifiedEqualMeans(_Stratified):
     Minimises :math:`\tfrac12 \sum_j \|X^j w^j - y^j\|^2 + \beta R(W)` subject to
     :math:`\mathrm{mean}_A(\hat y) = \mathrm{mean}_B(\hat y)` in each stratum.  Strata
     are quantiles of the propensity score, the chance of group A by a logistic
-    regression on the other predictors, so that rows of a stratum are alike in all but
-    the group (Calders et al. 2013).
+    regression (with a slight ridge) on the other predictors, so that rows of a stratum
+    are alike in all but the group (Calders et al. 2013).
 
     Parameters
     ----------
@@ -453,8 +436,34 @@ class DecisionBoundaryCovariance(_Baseline):
         return {"covariance_": math.nan}
 
 
+def _stratum(
+    rows: Rows, strata: Codes, s: int, gap: float, follows: bool
+) -> dict[str, Any]:
+    """Return the record of a stratum: its rows, and what became of its demand."""
+    assert rows.in_a is not None
+    of_a = rows.in_a[strata == s]
+    n_a = int(np.count_nonzero(of_a))
+    if math.isnan(gap):
+        state = "one group only" if len(of_a) else "empty"
+    elif abs(gap) > KEPT:
+        state = "contradictory"
+    else:
+        state = "redundant" if follows else "kept"
+    return {
+        "stratum": s,
+        "rows_a": n_a,
+        "rows_b": len(of_a) - n_a,
+        "gap": gap,
+        "state": state,
+    }
+
+
 def propensity(rows: Rows) -> Floats:
-    """Return the chance of group A by logistic regression on the other predictors."""
+    """Return the log odds of group A by logistic regression on the other predictors.
+
+    Features are standardised, and a ridge of `RIDGE` times the mean loss keeps the
+    coefficients finite where the groups can be told apart.
+    """
     assert rows.in_a is not None
     own = rows.layout.group_column
     others = [i for i, j in enumerate(rows.layout.predictors) if j != own]
@@ -468,8 +477,10 @@ def propensity(rows: Rows) -> Floats:
     if not varies.any():
         return np.zeros(len(Z))
     Z = Z[:, varies] / spread[varies]
-    model = LogisticRegression(solver="newton-cholesky", tol=1e-8)
-    model.fit(Z, rows.in_a, sample_weight=rows.weights)
+    weights = np.ones(len(Z)) if rows.weights is None else rows.weights
+    model = LogisticRegression(solver="newton-cholesky", C=1 / RIDGE, tol=1e-8)
+    # Shares of the whole: neither repeats of all rows nor a unit of weight matter.
+    model.fit(Z, rows.in_a, sample_weight=weights / weights.sum())
     # Rows that are alike get the same score to the last digit, and one stratum.
     one = np.zeros(len(Z), np.intp)
     return np.round(linear_predict(Z, one, model.coef_, model.intercept_), 9)

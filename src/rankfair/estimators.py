@@ -322,6 +322,11 @@ class RankFairRegressor(TaskRegressor):
         if not names:
             raise ValueError("balance is an empty list; name at least one balance.")
         widths: Any = self.epsilon
+        if asked is None and isinstance(widths, list | tuple | np.ndarray):
+            raise ValueError(
+                f"epsilon holds {len(widths)} numbers, but balance={self.balance!r} is "
+                "one balance; give a list of balances, or one number."
+            )
         if asked is None or not isinstance(widths, list | tuple | np.ndarray):
             widths = [self.epsilon] * len(names)
         if len(widths) != len(names):

@@ -66,6 +66,14 @@ class Groups:
         typical_a = (w * w).sum(where=a) / w.sum(where=a)
         return float(typical_a * (w * w).sum(where=b) / w.sum(where=b))
 
+    @cached_property
+    def known(self) -> NDArray[np.bool_] | None:
+        """The rows that weigh something here; None if all do."""
+        if self.weights is None or self.weights.all():
+            return None
+        found: NDArray[np.bool_] = self.weights > 0
+        return found
+
     def take(self, rows: Ints) -> Groups:
         """The groups of some rows."""
         return Groups(

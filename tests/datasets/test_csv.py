@@ -3,7 +3,7 @@ import bz2
 import numpy as np
 import pytest
 
-from rankfair.datasets._csv import fill, numbers, read_columns
+from rankfair.datasets._csv import above, fill, numbers, read_columns
 
 
 def test_packed_and_plain_files_read_alike(tmp_path):
@@ -39,3 +39,9 @@ def test_fill_does_not_depend_on_the_order_of_rows():
     np.testing.assert_allclose(
         fill(column[order], tasks[order]), fill(column, tasks)[order]
     )
+
+
+@pytest.mark.parametrize("cut", ["a", None, [1, 2], True])
+def test_a_cut_is_a_number(cut):
+    with pytest.raises(ValueError, match="cut must be a percentage"):
+        above(np.array([1.0, 9.0]), cut)

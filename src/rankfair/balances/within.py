@@ -16,6 +16,9 @@ from rankfair.problem import Groups
 class Within(Linear):
     """``whole``'s demand on the chosen ``rows``; both groups must be among them.
 
+    ``rows`` are in the order of the problem, sorted by task: this is a part for solvers
+    and no balance for an estimator.
+
     Examples
     --------
     >>> import numpy as np

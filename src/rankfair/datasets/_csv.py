@@ -4,11 +4,12 @@ import bz2
 import csv
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Columns", "fill", "numbers", "read_columns", "stack"]
+__all__ = ["Columns", "above", "fill", "numbers", "read_columns", "stack"]
 
 Columns = dict[str, NDArray[np.str_]]
 
@@ -44,3 +45,13 @@ def fill(column: NDArray[np.float64], tasks: NDArray[np.str_]) -> NDArray[np.flo
 def stack(columns: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Put columns side by side, as a matrix with rows next to each other in memory."""
     return np.ascontiguousarray(np.column_stack(list(columns)))
+
+
+def above(share: NDArray[np.float64], cut: Any) -> NDArray[np.bool_]:
+    """Return which shares, in percent, are above the cut; some must be and some not."""
+    if isinstance(cut, bool) or not isinstance(cut, int | float | np.number):
+        raise ValueError(f"cut must be a percentage, a number; got {cut!r}")
+    found: NDArray[np.bool_] = share > float(cut)
+    if found.all() or not found.any():
+        raise ValueError(f"cut={cut!r} leaves one group empty: nothing to compare")
+    return found

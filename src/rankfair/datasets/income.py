@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.datasets._bias import raise_lowest
-from rankfair.datasets._csv import fill, numbers, read_columns, stack
+from rankfair.datasets._csv import above, fill, numbers, read_columns, stack
 from rankfair.datasets._files import DataFile, find_files
 from rankfair.datasets._record import Backend, Dataset
 
@@ -92,9 +92,7 @@ def load_income(
     columns = read_columns(find_files("income", FILES, data_home))
     counties = _current_codes(columns[TASK])
     target = fill(numbers(columns[TARGET]), counties)
-    in_a = numbers(columns[SHARE]) > cut
-    if in_a.all() or not in_a.any():
-        raise ValueError(f"cut={cut!r} leaves one group empty: nothing to compare")
+    in_a = above(numbers(columns[SHARE]), cut)
     if biased:
         target = raise_lowest(target, in_a, FACTOR, BIASED_AUC)
     return Dataset(

@@ -106,7 +106,8 @@ class Tilt:
         balance, fitter = _prepared(problem, penalty, balance, also)
         origin = Origin.of(fitter, balance)
         start = origin.exactly()
-        if start.inside:
+        beside = fitter.miss(fitter.values(origin.W0))
+        if start.inside or beside > KEPT:
             return _at_rest(origin, start)
         origin = replace(origin, value=start.value)
         small = origin.thinned()
@@ -179,7 +180,11 @@ def _all_linear(
 
 
 def _at_rest(origin: Origin, start: Landing) -> Solution:
-    """The fit that needs no tilt, at most to keep what is asked beside the balance."""
+    """The fit that needs no tilt, or has no use for one.
+
+    Linear demands beside the balance are kept by the fit itself.  Where they contradict
+    each other no tilt can help, and the fit is the one that misses them by least.
+    """
     fitter, W = origin.fitter, origin.W0
     values = fitter.values(W)
     status = Status.SATISFIED
