@@ -22,7 +22,7 @@ from rankfair.penalties.base import (
 )
 
 MANY, FEW = 2000, 32  # tasks, and features, where tridiagonal forms are quicker
-PIECE = 1 << 19  # numbers of Gram matrices handled at a time
+PIECE = 1 << 21  # numbers of Gram matrices handled at a time: fewer, and threads wait
 ENOUGH = 3e-4  # a relative step whose cube is nothing
 CLEAR = 1e-6  # of the trace: a shift that stands clear of rounding
 
