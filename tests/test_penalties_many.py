@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankfair import blocks
-from rankfair.penalties import make_penalty
+from rankfair.penalties import make_penalty, task
 from rankfair.penalties.base import eigen, tridiagonal
 from rankfair.penalties.task import MANY, ManyTasksFactor, TaskFactor
 
@@ -98,9 +98,13 @@ def test_any_start_gives_the_same_answer_and_one_start_the_same_bits():
 
 def test_threads_and_pieces_do_not_change_the_answer(monkeypatch):
     G, B, _ = tasks(20_000, 7, rows=9)
-    quick, sure = both(1.0, G)
-    assert len(quick.pieces) > 1
-    W = quick.solve(B)
+    whole, sure = both(1.0, G)
+    assert len(whole.pieces) == 1
+    assert same(whole.solve(B), sure.solve(B))
+    monkeypatch.setattr(task, "PIECE", 1 << 17)
+    parts = ManyTasksFactor.of(1.0, G)
+    assert len(parts.pieces) > 1
+    W = parts.solve(B)
     assert same(W, sure.solve(B))
     monkeypatch.setattr(blocks, "_threads", lambda: 1)
     assert np.array_equal(ManyTasksFactor.of(1.0, G).solve(B), W)
