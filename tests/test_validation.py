@@ -219,10 +219,10 @@ def test_one_group_only():
     )
 
 
-def test_three_groups_are_refused_for_now():
+def test_three_groups_are_refused_where_two_are_compared():
     words = sentence(group_mask, ["a", "b", "c"], 3, None)
     assert 'has 3 groups ("a", "b", "c"): two are expected' in words
-    assert "planned" in words
+    assert "Compare one with the rest" in words
 
 
 def test_several_protected_attributes_are_refused_for_now():

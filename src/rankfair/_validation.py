@@ -42,6 +42,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 # Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
 TOY_ROWS = 10
+MOST_GROUPS = 50  # more look like numbers, and each is a demand of its own
 
 
 def check_choice(argument: str, value: Any, valid: Iterable[str]) -> str:
@@ -222,9 +223,10 @@ class Layout:
     tasks : ndarray
         Sorted labels of the tasks.
     group_column : int or None
-        The predictor that is read as 0/1, where the protected attribute is one.
+        The predictor that is read as 0/1, where the protected attribute is one; three
+        or more groups are read as a column for each but the first, after the others.
     groups : ndarray or None
-        The labels of groups B and A.
+        The labels of groups B and A, or of all groups.
     """
 
     predictors: tuple[int, ...]
@@ -247,6 +249,8 @@ class Rows:
     in_a : ndarray of bool of shape (N,), or None if there are no groups
     weights : positive ndarray of shape (N,), or None if all weigh one
     layout : Layout
+    groups : ndarray of shape (N,), places in ``layout.groups``, or None if there are
+        not more than two
     """
 
     X: Floats
@@ -255,6 +259,7 @@ class Rows:
     in_a: Bools | None
     weights: Floats | None
     layout: Layout
+    groups: Codes | None = None
 
 
 @dataclass(frozen=True)
@@ -264,6 +269,7 @@ class Columns:
     tasks: Any = None
     sensitive_features: Any = None
     blind: bool = False
+    several: bool = False  # whether there may be more than two groups
 
 
 @dataclass(frozen=True)
@@ -305,12 +311,15 @@ def read_training(
         "sensitive_features", named.sensitive_features, sensitive_features, table
     )
     check_lengths(n_rows, y=target)
-    groups = None if group_source is None else read_groups(group_source, weights)
+    groups = None
+    if group_source is not None:
+        groups = read_groups(group_source, weights, named.several)
     codes, layout = _lay_out(table, task_source, group_source, groups, named.blind)
     predictors = _read_predictors(table, layout, groups)
     _refuse_target(predictors, target, layout.names, table.names is not None)
     in_a = None if groups is None else groups.in_a
-    rows = Rows(predictors, target, codes, in_a, weights, layout)
+    of = None if groups is None or len(groups.labels) == 2 else groups.codes
+    rows = Rows(predictors, target, codes, in_a, weights, layout, of)
     return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
 
 
@@ -351,12 +360,20 @@ def _lay_out(
         raise ValueError(
             "X has no predictor left: every column names tasks or the protected group."
         )
+    names = tuple(column_name(table, j) for j in predictors)
+    own = next((j for j in group_at if j in predictors), None)
+    if own is not None and groups is not None and len(groups.labels) > 2:
+        own_name = column_name(table, own)
+        names = tuple(
+            name for name, j in zip(names, predictors, strict=True) if j != own
+        )
+        names += tuple(f"{own_name}={label}" for label in groups.labels.tolist()[1:])
     return codes, Layout(
         predictors=predictors,
-        names=tuple(column_name(table, j) for j in predictors),
+        names=names,
         task_columns=None if tasks is None else tasks.at,
         tasks=labels,
-        group_column=next((j for j in group_at if j in predictors), None),
+        group_column=own,
         groups=None if groups is None else groups.labels,
     )
 
@@ -371,17 +388,22 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         None if rows.in_a is None else rows.in_a[keep],
         None if rows.weights is None else rows.weights[keep],
         replace(rows.layout, tasks=rows.layout.tasks[present]),
+        None if rows.groups is None else rows.groups[keep],
     )
 
 
 def _read_predictors(table: Table, layout: Layout, groups: Groups | None) -> Floats:
-    """Return the predictors as numbers; the protected one is 1 for group A."""
+    """Return the predictors as numbers; the protected one as indicators of groups."""
     if layout.group_column is None or groups is None or _is_coded(table, groups):
         X = table.numbers(layout.predictors)
     else:
         others = [j for j in layout.predictors if j != layout.group_column]
         place = layout.predictors.index(layout.group_column)
-        X = np.insert(table.numbers(others), place, groups.in_a, axis=1)
+        X = table.numbers(others)
+        if len(groups.labels) == 2:
+            X = np.insert(X, place, groups.in_a, axis=1)
+        else:
+            X = np.ascontiguousarray(np.hstack((X, groups.indicators())))
     _refuse_infinite(X, layout.names)
     return X
 
@@ -446,7 +468,7 @@ def _known_groups(table: Table, layout: Layout) -> Groups | None:
             f"{argument} has groups not seen in training: {listed(others)}; "
             f"training had {listed(layout.groups.tolist())}."
         )
-    return Groups(codes == 1, layout.groups)
+    return Groups(codes, layout.groups)
 
 
 def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
@@ -477,14 +499,28 @@ def _refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) -
 
 @dataclass(frozen=True)
 class Groups:
-    """Which rows are in group A, and the labels of groups B and A."""
+    """The group of each row as a place in the sorted labels."""
 
-    in_a: Bools
+    codes: Codes
     labels: NDArray[Any]
 
+    @property
+    def in_a(self) -> Bools:
+        """Which rows are in the group whose label sorts last."""
+        found: Bools = self.codes == len(self.labels) - 1
+        return found
 
-def read_groups(source: Source, weights: Floats | None = None) -> Groups:
-    """Return the two groups; A is the one whose label sorts last.
+    def indicators(self) -> Floats:
+        """A column of 0 and 1 for each group but the first."""
+        later = np.arange(1, len(self.labels))
+        found: Floats = (self.codes[:, None] == later).astype(np.float64)
+        return found
+
+
+def read_groups(
+    source: Source, weights: Floats | None = None, several: bool = False
+) -> Groups:
+    """Return the groups, two unless there may be several; A is the last one.
 
     Examples
     --------
@@ -505,26 +541,30 @@ def read_groups(source: Source, weights: Floats | None = None) -> Groups:
             f"{argument} has one group only ({shown(labels.tolist()[0])}, {len(codes)} "
             "rows): there is nothing to balance"
         )
-    if len(labels) > 2:
+    if len(labels) > 2 and not several:
         raise ValueError(
             f"{argument} has {len(labels)} groups ({listed(labels.tolist())}): two are "
-            "expected. Support for three or more is planned."
+            "expected. Compare one with the rest, or two of them."
         )
-    in_a = codes.astype(bool)
+    if len(labels) > MOST_GROUPS:
+        raise ValueError(
+            f"{argument} has {len(labels)} groups ({listed(labels.tolist())}): at most "
+            f"{MOST_GROUPS} are expected. Is it a number? Cut it into a few bins."
+        )
     if weights is not None:
-        _refuse_weightless(in_a, labels, weights, argument)
-    return Groups(in_a, labels)
+        _refuse_weightless(codes, labels, weights, argument)
+    return Groups(codes, labels)
 
 
 def _refuse_weightless(
-    in_a: Bools, labels: NDArray[Any], weights: Floats, argument: str
+    codes: Codes, labels: NDArray[Any], weights: Floats, argument: str
 ) -> None:
-    for member, label in ((~in_a, labels[0]), (in_a, labels[1])):
-        if not weights[member].any():
-            raise ValueError(
-                f"sample_weight is zero for all {int(member.sum())} rows of group "
-                f"{shown(label)} in {argument}: there is nothing to balance"
-            )
+    total = np.bincount(codes, weights, len(labels))
+    for g in np.flatnonzero(total == 0).tolist():
+        raise ValueError(
+            f"sample_weight is zero for all {int((codes == g).sum())} rows of group "
+            f"{shown(labels.tolist()[g])} in {argument}: there is nothing to balance"
+        )
 
 
 def group_mask(sensitive_features: Any, n_rows: int, weights: Floats | None) -> Bools:

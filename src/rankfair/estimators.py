@@ -7,9 +7,10 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair._frames import shown
+from rankfair._frames import Floats, shown
 from rankfair._regressor import (
     Progress,
     TaskRegressor,
@@ -46,7 +47,9 @@ from rankfair.solvers import (
     Solution,
     Solver,
     Status,
+    Tilt,
     make_solver,
+    solve_groups,
 )
 from rankfair.solvers import unconstrained as fit_unconstrained
 
@@ -76,7 +79,9 @@ class RankFairRegressor(TaskRegressor):
         several columns the tasks are their combinations.  It is no predictor.
     sensitive_features : str or int, optional
         The column of X that holds the protected group.  It is a predictor, 1 for group
-        A (the label that sorts last) and 0 for group B, unless `blind`.
+        A (the label that sorts last) and 0 for group B, unless `blind`.  Of three or
+        more groups each is held level with the rest, and each but the first is a
+        predictor of its own, after the others.
     blind : bool, default=False
         Leave the protected column of X out of the predictors.  The column must still be
         there to predict, but its values are not read; to predict without it, pass the
@@ -131,14 +136,17 @@ class RankFairRegressor(TaskRegressor):
         Coefficients that all tasks lean on, with ``penalty="shared"``.
     shared_intercept_ : float or None
         The intercept that goes with them.
-    groups_ : ndarray of shape (2,) or None
-        Labels of groups B and A.
+    groups_ : ndarray of shape (n_groups,) or None
+        Labels of the groups, sorted; of two they are B and A.
     status_ : str
         "satisfied": the band is met.  "inactive": the unconstrained fit meets it.
         "infeasible": no model found meets it, the closest was kept.  "max_iter": the
         steps ran out.
     rank_auc_ : float
-        AUC of the predictions of the training rows.
+        AUC of the predictions of the training rows, A over B; of three or more groups
+        that of the group farthest from 1/2.
+    group_auc_ : dict
+        AUC of each group over the rest, by label.
     balance_ : dict of str to float
         What each balance came to on the training rows: AUC for "rank", group A less
         group B in standard deviations of y for the others.
@@ -265,29 +273,31 @@ class RankFairRegressor(TaskRegressor):
         rows = read_training(
             X,
             y,
-            Columns(self.tasks, self.sensitive_features, self.blind),
+            Columns(self.tasks, self.sensitive_features, self.blind, several=True),
             tasks=tasks,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
         progress = Progress(self, X, y)
+        asked = (balance, *beside)
         if rows.in_a is None:
             warn_no_groups()
-            solution = fit_unconstrained(self._problem(rows), penalty)
-        else:
+            solution, asked = fit_unconstrained(self._problem(rows), penalty), ()
+        elif rows.groups is None:
             more = {"also": beside} if beside else {}
             solution = solver.solve(
                 self._problem(rows), penalty, balance, on_step=progress, **more
             )
-        ranked = rows.in_a is not None and isinstance(balance, Rank)
-        auc = solution.auc if ranked else _rank_auc(solution, rows)
-        fitted = self._attributes(solution, rows, X, auc)
-        fitted["balance_"] = (
-            {} if rows.in_a is None else _came_to(solution, (balance, *beside))
-        )
+        else:
+            masks = rows.groups == np.arange(rows.groups.max() + 1)[:, None]
+            settings = self._for_several(solver, len(masks))
+            solution = solve_groups(
+                self._problem(rows), penalty, asked, masks, settings, progress
+            )
+        fitted = self._attributes(solution, rows, X, asked)
         progress.close(fitted)
         self._store(fitted)
-        _warn_not_reached(solution, balance, beside)
+        _warn_not_reached(solution.status, asked, self.balance_)
         return self
 
     def _settings(self) -> tuple[Penalty, Balance, tuple[Linear, ...], Solver]:
@@ -314,6 +324,14 @@ class RankFairRegressor(TaskRegressor):
                 f'{len(beside) + 1}. Use solver="tilt".'
             )
         return self._check_penalty(), balance, beside, solver
+
+    def _for_several(self, solver: Solver, n_groups: int) -> Tilt:
+        if not isinstance(solver, Tilt):
+            raise ValueError(
+                f"solver={shown(self.solver)} knows two groups; sensitive_features has "
+                f'{n_groups}. Use solver="tilt".'
+            )
+        return solver
 
     def _balances(self, side: str) -> list[Balance]:
         """Return the balances asked for, each with its own epsilon."""
@@ -348,13 +366,20 @@ class RankFairRegressor(TaskRegressor):
         return balances
 
     def _attributes(
-        self, solution: Solution, rows: Rows, X: Any, auc: float
+        self, solution: Solution, rows: Rows, X: Any, asked: tuple[Balance, ...]
     ) -> dict[str, Any]:
+        reached = _came_to(solution, asked)
+        of_groups = _group_aucs(solution, rows, reached.get("rank"))
+        # Of two groups it is that of A, the last; of several the farthest off.
+        last = [*of_groups.values()][-1:] if rows.groups is None else of_groups.values()
+        worst = max(last, key=_off_level, default=math.nan)
         return {
             **linear_attributes(solution, rows, X),
             "groups_": rows.layout.groups,
             "status_": str(solution.status),
-            "rank_auc_": auc,
+            "rank_auc_": worst,
+            "group_auc_": of_groups,
+            "balance_": reached,
             "multiplier_": solution.multiplier,
             "stationarity_": solution.stationarity,
             "trace_": [(step.objective, step.auc) for step in solution.trace],
@@ -481,20 +506,29 @@ class MultiTaskRegressor(TaskRegressor):
         return self
 
 
-def _came_to(solution: Solution, balances: tuple[Balance, ...]) -> dict[str, float]:
-    """Return the value of each balance by name."""
-    names = [type(each).__name__.lower() for each in balances]
-    return dict(zip(names, (solution.auc, *solution.beside), strict=True))
+def _came_to(solution: Solution, asked: tuple[Balance, ...]) -> dict[str, float]:
+    """Return the value of each balance by name, of several groups the farthest off."""
+    if not asked:
+        return {}
+    values = np.reshape((solution.auc, *solution.beside), (len(asked), -1))
+    found = {}
+    for balance, of_groups in zip(asked, values.tolist(), strict=True):
+        off = _off_level if isinstance(balance, Rank) else abs
+        found[type(balance).__name__.lower()] = max(of_groups, key=off)
+    return found
+
+
+def _off_level(auc: float) -> float:
+    return abs(auc - 0.5)
 
 
 def _warn_not_reached(
-    solution: Solution, balance: Balance, beside: tuple[Linear, ...]
+    status: Status, asked: tuple[Balance, ...], reached: dict[str, float]
 ) -> None:
-    if solution.status in (Status.INFEASIBLE, Status.MAX_ITER):
-        found = (solution.auc, *solution.beside)
-        reached = map(_reached, (balance, *beside), found)
+    if status in (Status.INFEASIBLE, Status.MAX_ITER):
+        said = map(_reached, asked, reached.values())
         warnings.warn(
-            f"{solution.status.value} Reached: {'; '.join(reached)}.",
+            f"{status.value} Reached: {'; '.join(said)}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -511,11 +545,21 @@ def _reached(balance: Balance, value: float) -> str:
     return f"{kind} imbalance {value:.4g}, asked for {balance.epsilon:g}"
 
 
-def _rank_auc(solution: Solution, rows: Rows) -> float:
-    """Return the AUC of the fit where the solver did not count it."""
-    if rows.in_a is None:
-        return math.nan
+def _group_aucs(
+    solution: Solution, rows: Rows, counted: float | None
+) -> dict[Any, float]:
+    """Return the AUC of each group over the rest; of two it may be counted already."""
+    if rows.in_a is None or rows.layout.groups is None:
+        return {}
+    labels = rows.layout.groups.tolist()
+    if rows.groups is None and counted is not None:
+        return dict(zip(labels, (1 - counted, counted), strict=True))
     m = linear_predict(rows.X, rows.codes, solution.coef, solution.intercept)
-    a, b = rows.in_a, ~rows.in_a
-    w = np.ones(len(m)) if rows.weights is None else rows.weights
-    return float(twice_u(m[a], m[b], w[a], w[b]) / (2 * w[a].sum() * w[b].sum()))
+    codes = rows.in_a if rows.groups is None else rows.groups
+    return {label: _auc(m, codes == g, rows.weights) for g, label in enumerate(labels)}
+
+
+def _auc(m: Floats, in_a: NDArray[np.bool_], weights: Floats | None) -> float:
+    w = np.ones(len(m)) if weights is None else weights
+    a, b = w[in_a], w[~in_a]
+    return float(twice_u(m[in_a], m[~in_a], a, b) / (2 * a.sum() * b.sum()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rankfair.balances.among import Among
 from rankfair.balances.base import Balance, Band, Linear
 from rankfair.balances.mean import Mean
 from rankfair.balances.rank import Rank
@@ -13,6 +14,7 @@ from rankfair.balances.within import Within
 __all__ = [
     "BALANCES",
     "SIDES",
+    "Among",
     "Balance",
     "Band",
     "Linear",

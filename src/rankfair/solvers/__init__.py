@@ -12,6 +12,7 @@ from rankfair.solvers.base import OnStep, Solution, Status, Step, unconstrained
 from rankfair.solvers.ncadmm import NCADMM
 from rankfair.solvers.paper import Paper
 from rankfair.solvers.pinned import solve_linear
+from rankfair.solvers.several import solve_groups
 from rankfair.solvers.tilt import Tilt
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Step",
     "Tilt",
     "make_solver",
+    "solve_groups",
     "solve_linear",
     "unconstrained",
 ]

@@ -1,0 +1,348 @@
+"""Several balances that are counted, each between groups of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.balances import Among, Balance, Band, Linear
+from rankfair.balances.base import Field
+from rankfair.blocks import sorted_by_task
+from rankfair.penalties import Penalty
+from rankfair.problem import Groups, Problem
+from rankfair.solvers.base import (
+    Fitter,
+    Floats,
+    OnStep,
+    Solution,
+    Status,
+    Step,
+    package,
+)
+from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear, to_bands
+from rankfair.solvers.ray import relative
+from rankfair.solvers.tilt import Tilt
+
+DAMPING = 0.7
+NEWTON = 12  # steps on the multipliers in a round
+PARTS = (1.0, 0.5, 0.25, 0.1, 0.03)  # of a Newton step that are tried
+PATIENCE = 4  # rounds without a lower objective
+NEAR = 1e-3  # quick counts this far off are as good as inside
+TRIES = 4  # rounds that are landed exactly until one is inside
+NUDGES = 60  # tries in vain to bring the last pairs into their bands
+STIR = (-8.0, -3.0)  # powers of ten: how far nudges go, as a share of the multipliers
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A balance, and the groups it is asked of, in both orders of the rows."""
+
+    balance: Balance
+    groups: Groups  # rows sorted by task
+    user_groups: Groups  # the user's rows
+
+    def band(self, groups: Groups) -> Band:
+        """The band and half a pair more, as several counts have to fall in place."""
+        low, high = self.balance.band(groups)
+        return Band(low - groups.pair, high + groups.pair)
+
+    @property
+    def edges(self) -> tuple[float, float]:
+        """The band as people read it."""
+        low, high = self.band(self.user_groups)
+        show = self.balance.show
+        return show(low, self.user_groups), show(high, self.user_groups)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Multipliers, the fit they make, the values there and how far off they are."""
+
+    x: Floats
+    W: Floats
+    shown: Floats
+    off: Floats  # outside the band: positive above, negative below, else 0
+
+    @property
+    def miss(self) -> float:
+        """How far the worst value is outside its band."""
+        return float(np.abs(self.off).max())
+
+    @property
+    def short(self) -> float:
+        """How far all values together are outside their bands."""
+        return float(np.linalg.norm(self.off))
+
+
+@dataclass(frozen=True)
+class Tilts:
+    """``W(x) = fit(y − Σ_s x_s g_s)`` from the moments ``b`` (r, k, n + 1) of the g."""
+
+    fitter: Fitter
+    demands: tuple[Demand, ...]
+    B0: Floats
+    W0: Floats
+    b: Floats
+
+    @classmethod
+    def of(cls, fitter: Fitter, demands: tuple[Demand, ...]) -> Tilts:
+        """Start at the fit without the demands, along the differences of means.
+
+        Where means are pinned these make no difference: the gradients met there do.
+        """
+        problem = fitter.problem
+        B0 = problem.moments(problem.y)
+        W0 = fitter.solve(B0)
+        m = problem.predict(W0)
+        pinned_means = isinstance(fitter, Pinned)
+        fields = [
+            each.balance.field(m, each.groups)
+            if pinned_means
+            else each.balance.start(each.groups)
+            for each in demands
+        ]
+        start = cls(fitter, demands, B0, W0, np.zeros((0, *B0.shape)))
+        return replace(start, b=start.moments_of(fields, m))
+
+    def bends(self, W: Floats) -> Floats:
+        """The moments of the gradient of each balance at a fit."""
+        m = self.fitter.problem.predict(W)
+        fields = [each.balance.field(m, each.groups) for each in self.demands]
+        return self.moments_of(fields, m)
+
+    def moments_of(self, fields: list[Field], m: Floats) -> Floats:
+        """The moments of a direction for each demand, of the rows that take part."""
+        found = []
+        for each, direction in zip(self.demands, fields, strict=True):
+            g = direction(m, each.groups)
+            if each.groups.known is not None:
+                g = g * each.groups.known
+            found.append(self.fitter.problem.moments(g))
+        return np.array(found)
+
+    def fit(self, x: Floats, start: Floats | None = None) -> Floats:
+        """The fit to the tilted target."""
+        tilted = self.B0 - np.tensordot(x, self.b, 1)
+        return self.fitter.solve(tilted, self.W0 if start is None else start)
+
+    def quickly(self, x: Floats) -> Point:
+        """The point at ``x`` by quick counts in standard units."""
+        W = self.fit(x)
+        m = self.fitter.problem.predict(W)
+        values = [d.balance.estimate(m, d.groups)[0] for d in self.demands]
+        return self._point(x, W, values, exact=False)
+
+    def exactly(self, x: Floats) -> Point:
+        """The point at ``x`` by counts of the user's own predictions."""
+        W, problem = self.fit(x), self.fitter.problem
+        m = problem.user_predict(W)
+        values = [
+            d.balance.value(m, d.user_groups, problem.y_unit) for d in self.demands
+        ]
+        return self._point(x, W, values, exact=True)
+
+    def _point(self, x: Floats, W: Floats, values: list[float], exact: bool) -> Point:
+        shown, off = np.empty(len(x)), np.empty(len(x))
+        for s, (d, value) in enumerate(zip(self.demands, values, strict=True)):
+            groups = d.user_groups if exact else d.groups
+            shown[s] = d.balance.show(value, groups)
+            miss = d.band(groups).miss(value)
+            off[s] = shown[s] - d.balance.show(value - miss, groups)
+        return Point(x, W, shown, off)
+
+    def response(self, at: Point) -> Floats:
+        """``K``: how much a unit of each multiplier takes off each value."""
+        bends = self.bends(at.W)
+        if self.fitter.linear:
+            answers = np.array([self.fitter.slope(b) for b in self.b])
+        else:
+            size = 1e-3 * max(float(np.abs(at.x).max()), 1.0)
+            tilted = self.B0 - np.tensordot(at.x, self.b, 1)
+            answers = np.array(
+                [at.W - self.fitter.solve(tilted - size * b, at.W) for b in self.b]
+            )
+            answers /= size
+        own = answers[:, : self.B0.shape[0]]
+        K = np.einsum("skf,tkf->st", bends, own)
+        symmetric: Floats = (K + K.T) / 2
+        return symmetric
+
+
+@dataclass(frozen=True)
+class Round:
+    """A landing of all demands in some directions, and how settled these are."""
+
+    tilts: Tilts
+    point: Point
+    objective: float
+    bends: Floats
+    multipliers: Floats  # λ̂, with Σ λ̂_s ∇_s nearest to the force
+    stationarity: float
+
+    @classmethod
+    def at(cls, tilts: Tilts, point: Point) -> Round:
+        """What is met where the multipliers have landed."""
+        fitter = tilts.fitter
+        bends = np.array([fitter.without_pins(b) for b in tilts.bends(point.W)])
+        force = fitter.without_pins(np.tensordot(point.x, tilts.b, 1))
+        flat = bends.reshape(len(bends), -1)
+        multipliers = np.linalg.lstsq(flat.T, force.ravel(), 1e-9)[0]
+        gap = np.tensordot(multipliers, bends, 1) - force
+        objective = fitter.objective(point.W, tilts.B0)
+        stationarity = relative(gap, force)
+        return cls(tilts, point, objective, bends, multipliers, stationarity)
+
+
+def solve_groups(
+    problem: Problem,
+    penalty: Penalty,
+    balances: tuple[Balance, ...],
+    masks: NDArray[np.bool_],
+    settings: Tilt,
+    on_step: OnStep | None = None,
+) -> Solution:
+    """Every group against the rest, in the bands of all balances.
+
+    ``masks`` (G, N) are the rows of each group, in the user's order.  At most the first
+    balance is not linear.  Values come balance by balance, a group at a time.
+    """
+    first, *others = balances
+    counted = not isinstance(first, Linear)
+    order = sorted_by_task(problem.codes, problem.n_tasks)[0]
+    assert problem.user_groups is not None
+    mine = [Groups(mask, problem.user_groups.weights) for mask in masks]
+    theirs = [each.take(order) for each in mine]
+    linear = tuple(
+        Among(each.epsilon, each.side, whole=each, own=own)
+        for each in (others if counted else balances)
+        if isinstance(each, Linear)
+        for own in theirs
+    )
+    if not counted:
+        found = solve_linear(problem, penalty, linear)
+        value, *rest = found.beside
+        return replace(found, value=value, auc=value, beside=tuple(rest))
+    known = tuple(each.on(problem.y, theirs[0]) for each in linear)
+    fitter = pinned(Fitter.of(problem, penalty), known)
+    demands = (Demand(first, *pair) for pair in zip(theirs, mine, strict=True))
+    return solve_several(
+        fitter, tuple(demands), settings.max_iter, settings.tol, on_step
+    )
+
+
+def solve_several(
+    fitter: Fitter,
+    demands: tuple[Demand, ...],
+    max_iter: int = 50,
+    tol: float = 1e-4,
+    on_step: OnStep | None = None,
+) -> Solution:
+    """Newton steps on all multipliers at once, then directions bent, and again.
+
+        repeat: x with every balance of fit(y − Σ x_s g_s) in its band
+                g_s ← mix of g_s and the gradient of balance s there
+        until Σ x_s g_s is a combination of the gradients
+
+    The best round is then landed on exact counts, with small nudges for the last pairs.
+    """
+    tilts = Tilts.of(fitter, demands)
+    start = tilts.exactly(np.zeros(len(demands)))
+    if start.miss == 0:
+        return _packaged(Round.at(tilts, start), start, Status.INACTIVE, ())
+    rounds: list[Round] = []
+    trace: list[Step] = []
+    for i, found in enumerate(_rounds(tilts, start, max_iter, tol), start=1):
+        rounds.append(found)
+        worst = float(found.point.shown[np.abs(found.point.off).argmax()])
+        trace.append(Step(i, found.objective, worst, found.stationarity))
+        if on_step is not None:
+            on_step(trace[-1])
+    # Quick counts may miss a little; among those alike the lower objective is better.
+    rounds.sort(key=lambda it: (it.point.miss > NEAR, it.objective))
+    best, point = _first_inside(rounds[:TRIES])
+    status = Status.SATISFIED if len(trace) < max_iter else Status.MAX_ITER
+    kept = point.miss == 0 and fitter.miss(fitter.values(point.W)) <= KEPT
+    return _packaged(best, point, status if kept else Status.INFEASIBLE, tuple(trace))
+
+
+def _first_inside(rounds: list[Round]) -> tuple[Round, Point]:
+    """The first round that exact counts confirm, or the one that came closest."""
+    closest: tuple[Round, Point] | None = None
+    for found in rounds:
+        point = _landed(found)
+        if closest is None or point.miss < closest[1].miss:
+            closest = found, point
+        if point.miss == 0:
+            break
+    assert closest is not None
+    return closest
+
+
+def _rounds(tilts: Tilts, start: Point, max_iter: int, tol: float) -> Iterator[Round]:
+    """One landing a round, until the directions are the gradients met there."""
+    x, lowest, calm = start.x, np.inf, 0
+    for _ in range(max_iter):
+        point = _newton(tilts, tilts.quickly(x))
+        found = Round.at(tilts, point)
+        yield found
+        calm = 0 if found.objective < lowest * (1 - tol) else calm + 1
+        lowest = min(lowest, found.objective) if point.miss <= NEAR else lowest
+        if found.stationarity <= 10 * tol or calm >= PATIENCE:
+            return
+        x = point.x
+        tilts = replace(tilts, b=(1 - DAMPING) * tilts.b + DAMPING * found.bends)
+
+
+def _newton(tilts: Tilts, point: Point, exact: bool = False) -> Point:
+    """Newton steps on the multipliers, shortened where they overshoot."""
+    count = tilts.exactly if exact else tilts.quickly
+    edges = np.array([each.edges for each in tilts.demands])
+    for _ in range(NEWTON):
+        if point.miss == 0:
+            break
+        K = tilts.response(point)
+        aim = to_bands(K, point.shown + K @ point.x, edges[:, 0], edges[:, 1])
+        tried = (count(point.x + part * (aim - point.x)) for part in PARTS)
+        better = next((it for it in tried if it.short < point.short), None)
+        if better is None:
+            break
+        point = better
+    return point
+
+
+def _landed(found: Round) -> Point:
+    """The multipliers at which exact counts are in all bands, or nearest to them."""
+    tilts = found.tilts
+    best = _newton(tilts, tilts.exactly(found.point.x), exact=True)
+    K = tilts.response(best)
+    rng, idle = np.random.default_rng(0), 0
+    while best.miss > 0 and idle < NUDGES:
+        # What is missing, by the slopes, and a little at random of some size.
+        back = np.linalg.lstsq(K, best.off, 1e-9)[0]
+        stir = np.abs(best.x) * 10 ** rng.uniform(*STIR) * rng.standard_normal(len(K))
+        tried = tilts.exactly(best.x + rng.choice([0.0, 0.5, 1.0]) * back + stir)
+        best, idle = (tried, 0) if tried.short < best.short else (best, idle + 1)
+    return best
+
+
+def _packaged(
+    found: Round, point: Point, status: Status, trace: tuple[Step, ...]
+) -> Solution:
+    """The solution; its value is that of the first demand, the others stand beside."""
+    tilts = found.tilts
+    solution = package(
+        tilts.fitter,
+        None,
+        point.W,
+        status,
+        B0=tilts.B0,
+        value=float(point.shown[0]),
+        multiplier=float(found.multipliers[np.abs(found.multipliers).argmax()]),
+        stationarity=found.stationarity,
+        trace=trace,
+    )
+    beside = (*point.shown[1:].tolist(), *solution.beside)
+    return replace(solution, auc=float(point.shown[0]), beside=beside)
