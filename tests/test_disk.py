@@ -40,17 +40,22 @@ def test_others_may_read_it_as_any_new_file(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
 
 
-@pytest.mark.parametrize("step", ["write_bytes", "replace"])
+@pytest.mark.parametrize(
+    ("owner", "step"), [(Path, "open"), (os, "fsync"), (Path, "replace")]
+)
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch, step, error):
+def test_a_write_that_fails_leaves_the_old_file(
+    tmp_path, monkeypatch, owner, step, error
+):
     path = write_whole(tmp_path / "a.txt", "old")
 
     def fail(*_):
         raise error
 
-    monkeypatch.setattr(Path, step, fail)
-    with pytest.raises(type(error)):
-        write_whole(path, "new")
+    with monkeypatch.context() as broken:
+        broken.setattr(owner, step, fail)
+        with pytest.raises(type(error)):
+            write_whole(path, "new")
     assert path.read_text() == "old"
     assert names(tmp_path) == ["a.txt"]
 

@@ -1,5 +1,6 @@
 """Files that are whole or not there."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -41,6 +42,10 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     # The folder beside it is on the same disk, so the rename is one step.
     with tempfile.TemporaryDirectory(dir=path.parent) as beside:
         part = Path(beside) / path.name
-        part.write_bytes(raw)
+        with part.open("wb") as stream:
+            stream.write(raw)
+            stream.flush()
+            # Else a power cut after the rename could leave an empty file.
+            os.fsync(stream.fileno())
         part.replace(path)
     return path

@@ -1,3 +1,4 @@
+import io
 import re
 import runpy
 import subprocess
@@ -94,6 +95,27 @@ def test_main_runs_the_app(monkeypatch, capsys):
         cli.main()
     assert done.value.code == 0
     assert rankfair.__version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp437"])
+def test_signs_that_the_console_does_not_have_stop_nothing(monkeypatch, encoding):
+    raw = {name: io.BytesIO() for name in ("stdout", "stderr")}
+    for name, stream in raw.items():
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(stream, encoding=encoding))
+    monkeypatch.setattr(sys, "argv", ["rankfair", "reproduce", "--data", "−Ж"])
+    with pytest.raises(SystemExit) as done:
+        cli.main()
+    sys.stderr.flush()
+    assert done.value.code == 2
+    assert b"no data called '??'" in raw["stderr"].getvalue()
+
+
+def test_a_console_that_is_no_file_is_left_alone(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(sys, "argv", ["rankfair", "--version"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert rankfair.__version__ in sys.stdout.getvalue()
 
 
 def test_module_form_is_the_command(monkeypatch, capsys):

@@ -1,4 +1,5 @@
 import io
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,13 +12,14 @@ from rankfair.cli import screen
 from rankfair.cli.app import app
 from rankfair.experiments.reproduce import files, run
 from rankfair.experiments.reproduce.journal import RefusedError
-from rankfair.experiments.reproduce.run import Progress, Result
+from rankfair.experiments.reproduce.lock import locked
+from rankfair.experiments.reproduce.run import Result, Standing
 from rankfair.experiments.reproduce.settings import DATASETS, REAL, SYNTHETIC, Settings
 from rankfair.experiments.reproduce.workers import LostWorkerError
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(monkeypatch, tmp_path):
     """Let the command run nothing; return what it would have run."""
     seen = {}
 
@@ -26,7 +28,9 @@ def asked(monkeypatch):
         return Result(settings, [], dict.fromkeys(settings.data, "no file"), {})
 
     monkeypatch.setattr(run, "reproduce", reproduce)
-    monkeypatch.setattr(files, "write_pages", lambda out, result, docs: [out / "a.md"])
+    monkeypatch.setattr(files, "write_pages", lambda out, result: [out / "a.md"])
+    # Only the folder that keeps other runs out is made.
+    monkeypatch.chdir(tmp_path)
     return seen
 
 
@@ -57,6 +61,9 @@ def test_without_options_everything_runs(asked):
         (["--tables", "2", "3", "--data", "wine"], ("wine",)),
         (["--data", "synthetic 0.9"], ("synthetic 0.9",)),
         (["--data", "synthetic-0.9,wine"], ("synthetic 0.9", "wine")),
+        (["--data", "synthetic", "0.9", "wine"], ("synthetic 0.9", "wine")),
+        (["--data", "Wine,Synthetic 0.8"], ("synthetic 0.8", "wine")),
+        (["--data", "synthetic wine"], (*SYNTHETIC, "wine")),
     ],
 )
 def test_tables_and_data_may_be_written_as_one_likes(asked, options, data):
@@ -96,7 +103,12 @@ def test_quick_repeats_seed_and_jobs_are_passed_on(asked):
         (["--tables", "two"], "--tables takes 2 and 3, got 'two'"),
         (["3"], "Unexpected '3'"),
         (["--tables", "2", "wine"], "Unexpected 'wine'"),
-        (["--data", "wien"], "There is no data called 'wien'"),
+        (["--tables", "²"], "--tables takes 2 and 3, got '²'"),
+        (["--tables", ","], "--tables was given without a value"),
+        (["--data", "wien"], "There is no data called 'wien' (did you mean 'wine'?)"),
+        (["--data", "synthetic 0.95"], "'synthetic 0.95' (did you mean 'synthetic 0.9"),
+        (["--data", ""], "--data was given without a value"),
+        (["--data", ","], "--data was given without a value"),
         (["--tables", "2", "--data", "wine"], "Table 2 holds no wine data"),
         (["--repeats", "0"], "--repeats"),
     ],
@@ -114,10 +126,12 @@ def test_what_cannot_be_asked_is_one_sentence(asked, options, said):
         (KeyboardInterrupt(), 130, "--resume"),
         (RefusedError("the folder holds"), 2, "The folder holds"),
         (LostWorkerError("a worker"), 2, "A worker"),
-        (PermissionError(13, "Permission denied"), 2, "write to out: Permission"),
+        (PermissionError(13, "Permission denied"), 2, "write to --out out: Permission"),
     ],
 )
-def test_what_stops_a_run_is_said(monkeypatch, error, code, said):
+def test_what_stops_a_run_is_said(monkeypatch, tmp_path, error, code, said):
+    monkeypatch.chdir(tmp_path)
+
     def stopped(*_, **__):
         raise error
 
@@ -128,13 +142,45 @@ def test_what_stops_a_run_is_said(monkeypatch, error, code, said):
     assert "Traceback" not in done.output
 
 
+def test_docs_that_cannot_be_written_are_named(asked, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    done = ran("--docs", str(file / "docs"), "--out", "out", "--quiet")
+    assert done.exit_code == 2
+    assert f"Could not write to --docs {file / 'docs'}: " in done.stderr
+    assert "--out" not in done.stderr
+
+
+def test_docs_are_written(asked, tmp_path):
+    done = ran("--docs", "docs", "--quiet")
+    assert done.exit_code == 0
+    assert (tmp_path / "docs" / "reproduction.md").is_file()
+
+
+def test_a_folder_where_a_run_is_at_work_is_refused(asked):
+    with locked(Path("busy")):
+        done = ran("--out", "busy", "--resume", "--quiet")
+    assert done.exit_code == 2
+    assert f"Process {os.getpid()} on " in done.stderr
+    assert asked == {}
+    assert ran("--out", "busy", "--quiet").exit_code == 0
+
+
+def test_the_whole_sentence_of_the_loader_is_on_the_screen_only(monkeypatch, asked):
+    result = Result(
+        Settings(("wine",)), [], {"wine": "short"}, {}, {"wine": "in /a/folder"}
+    )
+    monkeypatch.setattr(run, "reproduce", lambda *_, **__: result)
+    assert "Wine was not run: in /a/folder" in ran().stdout
+
+
 def test_a_method_that_failed_is_named_and_the_exit_code_is_1(monkeypatch, asked):
     row = {"kind": "table", "data": "wine", "method": "SDBC", "error": "no luck"}
     result = Result(Settings(("wine",)), [row], {}, {})
     monkeypatch.setattr(run, "reproduce", lambda *_, **__: result)
     done = ran()
     assert done.exit_code == 1
-    assert "Wine, SDBC failed: no luck" in done.stdout
+    assert "Wine, SDBC (repeat 0) failed: no luck" in done.stdout
     assert "does not hold, 0 of 1 datasets: Rank has" in done.stdout
 
 
@@ -152,7 +198,7 @@ def test_a_log_gets_a_line_for_every_tenth(monkeypatch, capsys, rich):
         monkeypatch.setattr(screen, "find_spec", lambda name: None)
     with screen.cell_progress(quiet=False) as on_cell:
         for done in range(101):
-            on_cell(Progress(done, 100, done / 100, ("wine: Rank",)))
+            on_cell(Standing(done, 100, done / 100, ("wine: Rank",)))
     shown = capsys.readouterr()
     assert shown.out == ""
     assert len(shown.err.splitlines()) == 11
@@ -164,7 +210,7 @@ def test_a_terminal_gets_a_bar_with_the_cells_at_work(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with screen.cell_progress(quiet=False) as on_cell:
-        on_cell(Progress(3, 10, 0.3, ("wine: Rank", "crime: [SDBC]")))
+        on_cell(Standing(3, 10, 0.3, ("wine: Rank", "crime: [SDBC]")))
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", sys.stderr.getvalue())
     assert "30%" in shown and "3/10" in shown
     assert "wine: Rank, crime: [SDBC]" in shown

@@ -1,5 +1,6 @@
 """The command `rankfair`: parse, call one function, print."""
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -31,4 +32,12 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
+    _never_fail_to_print()
     app(prog_name="rankfair")
+
+
+def _never_fail_to_print() -> None:
+    """Show a question mark for a sign that the console does not have."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

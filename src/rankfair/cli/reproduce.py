@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -12,6 +14,7 @@ import typer
 __all__ = ["reproduce"]
 
 OUT = Path("results")
+SYNTHETIC = re.compile(r"^synthetic[\s=-]+", re.IGNORECASE)
 
 
 def reproduce(
@@ -61,7 +64,11 @@ def reproduce(
     Example: rankfair reproduce --quick --out results
     """
     from rankfair.cli.screen import cell_progress, show_reproduction
-    from rankfair.experiments.reproduce import files, journal, run, settings, workers
+    from rankfair.experiments.reproduce import docs as page
+    from rankfair.experiments.reproduce import files, run, settings
+    from rankfair.experiments.reproduce.journal import RefusedError
+    from rankfair.experiments.reproduce.lock import locked
+    from rankfair.experiments.reproduce.workers import LostWorkerError
 
     try:
         chosen, names = _sorted(tables, data, context.args)
@@ -73,24 +80,35 @@ def reproduce(
         _fail('Figures need an extra: pip install "rankfair[plot]"; or --no-figures')
     asked = settings.make(members, seed, drawn, quick, repeats)
     try:
-        with cell_progress(quiet) as on_cell:
-            result = run.reproduce(
-                out, asked, jobs=jobs, resume=resume, on_cell=on_cell
-            )
-        written = files.write_pages(out, result, docs)
+        with _writing("--out", out), locked(out):
+            with cell_progress(quiet) as on_cell:
+                result = run.reproduce(
+                    out, asked, jobs=jobs, resume=resume, on_cell=on_cell
+                )
+            written = files.write_pages(out, result)
+        if docs is not None:
+            with _writing("--docs", docs):
+                written += page.write_docs(docs, result, page.pictures_of(written))
     except KeyboardInterrupt:
         _fail(
             f"Stopped. What was finished is kept in {out}: run the same command with "
             "--resume to go on.",
             130,
         )
-    except OSError as error:
-        _fail(f"Could not write to {out}: {error.strerror or error}")
-    except (journal.RefusedError, workers.LostWorkerError) as error:
+    except (RefusedError, LostWorkerError) as error:
         _fail(str(error))
     show_reproduction(result, written)
     if any("error" in record for record in result.records):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _writing(option: str, folder: Path) -> Iterator[None]:
+    """Name the option whose folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        _fail(f"Could not write to {option} {folder}: {error.strerror or error}")
 
 
 def _sorted(
@@ -102,22 +120,29 @@ def _sorted(
     words to --data, if that was given.
     """
     for word in more:
-        option = tables if word.isdigit() else data
+        option = tables if _is_number(word) else data
         if option is None:
             raise ValueError(f"unexpected {word!r}: see rankfair reproduce --help")
         option.append(word)
     numbers = _split(tables)
     for word in numbers:
-        if not word.isdigit():
+        if not _is_number(word):
             raise ValueError(f"--tables takes 2 and 3, got {word!r}")
-    names = [re.sub(r"^synthetic[-=]", "synthetic ", it) for it in _split(data)]
+    names = [re.sub(SYNTHETIC, "synthetic ", it) for it in _split(data)]
+    for name, given, found in (("tables", tables, numbers), ("data", data, names)):
+        if given is not None and not found:
+            raise ValueError(f"--{name} was given without a value")
     return tuple(sorted({int(word) for word in numbers})), tuple(names)
 
 
 def _split(words: list[str] | None) -> list[str]:
     joined = " ".join(words or ())
     # "synthetic 0.9" is one name.
-    return re.findall(r"synthetic 0\.\d|[^\s,]+", joined)
+    return re.findall(r"(?i:synthetic\s+(?=\d))?[^\s,]+", joined)
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()
 
 
 def _fail(sentence: str, code: int = 2) -> NoReturn:

@@ -14,7 +14,7 @@ from rankfair.experiments.demo import CURVE, Demo, OnStep
 from rankfair.experiments.table import LEGEND, notes, plain_table, rich_table
 
 if TYPE_CHECKING:
-    from rankfair.experiments.reproduce.run import OnCell, Progress, Result
+    from rankfair.experiments.reproduce.run import OnCell, Result, Standing
 
 __all__ = ["cell_progress", "progress", "show", "show_reproduction"]
 
@@ -100,7 +100,7 @@ def cell_progress(quiet: bool) -> Iterator[OnCell | None]:
     Yields
     ------
     callable or None
-        A function of `Progress`.
+        A function of `Standing`.
 
     Examples
     --------
@@ -110,44 +110,51 @@ def cell_progress(quiet: bool) -> Iterator[OnCell | None]:
     """
     if quiet:
         yield None
-        return
-    if find_spec("rich") is not None:
-        from rich.console import Console
+    elif _is_terminal():
+        with _bar() as on_cell:
+            yield on_cell
+    else:
+        yield _lines()
 
-        console = Console(stderr=True)
-        if console.is_terminal:
-            from rich import progress as parts
 
-            with parts.Progress(
-                parts.BarColumn(24),
-                parts.TaskProgressColumn(),
-                parts.TextColumn("{task.fields[cells]}"),
-                parts.TimeRemainingColumn(),
-                parts.TextColumn("left  {task.description}", markup=False),
-                console=console,
-                transient=True,
-                speed_estimate_period=600,
-            ) as bar:
-                task = bar.add_task("finding the data", total=1.0, cells="")
+def _is_terminal() -> bool:
+    """Whether there is a terminal to draw a bar on, and something to draw it with."""
+    if find_spec("rich") is None:
+        return False
+    from rich.console import Console
 
-                def on_cell(now: Progress) -> None:
-                    bar.update(
-                        task,
-                        completed=now.share,
-                        cells=f"{now.done}/{now.cells}",
-                        description=", ".join(now.at),
-                    )
+    return Console(stderr=True).is_terminal
 
-                yield on_cell
-            return
-    yield _lines()
+
+@contextmanager
+def _bar() -> Iterator[OnCell]:
+    from rich import progress as parts
+    from rich.console import Console
+
+    with parts.Progress(
+        parts.BarColumn(24),
+        parts.TaskProgressColumn(),
+        parts.TextColumn("{task.fields[cells]}"),
+        parts.TimeRemainingColumn(),
+        parts.TextColumn("left  {task.description}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+        speed_estimate_period=600,
+    ) as bar:
+        task = bar.add_task("finding the data", total=1.0, cells="")
+
+        def on_cell(now: Standing) -> None:
+            cells, at = f"{now.done}/{now.cells}", ", ".join(now.at)
+            bar.update(task, completed=now.share, cells=cells, description=at)
+
+        yield on_cell
 
 
 def _lines() -> OnCell:
     """A line on stderr for every tenth of the work: for logs."""
     told = -1
 
-    def on_cell(now: Progress) -> None:
+    def on_cell(now: Standing) -> None:
         nonlocal told
         tenth = int(now.share * 10 + 1e-9)
         if tenth > told:
@@ -178,18 +185,17 @@ def show_reproduction(result: Result, written: list[Path]) -> None:
     """
     from rankfair.experiments.reproduce.claims import evaluate
     from rankfair.experiments.reproduce.summary import Summary
-    from rankfair.experiments.reproduce.tables import title_of
+    from rankfair.experiments.reproduce.tables import describe_failure, title_of
 
     summary = Summary(result.records)
-    there = [name for name in result.settings.data if name not in result.missing]
-    for claim in evaluate(summary, there) if there else ():
+    for claim in evaluate(summary, result.there) if result.there else ():
         mark = "holds" if claim.holds else "does not hold"
         typer.echo(f"{mark}, {claim.held} of {claim.of} datasets: {claim.sentence}")
         for line in claim.figures:
             typer.echo(f"    {line.replace('**', '')}")
     for name, why in result.missing.items():
-        typer.echo(f"{title_of(name)} was not run: {why}")
-    for (name, method), why in summary.errors().items():
-        typer.echo(f"{title_of(name)}, {method} failed: {why}")
+        typer.echo(f"{title_of(name)} was not run: {result.said.get(name, why)}")
+    for failure in summary.failures():
+        typer.echo(describe_failure(failure))
     for path in written:
         typer.echo(f"wrote {path}")

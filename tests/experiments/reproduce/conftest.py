@@ -15,7 +15,6 @@ TINY = Settings(
     folds=2,
     path=(0.0, 0.2),
     n_tasks=6,
-    steps=4,
 )
 
 

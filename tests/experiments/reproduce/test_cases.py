@@ -28,9 +28,7 @@ def test_repeats_and_seeds_are_other_draws():
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_features_and_target_are_standardised_and_the_group_is_0_or_1(
-    name, request, real_data
-):
+def test_features_and_target_are_standardised_and_the_group_is_0_or_1(name, real_data):
     rows = make_case(name, 0, WHOLE).full
     X = rows.X[:, : rows.group_column]
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-9)

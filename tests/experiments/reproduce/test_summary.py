@@ -3,7 +3,7 @@ import statistics
 
 import pytest
 
-from rankfair.experiments.reproduce.summary import Stat, Summary
+from rankfair.experiments.reproduce.summary import Failure, Stat, Summary
 
 
 def row(method, repeat=0, rows="train", data="wine", kind="table", **measures):
@@ -44,7 +44,8 @@ def test_what_is_not_there_is_none():
     assert found.best("wine", ["Rank"], "auc") is None
     assert math.isnan(found.most("wine", "Rank", "gap"))
     assert found.path("wine", "train").x == ()
-    assert found.error("wine", "Rank") is None
+    assert found.failed("wine", "Rank") == ()
+    assert found.repeats("wine", "Rank") == 0
 
 
 def test_the_best_is_the_nearest_to_ideal():
@@ -80,10 +81,23 @@ def test_level_methods_come_by_error_and_others_not_at_all():
     assert found.most("wine", "good", "rmse", ideal=1.0) == 0.5
 
 
-def test_failures_are_found():
-    found = Summary([row("a", auc=0.5), row("b", error="no luck")])
-    assert found.error("wine", "b") == "no luck"
-    assert found.errors() == {("wine", "b"): "no luck"}
+def bad(method, repeat=0, kind="table", why="no luck"):
+    head = {"kind": kind, "data": "wine", "method": method, "repeat": repeat}
+    return head | {"error": why}
+
+
+def test_failures_are_found_with_all_their_repeats():
+    rows = [row("b", auc=0.5), bad("b", 1), bad("b", 3), bad("b", 4, why="worse")]
+    found = Summary([*rows, bad("b", 0, "path"), bad("epsilon", 0, "cv")])
+    assert found.failed("wine", "b") == ["no luck", "no luck", "worse"]
+    assert found.repeats("wine", "b") == 4
+    assert found.failures() == [
+        Failure("table", "wine", "b", "no luck", (1, 3)),
+        Failure("table", "wine", "b", "worse", (4,)),
+        Failure("path", "wine", "b", "no luck", (0,)),
+        Failure("cv", "wine", "epsilon", "no luck", (0,)),
+    ]
+    assert found.untuned("wine") == ["epsilon"]
 
 
 def test_a_path_is_in_the_order_of_epsilon():

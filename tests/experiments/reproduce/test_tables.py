@@ -4,10 +4,20 @@ import re
 import pytest
 
 from rankfair.experiments.reproduce.methods import METHODS, OURS, PAPERS
-from rankfair.experiments.reproduce.pages import as_html, as_markdown
+from rankfair.experiments.reproduce.pages import (
+    NOTES,
+    as_html,
+    as_list,
+    as_markdown,
+)
 from rankfair.experiments.reproduce.settings import SYNTHETIC
 from rankfair.experiments.reproduce.summary import Summary
-from rankfair.experiments.reproduce.tables import make_tables, number, title_of
+from rankfair.experiments.reproduce.tables import (
+    describe_failure,
+    make_tables,
+    number,
+    title_of,
+)
 
 EVIL = '<script>alert("1")</script>'
 
@@ -112,6 +122,46 @@ def test_markdown_cells_cannot_break_out():
         assert "<script" not in line.replace("\\<", "")
         if line.startswith("| not run"):
             assert "a \\| b" in line
+
+
+FAILED = {"kind": "table", "data": "wine", "method": "Rank", "repeat": 2, "error": EVIL}
+
+
+def test_a_repeat_that_failed_is_in_the_cell_and_never_bold():
+    auc = make_tables(Summary([*SMALL, FAILED]), ["wine"], {})[0].blocks[0].lines[0]
+    assert auc.entries[1].text == "0.501 ± 0.001, 1 of 3 failed"
+    assert not auc.entries[1].best
+    # SDBC comes next.
+    assert auc.entries[-1].best
+
+
+def test_parameters_that_could_not_be_chosen_are_in_the_heading():
+    bad = {"kind": "cv", "data": "wine", "method": "epsilon", "error": "no luck"}
+    (table, _) = make_tables(Summary([*SMALL, bad]), ["wine"], {})
+    assert "ε = 0; cross-validation of epsilon failed)" in table.blocks[0].title
+
+
+def test_failures_are_sentences():
+    found = Summary([FAILED, FAILED | {"kind": "path"}, FAILED | {"kind": "steps"}])
+    said = [describe_failure(it).split(" failed")[0] for it in found.failures()]
+    assert said == [
+        "Wine, Rank (repeat 2)",
+        "Wine, Rank along ε (repeat 2)",
+        "Wine, the steps of Rank",
+    ]
+
+
+def test_failures_are_listed_on_pages_and_escaped(small):
+    page, text = as_html(small, failures=[EVIL]), as_list([EVIL])
+    assert "What failed" in page and "What failed" not in as_html(small)
+    assert EVIL not in page and EVIL not in text
+    assert "&lt;script&gt;" in page and "\\<script" in text
+
+
+def test_notes_claim_neither_a_turned_paper_nor_unseen_rows():
+    notes = " ".join(NOTES)
+    assert "values of the paper stand as printed" in notes
+    assert "seen by no fit that predicts them" in notes
 
 
 class Cells(html.parser.HTMLParser):

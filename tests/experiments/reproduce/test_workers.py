@@ -27,11 +27,38 @@ def test_cells_come_back_with_what_this_process_would_find(tiny):
     assert started == CELLS
     assert set(found) == set(CELLS)
     for cell, done in found.items():
-        assert done.seconds > 0
+        assert done.seconds > 0 and done.chosen == Choices()
         here = run_cell(cell, tiny, Choices())
         assert done.records[0]["rmse"] == pytest.approx(here[0]["rmse"])
 
 
+needs_kill = pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="no such signal on this system"
+)
+
+
+@needs_kill
+def test_a_worker_that_died_while_idle_is_named(tiny):
+    with Workers(1, tiny) as pool:
+        (process,) = pool._processes.values()
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        with pytest.raises(LostWorkerError, match=r"code -9\) before synthetic 0.9"):
+            list(pool.run([(CELLS[0], Choices())]))
+
+
+def test_a_worker_has_no_ear_for_interrupts(tiny):
+    before = signal.getsignal(signal.SIGINT)
+    mine, theirs = Pipe()
+    mine.close()
+    try:
+        workers._work(theirs, tiny)
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@needs_kill
 def test_a_worker_that_dies_is_named_with_its_cell(tiny):
     with Workers(1, tiny) as pool:
         (process,) = pool._processes.values()

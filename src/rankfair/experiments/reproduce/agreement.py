@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rankfair.experiments.reproduce.methods import PAPERS
 from rankfair.experiments.reproduce.printed import printed
-from rankfair.experiments.reproduce.summary import Summary
+from rankfair.experiments.reproduce.summary import IDEAL, Summary
 
-__all__ = ["CLOSE", "Agreement", "Count", "agreement", "folded", "residual_identity"]
+__all__ = [
+    "CLOSE",
+    "Agreement",
+    "Count",
+    "agreement",
+    "best_printed",
+    "folded",
+    "residual_identity",
+]
 
 CLOSE = 0.02
 METRICS = ("auc", "md", "br", "irr")
@@ -86,6 +94,33 @@ def folded(metric: str, value: float) -> float:
     if metric == "auc":
         return max(value, 1 - value)
     return min(value, 1 / value) if metric == "irr" else value
+
+
+def best_printed(data: str, methods: Iterable[str], metric: str) -> float | None:
+    """Return the printed value nearest to what is ideal, in the common orientation.
+
+    Parameters
+    ----------
+    data : str
+        The dataset.
+    methods : iterable of str
+        Columns of the paper; of several the best is taken, whichever is ours.
+    metric : str
+
+    Returns
+    -------
+    float or None
+        None if nothing is printed.
+
+    Examples
+    --------
+    >>> best_printed("crime", ["Rank"], "auc")
+    0.505
+    >>> best_printed("crime", ["Rank + Mean"], "auc")
+    """
+    cells = (printed(data, method, metric) for method in methods)
+    values = [folded(metric, cell[0]) for cell in cells if cell is not None]
+    return min(values, key=lambda it: abs(it - IDEAL[metric]), default=None)
 
 
 def residual_identity(data: Sequence[str]) -> Count:

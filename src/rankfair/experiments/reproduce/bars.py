@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rankfair.experiments.frontier import INK
 from rankfair.experiments.records import HELD_OUT, TRAIN
+from rankfair.experiments.reproduce.agreement import best_printed
 from rankfair.experiments.reproduce.canvas import (
     frame,
     legend_below,
     new_figure,
     short,
 )
-from rankfair.experiments.reproduce.printed import printed
-from rankfair.experiments.reproduce.summary import IDEAL, Summary
+from rankfair.experiments.reproduce.methods import STRATA
+from rankfair.experiments.reproduce.summary import IDEAL, Stat, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +33,6 @@ class Bar(NamedTuple):
     hatch: str = ""
 
 
-STRATA = (2, 3, 4, 5)
 # Colours after Okabe and Ito, and hatches: told apart with any colour vision.
 BARS = (
     Bar("Rank", ("Rank",), "#0072B2"),
@@ -64,7 +64,8 @@ def draw_bars(summary: Summary, data: Sequence[str]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Whiskers are standard deviations, diamonds the values the paper prints.
+        Whiskers are standard deviations, diamonds the best values that the paper
+        prints for the methods of a bar, in the orientation of the bars.
 
     Examples
     --------
@@ -124,15 +125,21 @@ def _draw(
     width = 0.84 / len(bars)
     for place, bar in enumerate(bars):
         left = (place - (len(bars) - 1) / 2) * width
-        found = [summary.best(name, bar.methods, metric, rows) for name in data]
-        for at, best in enumerate(found):
-            if best is not None:
-                _draw_one(axes, at + left, width, bar, *best[1][:2])
-                theirs = printed(data[at], best[0], metric)
-                if theirs is not None:
-                    axes.plot(at + left, theirs[0], color=INK, **PRINTED)
+        for at, name in enumerate(data):
+            ours = _ours(summary, name, bar, metric, rows)
+            theirs = best_printed(name, bar.methods, metric)
+            if ours is not None:
+                _draw_one(axes, at + left, width, bar, ours.mean, ours.sd)
+            if theirs is not None:
+                axes.plot(at + left, theirs, color=INK, **PRINTED)
     axes.set_xticks(range(len(data)), [short(name) for name in data])
     axes.tick_params(axis="x", length=0)
+
+
+def _ours(summary: Summary, data: str, bar: Bar, metric: str, rows: str) -> Stat | None:
+    """The figure of the method that is best on training rows, of any rows."""
+    best = summary.best(data, bar.methods, metric)
+    return None if best is None else summary.shown(data, best[0], metric, rows)
 
 
 def _draw_one(

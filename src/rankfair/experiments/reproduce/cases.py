@@ -21,7 +21,16 @@ from rankfair.datasets import (
 from rankfair.experiments.methods import Bools, Rows
 from rankfair.experiments.reproduce.settings import SYNTHETIC, Settings
 
-__all__ = ["DEALT", "Case", "fetch", "fingerprint", "make_case"]
+__all__ = [
+    "DEALT",
+    "LAST_WEEKS",
+    "ROWS_PER_TASK",
+    "TRAIN_SHARE",
+    "Case",
+    "fetch",
+    "fingerprint",
+    "make_case",
+]
 
 # Data that is drawn or dealt anew in every repeat.
 DEALT = (*SYNTHETIC, "wine", "student")
@@ -133,7 +142,7 @@ def _constant(rows: Rows) -> bool:
 
 
 def _within_tasks(tasks: Any, seed: int) -> Bools:
-    """Seventy rows in a hundred of each task, at random."""
+    """A share of `TRAIN_SHARE` of the rows of each task, at random."""
     rng = np.random.default_rng([seed, 1])
     order = np.lexsort((rng.random(len(tasks)), tasks))
     _, starts, sizes = np.unique(tasks[order], return_index=True, return_counts=True)

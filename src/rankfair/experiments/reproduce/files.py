@@ -6,18 +6,22 @@ from pathlib import Path
 
 from rankfair._disk import write_whole
 from rankfair.experiments.frontier import as_bytes
-from rankfair.experiments.reproduce.docs import write_docs
 from rankfair.experiments.reproduce.figures import draw_figures
-from rankfair.experiments.reproduce.pages import NOTES, as_html, as_markdown
+from rankfair.experiments.reproduce.pages import (
+    NOTES,
+    as_html,
+    as_list,
+    as_markdown,
+)
 from rankfair.experiments.reproduce.run import Result
 from rankfair.experiments.reproduce.summary import Summary
-from rankfair.experiments.reproduce.tables import make_tables
+from rankfair.experiments.reproduce.tables import describe_failure, make_tables
 
 __all__ = ["write_pages"]
 
 
-def write_pages(out: Path, result: Result, docs: Path | None = None) -> list[Path]:
-    """Write tables.md, tables.html and, if asked for, the figures and the docs.
+def write_pages(out: Path, result: Result) -> list[Path]:
+    """Write tables.md, tables.html and, if asked for, the figures.
 
     Parameters
     ----------
@@ -25,8 +29,6 @@ def write_pages(out: Path, result: Result, docs: Path | None = None) -> list[Pat
         The folder of the records.
     result : Result
         What `reproduce` returned.
-    docs : Path, optional
-        Folder for reproduction.md and its images.
 
     Returns
     -------
@@ -44,20 +46,23 @@ def write_pages(out: Path, result: Result, docs: Path | None = None) -> list[Pat
     """
     summary, settings = Summary(result.records), result.settings
     tables = make_tables(summary, settings.data, result.missing)
+    failures = [describe_failure(it) for it in summary.failures()]
+    failed = ("What failed:", as_list(failures)) if failures else ()
+    text = "\n\n".join((*NOTES, *failed, as_markdown(tables)))
     written = [
         out / "records.jsonl",
         out / "records.csv",
-        write_whole(out / "tables.md", "\n\n".join((*NOTES, as_markdown(tables)))),
-        write_whole(out / "tables.html", as_html(tables)),
+        write_whole(out / "tables.md", text),
+        write_whole(out / "tables.html", as_html(tables, failures=failures)),
     ]
-    pictures: dict[str, bytes] = {}
     if settings.figures:
-        there = [name for name in settings.data if name not in result.missing]
-        for name, figure in draw_figures(summary, there).items():
-            pictures[name] = as_bytes(figure, "svg")
-            folder = out / "figures"
-            written.append(write_whole(folder / f"{name}.png", as_bytes(figure, "png")))
-            written.append(write_whole(folder / f"{name}.svg", pictures[name]))
-    if docs is not None:
-        written += write_docs(docs, result, pictures)
+        written += _write_figures(out / "figures", summary, result.there)
     return written
+
+
+def _write_figures(folder: Path, summary: Summary, data: list[str]) -> list[Path]:
+    return [
+        write_whole(folder / f"{name}.{kind}", as_bytes(figure, kind))
+        for name, figure in draw_figures(summary, data).items()
+        for kind in ("png", "svg")
+    ]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rankfair._disk import write_whole
 from rankfair.experiments.reproduce.cells import Cell
+from rankfair.experiments.reproduce.methods import Choices
 
-__all__ = ["Done", "Journal", "RefusedError", "open_journal"]
+__all__ = ["MISSING", "Done", "Journal", "Past", "RefusedError", "look", "open_journal"]
 
 JOURNAL, RUN = "journal.jsonl", "run.json"
+MISSING = "missing"
+# Settings that only say which cells there are: those of another run serve as well.
+ADDS = ("data", "repeats", "figures", "path")
 
 
 class RefusedError(Exception):
@@ -21,11 +25,12 @@ class RefusedError(Exception):
 
 
 class Done(NamedTuple):
-    """A finished cell: its records, and the seconds it took."""
+    """A finished cell: its records, the seconds it took, and with what it was run."""
 
     cell: Cell
     records: list[dict[str, Any]]
     seconds: float
+    chosen: Choices = Choices()
 
     @property
     def failed(self) -> bool:
@@ -69,6 +74,39 @@ class Journal:
         os.fsync(self._stream.fileno())
 
 
+class Past(NamedTuple):
+    """What a folder holds: how its run was described, and the cells that are done."""
+
+    run: dict[str, Any]
+    cells: dict[Cell, Done]
+
+    def fingerprint(self, data: str) -> str | None:
+        """The fingerprint that was recorded for a dataset, if it was found."""
+        found = self.run.get(f"data {data}")
+        return None if found in (None, MISSING) else str(found)
+
+
+def look(folder: Path) -> Past:
+    """Return what a folder holds, without those cells that failed.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    Past
+        Empty if there is nothing, or nothing that can be read.
+
+    Examples
+    --------
+    >>> look(Path("no such folder"))
+    Past(run={}, cells={})
+    """
+    done = (it for it in _read(folder / JOURNAL) if not it.failed)
+    return Past(_read_run(folder / RUN), {it.cell: it for it in done})
+
+
 def open_journal(folder: Path, run: Mapping[str, Any], resume: bool) -> Journal:
     """Return the journal of a folder, empty or with what a run like this one did.
 
@@ -90,7 +128,8 @@ def open_journal(folder: Path, run: Mapping[str, Any], resume: bool) -> Journal:
     ------
     RefusedError
         If the folder holds a run and `resume` is off, or another run; the sentence
-        names what differs.
+        names what differs.  More or fewer datasets, repeats or figures are no other
+        run: they only add cells.
 
     Examples
     --------
@@ -104,17 +143,19 @@ def open_journal(folder: Path, run: Mapping[str, Any], resume: bool) -> Journal:
     ...         print(said)
     the run in ... was another one (seed was 0, is 1): ask for the same again, ...
     """
-    path, settings = folder / JOURNAL, folder / RUN
-    if not path.exists() and not (folder / "records.jsonl").exists():
-        write_whole(settings, json.dumps(run, indent=1) + "\n")
-        return Journal(path, ())
-    if not resume:
-        raise RefusedError(
-            f"the folder {folder} holds a run already: add --resume to go on with it, "
-            "or choose another --out"
-        )
-    _check_same(folder, _read_run(settings), json.loads(json.dumps(run)))
-    return Journal(path, (done for done in _read(path) if not done.failed))
+    new: dict[str, Any] = json.loads(json.dumps(run))
+    past = Past({}, {})
+    if any((folder / name).exists() for name in (JOURNAL, "records.jsonl")):
+        if not resume:
+            raise RefusedError(
+                f"the folder {folder} holds a run already: add --resume to go on with "
+                "it, or choose another --out"
+            )
+        past = look(folder)
+        _check_same(folder, past.run, new)
+    # Data of the folder that was not asked for now is still described.
+    write_whole(folder / RUN, json.dumps(past.run | new, indent=1) + "\n")
+    return Journal(folder / JOURNAL, past.cells.values())
 
 
 def _read_run(path: Path) -> dict[str, Any]:
@@ -129,13 +170,20 @@ def _check_same(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     differ = [
         f"{name} was {_shown(old.get(name))}, is {_shown(new.get(name))}"
         for name in {**new, **old}
-        if old.get(name) != new.get(name)
+        if old.get(name) != new.get(name) and not _only_adds(name, old, new)
     ]
     if differ:
         raise RefusedError(
             f"the run in {folder} was another one ({'; '.join(differ)}): ask for the "
             "same again, or choose another --out"
         )
+
+
+def _only_adds(name: str, old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether a difference makes more cells or fewer, but none of them another."""
+    if name.startswith("data "):
+        return old.get(name) in (None, MISSING) or name not in new
+    return name in ADDS
 
 
 def _shown(value: Any) -> str:
@@ -145,10 +193,10 @@ def _shown(value: Any) -> str:
 
 
 def _line(done: Done) -> str:
-    return json.dumps([done.cell, done.records, done.seconds]) + "\n"
+    return json.dumps(done) + "\n"
 
 
-def _read(path: Path) -> Iterable[Done]:
+def _read(path: Path) -> Iterator[Done]:
     """The whole lines; what follows the first broken one was never finished."""
     if not path.exists():
         return
@@ -156,7 +204,15 @@ def _read(path: Path) -> Iterable[Done]:
         if not line.endswith(b"\n"):
             return
         try:
-            cell, records, seconds = json.loads(line)
-        except ValueError:
+            yield _parsed(line)
+        except (ValueError, TypeError):
             return
-        yield Done(Cell(*cell), records, seconds)
+
+
+def _parsed(line: bytes) -> Done:
+    cell, records, seconds, chosen = json.loads(line)
+    done = Done(
+        Cell(*cell), [dict(row) for row in records], float(seconds), Choices(*chosen)
+    )
+    hash(done.cell)
+    return done

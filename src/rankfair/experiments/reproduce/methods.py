@@ -18,7 +18,17 @@ from rankfair.problem import Groups
 from rankfair.projections import shift
 from rankfair.solvers import NCADMM
 
-__all__ = ["METHODS", "OURS", "PAPERS", "RANDOM", "Choices", "Method", "Predict"]
+__all__ = [
+    "METHODS",
+    "NARROW",
+    "OURS",
+    "PAPERS",
+    "RANDOM",
+    "STRATA",
+    "Choices",
+    "Method",
+    "Predict",
+]
 
 Predict = Callable[[Rows], Floats]
 STRATA = (2, 3, 4, 5)

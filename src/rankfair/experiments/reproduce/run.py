@@ -6,26 +6,33 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
+from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankfair import __version__
 from rankfair._disk import write_whole
 from rankfair.experiments.reproduce.cases import fetch, fingerprint, make_case
 from rankfair.experiments.reproduce.cells import CV, SIZES, Cell, plan
-from rankfair.experiments.reproduce.journal import Done, Journal, open_journal
+from rankfair.experiments.reproduce.journal import (
+    MISSING,
+    Done,
+    Journal,
+    Past,
+    look,
+    open_journal,
+)
 from rankfair.experiments.reproduce.settings import Settings
-from rankfair.experiments.reproduce.tuning import choose
+from rankfair.experiments.reproduce.stages import STAGES, chosen_before, unfinished
+from rankfair.experiments.reproduce.surroundings import describe
 from rankfair.experiments.reproduce.work import COLUMNS
 from rankfair.experiments.reproduce.workers import Workers
 
-__all__ = ["OnCell", "Progress", "Result", "find_data", "reproduce"]
+__all__ = ["Found", "OnCell", "Result", "Standing", "find_data", "reproduce"]
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn")
+NOTHING = Past({}, {})
 
 
-class Progress(NamedTuple):
+class Standing(NamedTuple):
     """How far a run has come: cells, their share of the work, and what is at work."""
 
     done: int
@@ -34,44 +41,99 @@ class Progress(NamedTuple):
     at: tuple[str, ...]
 
 
-OnCell = Callable[[Progress], None]
+OnCell = Callable[[Standing], None]
 
 
 class Result(NamedTuple):
-    """All records in canonical order, what data is missing, and seconds of cells."""
+    """All records in canonical order, what data is missing, and seconds of cells.
+
+    `missing` says why without naming a folder, for files that others will read; `said`
+    is the whole sentence of the loader, for the screen.
+    """
 
     settings: Settings
     records: list[dict[str, Any]]
     missing: dict[str, str]
     seconds: dict[Cell, float]
+    said: Mapping[str, str] = {}
+
+    @property
+    def there(self) -> list[str]:
+        """The datasets that were run."""
+        return [name for name in self.settings.data if name not in self.missing]
 
 
-def find_data(settings: Settings) -> tuple[dict[str, str], dict[str, str]]:
+class Found(NamedTuple):
+    """Fingerprints of the data that is there, and why other data is not."""
+
+    fingerprints: dict[str, str]
+    errors: dict[str, Exception]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Why data is not there, without the folders of this machine."""
+        return {name: _short(name, error) for name, error in self.errors.items()}
+
+    @property
+    def said(self) -> dict[str, str]:
+        """The same as the loader says it."""
+        return {name: str(error) for name, error in self.errors.items()}
+
+    def as_dict(self) -> dict[str, str]:
+        """The data as it goes to run.json."""
+        found = {**self.fingerprints, **dict.fromkeys(self.errors, MISSING)}
+        return {f"data {name}": it for name, it in found.items()}
+
+
+def _short(name: str, error: Exception) -> str:
+    what = "its files are damaged or of another version"
+    if isinstance(error, FileNotFoundError):
+        what = str(error).partition(":")[0]
+    elif isinstance(error, OSError):
+        what = "its files could not be had"
+    return f"{what}; the variable RANKFAIR_DATA names the folder that holds {name}/"
+
+
+def find_data(settings: Settings, past: Past = NOTHING) -> Found:
     """Return a fingerprint of each dataset that is there, and why others are not.
 
     Parameters
     ----------
     settings : Settings
+    past : Past
+        What has been done before.  Of data whose cells are all done the files are not
+        needed any more; if they are there, they have to be the same.
 
     Returns
     -------
-    tuple of dict
-        By name.
+    Found
 
     Examples
     --------
-    >>> found, missing = find_data(Settings(("synthetic 0.9",), n_tasks=4))
-    >>> list(found), missing
+    >>> found = find_data(Settings(("synthetic 0.9",), n_tasks=4))
+    >>> list(found.fingerprints), found.missing
     (['synthetic 0.9'], {})
     """
-    found, missing = {}, {}
+    found = Found({}, {})
     for name in settings.data:
+        done = not unfinished(plan(settings, [name]), past.cells)
+        known = past.fingerprint(name) if done else None
         try:
-            fetch(name)
-            found[name] = fingerprint(make_case(name, 0, settings))
+            found.fingerprints[name] = _fingerprint(name, settings, known)
         except (OSError, ValueError) as error:
-            missing[name] = str(error)
-    return found, missing
+            found.errors[name] = error
+    return found
+
+
+def _fingerprint(name: str, settings: Settings, known: str | None) -> str:
+    try:
+        if known is None:
+            fetch(name)
+        return fingerprint(make_case(name, 0, settings))
+    except OSError:
+        if known is None:
+            raise
+        return known
 
 
 def reproduce(
@@ -113,40 +175,27 @@ def reproduce(
     >>> result.records[0]["kind"], result.missing
     ('cv', {})
     """
-    found, missing = find_data(settings)
-    cells = plan(settings, found)
-    described = settings.as_dict() | _surroundings(found, missing)
+    found = find_data(settings, look(out) if resume else NOTHING)
+    cells = plan(settings, found.fingerprints)
+    described = settings.as_dict() | describe() | found.as_dict()
     with open_journal(out, described, resume) as journal:
-        left = [cell for cell in cells if cell not in journal.cells]
-        if left:
-            with Workers(min(jobs, len(left)), settings) as workers:
-                _work_off(left, journal, workers, _Teller(cells, left, on_cell))
+        if unfinished(cells, journal.cells):
+            with Workers(min(jobs, len(cells)), settings) as workers:
+                _work_off(cells, journal, workers, _Teller(cells, on_cell))
         done = [journal.cells[cell] for cell in cells]
     records = [record for each in done for record in each.records]
     _write(out, records, done)
-    return Result(settings, records, missing, {it.cell: it.seconds for it in done})
-
-
-def _surroundings(
-    found: Mapping[str, str], missing: Mapping[str, str]
-) -> dict[str, str]:
-    """What the records depend on beside the settings: versions and data files."""
-    versions = {"rankfair": __version__} | {name: version(name) for name in LIBRARIES}
-    data = {**found, **dict.fromkeys(missing, "missing")}
-    return {f"version of {name}": it for name, it in versions.items()} | {
-        f"data {name}": it for name, it in data.items()
-    }
+    seconds = {it.cell: it.seconds for it in done}
+    return Result(settings, records, found.missing, seconds, found.said)
 
 
 class _Teller:
     """Counts cells as they start and end, and tells how far the run is."""
 
-    def __init__(
-        self, cells: Sequence[Cell], left: Sequence[Cell], on_cell: OnCell | None
-    ):
+    def __init__(self, cells: Sequence[Cell], on_cell: OnCell | None):
         self.on_cell = on_cell
-        self.cells, self.work = len(cells), sum(cell.weight for cell in cells)
-        self.left, self.work_left = len(left), sum(cell.weight for cell in left)
+        self.cells, self.work = len(cells), fsum(cell.weight for cell in cells)
+        self.left: set[Cell] = set()
         self.at: dict[Cell, str] = {}
 
     def start(self, cell: Cell) -> None:
@@ -154,27 +203,26 @@ class _Teller:
         self._tell()
 
     def end(self, cell: Cell) -> None:
-        self.left -= 1
-        self.work_left -= cell.weight
+        self.left.remove(cell)
         del self.at[cell]
         self._tell()
 
     def _tell(self) -> None:
         if self.on_cell is not None:
-            done, share = self.cells - self.left, 1 - self.work_left / self.work
-            at = tuple(self.at.values())
-            self.on_cell(Progress(done, self.cells, share, at))
+            done = self.cells - len(self.left)
+            share = 1 - fsum(cell.weight for cell in self.left) / self.work
+            self.on_cell(Standing(done, self.cells, share, tuple(self.at.values())))
 
 
 def _work_off(
-    left: Sequence[Cell], journal: Journal, workers: Workers, teller: _Teller
+    cells: Sequence[Cell], journal: Journal, workers: Workers, teller: _Teller
 ) -> None:
     """Stage after stage; a cell is in the journal before the next one starts."""
-    for stage in sorted({cell.stage for cell in left}):
-        earlier = [it for it in journal.cells.values() if it.cell.stage < stage]
-        known = [row for done in earlier for row in done.records]
-        chosen = {name: choose(known, name) for name in {cell.data for cell in left}}
+    for stage in STAGES:
+        left = unfinished(cells, journal.cells)
+        teller.left = set(left)
         these = sorted((cell for cell in left if cell.stage == stage), key=_turn)
+        chosen = chosen_before(stage, (cell.data for cell in these), journal.cells)
         work = ((cell, chosen[cell.data]) for cell in these)
         for done in workers.run(work, teller.start):
             journal.add(done)

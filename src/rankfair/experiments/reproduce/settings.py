@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["DATASETS", "REAL", "SYNTHETIC", "TABLES", "Settings", "chosen_data", "make"]
+__all__ = [
+    "DATASETS",
+    "REAL",
+    "SYNTHETIC",
+    "TABLES",
+    "Settings",
+    "chosen_data",
+    "command",
+    "make",
+]
 
 SYNTHETIC = tuple(f"synthetic {alpha}" for alpha in (0.9, 0.8, 0.7, 0.6))
 REAL = ("crime", "income", "wine", "student")
@@ -41,8 +51,6 @@ class Settings:
         Tasks of the synthetic data.
     keep : int
         Of Crime and Income every so many-th task is kept; 1 keeps all.
-    steps : int
-        Steps of the paper's solver.
 
     Examples
     --------
@@ -60,7 +68,6 @@ class Settings:
     path: tuple[float, ...] = PATH
     n_tasks: int = 40
     keep: int = 1
-    steps: int = 50
 
     @classmethod
     def quick(
@@ -122,6 +129,37 @@ def make(
     return replace(found, figures=figures)
 
 
+def command(settings: Settings) -> str:
+    """Return the command that asks for these settings.
+
+    Parameters
+    ----------
+    settings : Settings
+        As `make` returns them.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> command(make(("synthetic 0.9", "wine"), figures=False))
+    'rankfair reproduce --data synthetic-0.9,wine --no-figures --seed 0 --repeats 20'
+    """
+    words = ["rankfair reproduce"]
+    table = next((it for it in TABLES if TABLES[it] == settings.data), None)
+    if table is not None:
+        words.append(f"--tables {table}")
+    elif settings.data != DATASETS:
+        words.append("--data " + ",".join(it.replace(" ", "-") for it in settings.data))
+    # With --tables alone there are none.
+    if settings.figures == (table is not None):
+        words.append("--figures" if settings.figures else "--no-figures")
+    if settings.keep > 1:
+        words.append("--quick")
+    return " ".join([*words, f"--seed {settings.seed} --repeats {settings.repeats}"])
+
+
 def chosen_data(
     tables: tuple[int, ...] = (2, 3), names: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
@@ -133,7 +171,7 @@ def chosen_data(
         2 is the paper's table of synthetic data, 3 that of real data.
     names : tuple of str
         "synthetic" for all four, "synthetic 0.9" for one, "crime", "income", "wine",
-        "student"; everything if there is none.
+        "student", in capitals or not; everything if there is none.
 
     Returns
     -------
@@ -166,12 +204,17 @@ def chosen_data(
 
 
 def _expanded(name: str) -> tuple[str, ...]:
-    if name == "synthetic":
+    """The datasets of a name, in capitals or not."""
+    plain, known = name.lower(), ("synthetic", *DATASETS)
+    if plain == "synthetic":
         return SYNTHETIC
-    if name not in DATASETS:
-        known = ", ".join(("synthetic", *DATASETS))
-        raise ValueError(f"there is no data called {name!r}; there is: {known}")
-    return (name,)
+    if plain not in known:
+        near = get_close_matches(plain, known, 1)
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
+        raise ValueError(
+            f"there is no data called {name!r}{meant}; there is: {', '.join(known)}"
+        )
+    return (plain,)
 
 
 def _table_of(name: str) -> int:

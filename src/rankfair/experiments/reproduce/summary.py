@@ -7,11 +7,11 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rankfair.experiments.records import TRAIN
-from rankfair.experiments.reproduce.cells import PATH, STEPS, TABLE
+from rankfair.experiments.records import HELD_OUT, TRAIN
+from rankfair.experiments.reproduce.cells import CV, PATH, STEPS, TABLE
 from rankfair.experiments.reproduce.tuning import choose
 
-__all__ = ["IDEAL", "Curve", "Stat", "Summary"]
+__all__ = ["IDEAL", "Curve", "Failure", "Stat", "Summary"]
 
 IDEAL = {"auc": 0.5, "md": 0.0, "br": 0.0, "irr": 1.0, "rmse": 0.0}
 CONSTANT = 0.999  # the error of a constant is 1, in standard deviations of y
@@ -44,6 +44,16 @@ class Curve(NamedTuple):
     stats: tuple[Stat, ...]
 
 
+class Failure(NamedTuple):
+    """What could not be run: a kind of cell, in some repeats, for one reason."""
+
+    kind: str
+    data: str
+    method: str
+    why: str
+    repeats: tuple[int, ...]
+
+
 class Summary:
     """What the tables, figures and sentences ask of the records.
 
@@ -60,10 +70,14 @@ class Summary:
     def __init__(self, records: Records):
         self.records = records
         self._table: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+        self._failed: dict[tuple[str, str], list[str]] = {}
         for row in records:
             if row["kind"] == TABLE and "rows" in row:
                 key = (row["data"], row["method"], row["rows"])
                 self._table.setdefault(key, []).append(row)
+            elif row["kind"] == TABLE and "error" in row:
+                why = self._failed.setdefault((row["data"], row["method"]), [])
+                why.append(str(row["error"]))
 
     def rows(self, data: str, method: str, rows: str = TRAIN) -> Records:
         """The records of a method, one a repeat."""
@@ -87,33 +101,36 @@ class Summary:
             return Stat.of(1 / value for value in stat.values)
         return stat
 
-    def error(self, data: str, method: str) -> str | None:
-        """Why a method gave nothing, if it failed."""
-        for row in self.records:
-            if (row["data"], row["method"]) == (data, method) and "error" in row:
-                return str(row["error"])
-        return None
+    def failed(self, data: str, method: str) -> Sequence[str]:
+        """Why a method of the tables could not be run, a sentence a repeat."""
+        return self._failed.get((data, method), ())
 
-    def errors(self) -> dict[tuple[str, str], str]:
-        """All failures, by dataset and method."""
-        return {
-            (row["data"], row["method"]): row["error"]
-            for row in self.records
-            if "error" in row
-        }
+    def repeats(self, data: str, method: str) -> int:
+        """In how many repeats a method of the tables was tried."""
+        rows = max(len(self.rows(data, method, it)) for it in (TRAIN, HELD_OUT))
+        return rows + len(self.failed(data, method))
+
+    def failures(self) -> list[Failure]:
+        """All that failed, in the order of the records."""
+        found: dict[tuple[str, str, str, str], list[int]] = {}
+        for row in self.records:
+            if "error" in row:
+                key = (row["kind"], row["data"], row["method"], str(row["error"]))
+                found.setdefault(key, []).append(row.get("repeat", 0))
+        return [Failure(*key, tuple(found[key])) for key in found]
 
     def best(
-        self, data: str, methods: Iterable[str], metric: str, rows: str = TRAIN
+        self, data: str, methods: Iterable[str], metric: str
     ) -> tuple[str, Stat] | None:
         """Of some methods the one nearest to what is ideal, on average over repeats.
 
-        Not the one whose average is: far off on both sides is not near.  Methods that
-        err like a constant are left out, unless there are no others: a constant is
-        level.
+        On training rows.  Not the one whose average is nearest: far off on both sides
+        is not near.  Methods that err like a constant are left out, unless there are
+        no others: a constant is level.
         """
         names = list(methods)
         names = [name for name in names if self.predicts(data, name)] or names
-        found = [(name, self.shown(data, name, metric, rows)) for name in names]
+        found = [(name, self.shown(data, name, metric)) for name in names]
         there = [(name, stat) for name, stat in found if stat is not None]
         return min(there, key=lambda it: it[1].off(IDEAL[metric]), default=None)
 
@@ -155,3 +172,20 @@ class Summary:
     def choices(self, data: str) -> Mapping[str, Any]:
         """What cross-validation chose."""
         return choose(self.records, data)._asdict()
+
+    def tried(self, data: str, parameter: str) -> dict[float, float]:
+        """The error of each candidate for a parameter."""
+        return {
+            row["value"]: row["rmse"]
+            for row in self.records
+            if (row["kind"], row["data"], row["method"]) == (CV, data, parameter)
+            and "rmse" in row
+        }
+
+    def untuned(self, data: str) -> list[str]:
+        """The parameters whose cross-validation failed."""
+        return [
+            row["method"]
+            for row in self.records
+            if (row["kind"], row["data"]) == (CV, data) and "error" in row
+        ]

@@ -6,12 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rankfair.experiments.records import HELD_OUT, TRAIN
+from rankfair.experiments.reproduce.cells import CV, PATH, STEPS, TABLE
 from rankfair.experiments.reproduce.methods import OURS, PAPERS
 from rankfair.experiments.reproduce.printed import printed
 from rankfair.experiments.reproduce.settings import SYNTHETIC, TABLES
-from rankfair.experiments.reproduce.summary import IDEAL, Stat, Summary
+from rankfair.experiments.reproduce.summary import IDEAL, Failure, Stat, Summary
 
-__all__ = ["Block", "Entry", "Line", "Table", "make_tables", "number", "title_of"]
+__all__ = [
+    "Block",
+    "Entry",
+    "Line",
+    "Table",
+    "describe_failure",
+    "make_tables",
+    "number",
+    "title_of",
+]
 
 # Label, metric, rows; the first four are the paper's.
 LINES = (
@@ -27,6 +37,12 @@ LINES = (
 )
 NUMERALS = {2: "II", 3: "III"}
 CAPTIONS = {2: "Synthetic data", 3: "Real data"}
+KINDS = {
+    CV: "cross-validation of {}",
+    TABLE: "{}",
+    PATH: "{} along ε",
+    STEPS: "the steps of {}",
+}
 # The target has no error and no residuals.
 EMPTY = {("Data", "rmse"), ("Data", "br")}
 
@@ -128,6 +144,23 @@ def number(mean: float, sd: float | None = None) -> str:
     return text if sd is None else f"{text} ± {sd:.3f}"
 
 
+def describe_failure(failure: Failure) -> str:
+    """Return a sentence about something that could not be run.
+
+    Examples
+    --------
+    >>> describe_failure(Failure("table", "wine", "SDBC", "no luck", (0, 3)))
+    'Wine, SDBC (repeats 0, 3) failed: no luck'
+    >>> describe_failure(Failure("cv", "wine", "epsilon", "no luck", (0,)))
+    'Wine, cross-validation of epsilon failed: no luck'
+    """
+    what = KINDS[failure.kind].format(failure.method)
+    if failure.kind in (TABLE, PATH):
+        times = dict.fromkeys(failure.repeats)
+        what += f" (repeat{'s' * (len(times) > 1)} {', '.join(map(str, times))})"
+    return f"{title_of(failure.data)}, {what} failed: {failure.why}"
+
+
 def _block(
     summary: Summary, data: str, columns: Sequence[str], missing: Mapping[str, str]
 ) -> Block:
@@ -148,10 +181,11 @@ def _heading(summary: Summary, data: str) -> str:
     if not rows:
         return title_of(data)
     first = rows[0]
-    chosen = summary.choices(data)
+    chosen, untuned = summary.choices(data), summary.untuned(data)
+    tail = f"; cross-validation of {', '.join(untuned)} failed" if untuned else ""
     return (
         f"{title_of(data)} ({first['n']} rows, |A| = {first['n_a']}; penalty "
-        f"{chosen['penalty']}, β = {chosen['beta']:g}, ε = {chosen['epsilon']:g})"
+        f"{chosen['penalty']}, β = {chosen['beta']:g}, ε = {chosen['epsilon']:g}{tail})"
     )
 
 
@@ -161,17 +195,18 @@ def _entry(summary: Summary, data: str, method: str, metric: str, rows: str) -> 
         stat = summary.shown(data, method, metric, rows)
     theirs = printed(data, method, metric) if rows == TRAIN else None
     beside = "" if theirs is None else number(*theirs)
+    failed = summary.failed(data, method)
     if stat is None:
-        failed = summary.error(data, method)
-        return Entry("failed" if failed else "–", beside, failed or "")
+        return Entry(
+            "failed" if failed else "–", beside, "; ".join(dict.fromkeys(failed))
+        )
     raw = summary.stat(data, method, metric, rows)
     assert raw is not None
-    return Entry(
-        number(stat.mean, stat.sd),
-        beside,
-        _as_measured(raw),
-        method in _best(summary, data, metric, rows),
-    )
+    text = number(stat.mean, stat.sd)
+    if failed:
+        text += f", {len(failed)} of {summary.repeats(data, method)} failed"
+    best = method in _best(summary, data, metric, rows)
+    return Entry(text, beside, _as_measured(raw), best)
 
 
 def _as_measured(stat: Stat) -> str:
@@ -181,8 +216,12 @@ def _as_measured(stat: Stat) -> str:
 
 
 def _best(summary: Summary, data: str, metric: str, rows: str) -> set[str]:
-    """The method in bold, as in the paper: among its columns, on training rows."""
+    """The method in bold, as in the paper: among its columns, on training rows.
+
+    Never one that failed in a repeat.
+    """
     if metric not in IDEAL or metric == "rmse" or rows != TRAIN:
         return set()
-    found = summary.best(data, [name for name in PAPERS if name != "Data"], metric)
+    names = [it for it in PAPERS if it != "Data" and not summary.failed(data, it)]
+    found = summary.best(data, names, metric)
     return set() if found is None else {found[0]}

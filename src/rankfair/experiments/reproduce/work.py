@@ -124,7 +124,7 @@ def _steps(cell: Cell, case: Case, settings: Settings, chosen: Choices) -> list[
     rows = case.full
     tasks, codes = np.unique(rows.tasks, return_inverse=True)
     problem = Problem.from_rows(rows.X, rows.y, codes, len(tasks), in_a=rows.in_a)
-    solver = Paper(settings.steps, random_state=settings.seed + cell.repeat)
+    solver = Paper(random_state=settings.seed + cell.repeat)
     solution = solver.solve(problem, Task(chosen.beta_paper), Rank(chosen.epsilon))
     return [
         {

@@ -1,4 +1,4 @@
-"""Cells in processes of their own, with one thread each: the same bits on any machine.
+"""Cells in processes of their own, one thread each: same bits with any number of jobs.
 
 A worker takes a cell from its pipe and sends the result back.  When the parent is gone,
 killed or not, the pipe ends and so does the worker.
@@ -28,7 +28,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class LostWorkerError(Exception):
-    """A process that ended in the middle of a cell."""
+    """A process that ended before its work was done."""
 
 
 class Workers:
@@ -79,12 +79,12 @@ class Workers:
     ) -> Iterator[Done]:
         """Give finished cells as they come, in no particular order."""
         waiting = iter(cells)
-        busy: dict[Connection, Cell] = {}
+        busy: dict[Connection, tuple[Cell, Choices]] = {}
         idle = list(self._processes)
         while True:
             for connection, work in zip(idle, waiting, strict=False):
-                connection.send(work)
-                busy[connection] = work[0]
+                self._send(connection, work)
+                busy[connection] = work
                 if on_start is not None:
                     on_start(work[0])
             if not busy:
@@ -92,19 +92,28 @@ class Workers:
             idle = []
             for connection in _ready(busy):
                 idle.append(connection)
-                yield self._received(connection, busy.pop(connection))
+                yield self._received(connection, *busy.pop(connection))
 
-    def _received(self, connection: Connection, cell: Cell) -> Done:
+    def _send(self, connection: Connection, work: tuple[Cell, Choices]) -> None:
+        try:
+            connection.send(work)
+        except OSError:
+            raise self._lost(connection, f"before {work[0].label}") from None
+
+    def _received(self, connection: Connection, cell: Cell, chosen: Choices) -> Done:
         try:
             records, seconds = connection.recv()
         except (EOFError, ConnectionError):
-            process = self._processes[connection]
-            process.join()
-            raise LostWorkerError(
-                f"a worker process ended (code {process.exitcode}) while at "
-                f"{cell.label}; --resume goes on with what is done"
-            ) from None
-        return Done(cell, records, seconds)
+            raise self._lost(connection, f"while at {cell.label}") from None
+        return Done(cell, records, seconds, chosen)
+
+    def _lost(self, connection: Connection, when: str) -> LostWorkerError:
+        process = self._processes[connection]
+        process.join()
+        return LostWorkerError(
+            f"a worker process ended (code {process.exitcode}) {when}; --resume goes "
+            "on with what is done"
+        )
 
 
 def _ready(busy: Iterable[Connection]) -> list[Connection]:
@@ -122,12 +131,11 @@ def _inherited() -> Iterator[None]:
     """
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    handler = _ignore_interrupts()
     try:
         yield
     finally:
-        if main:
+        if handler is not None:
             signal.signal(signal.SIGINT, handler)
         for name, value in before.items():
             if value is None:
@@ -136,11 +144,20 @@ def _inherited() -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _ignore_interrupts() -> Any:
+    """Return what was done with Ctrl-C before; only a main thread may change that."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def _work(connection: Connection, settings: Settings) -> None:
     """The loop of a worker."""
     # It comes with scikit-learn and has no types.
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+    # Not inherited on every system.
+    _ignore_interrupts()
     with threadpool_limits(1):
         while True:
             try:
