@@ -3,10 +3,10 @@ PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test bench reproduction readme lint format types clean
+.PHONY: help demo test bench bench-any bench-post simulate-certificate reproduction readme lint format types clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.demo  ## Fit every method on synthetic data: a table, and pictures in demo/
 	$(BIN)/rankfair demo --out demo
@@ -16,6 +16,15 @@ test: lint types  ## Lint, types and all tests with coverage
 
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 	$(BIN)/python benchmarks/bench_heart.py
+
+bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shift, on Wine
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_any.py
+
+bench-post: $(VENV)/.dev  ## Maps of predictions against EquiPy and a linear programme
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_post.py
+
+simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
 
 reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
 	$(BIN)/rankfair reproduce --out results --docs docs --resume

@@ -23,9 +23,10 @@ ROWS = (
     {"balances"},
     {"projections"},
     {"solvers"},
+    {"inference", "certificate"},
     {"_regressor"},
     {"estimators", "reduction", "postprocess", "baselines"},
-    {"metrics", "inference", "audit", "path"},
+    {"metrics", "audit", "path", "selection"},
     {"report", "cli", "experiments", "__main__"},
     {"engines"},
 )

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rankfair.baselines import StratifiedEqualMeans as StratifiedEqualMeans
     from rankfair.estimators import MultiTaskRegressor as MultiTaskRegressor
     from rankfair.estimators import RankFairRegressor as RankFairRegressor
+    from rankfair.path import fairness_path as fairness_path
+    from rankfair.postprocess import RankFairPostprocessor as RankFairPostprocessor
+    from rankfair.reduction import TiltedRegressor as TiltedRegressor
+    from rankfair.selection import RankFairRegressorCV as RankFairRegressorCV
 
 __version__ = "0.1.0"
 
@@ -22,19 +26,27 @@ __version__ = "0.1.0"
 _HOMES = {
     "DecisionBoundaryCovariance": "rankfair.baselines",
     "MultiTaskRegressor": "rankfair.estimators",
+    "RankFairPostprocessor": "rankfair.postprocess",
     "RankFairRegressor": "rankfair.estimators",
+    "RankFairRegressorCV": "rankfair.selection",
     "StratifiedBalancedResiduals": "rankfair.baselines",
     "StratifiedEqualMeans": "rankfair.baselines",
+    "TiltedRegressor": "rankfair.reduction",
+    "fairness_path": "rankfair.path",
 }
 _SUBMODULES = ("datasets", "metrics")
 
 __all__ = [
     "DecisionBoundaryCovariance",
     "MultiTaskRegressor",
+    "RankFairPostprocessor",
     "RankFairRegressor",
+    "RankFairRegressorCV",
     "StratifiedBalancedResiduals",
     "StratifiedEqualMeans",
+    "TiltedRegressor",
     "datasets",
+    "fairness_path",
     "metrics",
 ]
 

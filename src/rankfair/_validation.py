@@ -316,7 +316,7 @@ def read_training(
         groups = read_groups(group_source, weights, named.several)
     codes, layout = _lay_out(table, task_source, group_source, groups, named.blind)
     predictors = _read_predictors(table, layout, groups)
-    _refuse_target(predictors, target, layout.names, table.names is not None)
+    _refuse_target(predictors, target, layout.names)
     in_a = None if groups is None else groups.in_a
     of = None if groups is None or len(groups.labels) == 2 else groups.codes
     rows = Rows(predictors, target, codes, in_a, weights, layout, of)
@@ -667,10 +667,10 @@ def _describe_bad(column: Floats, name: str) -> str:
     return f"{' and '.join(counts)}{where}"
 
 
-def _refuse_target(X: Floats, y: Floats, names: Sequence[str], named: bool) -> None:
+def _refuse_target(X: Floats, y: Floats, names: Sequence[str]) -> None:
     """Raise if a column of X is the target itself; a glance at eight rows first."""
-    if len(y) <= TOY_ROWS and not named:
-        return
+    if len(y) <= TOY_ROWS:
+        return  # a few rows may be equal by chance
     for j in np.flatnonzero((X[:8] == y[:8, None]).all(axis=0)).tolist():
         if np.array_equal(X[:, j], y) and (y != y[0]).any():
             raise ValueError(

@@ -37,6 +37,7 @@ from rankfair.balances import (
     main_and_beside,
     make_balance,
 )
+from rankfair.certificate import Certificate, certify
 from rankfair.linear import linear_predict
 from rankfair.penalties import Penalty
 from rankfair.ranks import twice_u
@@ -151,7 +152,8 @@ class RankFairRegressor(TaskRegressor):
         What each balance came to on the training rows: AUC for "rank", group A less
         group B in standard deviations of y for the others.
     multiplier_ : float
-        The multiplier of the constraint in standard units, 0 if it is inactive, NaN if
+        The multiplier of the constraint (of "rank", where there are several balances)
+        in standard units, 0 if it is inactive, NaN if
         the solver did not settle.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
@@ -300,6 +302,61 @@ class RankFairRegressor(TaskRegressor):
         _warn_not_reached(solution.status, asked, self.balance_)
         return self
 
+    def certify(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        tasks: Any = None,
+        confidence: float = 0.95,
+        calibrate: bool = False,
+        random_state: Any = None,
+    ) -> Certificate:
+        """Bound the rank gap in the population, from rows that had no part in the fit.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            New rows, as for `predict`.
+        y : array-like of shape (N,), optional
+            The target, for the error beside the bound.
+        sensitive_features, tasks : array-like of shape (N,), or columns of X, optional
+            By default the columns that the model was given.
+        confidence : float, default=0.95
+            How sure the bound is.
+        calibrate : bool, default=False
+            First level the groups by a constant on half of the rows, and certify on the
+            other half.
+        random_state : int, Generator or None, default=None
+            Seed of the halves.
+
+        Returns
+        -------
+        Certificate
+            See `rankfair.certificate.certify`.
+
+        Examples
+        --------
+        >>> from rankfair.datasets import make_biased_tasks
+        >>> data = make_biased_tasks(40, 100, random_state=0)
+        >>> train = data.frame.index % 2 == 0
+        >>> model = RankFairRegressor(0.01, tasks="task", sensitive_features="z")
+        >>> _ = model.fit(data.frame[train], data.target[train])
+        >>> model.certify(data.frame[~train]).bound < 0.1
+        True
+        """
+        return certify(
+            self,
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            tasks=tasks,
+            confidence=confidence,
+            calibrate=calibrate,
+            random_state=random_state,
+        )
+
     def _settings(self) -> tuple[Penalty, Balance, tuple[Linear, ...], Solver]:
         side = check_choice("side", self.side, SIDES)
         if self.scope != "global":
@@ -330,6 +387,11 @@ class RankFairRegressor(TaskRegressor):
             raise ValueError(
                 f"solver={shown(self.solver)} knows two groups; sensitive_features has "
                 f'{n_groups}. Use solver="tilt".'
+            )
+        if self.side == "upper":
+            raise ValueError(
+                f'side="upper" puts one of two groups on top; of {n_groups} groups not '
+                'all can stand above the rest. Use side="both".'
             )
         return solver
 

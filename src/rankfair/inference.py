@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logit, rel_entr
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from rankfair.ranks import split
 
-__all__ = ["auc_standard_error"]
+__all__ = ["Spread", "auc_spread", "auc_standard_error", "clusters_of"]
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+# Below so many rows (or clusters) won and lost, a variance has seen too few of either.
+FEW = 5
+# Tasks that mix the groups count as a sample of tasks from so many on.
+ENOUGH_TASKS = 10
 
 
 def auc_standard_error(
-    predicted: Floats, in_a: NDArray[np.bool_], clusters: NDArray[Any] | None = None
+    predicted: Floats, in_a: Bools, clusters: NDArray[Any] | None = None
 ) -> float:
     """Return the standard error of AUC.
 
@@ -73,10 +85,296 @@ def auc_standard_error(
     return math.sqrt(max(float(variance), 0.0))
 
 
-def _placements(these: Floats, others: Floats) -> Floats:
+@dataclass(frozen=True)
+class Spread:
+    """What is known about the AUC of a population from the AUC of a sample.
+
+    Attributes
+    ----------
+    auc : float
+        The AUC counted.
+    se : float
+        Its standard error; NaN where a group has fewer than two independent units.
+    df : float
+        Degrees of freedom of the standard error.
+    units : float
+        Rows of the smaller group, or one over the share of its largest cluster.
+    n_clusters : int or None
+        How many clusters there are; None if rows are independent.
+
+    Examples
+    --------
+    >>> spread = Spread(auc=0.6, se=0.1, df=20.0, units=15.0)
+    >>> round(spread.bound(0.95), 3)
+    0.255
+    >>> [round(end, 3) for end in spread.interval(0.95)]
+    [0.386, 0.782]
+    """
+
+    auc: float
+    se: float
+    df: float
+    units: float
+    n_clusters: int | None = None
+
+    @property
+    def estimable(self) -> bool:
+        """Whether anything can be said about the population."""
+        return not math.isnan(self.se)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the standard error says nothing: no two placements differ."""
+        return self.se == 0.0 or self.auc in (0.0, 1.0)
+
+    @property
+    def few(self) -> bool:
+        """Whether too few pairs were won or lost for a variance to be trusted."""
+        return self.units * min(self.auc, 1.0 - self.auc) < FEW
+
+    def bound(self, confidence: float) -> float:
+        """Return what ``|AUC − 1/2|`` of the population stays below, that surely.
+
+        If the population's AUC is above 1/2, the bound can only fail where the
+        one-sided upper limit of AUC fails; below 1/2, where the lower one does.  So
+        each limit has all of ``1 − confidence`` to fail, not half of it.
+
+        Parameters
+        ----------
+        confidence : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        float
+            At most 1/2; NaN if the spread is not known.
+        """
+        low, high = self._limits(1.0 - confidence)
+        return max(high - 0.5, 0.5 - low)
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Return an interval that holds AUC, half of the doubt at either end.
+
+        Where few pairs were won or lost, the end towards 1/2 also allows for the
+        greatest variance that any two distributions with that AUC can have,
+        ``AUC (1 − AUC) / n`` with n rows in the smaller group (Birnbaum and Klose).
+
+        Parameters
+        ----------
+        confidence : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        pair of float
+            Lower and upper end; NaN if the spread is not known.
+        """
+        alpha = (1.0 - confidence) / 2
+        low, high = self._limits(alpha)
+        if self.estimable and self.few and not self.exact:
+            centre, half = _wilson(self.auc, self.units, float(norm.isf(alpha)))
+            if self.auc >= 0.5:
+                low = min(low, centre - half)
+            if self.auc <= 0.5:
+                high = max(high, centre + half)
+        return low, high
+
+    def _limits(self, alpha: float) -> tuple[float, float]:
+        """One-sided limits below and above, each failing with probability alpha."""
+        if not self.estimable:
+            return math.nan, math.nan
+        if self.exact:
+            high = _exact_upper(self.auc, self.units, alpha)
+            return 1.0 - _exact_upper(1.0 - self.auc, self.units, alpha), high
+        # On the logit scale limits stay inside (0, 1) and are nearly symmetric.
+        half = student.isf(alpha, self.df) * self.se / (self.auc * (1.0 - self.auc))
+        middle = logit(self.auc)
+        return float(expit(middle - half)), float(expit(middle + half))
+
+
+def auc_spread(
+    predicted: Floats,
+    in_a: Bools,
+    clusters: NDArray[Any] | None = None,
+    weights: Floats | None = None,
+) -> Spread:
+    """Return the AUC with what is needed for limits of the population's AUC.
+
+    The standard error is DeLong's, over clusters Obuchowski's with a large cluster's
+    pull on the mean taken out (the jackknife's factor ``1 / (1 − w)`` for a cluster
+    with a share w of its group; for clusters of one size it changes nothing).  Degrees
+    of freedom are Satterthwaite's; a group of n units has n − 1, clusters of uneven
+    size as many as ``(Σw²)² / Σw⁴`` of equal size.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (N,)
+        Predictions.
+    in_a : boolean ndarray of shape (N,)
+        The rows of group A, neither none nor all.
+    clusters : array of shape (N,), optional
+        Labels of clusters; rows are independent without them.
+    weights : positive ndarray of shape (N,), optional
+        How much a row stands for; a row of weight 2 is not two independent rows.
+
+    Returns
+    -------
+    Spread
+        With ``se`` NaN where a group has fewer than two rows or clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> m, in_a = np.array([1.0, 3.0, 2.0, 0.0]), np.array([True, True, False, False])
+    >>> spread = auc_spread(m, in_a)
+    >>> spread.auc, round(spread.se, 4), spread.df
+    (0.75, 0.3536, 2.0)
+    """
+    a, b = split(predicted, in_a)
+    w_a, w_b = (None, None) if weights is None else split(weights, in_a)
+    above, below = _placements(a, b, w_b), 1.0 - _placements(b, a, w_a)
+    auc = float(np.average(above, weights=w_a))
+    if clusters is None and weights is None:
+        return _spread(auc, _Part.of_rows(above), _Part.of_rows(below), mixed=0.0)
+    units = np.arange(len(in_a)) if clusters is None else np.asarray(clusters)
+    labels, codes = np.unique(units, return_inverse=True)
+    code_a, code_b = split(codes, in_a)
+    part_a = _Part.of_clusters(above - auc, code_a, len(labels), w_a)
+    part_b = _Part.of_clusters(below - auc, code_b, len(labels), w_b)
+    mixed = 2.0 * float(part_a.pulls @ part_b.pulls)
+    n_clusters = None if clusters is None else len(labels)
+    return _spread(auc, part_a, part_b, mixed, n_clusters)
+
+
+def clusters_of(
+    codes: Codes | None, in_a: Bools
+) -> tuple[Codes | None, Codes | None, str]:
+    """Say which tasks are clusters: what is needed, what may be, and why.
+
+    Where most rows are in tasks of one group only, the groups differ between tasks and
+    tasks are what was sampled: clusters are needed.  Where tasks mix the groups, rows
+    are compared within them as well and tasks may be taken as given; if there are
+    enough of them they are tried as clusters too, and the wider answer counts.
+
+    Parameters
+    ----------
+    codes : integer ndarray of shape (N,) or None
+        The task of each row.
+    in_a : boolean ndarray of shape (N,)
+        The rows of group A.
+
+    Returns
+    -------
+    needed, possible : codes or None
+        At most one of them is not None.
+    reason : str
+        A sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> needed, _, why = clusters_of(np.array([0, 0, 1]), np.array([True, True, False]))
+    >>> needed.tolist(), why
+    ([0, 0, 1], 'Most rows are in tasks of one group only: tasks are clusters.')
+    """
+    if codes is None:
+        return None, None, "No tasks: rows are taken as independent."
+    of_a, of_b = np.bincount(codes, in_a), np.bincount(codes, ~in_a)
+    alone = (of_a == 0) | (of_b == 0)
+    if 2 * (of_a + of_b)[alone].sum() >= len(codes):
+        why = "Most rows are in tasks of one group only: tasks are clusters."
+        return codes, None, why
+    if min((of_a > 0).sum(), (of_b > 0).sum()) < ENOUGH_TASKS:
+        return None, None, "Few tasks, which mix the groups: they are taken as given."
+    return None, codes, "Tasks mix the groups: rows or tasks, whichever is less sure."
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What one group adds to the variance of AUC."""
+
+    pulls: Floats  # of each cluster; its square sum is the variance
+    variance: float
+    df: float
+    units: float
+
+    @classmethod
+    def of_rows(cls, placements: Floats) -> _Part:
+        n = len(placements)
+        variance = float(placements.var(ddof=1)) / n if n > 1 else math.nan
+        return cls(placements[:0], variance, n - 1.0, float(n))
+
+    @classmethod
+    def of_clusters(
+        cls, excess: Floats, codes: Codes, n_labels: int, weights: Floats | None
+    ) -> _Part:
+        weights = np.ones(len(codes)) if weights is None else weights
+        total = weights.sum()
+        share = np.bincount(codes, weights, minlength=n_labels) / total
+        sums = np.bincount(codes, weights * excess, minlength=n_labels) / total
+        present = int(np.count_nonzero(share))
+        if present < 2:
+            return cls(sums, math.nan, 0.0, 1.0)
+        pulls = sums / (1.0 - share) * math.sqrt((present - 1) / present)
+        squares = share**2
+        even = float(squares.sum() ** 2 / (squares @ squares))
+        # The largest share limits how many disjoint pairs of clusters there can be.
+        return cls(pulls, float(pulls @ pulls), even - 1.0, 1.0 / float(share.max()))
+
+
+def _spread(
+    auc: float, a: _Part, b: _Part, mixed: float, n_clusters: int | None = None
+) -> Spread:
+    total = a.variance + b.variance
+    units = min(a.units, b.units)
+    if math.isnan(total):
+        return Spread(auc, math.nan, math.nan, units, n_clusters)
+    if total == 0.0 or mixed:
+        # Clusters with both groups do not say twice what they say once.
+        df = min(a.df, b.df)
+    else:
+        df = total**2 / (a.variance**2 / a.df + b.variance**2 / b.df)
+    se = math.sqrt(max(total + mixed, 0.0))
+    return Spread(auc, se, df, units, n_clusters)
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    """Centre and half width of Wilson's interval of a share."""
+    shrink = 1.0 + z * z / n
+    half = z * math.sqrt(share * (1.0 - share) / n + z * z / (4 * n * n)) / shrink
+    return (share + z * z / (2 * n)) / shrink, half
+
+
+def _exact_upper(auc: float, n: float, alpha: float) -> float:
+    """The upper limit that holds for n units whatever the distributions.
+
+    AUC is the mean, over all ways to match n units of A with n of B, of a mean of n
+    independent numbers in [0, 1].  So Hoeffding's bound for such a mean holds for it:
+    ``P(AUC ≤ x) ≤ exp(−n KL(x, θ))``.  With AUC 0 that is θ = 1 − α^(1/n), the limit of
+    Clopper and Pearson.
+    """
+
+    def excess(theta: float) -> float:
+        divergence = rel_entr(auc, theta) + rel_entr(1.0 - auc, 1.0 - theta)
+        return float(n * divergence + math.log(alpha))
+
+    nearly_one = 1.0 - 1e-15
+    if auc == 1.0 or excess(nearly_one) <= 0:
+        return 1.0
+    return float(brentq(excess, auc, nearly_one))
+
+
+def _placements(these: Floats, others: Floats, weights: Floats | None = None) -> Floats:
     """The share of ``others`` below each of ``these``, ties half."""
-    ordered = np.sort(others)
-    below = np.searchsorted(ordered, these, "left")
-    up_to = np.searchsorted(ordered, these, "right")
-    share: Floats = (below + up_to) / (2.0 * len(others))
+    order, order_of_others = np.argsort(these), np.argsort(others)
+    # Searching in order stays in the processor's cache.
+    ascending, ordered = these[order], others[order_of_others]
+    below = np.searchsorted(ordered, ascending, "left")
+    up_to = np.searchsorted(ordered, ascending, "right")
+    share = np.empty(len(these))
+    if weights is None:
+        share[order] = (below + up_to) / (2.0 * len(others))
+        return share
+    so_far = np.concatenate(([0.0], np.cumsum(weights[order_of_others])))
+    share[order] = (so_far[below] + so_far[up_to]) / (2.0 * so_far[-1])
     return share

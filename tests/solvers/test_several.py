@@ -111,6 +111,22 @@ def test_linear_balances_of_several_groups(balance):
     assert model.balance_[balance] == pytest.approx(0.0, abs=1e-8)
 
 
+def test_a_fit_that_only_the_means_hold_back_is_not_called_inactive():
+    X, y, labels, tasks = made(3, n=600)
+    model = RankFairRegressor([0.5, 0.01], balance=["rank", "mean"], penalty="ridge")
+    model.fit(X, y, tasks=tasks, sensitive_features=labels)
+    assert model.status_ == "satisfied"
+    model.set_params(epsilon=[0.5, 9.0])
+    model.fit(X, y, tasks=tasks, sensitive_features=labels)
+    assert model.status_ == "inactive"
+
+
+def test_one_side_is_for_two_groups():
+    X, y, labels, _ = made(3)
+    with pytest.raises(ValueError, match=r'of 3 groups not all .* Use side="both"'):
+        RankFairRegressor(side="upper").fit(X, y, sensitive_features=labels)
+
+
 def test_order_names_and_weights_of_rows():
     X, y, labels, tasks = made(3, n=150)
     weights = np.random.default_rng(1).integers(1, 4, len(y))

@@ -56,7 +56,7 @@ def reproduce(
         bool, typer.Option("--quiet", help="Show no progress, only the outcome.")
     ] = False,
 ) -> None:
-    """Make the paper's tables and figures again, beside the printed values.
+    """Make the paper's tables and figures again, its values beside.
 
     Data that is not found is named in the tables, and the rest runs. A run that was
     stopped goes on with --resume and gives the same files.

@@ -107,6 +107,10 @@ class Pinned(Fitter):
         off = np.maximum(values - self.high, self.low - values)
         return float(np.maximum(off, 0.0).max())
 
+    def idle(self, B: Floats) -> bool:
+        """Whether the fit to ``B`` keeps the demands by itself."""
+        return not self.multipliers(B)[0].any()
+
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``W`` from the moments of a target: Newton's method on the multipliers."""
         return self.multipliers(B, start)[1]

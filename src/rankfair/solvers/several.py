@@ -251,7 +251,9 @@ def solve_several(
     tilts = Tilts.of(fitter, demands)
     start = tilts.exactly(np.zeros(len(demands)))
     if start.miss == 0:
-        return _packaged(Round.at(tilts, start), start, Status.INACTIVE, ())
+        at_rest = not isinstance(fitter, Pinned) or fitter.idle(tilts.B0)
+        status = Status.INACTIVE if at_rest else Status.SATISFIED
+        return _packaged(Round.at(tilts, start), start, status, ())
     rounds: list[Round] = []
     trace: list[Step] = []
     for i, found in enumerate(_rounds(tilts, start, max_iter, tol), start=1):

@@ -188,7 +188,7 @@ def _at_rest(origin: Origin, start: Landing) -> Solution:
     fitter, W = origin.fitter, origin.W0
     values = fitter.values(W)
     status = Status.SATISFIED
-    if not isinstance(fitter, Pinned) or not fitter.multipliers(origin.B0)[0].any():
+    if not isinstance(fitter, Pinned) or fitter.idle(origin.B0):
         status = Status.INACTIVE
     if fitter.miss(values) > KEPT:
         status = Status.INFEASIBLE

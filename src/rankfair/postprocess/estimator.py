@@ -1,0 +1,506 @@
+"""The post-processor in scikit-learn's shape: predict, map, store."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.utils import get_tags
+from sklearn.utils.validation import (
+    _num_samples,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from rankfair._frames import Codes, Floats, open_table
+from rankfair._validation import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_lengths,
+    check_number,
+    feature_record,
+    read_target,
+    read_weights,
+)
+from rankfair.postprocess.groups import (
+    Labels,
+    find_groups,
+    known_groups,
+    read_labels,
+    without,
+)
+from rankfair.postprocess.maps import MAPS, Moved, Status
+from rankfair.postprocess.samples import Sample
+
+__all__ = ["RankFairPostprocessor"]
+
+
+class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+    r"""A monotone map for each group that makes any regressor's predictions fair.
+
+    The estimator is fitted as it is, or was fitted before; its predictions are moved,
+    as little as possible in the mean square, by one monotone function for each group.
+    The maps are deterministic and defined for every value: straight lines between the
+    predictions they were learnt from, the shift of the end beyond these.  The group of
+    a row must be known to predict it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A regressor with ``fit(X, y)`` and ``predict(X)``.
+    epsilon : float, default=0.01
+        How much may be left: for "rank" and "shift" of :math:`|\mathrm{AUC} -
+        \tfrac12|`, in [0, 0.5], never less than one pair of rows; for "distribution"
+        of KS, in [0, 1], never less than a row of each group.
+    balance : {"rank", "distribution", "shift"}, default="rank"
+        "distribution": the largest difference of the distribution functions of two
+        groups, KS, is at most epsilon for every pair of groups.  "rank": the same maps
+        with the slack in KS that puts AUC at the edge of its band; for three or more
+        groups the AUC of each against all others.  "shift": every group moves as a
+        whole until AUC is in its band, for reference.
+    sensitive_features : str, int or list of them, optional
+        The column of X, by name or position, that holds the protected group; with
+        several columns the groups are their combinations.
+    blind : bool, default=False
+        Leave the protected columns out of what the estimator sees.  Otherwise it sees X
+        as it is, and has to know what to do with labels that are no numbers.
+    prefit : bool, default=False
+        Take the estimator as fitted already: `fit` learns the maps only, on rows that
+        the estimator should not have seen.  y is not needed then.
+    cv : int, splitter or iterable, optional
+        Learn the maps on out-of-fold predictions of that many folds (shuffled with a
+        fixed seed), or of the given ones.  Without it they are learnt on predictions of
+        the training rows, which a flexible estimator has fitted too well: the maps are
+        then those of other distributions than new rows have.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    groups_ : ndarray of shape (n_groups,) or None
+        Labels of the groups, sorted.
+    maps_ : dict of label to ndarray of shape (2, n_knots)
+        For each group, predictions in ascending order and where they move to.
+    status_ : str
+        "satisfied": the band is met.  "inactive": the predictions meet it unmoved.
+        "infeasible": no map found meets it (because predictions tie, or a group has few
+        rows); the closest was kept.
+    rank_auc_ : float
+        AUC of the moved predictions of the rows that the maps were learnt on: the
+        chance that a row of the last group is above one of the first.  With more groups
+        that of a group against all others, the one farthest from 1/2.
+    group_auc_ : ndarray of shape (n_groups,)
+        AUC of each group against all others.
+    ks_ : float
+        The largest difference of the distribution functions of any two groups.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X is a data frame.
+
+    See Also
+    --------
+    RankFairRegressor : a linear model that is fair without the group at prediction.
+
+    Notes
+    -----
+    "distribution" is an isotonic regression on interleaved chains, solved exactly in
+    O(N log N) for two groups.  Predictions that tie stay tied: a map is a function of
+    prediction and group.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from rankfair import RankFairPostprocessor
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(random_state=0)
+    >>> model = RankFairPostprocessor(Ridge(), 0.02, balance="distribution")
+    >>> model.fit(data.X, data.target, sensitive_features=data.sensitive).status_
+    'satisfied'
+    >>> round(model.ks_, 6) <= 0.02
+    True
+    >>> model.predict(data.X[:2], sensitive_features=data.sensitive[:2]).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        epsilon: float = 0.01,
+        *,
+        balance: str = "rank",
+        sensitive_features: Any = None,
+        blind: bool = False,
+        prefit: bool = False,
+        cv: Any = None,
+    ):
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.balance = balance
+        self.sensitive_features = sensitive_features
+        self.blind = blind
+        self.prefit = prefit
+        self.cv = cv
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> RankFairPostprocessor:
+        """Fit the estimator, unless `prefit`, and learn the maps.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            What the estimator takes, and the protected columns.
+        y : array-like of shape (N,)
+            The target; may be left out if `prefit`.
+        sensitive_features : array-like of shape (N,) or (N, q), optional
+            The protected group of each row, if no column of X says so.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows in the distributions, and in the estimator's fit if that
+            takes them.
+
+        Returns
+        -------
+        RankFairPostprocessor
+            The estimator itself.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the band was not reached.
+        UserWarning
+            If there are no groups (predictions stay as they are then), or the estimator
+            takes no weights.
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyRegressor
+        >>> model = RankFairPostprocessor(DummyRegressor())
+        >>> model.fit([[0.0], [1.0]], [1, 3], sensitive_features=["a", "b"]).status_
+        'inactive'
+        """
+        learn = self._check_settings()
+        n_rows = _rows_of(X)
+        target = None if y is None and self.prefit else read_target(y)
+        check_lengths(n_rows, y=target)
+        weights = read_weights(sample_weight, n_rows)
+        labels = read_labels(X, self.sensitive_features, sensitive_features, n_rows)
+        found = None if labels is None else find_groups(labels)
+        apart = labels.at if labels is not None and self.blind else ()
+        estimator, m = self._predictions(without(X, apart), target, weights)
+        fitted: dict[str, Any] = {
+            **feature_record(X),
+            "estimator_": estimator,
+            "_columns": None if labels is None else labels.at,
+        }
+        if labels is None or found is None:
+            _warn_no_groups()
+            moved = None
+        else:
+            codes, groups = found
+            samples = _samples(m, codes, groups, weights, labels.argument)
+            moved = learn(samples, float(self.epsilon))
+            fitted |= _knots(samples, moved, groups)
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(fitted | _judgement(moved))
+        if moved is not None and moved.status is Status.INFEASIBLE:
+            warnings.warn(_sentence(moved), ConvergenceWarning, stacklevel=2)
+        return self
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return the estimator's predictions, each moved by the map of its group.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training, protected ones among them.
+        sensitive_features : array-like of shape (N,) or (N, q), optional
+            The group of each row, if `fit` got them as an array.
+
+        Returns
+        -------
+        ndarray of shape (N,)
+            Moved predictions.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> model = RankFairPostprocessor(LinearRegression(), sensitive_features=1)
+        >>> X, y = [[0.0, 0], [1.0, 0], [4.0, 1], [5.0, 1]], [0.0, 1.0, 4.0, 5.0]
+        >>> model.fit(X, y).predict(X).round(6).tolist()
+        [2.0, 3.0, 2.0, 3.0]
+        """
+        check_is_fitted(self)
+        n_rows = _rows_of(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        labels = self._new_labels(X, sensitive_features, n_rows)
+        apart = labels.at if labels is not None and self.blind else ()
+        m = _read_predictions(self.estimator_, without(X, apart))
+        if labels is None:
+            return m
+        codes = known_groups(labels, self.groups_)
+        for g, label in enumerate(self.groups_.tolist()):
+            rows = np.flatnonzero(codes == g)
+            m[rows] = follow(self.maps_[label], m[rows])
+        return m
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        sensitive_features: Any = None,
+    ) -> float:
+        """Return R², the share of the target's variance that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training.
+        y : array-like of shape (N,)
+            What was observed.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows.
+        sensitive_features : array-like of shape (N,) or (N, q), optional
+            The group of each row, if `fit` got them as an array.
+
+        Returns
+        -------
+        float
+            1 at best.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> model = RankFairPostprocessor(LinearRegression(), 0.5, sensitive_features=1)
+        >>> X, y = [[0.0, 0], [1.0, 0], [4.0, 1], [5.0, 1]], [0.0, 1.0, 4.0, 5.0]
+        >>> round(model.fit(X, y).score(X, y), 6)
+        1.0
+        """
+        predicted = self.predict(X, sensitive_features=sensitive_features)
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse = inner.sparse
+        tags.input_tags.allow_nan = inner.allow_nan
+        tags.target_tags.required = not self.prefit
+        return tags
+
+    def _check_settings(self) -> Any:
+        """Return the function that learns the maps."""
+        learn = MAPS[check_choice("balance", self.balance, MAPS)]
+        most = 1.0 if self.balance == "distribution" else 0.5
+        check_number("epsilon", self.epsilon, 0.0, most)
+        check_flag("blind", self.blind)
+        check_flag("prefit", self.prefit)
+        for method in ("fit", "predict"):
+            if not hasattr(self.estimator, method) or isinstance(self.estimator, type):
+                raise TypeError(
+                    "estimator must be a regressor with fit and predict; got "
+                    f"{self.estimator!r:.60}."
+                )
+        if self.cv is not None and self.prefit:
+            raise ValueError(
+                "cv refits the estimator on folds, which prefit=True rules out. Leave "
+                "cv=None and pass rows that it has not seen."
+            )
+        if not hasattr(self.cv, "split") and not isinstance(self.cv, Iterable | None):
+            check_count("cv", self.cv, low=2)
+        return learn
+
+    def _predictions(
+        self, X: Any, y: Floats | None, weights: Floats | None
+    ) -> tuple[Any, Floats]:
+        """Return the fitted estimator and the predictions that the maps are made for.
+
+        Those of the training rows, or out-of-fold ones.
+        """
+        if self.prefit:
+            try:
+                check_is_fitted(self.estimator)
+            except NotFittedError:
+                raise NotFittedError(
+                    f"prefit=True, but this {type(self.estimator).__name__} is not "
+                    "fitted. Fit it first, or leave prefit=False."
+                ) from None
+            return self.estimator, _read_predictions(self.estimator, X)
+        params = self._weight_params(weights)
+        estimator = clone(self.estimator).fit(X, y, **params)
+        if self.cv is None:
+            return estimator, _read_predictions(estimator, X)
+        folds: Any = self.cv
+        if isinstance(self.cv, Integral):
+            folds = KFold(self.cv, shuffle=True, random_state=0)
+        m = cross_val_predict(clone(self.estimator), X, y, cv=folds, params=params)
+        return estimator, _checked(m, _num_samples(X))
+
+    def _weight_params(self, weights: Floats | None) -> dict[str, Any]:
+        if weights is None:
+            return {}
+        if has_fit_parameter(self.estimator, "sample_weight"):
+            return {"sample_weight": weights}
+        warnings.warn(
+            f"{type(self.estimator).__name__}.fit takes no sample_weight: it is fitted "
+            "without weights, and only the maps are weighted.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return {}
+
+    def _new_labels(self, X: Any, passed: Any, n_rows: int) -> Labels | None:
+        if self._columns is None and passed is not None:
+            raise ValueError(
+                "sensitive_features was passed, but the model was fitted without "
+                "groups. Fit with groups, or leave them out."
+            )
+        if self._columns == () and passed is None:
+            raise ValueError(
+                "sensitive_features is missing: the model was fitted with groups as an "
+                "array, so each new row needs its group as well, "
+                "predict(X, sensitive_features=...)."
+            )
+        if self._columns is None:
+            return None
+        named = list(self._columns) or None
+        return read_labels(X, named, passed, n_rows)
+
+
+def follow(knots: Floats, m: Floats) -> Floats:
+    """Return where a map sends predictions: lines between knots, shifts beyond them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> knots = np.array([[0.0, 1.0], [0.5, 1.0]])
+    >>> follow(knots, np.array([-1.0, 0.0, 0.5, 3.0])).tolist()
+    [-0.5, 0.5, 0.75, 3.0]
+    """
+    start, end = knots
+    inside: Floats = np.interp(m, start, end)
+    beyond = m - np.clip(m, start[0], start[-1])
+    # A shift that is nothing keeps every bit; a sum might not.
+    still = np.array_equal(start, end)
+    return m if still else np.where(beyond == 0, inside, inside + beyond)
+
+
+def _rows_of(X: Any) -> int:
+    return X.shape[0] if issparse(X) else open_table(X).shape[0]
+
+
+def _read_predictions(estimator: Any, X: Any) -> Floats:
+    return _checked(estimator.predict(X), _num_samples(X))
+
+
+def _checked(m: Any, n_rows: int) -> Floats:
+    """Return predictions as new floats, one a row, all finite."""
+    values = np.asarray(m)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"estimator must predict one number a row; got shape {values.shape} for "
+            f"{n_rows} rows."
+        )
+    return read_target(values, "the estimator's prediction").copy()
+
+
+def _samples(
+    m: Floats,
+    codes: Codes,
+    groups: NDArray[Any],
+    weights: Floats | None,
+    argument: str,
+) -> list[Sample]:
+    """Return the distribution of each group; rows of weight zero count as absent."""
+    counts = None if weights is None else _counts(weights)
+    samples = []
+    for g, label in enumerate(groups.tolist()):
+        rows = np.flatnonzero(codes == g)
+        if counts is not None:
+            rows = rows[counts[rows] > 0]
+        if not len(rows):
+            raise ValueError(
+                f"sample_weight is zero for all rows of group {label!r} in {argument}: "
+                "there is nothing to balance"
+            )
+        samples.append(Sample.of(m[rows], None if counts is None else counts[rows]))
+    return samples
+
+
+def _counts(weights: Floats) -> NDArray[Any]:
+    """Return whole weights as integers, others in units of their mean."""
+    if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
+        return weights.astype(np.int64)
+    relative: Floats = weights / weights.mean()
+    return relative
+
+
+def _knots(
+    samples: Sequence[Sample], moved: Moved, groups: NDArray[Any]
+) -> dict[str, Any]:
+    both = zip(groups.tolist(), samples, moved.values, strict=True)
+    return {
+        "groups_": groups,
+        "maps_": {label: np.stack((sample.values, end)) for label, sample, end in both},
+    }
+
+
+def _judgement(moved: Moved | None) -> dict[str, Any]:
+    if moved is None:
+        return {
+            "groups_": None,
+            "maps_": {},
+            "status_": str(Status.INACTIVE),
+            "rank_auc_": math.nan,
+            "group_auc_": np.zeros(0),
+            "ks_": math.nan,
+        }
+    aucs = moved.standing.aucs
+    farthest = np.argmax(np.abs(aucs - 0.5)) if len(aucs) > 2 else 1
+    return {
+        "status_": str(moved.status),
+        "rank_auc_": float(aucs[farthest]),
+        "group_auc_": aucs,
+        "ks_": moved.standing.ks,
+    }
+
+
+def _warn_no_groups() -> None:
+    warnings.warn(
+        "fit got no sensitive_features: there is nothing to balance, and predictions "
+        "stay as they are. Name a column of X in the constructor or pass labels to "
+        "fit.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def _sentence(moved: Moved) -> str:
+    farthest = float(np.abs(moved.standing.aucs - 0.5).max())
+    return (
+        f"{moved.status.value} KS is {moved.standing.ks:.4g}, and AUC is off 1/2 by "
+        f"{farthest:.4g}, on the rows that the maps were learnt on."
+    )

@@ -1,0 +1,172 @@
+"""The search for the tilt: rounds on chords, then a landing on exact counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rankfair._frames import Floats
+from rankfair.reduction.demand import Demand, Fit
+from rankfair.reduction.refits import Refits
+from rankfair.solvers.base import OnStep, Status, Step
+from rankfair.solvers.mixing import Mixer
+from rankfair.solvers.ray import relative
+
+LANDING = 6  # refits kept for the landing, at most
+ENOUGH = 1e-3  # how near the tilt must be to a multiple of ∇AUC, relatively
+GAIN = 1e-3  # the least improvement of the objective that counts
+PATIENCE = 4  # rounds without one before the search ends
+LEAST = 2e-3  # the least part of the last step by which a landing goes on
+STRETCH = 4.0  # how much further than the last refit the next may go
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best refit, and how it came about."""
+
+    fit: Fit
+    status: Status
+    trace: tuple[Step, ...]
+
+
+@dataclass
+class Search:
+    """Refits within a budget; remembers the best and a line for each."""
+
+    refits: Refits
+    demand: Demand
+    budget: int
+    on_step: OnStep
+    best: Fit | None = None
+    trace: list[Step] = field(default_factory=list)
+
+    @property
+    def left(self) -> int:
+        """How many refits there may still be; the first, untilted, is not counted."""
+        return self.budget - max(len(self.trace) - 1, 0)
+
+    def fit(self, tilt: Floats) -> Fit:
+        """Refit to the tilted target and count exactly."""
+        models, m = self.refits.fit(self.demand.y - tilt)
+        found = self.demand.judged(tilt, m, models)
+        auc, miss = self.demand.shown(found.at), abs(found.at.miss)
+        self.trace.append(Step(len(self.trace), found.objective, auc, miss))
+        self.on_step(self.trace[-1])
+        if self.best is None or _merit(found) < _merit(self.best):
+            self.best = found
+        return replace(found, models=None)
+
+
+def _merit(fit: Fit) -> tuple[float, float]:
+    """Nearer to the band is better, then less error; a shift must earn its place."""
+    extra = 0.0 if fit.at.inside else GAIN
+    return abs(fit.shifted.miss), fit.objective * (1 + extra)
+
+
+def solve(
+    refits: Refits,
+    demand: Demand,
+    max_refits: int,
+    on_step: OnStep,
+    fresh: Refits | None = None,
+) -> Found:
+    """Search for the tilt with the least error in the band.
+
+        tilt ← ± along the difference of the group means
+        repeat: m ← fit(y − tilt);  x with balance(free + x (m − free)) in the band
+                tilt ← mix of x · tilt and λ ∇AUC there
+        then refit at multiples of the best tilt until the exact count is in the band
+
+    A tilt that was found on some folds knows them: ``fresh`` ones count more honestly
+    how far to go.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from rankfair.balances import Mean
+    >>> from rankfair.problem import Groups
+    >>> X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0.0, 1.0, 2.0, 3.0])
+    >>> refits = Refits(LinearRegression(), X, np.zeros(4, np.intp), 1)
+    >>> demand = Demand.of(Mean(0.0), y, Groups(X[:, 0] == 1), shifts=False)
+    >>> found = solve(refits, demand, 5, lambda step: None)
+    >>> found.fit.m.round(6).tolist(), str(found.status)
+    ([1.5, 1.5, 1.5, 1.5], 'satisfied')
+    """
+    search = Search(refits, demand, max_refits, on_step)
+    free = search.fit(np.zeros(len(demand.y)))
+    if not free.at.inside:
+        tilt = _rounds(search, free)
+        if fresh is not None and search.left > 1:
+            search.refits, search.best = fresh, None
+            free = search.fit(free.tilt)
+    if not free.at.inside:
+        _land(search, free, tilt)
+    assert search.best is not None
+    return Found(search.best, _status(search.best, search.left), tuple(search.trace))
+
+
+def _status(best: Fit, left: int) -> Status:
+    if best.shifted.inside:
+        return (
+            Status.SATISFIED if best.tilt.any() or any(best.shift) else Status.INACTIVE
+        )
+    return Status.INFEASIBLE if left else Status.MAX_ITER
+
+
+def _rounds(search: Search, free: Fit) -> Floats:
+    """The tilt that promises the least error: one refit a round, counted on chords."""
+    demand, mixer = search.demand, Mixer()
+    tilt = best = demand.first_tilt(free)
+    lowest, calm = np.inf, 0
+    while search.left > min(LANDING, search.budget // 2):
+        far = search.fit(tilt).m
+        x = min(demand.on_chord(free.m, far), STRETCH)
+        m, tilt = free.m + x * (far - free.m), x * tilt
+        objective = demand.objective(m)
+        calm = 0 if objective < lowest * (1 - GAIN) else calm + 1
+        if objective < lowest:
+            lowest, best = objective, tilt
+        gap = demand.bent(tilt, m) - tilt
+        if relative(demand.root * gap, demand.root * tilt) <= ENOUGH:
+            break
+        if calm >= PATIENCE:
+            break
+        tilt = mixer.next(demand.root * tilt, demand.root * gap) / demand.root
+    return best
+
+
+def _land(search: Search, free: Fit, tilt: Floats) -> None:
+    """Refit at ``x · tilt`` until the count is in the band, by a safeguarded secant.
+
+    Between two refits predictions are taken to lie on the chord, which for a linear
+    learner is exact: its first refit lands.
+    """
+    demand = search.demand
+    short, x_short, x = free.m, 0.0, 1.0  # the furthest refit that is short of the band
+    past: Floats | None = None  # the nearest refit that is past it
+    x_past = np.inf
+    for _ in range(min(search.left, LANDING)):
+        found = search.fit(x * tilt)
+        if found.at.inside:
+            return
+        if np.sign(found.at.miss) == np.sign(free.at.miss):
+            beyond = _ahead(demand.on_chord, short, found.m)
+            guess = x_short + beyond * (x - x_short)
+            short, x_short = found.m, x
+        else:
+            past, x_past = found.m, x
+        if past is None:
+            x = guess
+        else:
+            part = demand.on_chord(short, past)
+            x = x_short + min(max(part, 0.1), 0.9) * (x_past - x_short)
+
+
+def _ahead(
+    chord: Callable[[Floats, Floats], float], near: Floats, far: Floats
+) -> float:
+    """How far to go on, in steps of the last: a little past where the chord leads."""
+    return min(1.0 + max(1.25 * (chord(near, far) - 1.0), LEAST), STRETCH)

@@ -1,0 +1,181 @@
+"""``fit(target) → predictions`` for any estimator: one model, one a task, or by folds.
+
+All fits start from one template whose seeds are set, so that refits differ by their
+targets only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from rankfair._frames import Codes, Floats
+
+Rows: TypeAlias = NDArray[np.intp]
+Folds: TypeAlias = Sequence[tuple[Rows, Rows]]
+Models: TypeAlias = list[Any]
+
+
+@dataclass(frozen=True)
+class Refits:
+    """Fits of one template to any target, on all rows or fold by fold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
+    >>> refits = Refits(LinearRegression(), X, np.zeros(3, np.intp), 1)
+    >>> models, m = refits.fit(y)
+    >>> m.round(6).tolist()
+    [1.0, 3.0, 5.0]
+    """
+
+    template: Any
+    X: Any
+    codes: Codes  # the task of each row
+    n_tasks: int
+    weights: Floats | None = None
+    folds: Folds | None = None  # train and test rows of each fold
+
+    def fit(self, target: Floats) -> tuple[Models | None, Floats]:
+        """The models and their predictions; out of fold there are only predictions."""
+        if self.folds is None:
+            models = self.whole(target)
+            return models, predict(models, self.X, self.codes)
+        m = np.empty(len(target))
+        for train, test in self.folds:
+            models = self._models(target, train)
+            m[test] = predict(models, _safe_indexing(self.X, test), self.codes[test])
+        return None, m
+
+    def whole(self, target: Floats) -> Models:
+        """The models of all rows."""
+        return self._models(target, np.arange(len(target)))
+
+    def _models(self, target: Floats, rows: Rows) -> Models:
+        return [
+            self._model(target, of_task)
+            for of_task in _by_task(self.codes, self.n_tasks, rows)
+        ]
+
+    def _model(self, target: Floats, rows: Rows) -> Any:
+        whole = len(rows) == len(target)
+        X = self.X if whole else _safe_indexing(self.X, rows)
+        more = {}
+        if self.weights is not None:
+            more[weight_argument(self.template)] = self.weights[rows]
+        return clone(self.template).fit(X, target[rows], **more)
+
+
+def _by_task(codes: Codes, n_tasks: int, rows: Rows) -> Iterator[Rows]:
+    """These rows, those of each task in turn."""
+    if n_tasks == 1:
+        return iter((rows,))
+    order = rows[np.argsort(codes[rows], kind="stable")]
+    ends = np.searchsorted(codes[order], np.arange(1, n_tasks))
+    return iter(np.split(order, ends))
+
+
+def predict(models: Models, X: Any, codes: Codes) -> Floats:
+    """The prediction of each row by the model of its task."""
+    if len(models) == 1:
+        return _one_column(models[0].predict(X))
+    m = np.empty(len(codes))
+    for j in np.unique(codes).tolist():
+        rows = np.flatnonzero(codes == j)
+        m[rows] = _one_column(models[j].predict(_safe_indexing(X, rows)))
+    return m
+
+
+def _one_column(predicted: Any) -> Floats:
+    m = np.asarray(predicted, dtype=np.float64)
+    return m[:, 0] if m.ndim == 2 and m.shape[1] == 1 else m
+
+
+def seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    """A clone in which every ``random_state`` that is None has a seed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Ridge
+    >>> seeded(Ridge(), np.random.default_rng(0)).random_state is None
+    False
+    """
+    template = clone(estimator)
+    open_seeds = [
+        name
+        for name, value in sorted(template.get_params(deep=True).items())
+        if value is None and name.split("__")[-1] == "random_state"
+    ]
+    seeds = {name: int(rng.integers(1 << 31)) for name in open_seeds}
+    return template.set_params(**seeds) if seeds else template
+
+
+def weight_argument(estimator: Any) -> str:
+    """How ``fit`` of this estimator calls its weights; refuse one that takes none.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> weight_argument(make_pipeline(Ridge()))
+    'ridge__sample_weight'
+    """
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{weight_argument(last)}"
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(
+            "sample_weight was passed, but the fit of estimator "
+            f"({type(estimator).__name__}) takes none."
+        )
+    return "sample_weight"
+
+
+def deal_folds(cells: Codes, k: int, rng: np.random.Generator) -> Folds:
+    """Folds of equal size that share the rows of each cell as evenly as can be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> folds = deal_folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))
+    >>> [np.array([0, 0, 1, 1])[test].tolist() for _, test in folds]
+    [[0, 1], [0, 1]]
+    """
+    mixed = rng.permutation(len(cells))
+    order = mixed[np.argsort(cells[mixed], kind="stable")]
+    fold = np.empty(len(cells), np.intp)
+    fold[order] = np.arange(len(cells)) % k
+    return [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
+
+
+def split_folds(cv: Any, X: Any, y: Floats) -> Folds:
+    """The folds of a scikit-learn splitter or a list, which must test every row once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import KFold
+    >>> [test.tolist() for _, test in split_folds(KFold(2), np.eye(4), np.ones(4))]
+    [[0, 1], [2, 3]]
+    """
+    pairs = cv.split(X, y) if hasattr(cv, "split") else cv
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    tested = np.sort(np.concatenate([test for _, test in folds]))
+    if not np.array_equal(tested, np.arange(len(y))):
+        raise ValueError(
+            "cv must test each row exactly once, by a model that did not see it; got "
+            f"{len(folds)} folds that test {len(np.unique(tested))} rows "
+            f"{len(tested)} times, of {len(y)} rows that weigh more than zero."
+        )
+    return folds

@@ -1,0 +1,510 @@
+"""Any regressor made fair: check, search for the tilt, store."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankfair._frames import Floats, open_table, shown
+from rankfair._regressor import (  # type: ignore[attr-defined]
+    CallbackSupportMixin,
+    Progress,
+    warn_no_groups,
+    with_callbacks,
+)
+from rankfair._validation import (
+    Columns,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+    feature_record,
+    read_target,
+)
+from rankfair.balances import BALANCES, Balance, Rank, make_balance
+from rankfair.problem import Groups
+from rankfair.reduction.demand import Demand
+from rankfair.reduction.loop import Found, solve
+from rankfair.reduction.reading import (
+    Layout,
+    Rows,
+    group_codes,
+    read_rows,
+    task_codes,
+)
+from rankfair.reduction.refits import (
+    Folds,
+    Models,
+    Refits,
+    deal_folds,
+    predict,
+    seeded,
+    split_folds,
+    weight_argument,
+)
+from rankfair.solvers.base import Status
+
+__all__ = ["TiltedRegressor"]
+
+
+class TiltedRegressor(
+    CallbackSupportMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator
+):
+    r"""Any regressor, refitted so that it does not rank one group above another.
+
+    A fair fit is an ordinary fit to tilted targets,
+
+    .. math:: \mathrm{fit}(y - \lambda g), \qquad g = \nabla\mathrm{AUC}
+
+    where :math:`g` is the density of the other group at one's own prediction: rows
+    among many rivals move, rows far from any stay.  :math:`\lambda` is found on exact
+    counts, :math:`g` follows the predictions, and the best fit in the band is kept.
+
+    What is left of the gap, because the predictions of refits jump (trees, neural
+    networks), is closed by adding a constant to the predictions of each group, where
+    the group is known at prediction: if it is a column of X or is passed to `predict`.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        A regressor with `fit` and `predict`, a pipeline for instance.  It is cloned,
+        never changed.  It should minimise squared error.
+    epsilon : float, default=0.01
+        Half width of the band around AUC = 1/2, in [0, 0.5].  For "mean" and
+        "residual", the largest difference allowed, in standard deviations of y.
+    balance : {"rank", "mean", "residual"} or Balance, default="rank"
+        What is to be equal between the groups: ranks, mean predictions, or mean
+        residuals y − ŷ, over all rows of all tasks together.  An object brings its own
+        epsilon.
+    tasks : str, int or list of them, optional
+        The column of X, by name or position, that says which task a row is of.  One
+        clone of `estimator` is fitted to each task, as `RankFairRegressor` fits one
+        linear model to each, and the column is no feature.  For one model of all
+        rows leave it out: the column is a feature like any other then.
+    sensitive_features : str or int, optional
+        The column of X that holds the protected group.  It is handed on to the
+        estimator as it is, unless `blind`; text needs a pipeline that encodes it.
+    blind : bool, default=False
+        Leave the protected column of X out of the features, and do not shift.
+    max_refits : int, default=20
+        The most refits.  The first fit, without a tilt, is not counted, nor is the
+        last one that `cv` needs.
+    cv : int, splitter or list of (train, test), optional
+        Count on predictions of rows that the model did not see: with k folds a refit
+        is k fits, and the final model is one more fit, to all rows with the tilt that
+        was found.  Folds are dealt at random, evenly by group and task, and anew for
+        the last refits, which decide how far to go.  None counts on the training
+        rows, which is right for models that hardly overfit (linear ones).  Trees and
+        networks that learn their rows by heart are fair there and unfair on new rows:
+        give them ``cv=5``.
+    final_shift : bool, default=True
+        Close what refits leave of the gap by adding a constant to the predictions of
+        each group.  With the group as a column of X this is part of the search, and
+        `status_` is that of shifted predictions; with groups passed to `fit` as an
+        array, `predict` shifts if it gets them too, and `status_` is that without.
+        Never if `blind`.
+    random_state : int, Generator or None, default=None
+        Seeds every ``random_state`` in `estimator` that is None, alike at each refit,
+        and deals the folds.
+    verbose : int, default=0
+        Above 0, write a line for each refit to stderr.
+
+    Attributes
+    ----------
+    estimator_ : estimator object or list of them
+        The fitted estimator; with tasks, one for each of `tasks_`.
+    groups_ : ndarray of shape (2,) or None
+        Labels of groups B and A; A is the one that sorts last.
+    tasks_ : ndarray of shape (n_tasks,) or None
+        Labels of the tasks.
+    status_ : str
+        "satisfied": the band is met, on the training rows or with `cv` out of fold.
+        "inactive": the fit without a tilt meets it.  "max_iter": the refits ran out
+        before.  "infeasible": no fit came nearer.
+    rank_auc_ : float
+        AUC of the predictions that were counted: those of the training rows, or with
+        `cv` the ones out of fold; after the shift where the group is a column of X.
+    balance_ : dict of str to float
+        What the balance came to on the same predictions.
+    multiplier_ : float
+        :math:`\lambda` in standard units, nearest to the tilt that was kept.
+    tilt_ : ndarray of shape (N,)
+        What was taken off the target of each row of positive weight.
+    shift_ : ndarray of shape (2,)
+        What is added to predictions of groups B and A.
+    objective_ : float
+        Half the (weighted) sum of squared errors of the counted predictions, in
+        standard deviations of y.
+    n_refits_ : int
+        Refits made, beside the first fit.
+    trace_ : list of (objective, AUC)
+        One pair for the first fit and each refit; the objective is that after a shift,
+        the AUC that before.
+    n_features_in_ : int
+        Columns of X, task and group columns among them.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X is a data frame.
+
+    See Also
+    --------
+    RankFairRegressor : linear models over many tasks; exact and much faster.
+
+    Notes
+    -----
+    Equal ranks can be had with little error by sending part of a group far away, and
+    flexible models find such ways: look at the difference of the means and at the
+    Kolmogorov-Smirnov distance too.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from rankfair import TiltedRegressor
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(random_state=0)
+    >>> X = data.frame.drop("task", axis=1)
+    >>> trees = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6)
+    >>> model = TiltedRegressor(trees, 0.02, sensitive_features="z", max_refits=6)
+    >>> model.fit(X, data.target).status_
+    'satisfied'
+    >>> abs(model.rank_auc_ - 0.5) <= 0.02
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        epsilon: float = 0.01,
+        *,
+        balance: Any = "rank",
+        tasks: Any = None,
+        sensitive_features: Any = None,
+        blind: bool = False,
+        max_refits: int = 20,
+        cv: Any = None,
+        final_shift: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.balance = balance
+        self.tasks = tasks
+        self.sensitive_features = sensitive_features
+        self.blind = blind
+        self.max_refits = max_refits
+        self.cv = cv
+        self.final_shift = final_shift
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tasks: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> TiltedRegressor:
+        """Fit the estimator again and again until the groups are balanced.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            What the estimator takes, and the columns named in the constructor.
+        y : array-like of shape (N,)
+            The target.
+        tasks : array-like of shape (N,) or (N, q), optional
+            The task of each row, if no column of X says so.
+        sensitive_features : array-like of shape (N,), optional
+            The protected group of each row, if no column of X says so.  The estimator
+            does not see it then.
+        sample_weight : array-like of shape (N,), optional
+            Weights in the AUC, handed on to the estimator, to the last step of a
+            pipeline.  A row of weight 0 counts as absent.
+
+        Returns
+        -------
+        TiltedRegressor
+            The estimator itself.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the band was not reached.
+        UserWarning
+            If there are no groups: the fit is unconstrained then.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> X, y = [[0.0], [0.0], [1.0], [1.0]], [0.0, 1.0, 2.0, 3.0]
+        >>> model = TiltedRegressor(LinearRegression(), 0.0, balance="mean")
+        >>> model.fit(X, y, sensitive_features=["F", "F", "M", "M"]).predict(X).round(6)
+        array([1.5, 1.5, 1.5, 1.5])
+        """
+        balance = self._settings()
+        rows = read_rows(
+            X,
+            y,
+            Columns(self.tasks, self.sensitive_features, self.blind),
+            tasks=tasks,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+        )
+        rng = np.random.default_rng(self.random_state)
+        refits = self._refits(rows, rng)
+        progress = Progress(cast(Any, self), X, y)
+        if rows.in_a is None:
+            warn_no_groups()
+            fitted = _unconstrained(refits, rows)
+        else:
+            groups = Groups(rows.in_a, _whole(rows.weights))
+            known = bool(rows.layout.group_columns)
+            demand = Demand.of(balance, rows.y, groups, known and self._may_shift())
+            fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
+            found = solve(refits, demand, self.max_refits, progress, fresh)
+            fitted = self._attributes(found, demand, refits)
+        fitted |= {**feature_record(X), **_labels(rows.layout)}
+        progress.close(fitted)
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(fitted)
+        if rows.in_a is not None:
+            _warn_not_reached(found, demand, self.shift_)
+        return self
+
+    def predict(
+        self, X: Any, *, tasks: Any = None, sensitive_features: Any = None
+    ) -> Floats:
+        """Return the prediction of each row, moved by what its group is due.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training, task and group columns among them.
+        tasks : array-like of shape (N,), optional
+            The task of each row, if `fit` got them as an array.
+        sensitive_features : array-like of shape (N,), optional
+            The group of each row, if `fit` got it as an array.  It is needed for
+            `shift_` only: without it predictions are not shifted.
+
+        Returns
+        -------
+        ndarray of shape (N,)
+            Predictions.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> X, y = [[0.0, 0], [1.0, 0], [0.0, 1], [1.0, 1]], [0.0, 1.0, 2.0, 3.5]
+        >>> model = TiltedRegressor(LinearRegression(), sensitive_features=1)
+        >>> model.fit(X, y).predict([[0.5, 0], [0.5, 1]]).shape
+        (2,)
+        """
+        check_is_fitted(self)
+        table = open_table(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        layout: Layout = self._layout
+        codes = task_codes(table, tasks, layout)
+        m = predict(self._models, layout.select(X, table), codes)
+        if sensitive_features is None and not self.shift_.any():
+            return m
+        of_group = group_codes(table, sensitive_features, layout)
+        return m if of_group is None else m + self.shift_[of_group]
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        tasks: Any = None,
+        sensitive_features: Any = None,
+    ) -> float:
+        """Return R², the share of the target's variance that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training.
+        y : array-like of shape (N,)
+            What was observed.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows.
+        tasks : array-like of shape (N,), optional
+            The task of each row, if `fit` got them as an array.
+        sensitive_features : array-like of shape (N,), optional
+            The group of each row, if `fit` got it as an array.
+
+        Returns
+        -------
+        float
+            1 at best.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> X, y, z = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 1.0, 3.5], [0, 1, 1, 0]
+        >>> model = TiltedRegressor(LinearRegression(), 0.25)
+        >>> round(model.fit(X, y, sensitive_features=z).score(X, y), 3)
+        0.675
+        """
+        m = self.predict(X, tasks=tasks, sensitive_features=sensitive_features)
+        return float(r2_score(read_target(y), m, sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    @property
+    def _models(self) -> Models:
+        models = self.estimator_
+        return models if isinstance(models, list) else [models]
+
+    def _settings(self) -> Balance:
+        """Check the settings; return the balance asked for."""
+        for method in ("fit", "predict", "get_params"):
+            if not hasattr(self.estimator, method) or isinstance(self.estimator, type):
+                raise ValueError(
+                    "estimator must be a regressor like scikit-learn's, an object with "
+                    f"fit, predict and get_params; got {shown(self.estimator)}."
+                )
+        for name in ("blind", "final_shift"):
+            check_flag(name, getattr(self, name))
+        check_count("max_refits", self.max_refits)
+        verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
+        check_count("verbose", verbose, low=0)
+        check_seed("random_state", self.random_state)
+        if self.cv is not None and not _gives_folds(self.cv):
+            check_count("cv", self.cv, low=2)
+        if not isinstance(self.balance, Balance):
+            check_choice("balance", self.balance, BALANCES)
+        ranks = self.balance == "rank" or isinstance(self.balance, Rank)
+        high = 0.5 if ranks else math.inf
+        return make_balance(
+            self.balance, check_number("epsilon", self.epsilon, 0.0, high)
+        )
+
+    def _may_shift(self) -> bool:
+        return self.final_shift and not self.blind
+
+    def _refits(self, rows: Rows, rng: np.random.Generator) -> Refits:
+        if rows.weights is not None:
+            weight_argument(self.estimator)
+        return Refits(
+            seeded(self.estimator, rng),
+            rows.X,
+            rows.codes,
+            len(rows.layout.tasks),
+            rows.weights,
+            self._folds(rows, rng),
+        )
+
+    def _folds(self, rows: Rows, rng: np.random.Generator) -> Folds | None:
+        if self.cv is None or rows.in_a is None:
+            return None
+        if _gives_folds(self.cv):
+            return split_folds(self.cv, rows.X, rows.y)
+        sizes = np.bincount(rows.codes)
+        if len(rows.y) < self.cv or sizes.min() < 2:
+            raise ValueError(
+                f"cv={self.cv} needs as many rows, and two of each task; there are "
+                f"{len(rows.y)} rows, {sizes.min()} of the smallest task."
+            )
+        return deal_folds(2 * rows.codes + rows.in_a, self.cv, rng)
+
+    def _attributes(
+        self, found: Found, demand: Demand, refits: Refits
+    ) -> dict[str, Any]:
+        best = found.fit
+        models = best.models or refits.whole(demand.y - best.tilt)
+        shift = best.shift
+        if self._may_shift() and not demand.shifts and not best.at.inside:
+            shift = demand.closing_shift(best.m)[0]
+        value = demand.shown(best.shifted)
+        auc = value
+        if not isinstance(demand.balance, Rank):
+            m = best.m + demand.by_group(best.shift)
+            auc = Rank().show(Rank().value(m, demand.groups), demand.groups)
+        return {
+            "estimator_": models[0] if refits.n_tasks == 1 else models,
+            "status_": str(found.status),
+            "rank_auc_": auc,
+            "balance_": {type(demand.balance).__name__.lower(): value},
+            "multiplier_": demand.multiplier(best.tilt, best.m),
+            "tilt_": best.tilt,
+            "shift_": np.array(shift),
+            "objective_": best.objective,
+            "n_refits_": len(found.trace) - 1,
+            "trace_": [(step.objective, step.auc) for step in found.trace],
+        }
+
+
+def _gives_folds(cv: Any) -> bool:
+    """Whether it is a splitter or a list of train and test rows."""
+    listed = isinstance(cv, list | tuple)
+    return listed or (hasattr(cv, "split") and not isinstance(cv, str))
+
+
+def _labels(layout: Layout) -> dict[str, Any]:
+    return {
+        "_layout": layout,
+        "groups_": layout.groups,
+        "tasks_": None if layout.task_columns is None else layout.tasks,
+    }
+
+
+def _unconstrained(refits: Refits, rows: Rows) -> dict[str, Any]:
+    """What a fit without groups leaves."""
+    models = refits.whole(rows.y)
+    return {
+        "estimator_": models[0] if refits.n_tasks == 1 else models,
+        "status_": str(Status.INACTIVE),
+        "rank_auc_": math.nan,
+        "balance_": {},
+        "multiplier_": 0.0,
+        "tilt_": np.zeros(len(rows.y)),
+        "shift_": np.zeros(2),
+        "objective_": math.nan,
+        "n_refits_": 0,
+        "trace_": [],
+    }
+
+
+def _warn_not_reached(found: Found, demand: Demand, shift: Floats) -> None:
+    if found.fit.shifted.inside:
+        return
+    advice = ""
+    if shift.any() and not demand.shifts:
+        advice = (
+            " predict(X, sensitive_features=...) adds shift_, which closes the gap."
+        )
+    kind = "AUC" if isinstance(demand.balance, Rank) else "imbalance"
+    low, high = (demand.balance.show(v, demand.groups) for v in demand.band)
+    warnings.warn(
+        f"{found.status.value} Reached: {kind} {demand.shown(found.fit.shifted):.4f}, "
+        f"asked for {low:.4g} to {high:.4g}.{advice}",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def _whole(weights: Floats | None) -> Any:
+    """Weights as integers where they are whole, so that pairs are counted exactly."""
+    whole = None if weights is None else weights.astype(np.int64)
+    return whole if whole is None or (whole == weights).all() else weights

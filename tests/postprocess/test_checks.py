@@ -1,0 +1,18 @@
+"""What scikit-learn asks of an estimator."""
+
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rankfair import RankFairPostprocessor
+
+
+@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+@parametrize_with_checks(
+    [
+        RankFairPostprocessor(Ridge()),
+        RankFairPostprocessor(Ridge(), balance="distribution"),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

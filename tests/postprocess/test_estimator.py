@@ -1,0 +1,357 @@
+"""The estimator: what it promises, where it fits in, and what it refuses."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from scipy.stats import ks_2samp
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import r2_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from rankfair import RankFairPostprocessor
+from rankfair.metrics import scorer
+
+rng = np.random.default_rng(3)
+N = 400
+SEX = rng.choice(["F", "M"], N)
+IN_A = SEX == "M"
+NUMBERS = rng.normal(size=(N, 3)) + np.outer(IN_A, [0.8, 0.0, 0.4])
+Y = NUMBERS @ [1.0, 0.5, -0.3] + 0.7 * IN_A + rng.normal(size=N)
+WITH_CODE = np.column_stack((NUMBERS, IN_A))
+FRAME = pd.DataFrame({**dict(zip("abc", NUMBERS.T, strict=True)), "sex": SEX})
+BALANCES = ["rank", "distribution", "shift"]
+
+
+def fair(estimator=None, epsilon=0.02, **settings):
+    settings = {"sensitive_features": 3, **settings}
+    return RankFairPostprocessor(estimator or LinearRegression(), epsilon, **settings)
+
+
+def sentence(call, *args, kind=ValueError, **kwargs):
+    with pytest.raises(kind) as error:
+        call(*args, **kwargs)
+    return str(error.value)
+
+
+# What a fit promises
+
+
+@pytest.mark.parametrize("balance", BALANCES)
+def test_the_band_is_met_on_predict(balance):
+    model = fair(balance=balance).fit(WITH_CODE, Y)
+    m = model.predict(WITH_CODE)
+    auc, ks = roc_auc_score(IN_A, m), ks_2samp(m[IN_A], m[~IN_A]).statistic
+    assert model.status_ == "satisfied"
+    assert model.rank_auc_ == pytest.approx(auc)
+    assert model.group_auc_ == pytest.approx([1 - auc, auc])
+    assert model.ks_ == pytest.approx(ks)
+    assert abs(auc - 0.5) <= 0.02 + 1e-9
+    assert balance != "distribution" or ks <= 0.02 + 1e-9
+    assert model.groups_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("balance", BALANCES)
+def test_maps_are_monotone_and_defined_everywhere(balance):
+    model = fair(balance=balance, sensitive_features=0)
+    X = np.column_stack((IN_A, NUMBERS[:, 0]))
+    model.fit(X, Y)
+    values = np.linspace(-50, 50, 2001)
+    for g in (0, 1):
+        moved = model.predict(np.column_stack((np.full(2001, g), values)))
+        assert (np.diff(moved) >= -1e-12).all()
+        plain = model.estimator_.predict(np.column_stack((np.full(2001, g), values)))
+        knots = model.maps_[g]
+        for end in (0, -1):
+            # Beyond the ends the shift of the end goes on.
+            assert moved[end] - plain[end] == pytest.approx(
+                knots[1, end] - knots[0, end]
+            )
+
+
+def test_swapped_groups_and_permuted_rows_give_the_same():
+    m = fair(balance="distribution").fit(WITH_CODE, Y).predict(WITH_CODE)
+    swapped = fair(balance="distribution", sensitive_features=None, blind=True)
+    swapped.fit(WITH_CODE, Y, sensitive_features=1 - IN_A)
+    again = swapped.predict(WITH_CODE, sensitive_features=1 - IN_A)
+    assert again == pytest.approx(m)
+    order = rng.permutation(N)
+    turned = fair(balance="distribution").fit(WITH_CODE[order], Y[order])
+    assert turned.predict(WITH_CODE) == pytest.approx(m)
+    assert np.array_equal(
+        fair(balance="distribution").fit(WITH_CODE, Y).predict(WITH_CODE), m
+    )
+
+
+def test_three_groups_and_combinations_of_columns():
+    third = rng.integers(0, 3, N)
+    X = np.column_stack((WITH_CODE, third))
+    model = fair(balance="distribution", epsilon=0.05, sensitive_features=4).fit(X, Y)
+    assert model.ks_ <= 0.05 + 1e-9
+    assert model.rank_auc_ in model.group_auc_
+    both = fair(balance="distribution", epsilon=0.1, sensitive_features=[3, 4])
+    assert both.fit(X, Y).groups_.shape == (6,)
+    m = both.predict(X)
+    assert ks_2samp(m[IN_A], m[~IN_A]).statistic <= 0.1 + 1e-9
+
+
+def test_in_the_band_nothing_moves():
+    model = fair(epsilon=0.5).fit(WITH_CODE, Y)
+    plain = LinearRegression().fit(WITH_CODE, Y).predict(WITH_CODE)
+    assert model.status_ == "inactive"
+    assert np.array_equal(model.predict(WITH_CODE), plain)
+
+
+def test_ties_stay_ties_and_what_they_prevent_is_said():
+    stump = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0)
+    model = fair(stump, epsilon=0.001, balance="distribution")
+    with pytest.warns(ConvergenceWarning, match=r"predictions tie .* KS is 0\.\d+"):
+        model.fit(WITH_CODE, Y)
+    assert model.status_ == "infeasible"
+    plain = model.estimator_.predict(WITH_CODE)
+    for g in (0, 1):
+        rows = IN_A if g else ~IN_A
+        moved = model.predict(WITH_CODE)[rows]
+        assert len(np.unique(moved)) <= len(np.unique(plain[rows]))
+
+
+def test_whole_weights_are_repeated_rows():
+    weights = rng.integers(0, 4, N)
+    weighted = fair(Ridge(), balance="distribution").fit(
+        WITH_CODE, Y, sample_weight=weights
+    )
+    rows = np.repeat(np.arange(N), weights)
+    repeated = fair(Ridge(), balance="distribution").fit(WITH_CODE[rows], Y[rows])
+    assert weighted.predict(WITH_CODE) == pytest.approx(repeated.predict(WITH_CODE))
+    assert weighted.ks_ == pytest.approx(repeated.ks_)
+    fractions = fair(Ridge(1e-9), balance="distribution").fit(
+        WITH_CODE, Y, sample_weight=weights / 7 + 0.1
+    )
+    assert fractions.status_ == "satisfied"
+
+
+def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
+    loose = KernelRidge(kernel="rbf", gamma=1.0, alpha=0.05)
+    old, new = slice(0, 300), slice(300, None)
+
+    def drift(**settings):
+        model = fair(loose, balance="distribution", **settings)
+        model.fit(WITH_CODE[old], Y[old])
+        m = model.predict(WITH_CODE[new])
+        return abs(roc_auc_score(IN_A[new], m) - 0.5), model
+
+    _, plain = drift()
+    out_of_fold, model = drift(cv=5)
+    assert out_of_fold < 0.15
+    assert not np.array_equal(plain.maps_[0], model.maps_[0])
+    folds = KFold(5, shuffle=True, random_state=0)
+    for cv in (folds, list(folds.split(WITH_CODE[old]))):
+        _, same = drift(cv=cv)
+        assert np.array_equal(same.maps_[0], model.maps_[0])
+
+
+def test_prefit_leaves_the_estimator_alone():
+    base = LinearRegression().fit(WITH_CODE[:200], Y[:200])
+    before = base.coef_.copy()
+    model = fair(base, prefit=True, balance="distribution").fit(WITH_CODE[200:])
+    assert model.estimator_ is base
+    assert np.array_equal(base.coef_, before)
+    assert model.ks_ <= 0.02 + 1e-9
+    same = fair(base, prefit=True, balance="distribution").fit(WITH_CODE[200:], Y[200:])
+    assert np.array_equal(same.maps_[1], model.maps_[1])
+
+
+# Where it fits in
+
+
+@pytest.mark.parametrize(
+    "as_frame",
+    [lambda f: f, lambda f: pl.DataFrame(f.to_dict("list"))],
+    ids=["pandas", "polars"],
+)
+def test_frames_blind_and_not(as_frame):
+    frame = as_frame(FRAME)
+    blind = fair(sensitive_features="sex", blind=True).fit(frame, Y)
+    assert blind.estimator_.coef_.shape == (3,)
+    assert blind.feature_names_in_.tolist() == ["a", "b", "c", "sex"]
+    assert blind.groups_.tolist() == ["F", "M"]
+    array = fair(blind=True).fit(WITH_CODE, Y)
+    assert blind.predict(frame) == pytest.approx(array.predict(WITH_CODE))
+    encode = make_column_transformer(
+        (OneHotEncoder(drop="first"), ["sex"]), remainder="passthrough"
+    )
+    sees = fair(make_pipeline(encode, LinearRegression()), sensitive_features="sex")
+    coded = fair().fit(WITH_CODE, Y).predict(WITH_CODE)
+    assert sees.fit(frame, Y).predict(frame) == pytest.approx(coded)
+
+
+def test_lists_of_mixed_rows():
+    rows = [[*row, label] for row, label in zip(NUMBERS.tolist(), SEX, strict=True)]
+    model = fair(blind=True).fit(rows, Y.tolist())
+    assert model.predict(rows[:2]).shape == (2,)
+
+
+def test_groups_as_an_array_and_sparse_rows():
+    X = csr_array(NUMBERS)
+    model = fair(Ridge(), sensitive_features=None).fit(X, Y, sensitive_features=SEX)
+    m = model.predict(X, sensitive_features=SEX)
+    assert model.score(X, Y, sensitive_features=SEX) == pytest.approx(r2_score(Y, m))
+
+
+def test_missing_values_are_the_estimators_business():
+    X = WITH_CODE.copy()
+    X[::7, 0] = np.nan
+    model = fair(HistGradientBoostingRegressor(max_iter=5), epsilon=0.05).fit(X, Y)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_clone_pickle_pipeline_and_searches():
+    model = fair().fit(WITH_CODE, Y)
+    m = model.predict(WITH_CODE)
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(WITH_CODE), m)
+    assert not hasattr(clone(model), "maps_")
+    piped = make_pipeline(StandardScaler(), fair(Ridge(), sensitive_features=3))
+    assert piped.fit(WITH_CODE, Y).predict(WITH_CODE).shape == (N,)
+    search = GridSearchCV(
+        fair(Ridge()),
+        {"epsilon": [0.01, 0.1], "estimator__alpha": [0.1, 10.0]},
+        scoring=scorer("rank_auc"),
+    )
+    assert search.fit(WITH_CODE, Y).best_params_["epsilon"] in (0.01, 0.1)
+    scores = cross_validate(fair(), WITH_CODE, Y, scoring=["r2"])
+    assert np.isfinite(scores["test_r2"]).all()
+
+
+def test_metadata_routing():
+    with config_context(enable_metadata_routing=True):
+        model = fair(sensitive_features=None)
+        model.set_fit_request(sensitive_features=True)
+        model.set_predict_request(sensitive_features=True)
+        model.set_score_request(sensitive_features=True)
+        scores = cross_validate(
+            model, NUMBERS, Y, params={"sensitive_features": SEX}, error_score="raise"
+        )
+    assert np.isfinite(scores["test_score"]).all()
+
+
+def test_an_interrupted_fit_leaves_the_old_one():
+    model = fair().fit(WITH_CODE, Y)
+    m = model.predict(WITH_CODE)
+    with pytest.raises(ValueError, match="one group only"):
+        model.fit(np.column_stack((NUMBERS, np.zeros(N))), Y)
+    assert np.array_equal(model.predict(WITH_CODE), m)
+
+
+def test_without_groups_predictions_stay():
+    model = fair(sensitive_features=None)
+    with pytest.warns(UserWarning, match="fit got no sensitive_features"):
+        model.fit(FRAME[["a", "b"]], Y)
+    assert model.groups_ is None and model.maps_ == {} and np.isnan(model.ks_)
+    plain = LinearRegression().fit(FRAME[["a", "b"]], Y).predict(FRAME[["a", "b"]])
+    assert np.array_equal(model.predict(FRAME[["a", "b"]]), plain)
+    assert "fitted without groups" in sentence(
+        model.predict, FRAME[["a", "b"]], sensitive_features=SEX
+    )
+
+
+# What is refused, and how
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
+        ({"epsilon": 1.5, "balance": "distribution"}, "in [0, 1]; got 1.5"),
+        ({"balance": "ranks"}, 'Did you mean "rank"?'),
+        ({"blind": 1}, "blind must be True or False; got 1"),
+        ({"prefit": "no"}, 'prefit must be True or False; got "no"'),
+        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
+        ({"cv": 2.5}, "cv must be a whole number ≥ 2; got 2.5"),
+        ({"cv": 5, "prefit": True}, "cv refits the estimator"),
+        ({"sensitive_features": 9}, "sensitive_features=9 is no column of X"),
+    ],
+)
+def test_settings(settings, words):
+    assert words in sentence(fair(**settings).fit, WITH_CODE, Y)
+
+
+def test_estimators_that_cannot_be_used():
+    words = "estimator must be a regressor with fit and predict; got"
+    for wrong in (Ridge, StandardScaler(), "ridge"):
+        assert words in sentence(fair(wrong).fit, WITH_CODE, Y, kind=TypeError)
+    assert "this Ridge is not fitted" in sentence(
+        fair(Ridge(), prefit=True).fit, WITH_CODE, kind=NotFittedError
+    )
+
+
+class Odd(RegressorMixin, BaseEstimator):
+    """Predicts what it is told to."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(self.made)
+
+
+def test_predictions_that_cannot_be_moved():
+    assert "got shape (400, 2) for 400 rows" in sentence(
+        fair(Odd(np.zeros((N, 2)))).fit, WITH_CODE, Y
+    )
+    assert "the estimator's prediction must be finite" in sentence(
+        fair(Odd(np.full(N, np.nan))).fit, WITH_CODE, Y
+    )
+    assert fair(Odd(Y[:, None])).fit(WITH_CODE, Y).predict(WITH_CODE).shape == (N,)
+
+
+def test_groups_that_cannot_be_balanced():
+    model = fair(sensitive_features=None)
+    words = sentence(model.fit, NUMBERS, Y, sensitive_features=NUMBERS[:, 0])
+    assert "400 groups in 400 rows" in words
+    assert "sample_weight is zero for all rows of group 'M'" in sentence(
+        fair(sensitive_features=None).fit,
+        NUMBERS,
+        Y,
+        sensitive_features=SEX,
+        sample_weight=(~IN_A).astype(float),
+    )
+    assert "given twice" in sentence(fair().fit, WITH_CODE, Y, sensitive_features=SEX)
+    assert "sensitive_features has 3 values" in sentence(
+        model.fit, NUMBERS, Y, sensitive_features=[0, 1, 1]
+    )
+    only = np.column_stack((IN_A,))
+    assert "no column left" in sentence(
+        fair(sensitive_features=0, blind=True).fit, only, Y
+    )
+
+
+def test_new_rows_need_known_groups():
+    model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
+    assert "sensitive_features is missing" in sentence(model.predict, NUMBERS)
+    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["F", "X"])
+    assert 'groups not seen in training: "X" (1 rows); training had "F", "M"' in words
+
+
+def test_an_estimator_without_weights_is_told():
+    model = fair(KNeighborsRegressor(), epsilon=0.2)
+    with pytest.warns(
+        UserWarning, match="KNeighborsRegressor.fit takes no sample_weight"
+    ):
+        model.fit(WITH_CODE, Y, sample_weight=np.linspace(1, 2, N))

@@ -1,0 +1,174 @@
+"""What the three kinds of maps promise."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+from rankfair.postprocess.maps import MAPS, Status, distribution, rank, shift
+from rankfair.postprocess.samples import Sample, Standing
+
+
+def two(seed=0, sizes=(300, 400), gap=1.0):
+    rng = np.random.default_rng(seed)
+    return [
+        Sample.of(rng.normal(g * gap, 1 + 0.4 * g, size))
+        for g, size in enumerate(sizes)
+    ]
+
+
+def movement(samples, moved):
+    return sum(
+        s.weights @ (v - s.values) ** 2 for s, v in zip(samples, moved, strict=True)
+    ) / sum(s.total for s in samples)
+
+
+@pytest.mark.parametrize("sizes", [(300, 400), (30, 900), (3000, 2000)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("gap", [1.0, -0.6])
+def test_rank_lands_at_the_edge_of_the_band(sizes, epsilon, gap):
+    samples = two(1, sizes, gap)
+    found = rank(samples, epsilon)
+    n_a, n_b = sizes
+    lead = abs(found.standing.aucs[1] - 0.5)
+    assert found.status is Status.SATISFIED
+    assert lead <= max(epsilon, 1 / (2 * n_a * n_b)) * (1 + 1e-9)
+    # Steps of the smaller group are what it can miss the edge by.
+    assert lead >= epsilon - 1 / min(sizes)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("seed", range(3))
+def test_at_equal_auc_rank_has_no_larger_ks_than_the_shift(epsilon, seed):
+    samples = two(seed)
+    ours, shifted = rank(samples, epsilon), shift(samples, epsilon)
+    assert shifted.status is Status.SATISFIED
+    assert ours.standing.ks <= shifted.standing.ks
+
+
+def test_shift_is_the_same_for_all_rows_of_a_group():
+    samples = two()
+    for sample, moved in zip(samples, shift(samples, 0.01).values, strict=True):
+        assert np.ptp(moved - sample.values) < 1e-12
+
+
+@pytest.mark.parametrize("balance", MAPS)
+def test_three_groups(balance):
+    rng = np.random.default_rng(0)
+    samples = [Sample.of(rng.normal(0.4 * g, 1, 200 + 50 * g)) for g in range(3)]
+    found = MAPS[balance](samples, 0.02)
+    assert found.status is Status.SATISFIED
+    if balance == "distribution":
+        assert found.standing.ks <= 0.02 + 1e-9
+    assert np.abs(found.standing.aucs - 0.5).max() <= 0.02 + 1e-9
+
+
+@pytest.mark.parametrize("balance", MAPS)
+def test_what_is_in_the_band_stays(balance):
+    samples = two()
+    moved = MAPS[balance](samples, 0.05).values
+    again = [
+        Sample.of(np.repeat(v, s.weights)) for v, s in zip(moved, samples, strict=True)
+    ]
+    found = MAPS[balance](again, 0.05)
+    assert found.status is Status.INACTIVE
+    for values, sample in zip(found.values, again, strict=True):
+        assert values is sample.values
+
+
+@pytest.mark.parametrize("balance", MAPS)
+def test_many_rows_are_searched_on_few_first(balance):
+    samples = two(3, (20_000, 15_000))
+    found = MAPS[balance](samples, 0.01)
+    assert found.status is Status.SATISFIED
+    if balance != "distribution":
+        assert abs(found.standing.aucs[1] - 0.5) == pytest.approx(0.01, abs=1e-4)
+
+
+def test_a_wrong_guess_from_few_rows_is_corrected():
+    # One far value in ten thousand is not among the quantiles that are tried first.
+    rng = np.random.default_rng(0)
+    values = np.round(rng.normal(size=9000), 2)
+    samples = [
+        Sample.of(values),
+        Sample.of(np.append(values + 0.5, rng.normal(size=4000))),
+    ]
+    assert rank(samples, 0.001).status is Status.SATISFIED
+
+
+def test_ties_that_no_map_can_part():
+    samples = [
+        Sample.of(np.repeat([0.0, 1.0], [6, 4])),
+        Sample.of(np.repeat([0.0, 1.0], [3, 7])),
+    ]
+    found = distribution(samples, 0.1)
+    assert found.status is Status.INFEASIBLE
+    assert found.standing.ks <= 0.3
+    assert np.isfinite(np.concatenate(found.values)).all()
+
+
+@pytest.mark.parametrize("balance", MAPS)
+def test_constant_predictions_are_fair(balance):
+    samples = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 2.0))]
+    assert MAPS[balance](samples, 0.0).status is Status.INACTIVE
+    apart = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 3.0))]
+    found = MAPS[balance](apart, 0.0)
+    assert found.status in (Status.SATISFIED, Status.INFEASIBLE)
+    if balance == "rank":
+        assert np.concatenate(found.values) == pytest.approx(31 / 12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2), (2, 50)])
+@pytest.mark.parametrize("balance", MAPS)
+def test_tiny_groups(sizes, balance):
+    samples = two(5, sizes, gap=3.0)
+    found = MAPS[balance](samples, 0.01)
+    before = Standing.of([s.values for s in samples], samples)
+    assert found.standing.auc_excess(0.01) <= max(before.auc_excess(0.01), 0)
+    for values in found.values:
+        assert (np.diff(values) >= 0).all()
+
+
+# The optimum of randomised maps between bins (Xian et al. 2024) as a linear programme
+
+
+def binned_optimum(samples, epsilon, bins):
+    """Least mean squared movement between bins with KS ≤ ε; and the two plans."""
+    low = min(s.values[0] for s in samples)
+    high = max(s.values[-1] for s in samples)
+    edges = np.linspace(low, high, bins + 1)
+    centres = (edges[1:] + edges[:-1]) / 2
+    total = sum(s.total for s in samples)
+    mass = [
+        np.histogram(s.values, edges, weights=s.weights)[0] / s.total for s in samples
+    ]
+    cost = (centres[:, None] - centres[None, :]) ** 2
+    c = np.concatenate([s.total / total * cost.ravel() for s in samples])
+    i, j = np.divmod(np.arange(bins * bins), bins)
+    size = bins * bins
+    columns = np.arange(2 * size)
+    rows = np.concatenate((i, bins + i))
+    leave = coo_array((np.ones(2 * size), (rows, columns)), shape=(2 * bins, 2 * size))
+    # F_g(j) sums what arrives up to bin j.
+    arrive = coo_array((np.ones(size), (j, np.arange(size))), shape=(bins, size))
+    sums = np.tril(np.ones((bins, bins))) @ arrive.toarray()
+    ahead = np.hstack((sums, -sums))
+    solved = linprog(
+        c,
+        A_ub=np.vstack((ahead, -ahead)),
+        b_ub=np.full(2 * bins, epsilon),
+        A_eq=leave,
+        b_eq=np.concatenate(mass),
+        method="highs",
+    )
+    return solved.fun, (edges[1] - edges[0])
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 0.1])
+@pytest.mark.parametrize("gap", [0.0, 1.0])
+def test_no_further_than_the_linear_programme_over_bins(epsilon, gap):
+    samples = two(2, gap=gap)
+    ours = movement(samples, distribution(samples, epsilon).values)
+    theirs, width = binned_optimum(samples, epsilon, 25)
+    # Moves between centres of bins are off by less than a bin each.
+    assert np.sqrt(ours) == pytest.approx(np.sqrt(theirs), abs=width)

@@ -1,0 +1,299 @@
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score
+
+from rankfair import MultiTaskRegressor, RankFairRegressor
+from rankfair.certificate import (
+    Certificate,
+    ShiftedModel,
+    certify,
+    certify_predictions,
+    predict,
+    read_labels,
+)
+from rankfair.datasets import make_biased_tasks
+
+DATA = make_biased_tasks(12, 50, random_state=3)
+FRAME, Y = DATA.frame, DATA.target
+TRAIN = np.arange(len(Y)) % 2 == 0
+NEW, NEW_Y = FRAME[~TRAIN], Y[~TRAIN]
+GROUPS, TASKS = NEW["z"].to_numpy(), NEW["task"].to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model():
+    fair = RankFairRegressor(0.01, tasks="task", sensitive_features="z")
+    return fair.fit(FRAME[TRAIN], Y[TRAIN])
+
+
+class Constant:
+    """Predicts the first column of X."""
+
+    def predict(self, X):
+        return np.asarray(X, dtype=float)[:, 0]
+
+
+def test_it_is_the_auc_of_the_predictions(model):
+    found = certify(model, NEW, NEW_Y)
+    predicted = model.predict(NEW)
+    in_a = max(GROUPS) == GROUPS
+    assert found.auc == pytest.approx(roc_auc_score(in_a, predicted))
+    assert (found.n_a, found.n_b) == (in_a.sum(), (~in_a).sum())
+    assert found.groups == tuple(sorted(set(GROUPS.tolist())))
+    assert found.rmse == pytest.approx(np.sqrt(np.mean((NEW_Y - predicted) ** 2)))
+    low, high = found.interval
+    assert low < found.auc < high
+    assert abs(found.auc - 0.5) < found.bound <= max(high - 0.5, 0.5 - low)
+    assert math.isnan(certify(model, NEW).rmse)
+
+
+@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+def test_columns_arrays_and_frames_say_the_same(model):
+    expected = certify(model, NEW)
+    for groups in ("z", GROUPS, GROUPS.tolist(), pd.Series(GROUPS), pl.Series(GROUPS)):
+        assert certify(model, NEW, sensitive_features=groups) == expected
+    assert certify(model, NEW, tasks="task") == expected
+    assert certify(model, pl.DataFrame(NEW.to_dict("list"))) == expected
+    arrays = RankFairRegressor(0.01)
+    numbers = FRAME.drop(columns=["task", "z"])
+    arrays.fit(numbers[TRAIN], Y[TRAIN], tasks=FRAME["task"][TRAIN])
+    found = certify(arrays, numbers[~TRAIN], tasks=TASKS, sensitive_features=GROUPS)
+    assert found.n_a == expected.n_a
+
+
+def test_tasks_are_clusters_only_for_a_model_without_tasks():
+    numbers = FRAME.drop(columns=["task", "z"])
+    plain = MultiTaskRegressor().fit(numbers[TRAIN], Y[TRAIN])
+    alike = certify(
+        plain, numbers[~TRAIN], sensitive_features=TASKS.max() > TASKS, tasks=TASKS
+    )
+    assert alike.method == "none" and "one task only" in alike.notes[-1]
+    half = np.isin(TASKS, np.unique(TASKS)[::2])
+    found = certify(plain, numbers[~TRAIN], sensitive_features=half, tasks=TASKS)
+    assert (found.method, found.n_clusters) == ("clusters", 12)
+    by_row = certify(plain, numbers[~TRAIN], sensitive_features=half)
+    assert found.bound > by_row.bound and by_row.method == "delong-logit"
+
+
+def test_where_tasks_mix_the_groups_the_wider_bound_counts():
+    rng = np.random.default_rng(0)
+    codes, in_a = np.arange(600) // 30, rng.random(600) < 0.5
+    alike = rng.normal(size=600)
+    # In some tasks A is ahead, in others B: rows do not show how much tasks differ.
+    differing = alike + 3 * in_a * rng.choice([-1, 1], 20)[codes]
+    found = certify_predictions(differing, in_a, codes)
+    assert found.method == "clusters"
+    assert found.bound > certify_predictions(differing, in_a).bound
+    for m in (alike, differing):
+        bound = certify_predictions(m, in_a, codes).bound
+        assert bound >= certify_predictions(m, in_a).bound - 1e-12
+
+
+def test_small_and_extreme_groups_are_never_of_zero_width():
+    apart = certify_predictions(np.arange(20.0), np.arange(20) > 9)
+    assert apart.method == "exact" and apart.bound == 0.5
+    assert apart.interval[0] < 0.8 and "Hoeffding" in apart.notes[-1]
+    constant = certify_predictions(np.zeros(20), np.arange(20) > 9)
+    assert constant.method == "exact" and constant.bound > 0.2
+    few = certify_predictions(np.arange(16.0) % 5, np.arange(16) > 9)
+    assert "Few rows" in few.notes[-1]
+    single = certify_predictions(np.arange(5.0), np.arange(5) > 3)
+    assert single.method == "none" and not single.estimable and not single.holds(0.5)
+    assert str(single).startswith("Not estimable (AUC 1.0000; 1 rows in A, 4 in B).")
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("n", [10, 200])
+def test_the_bound_covers_the_population(clustered, n):
+    """A small run of benchmarks/simulate_certificate.py: 400 data sets a cell."""
+    rng = np.random.default_rng(n + clustered)
+    in_a = np.arange(2 * n) < n
+    codes = np.arange(2 * n) // (n // 5) if clustered else None
+    held = 0
+    for _ in range(400):
+        m = rng.normal(size=2 * n) + 1.19 * in_a  # population AUC 0.8
+        if codes is not None:
+            m = np.sqrt(0.7) * (m - 1.19 * in_a) + 1.19 * in_a
+            m += np.sqrt(0.3) * rng.normal(size=codes.max() + 1)[codes]
+        held += certify_predictions(m, in_a, codes).bound >= 0.3
+    # 95 % of 400 less three standard errors of the count
+    assert held >= 380 - 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+def test_several_groups_share_the_doubt():
+    rng = np.random.default_rng(0)
+    groups = rng.choice(["a", "b", "c"], 300)
+    X = rng.normal(size=(300, 1)) + (groups == "b")[:, None]
+    found = certify(Constant(), X, sensitive_features=groups)
+    assert [part.groups[1] for part in found.parts] == ["a", "b", "c"]
+    assert found.bound == max(part.bound for part in found.parts)
+    assert 'worst off is "b"' in found.notes[0]
+    alone = certify(Constant(), X, sensitive_features=groups == "b")
+    assert found.auc == alone.auc and found.bound > alone.bound
+    assert found.parts[0].confidence == pytest.approx(1 - 0.05 / 3)
+    assert found.confidence == 0.95
+    assert len(found.to_dict()["parts"]) == 3
+    one = certify(Constant(), X, sensitive_features=["d", *groups[1:]])
+    assert not one.estimable and one.groups[1] == "d"
+
+
+def test_rows_of_unknown_group_are_left_out_and_counted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    groups = ["F", "M", None] * 20
+    known = np.array([group is not None for group in groups])
+    found = certify(Constant(), X, X[:, 0], sensitive_features=groups, tasks=["t"] * 60)
+    kept = [group for group in groups if group is not None]
+    assert found.auc == certify(Constant(), X[known], sensitive_features=kept).auc
+    assert found.notes[0] == "20 rows of unknown group were left out."
+    assert found.rmse == 0.0
+
+
+def test_record_prints_pickles_and_becomes_a_dict(model):
+    found = certify(model, NEW, NEW_Y)
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert str(found).startswith("With 95 % confidence |AUC − 1/2| ≤ 0.")
+    assert Certificate(**{**found.to_dict(), "parts": ()}) == found
+    assert found.holds(found.bound) and not found.holds(found.bound / 2)
+    assert certify(model, NEW, confidence=0.99).bound > found.bound
+
+
+# Calibration
+
+
+def test_calibration_moves_groups_on_one_half_and_certifies_on_the_other():
+    rng = np.random.default_rng(1)
+    z = rng.random(2000) < 0.4
+    X = pd.DataFrame({"x": rng.normal(size=2000) + 0.8 * z, "z": np.where(z, "m", "f")})
+    y = X["x"].to_numpy()
+
+    class Model:
+        sensitive_features = "z"
+
+        def predict(self, X):
+            return X["x"].to_numpy()
+
+    found = certify(Model(), X, y, calibrate=True, random_state=0)
+    before = certify(Model(), X, y)
+    assert before.bound > 0.15 and found.bound < 0.07
+    assert found.n_a + found.n_b == 1000 and found.rmse > 0
+    assert "Calibrated on 1000 rows" in found.notes[0]
+    steps = found.model.steps
+    assert steps["m"] - steps["f"] == pytest.approx(-0.8, abs=0.2)
+    moved = found.model.predict(X)
+    expected = y + X["z"].map(steps).to_numpy()
+    assert moved == pytest.approx(expected)
+    # The calibrated model is a model: new rows certify it as well.
+    again = certify(found.model, X)
+    assert again.auc == pytest.approx(roc_auc_score(z, expected))
+    with pytest.raises(ValueError, match=r'not calibrated: "x"; known are "f", "m"'):
+        found.model.predict(X.assign(z="x"))
+
+
+def test_calibration_is_the_same_for_the_same_seed(model):
+    one, two, other = (
+        certify(model, NEW, calibrate=True, random_state=seed) for seed in (0, 0, 1)
+    )
+    assert one.bound == two.bound and one.model.steps == two.model.steps
+    assert other.model.steps != one.model.steps
+    assert isinstance(one.model, ShiftedModel) and one.model.tasks == "task"
+    assert np.isfinite(one.model.predict(NEW)).all()
+
+
+def test_calibration_keeps_clusters_whole():
+    rng = np.random.default_rng(0)
+    tasks = np.repeat(np.arange(20), 15)
+    z = tasks % 2
+    X = np.column_stack((rng.normal(size=300) + z, z))
+    found = certify(
+        Constant(), X, sensitive_features=1, tasks=tasks, calibrate=True, random_state=0
+    )
+    assert (found.method, found.n_clusters) == ("clusters", 10)
+    assert found.n_a == found.n_b == 75
+
+
+@pytest.mark.parametrize(("n_tasks", "whole"), [(24, True), (12, False)])
+def test_calibration_cuts_mixed_tasks_only_where_they_are_few(n_tasks, whole):
+    rng = np.random.default_rng(0)
+    tasks = np.repeat(np.arange(n_tasks), 20)
+    z = np.arange(len(tasks)) % 2
+    m = rng.normal(size=len(tasks)) + z + 3 * z * rng.normal(size=n_tasks)[tasks]
+    X = np.column_stack((m, z))
+    found = certify(
+        Constant(), X, sensitive_features=1, tasks=tasks, calibrate=True, random_state=0
+    )
+    assert found.n_a + found.n_b == len(tasks) // 2
+    assert (found.method, found.n_clusters) == ("clusters", 12)
+    assert (found.n_clusters < n_tasks) == whole
+
+
+def test_calibration_says_where_it_cannot(model):
+    def calibrated(model, X, groups=None):
+        return certify(model, X, sensitive_features=groups, calibrate=True)
+
+    with pytest.raises(ValueError, match="must be a column of X"):
+        calibrated(model, NEW, GROUPS)
+    blind = RankFairRegressor(0.01, tasks="task", sensitive_features="z", blind=True)
+    with pytest.raises(ValueError, match="the model is blind"):
+        calibrated(blind.fit(FRAME[TRAIN], Y[TRAIN]), NEW)
+    X = np.column_stack((np.arange(9.0), np.arange(9) % 3))
+    with pytest.raises(ValueError, match="moves two groups; there are 3"):
+        calibrated(Constant(), X, 1)
+    X[:, 1] = np.arange(9) > 7
+    with pytest.raises(ValueError, match="got 8 rows of 0 and 1 of 1"):
+        calibrated(Constant(), X, 1)
+    with pytest.raises(ValueError, match="two or more rows, or tasks,"):
+        certify(Constant(), X, sensitive_features=1, tasks=np.arange(9), calibrate=True)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"confidence": 0.4}, r"confidence must be a number in \[0.5, 1\]; got 0.4"),
+        ({"confidence": 1.0}, "confidence must be below 1"),
+        ({"calibrate": 1}, "calibrate must be True or False; got 1"),
+        ({"random_state": "x"}, "random_state must be None"),
+        ({"sensitive_features": None}, "sensitive_features is missing"),
+        ({"sensitive_features": [1, 0]}, "sensitive_features has 2 values, but there"),
+        ({"sensitive_features": [1] * 30}, r"one group only \(1, 30 rows\)"),
+        ({"sensitive_features": [None] * 30}, "unknown for all 30 rows"),
+        ({"sensitive_features": np.zeros((30, 2))}, "has 2 columns"),
+        ({"sensitive_features": list(range(30))}, "30 groups .* into classes first"),
+        ({"sensitive_features": "sex"}, "names a column, but X is an array"),
+        ({"sensitive_features": 7}, "sensitive_features=7 is no column of X"),
+        ({"tasks": [1, 2]}, "tasks has 2 values, but there are 30 rows"),
+        ({"y": [1.0]}, "y has 1 values, but there are 30 rows"),
+    ],
+)
+def test_bad_input_gets_a_sentence(settings, sentence):
+    given = {"sensitive_features": [0, 1] * 15, "y": None, **settings}
+    with pytest.raises(ValueError, match=sentence):
+        certify(Constant(), np.arange(60.0).reshape(30, 2), given.pop("y"), **given)
+
+
+def test_labels_come_from_what_is_given_or_from_the_model():
+    X = [[1.0, 5.0], [2.0, 6.0]]
+    model = RankFairRegressor(tasks=1)
+    assert read_labels("tasks", None, model, X)[0].tolist() == [5.0, 6.0]
+    assert read_labels("tasks", 0, model, X)[0].tolist() == [1.0, 2.0]
+    assert read_labels("tasks", ["a", "b"], model, X)[0].tolist() == ["a", "b"]
+    assert read_labels("sensitive_features", None, model, X) is None
+
+
+def test_predict_passes_on_only_what_a_model_needs():
+    X = FRAME.drop(columns=["task", "z"])
+    arrays = MultiTaskRegressor().fit(X, Y, tasks=FRAME["task"])
+    plain = LinearRegression().fit(X, Y)
+    for each, labels in ((arrays, {"tasks": FRAME["task"]}), (plain, {})):
+        expected = each.predict(X, **labels)
+        found = predict(each, X, tasks=FRAME["task"], sensitive_features=FRAME["z"])
+        assert (found == expected).all()

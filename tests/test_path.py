@@ -1,0 +1,272 @@
+import importlib.util
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rankfair import RankFairRegressor, fairness_path
+from rankfair.balances import Rank
+from rankfair.datasets import make_biased_tasks
+from rankfair.metrics import mean_difference, rank_auc, rmse
+from rankfair.path import Path, PathRow, make_folds, task_folds
+
+DATA = make_biased_tasks(6, 30, random_state=1)
+FRAME, Y = DATA.frame, DATA.target
+NUMBERS = FRAME.drop(columns=["task", "z"])
+TASKS, GROUPS = FRAME["task"].to_numpy(), FRAME["z"].to_numpy()
+MODEL = RankFairRegressor(tasks="task", sensitive_features="z", penalty="ridge")
+EPSILONS = [0.0, 0.05, 0.2]
+
+
+def path_of(model=MODEL, X=FRAME, **settings):
+    given = {"epsilons": EPSILONS, "cv": 3, "random_state": 0, **settings}
+    return fairness_path(model, X, Y, **given)
+
+
+def by_hand(epsilon, folds, weights=None):
+    """Predictions of held-out rows, fold by fold."""
+    predicted = np.full(len(Y), np.nan)
+    for train, test in folds:
+        model = RankFairRegressor(**{**MODEL.get_params(), "epsilon": epsilon})
+        w = None if weights is None else weights[train]
+        model.fit(FRAME.iloc[train], Y[train], sample_weight=w)
+        predicted[test] = model.predict(FRAME.iloc[test])
+    return predicted
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_figures_are_those_of_folds_by_hand(weighted):
+    weights = np.random.default_rng(0).integers(0, 3, len(Y)) if weighted else None
+    folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
+    path = path_of(cv=folds, sample_weight=weights)
+    assert path.column("epsilon").tolist() == EPSILONS
+    for row in path.rows:
+        predicted = by_hand(row.epsilon, folds, weights)
+        given = {"sensitive_features": GROUPS, "sample_weight": weights}
+        assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=weights))
+        assert row.auc == pytest.approx(rank_auc(None, predicted, **given))
+        assert row.md == pytest.approx(mean_difference(None, predicted, **given))
+        assert row.gap == abs(row.auc - 0.5)
+        assert row.rmse_low < row.rmse < row.rmse_high
+        assert row.auc_low < row.auc < row.auc_high
+        assert row.train_gap <= row.epsilon + 1 / 2000
+        assert row.status == "satisfied"
+    kept = len(Y) if weights is None else np.count_nonzero(weights)
+    assert path.n_train == path.n_held_out == kept
+
+
+def test_arrays_frames_and_columns_say_the_same():
+    expected = path_of()
+    plain = RankFairRegressor(penalty="ridge")
+    coded = NUMBERS.assign(z=GROUPS.astype(float))
+    named = RankFairRegressor(penalty="ridge", sensitive_features="z")
+    polars = path_of(X=pl.DataFrame(FRAME.to_dict("list")))
+    assert polars.rows == expected.rows
+    assert path_of(named, coded, tasks=TASKS).rows == expected.rows
+    arrays = path_of(plain, NUMBERS, tasks=TASKS, sensitive_features=GROUPS)
+    blind = path_of(RankFairRegressor(**{**MODEL.get_params(), "blind": True}))
+    assert arrays.column("rmse") == pytest.approx(blind.column("rmse"))
+
+
+def test_same_seed_same_path_and_the_model_stays_as_it_was():
+    model = RankFairRegressor(0.3, tasks="task", sensitive_features="z")
+    one, two = path_of(model, epsilons=[0.1]), path_of(model, epsilons=[0.1])
+    assert one == two
+    assert path_of(model, epsilons=[0.1], random_state=1).rows != one.rows
+    assert model.epsilon == 0.3 and not hasattr(model, "coef_")
+
+
+def test_default_path_goes_from_zero_to_the_unconstrained_gap():
+    path = path_of(epsilons=None, cv=2)
+    epsilon = path.column("epsilon")
+    assert len(epsilon) == 12 and epsilon[0] == 0
+    assert (np.diff(np.diff(epsilon)) > 0).all()  # closer together near 0
+    assert path.rows[-1].train_gap == pytest.approx(epsilon[-1])
+    assert (np.diff(path.column("train_rmse")) < 1e-6).all()
+    assert path.rows[-1].status == "inactive"
+
+
+def test_default_path_needs_a_model_in_units_of_auc():
+    for balance in ("mean", Rank(0.1), ["rank", "mean"]):
+        model = RankFairRegressor(**{**MODEL.get_params(), "balance": balance})
+        with pytest.raises(ValueError, match="epsilons is needed with balance="):
+            path_of(model, epsilons=None)
+
+
+def test_a_pipeline_has_the_epsilon_of_its_step():
+    X = NUMBERS.to_numpy()
+    pipeline = make_pipeline(StandardScaler(), RankFairRegressor(penalty="ridge"))
+    plain = RankFairRegressor(penalty="ridge")
+    given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2}
+    weights = np.arange(len(Y)) % 3 + 1.0
+    one = path_of(pipeline, X, **given, sample_weight=weights)
+    two = path_of(plain, X, **given, sample_weight=weights)
+    assert one.column("rmse") == pytest.approx(two.column("rmse"), rel=1e-2)
+    assert [row.status for row in one.rows] == [row.status for row in two.rows]
+
+
+def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
+    model = TransformedTargetRegressor(RankFairRegressor(penalty="ridge"))
+    given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2}
+    wrapped = path_of(model, NUMBERS, **given)
+    plain = path_of(model.regressor, NUMBERS, **given)
+    assert wrapped.column("rmse") == pytest.approx(plain.column("rmse"))
+
+
+def test_tasks_of_one_group_are_clusters():
+    groups = np.isin(TASKS, np.unique(TASKS)[::2])
+    model = RankFairRegressor(penalty="ridge")
+    given = {"sensitive_features": groups, "epsilons": [0.1], "cv": 2}
+    clustered = path_of(model, NUMBERS, tasks=TASKS, **given)
+    assert clustered.n_clusters == 6
+    (row,) = clustered.rows
+    assert row.auc_high - row.auc_low > 0.3  # three tasks a group
+    assert path_of(model, NUMBERS, **given).n_clusters is None
+
+
+# Folds
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_folds_leave_rows_of_every_task_to_learn_from(seed, n_folds):
+    rng = np.random.default_rng(seed)
+    codes, in_a = rng.integers(0, 25, 80), rng.random(80) < 0.4
+    fold = task_folds(codes, in_a, n_folds, rng)
+    sizes = np.bincount(codes)
+    assert ((fold < 0) == (sizes[codes] == 1)).all()
+    for k in range(n_folds):
+        assert set(codes[fold != k]) == set(codes)
+    dealt = np.bincount(fold[fold >= 0], minlength=n_folds)
+    assert dealt.max() - dealt.min() <= 1
+    for code in range(25):
+        own = np.bincount(fold[(codes == code) & (fold >= 0)], minlength=n_folds)
+        assert own.max() - own.min() <= 1
+
+
+def test_rows_of_weight_zero_are_in_no_fold():
+    codes, in_a = np.arange(20) // 5, np.arange(20) % 2 == 0
+    weights = np.where(np.arange(20) % 5 == 0, 0.0, 1.0)
+    rng = np.random.default_rng(0)
+    for cv in (2, KFold(2), [(np.arange(10), np.arange(10, 20)), ([1], [0])]):
+        folds = make_folds(cv, codes, in_a, rng, weights=weights)
+        assert folds
+        for train, test in folds:
+            assert weights[train].all() and weights[test].all() and len(test)
+
+
+def test_a_task_of_one_row_is_never_held_out():
+    tasks = np.where(np.arange(len(Y)) == 7, "alone", TASKS)
+    model = RankFairRegressor(penalty="ridge", beta=1.0)
+    path = path_of(model, NUMBERS, tasks=tasks, sensitive_features=GROUPS)
+    assert path.n_held_out == len(Y) - 1 and path.n_train == len(Y)
+
+
+# The record
+
+
+def curve(errors, epsilons=None):
+    epsilons = np.arange(len(errors)) / 10 if epsilons is None else epsilons
+    rows = [
+        PathRow(float(e), float(r), *[0.0] * 11, "")
+        for e, r in zip(epsilons, errors, strict=True)
+    ]
+    return Path(tuple(rows), 10, 10)
+
+
+def test_knee_is_where_the_curve_bends():
+    x = np.linspace(0, 1, 101)
+    assert curve(1 / (x + 0.1), x).knee() == pytest.approx(
+        math.sqrt(0.11) - 0.1, abs=1e-2
+    )
+    assert curve([3.0, 1.0, 0.9, 0.8]).knee() == 0.1
+    bent = curve([3.0, 1.0, 0.9, 0.8])
+    scaled = curve([300.0, 100.0, 90.0, 80.0], 7 * bent.column("epsilon"))
+    assert scaled.knee() == pytest.approx(7 * bent.knee())
+
+
+@pytest.mark.parametrize(
+    "errors", [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [3.0, 2.9, 1.0], [1.0], [2.0, 1.0]]
+)
+def test_without_a_knee_the_smallest_epsilon_is_returned(errors):
+    assert curve(errors).knee() == 0.0
+
+
+def test_frame_is_of_the_library_that_is_there(monkeypatch):
+    path = path_of(epsilons=[0.1])
+    frame = path.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == list(PathRow._fields)
+    assert frame["rmse"].tolist() == path.column("rmse").tolist()
+    table = pl.DataFrame(FRAME.to_dict("list"))
+    assert isinstance(path_of(X=table, epsilons=[0.1]).to_frame(), pl.DataFrame)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert set(path_of(epsilons=[0.1]).to_frame()) == set(PathRow._fields)
+
+
+def test_picture_shows_both_curves_and_the_knee():
+    path = path_of()
+    (axes,) = path.plot().axes
+    names = axes.get_legend_handles_labels()[1]
+    assert names == ["held-out rows", "training rows"]
+    drawn = [line.get_ydata().tolist() for line in axes.lines]
+    assert path.column("rmse").tolist() in drawn
+    assert path.column("train_rmse").tolist() in drawn
+    assert f"knee, ε = {path.knee():.3g}" in [text.get_text() for text in axes.texts]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"model": Ridge()}, "one parameter epsilon.* Ridge has none"),
+        ({"model": object()}, "object has none"),
+        (
+            {"model": make_pipeline(RankFairRegressor(), RankFairRegressor())},
+            'has "rankfairregressor-1__epsilon", "rankfairregressor-2__epsilon"',
+        ),
+        ({"epsilons": []}, "epsilons is empty"),
+        ({"epsilons": [0.1, -1]}, "each of epsilons must be a number ≥ 0; got -1"),
+        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
+        ({"cv": 1000}, "cv=1000 folds need as many rows; got n_samples = 180"),
+        ({"random_state": -1}, "random_state must be None"),
+        ({"model": RankFairRegressor(tasks="task")}, "sensitive_features is missing"),
+        ({"sensitive_features": np.arange(180) % 3}, "3 groups .* a path compares two"),
+        ({"X": NUMBERS[:10]}, "y has 180 values, but there are 10 rows"),
+        ({"tasks": np.arange(180)}, "cv holds out no row"),
+    ],
+)
+def test_bad_input_gets_a_sentence(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        path_of(**settings)
+
+
+def test_folds_of_one_group_are_refused():
+    only = np.flatnonzero(GROUPS[0] == GROUPS)
+    with pytest.raises(ValueError, match="cv holds out rows of one group only"):
+        path_of(cv=[(np.arange(len(Y)), only)])
+
+
+def test_one_cluster_has_no_interval():
+    model = RankFairRegressor(penalty="ridge")
+    groups = np.where(TASKS[0] == TASKS, "a", "b")
+    kept = np.isin(TASKS, [TASKS[0], TASKS[-1]])
+    path = fairness_path(
+        model,
+        NUMBERS[kept],
+        Y[kept],
+        epsilons=[0.3],
+        cv=2,
+        tasks=TASKS[kept],
+        sensitive_features=groups[kept],
+    )
+    assert math.isnan(path.rows[0].auc_low)

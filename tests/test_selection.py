@@ -1,0 +1,186 @@
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rankfair import RankFairRegressor, RankFairRegressorCV
+from rankfair.datasets import make_biased_tasks
+
+NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
+DATA = make_biased_tasks(6, 30, random_state=1)
+FRAME, Y = DATA.frame, DATA.target
+NUMBERS = FRAME.drop(columns=["task", "z"])
+COLUMNS = {"tasks": "task", "sensitive_features": "z"}
+FOLDS = list(KFold(3, shuffle=True, random_state=0).split(Y))
+BETAS = [0.1, 3.0, 300.0]
+
+
+@pytest.mark.filterwarnings(NO_GROUPS)
+@parametrize_with_checks(
+    [
+        RankFairRegressorCV([0.1, 1.0], cv=2),
+        RankFairRegressorCV([1.0], epsilons=[0.0, 0.1], cv=2),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def chosen(**settings):
+    given = {"betas": BETAS, "cv": FOLDS, "random_state": 0, **COLUMNS, **settings}
+    return RankFairRegressorCV(**given).fit(FRAME, Y)
+
+
+def held_out(beta, epsilon=0.01, penalty="task"):
+    """Mean squared errors of the folds, by hand."""
+    errors = []
+    for train, test in FOLDS:
+        model = RankFairRegressor(epsilon, beta=beta, penalty=penalty, **COLUMNS)
+        model.fit(FRAME.iloc[train], Y[train])
+        errors.append(np.mean((Y[test] - model.predict(FRAME.iloc[test])) ** 2))
+    return np.array(errors)
+
+
+def test_beta_is_the_one_with_the_least_held_out_error():
+    model = chosen()
+    by_hand = np.array([held_out(beta) for beta in BETAS])
+    assert model.cv_results_["split_mse"] == pytest.approx(by_hand)
+    assert model.cv_results_["mse"] == pytest.approx(by_hand.mean(axis=1))
+    assert model.beta_ == BETAS[int(np.argmin(by_hand.mean(axis=1)))]
+    assert model.best_score_ == pytest.approx(-by_hand.mean(axis=1).min())
+    assert (model.epsilon_, model.penalty_) == (0.01, "task")
+
+
+def test_the_last_fit_is_a_plain_one_with_what_was_chosen():
+    model = chosen()
+    plain = RankFairRegressor(0.01, beta=model.beta_, **COLUMNS).fit(FRAME, Y)
+    assert (model.predict(FRAME) == plain.predict(FRAME)).all()
+    assert (model.estimator_.predict(FRAME) == plain.predict(FRAME)).all()
+    for name in vars(plain):
+        if name.endswith("_"):
+            assert hasattr(model, name)
+    assert model.score(FRAME, Y) == plain.score(FRAME, Y)
+    assert abs(model.rank_auc_ - 0.5) <= 0.01
+
+
+def test_epsilon_is_the_smallest_within_one_standard_error():
+    epsilons = [0.3, 0.0, 0.4, 0.1]
+    model = chosen(betas=[0.1, 3.0], epsilons=epsilons)
+    results = model.cv_results_
+    mse = results["mse"].reshape(4, 2)
+    best = int(np.argmin(results["mse"]))
+    error = results["split_mse"][best].std(ddof=1) / np.sqrt(3)
+    assert results["standard_error"][best] == pytest.approx(error)
+    limit = results["mse"][best] + error
+    good = [e for e, row in zip(epsilons, mse, strict=True) if row.min() <= limit]
+    assert model.epsilon_ == min(good)
+    assert model.beta_ == [0.1, 3.0][int(np.argmin(mse[epsilons.index(min(good))]))]
+    assert abs(model.rank_auc_ - 0.5) <= model.epsilon_ + 1e-3
+
+
+def test_penalties_are_tried_too():
+    model = chosen(betas=[3.0], penalties=["ridge", "shared"])
+    errors = [held_out(3.0, penalty=name).mean() for name in ("ridge", "shared")]
+    assert model.penalty_ == ["ridge", "shared"][int(np.argmin(errors))]
+    assert model.cv_results_["penalty"] == ["ridge", "shared"]
+
+
+def test_columns_arrays_and_frames_say_the_same():
+    settings = {"betas": BETAS, "cv": 3, "random_state": 0}
+    expected = RankFairRegressorCV(**settings, **COLUMNS, blind=True).fit(FRAME, Y)
+    polars = RankFairRegressorCV(**settings, **COLUMNS, blind=True)
+    polars.fit(pl.DataFrame(FRAME.to_dict("list")), Y)
+    arrays = RankFairRegressorCV(**settings)
+    arrays.fit(NUMBERS, Y, tasks=FRAME["task"], sensitive_features=FRAME["z"])
+    for model in (polars, arrays):
+        assert model.beta_ == expected.beta_
+        assert model.coef_ == pytest.approx(expected.coef_)
+    predicted = arrays.predict(NUMBERS, tasks=FRAME["task"])
+    assert predicted == pytest.approx(expected.predict(FRAME))
+
+
+def test_whole_weights_are_repeated_rows():
+    weights = np.random.default_rng(0).integers(0, 3, len(Y))
+    again = np.repeat(np.arange(len(Y)), weights)
+    place = np.repeat(np.arange(3), len(Y) // 3)
+    splits = [
+        (np.flatnonzero(place != k), np.flatnonzero(place == k)) for k in range(3)
+    ]
+    repeated = [
+        (np.flatnonzero(place[again] != k), np.flatnonzero(place[again] == k))
+        for k in range(3)
+    ]
+    # With an inactive band the fits are linear solves: equal but for rounding.
+    settings = {"betas": BETAS, "epsilon": 0.5, "sensitive_features": "z"}
+    X = FRAME.drop(columns="task")
+    one = RankFairRegressorCV(**settings, cv=splits).fit(X, Y, sample_weight=weights)
+    two = RankFairRegressorCV(**settings, cv=repeated).fit(X.iloc[again], Y[again])
+    assert one.cv_results_["mse"] == pytest.approx(two.cv_results_["mse"])
+    assert one.beta_ == two.beta_
+
+
+def test_clone_pickle_and_grid_search():
+    model = chosen()
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.predict(FRAME) == model.predict(FRAME)).all()
+    assert not hasattr(clone(model), "coef_")
+    inner = RankFairRegressorCV([1.0], cv=2, **COLUMNS)
+    search = GridSearchCV(inner, {"epsilon": [0.0, 0.2]}, cv=FOLDS)
+    assert search.fit(FRAME, Y).best_params_["epsilon"] == 0.2
+
+
+def test_settings_are_those_of_the_regressor():
+    """A parameter added to RankFairRegressor has to be added here, too."""
+    ours = RankFairRegressorCV().get_params()
+    theirs = RankFairRegressor().get_params()
+    assert {*theirs} - {*ours} == {"beta", "penalty"}
+    assert {*ours} - {*theirs} == {"betas", "epsilons", "penalties", "cv"}
+    assert all(ours[name] == theirs[name] for name in {*ours} & {*theirs})
+
+
+def test_only_the_last_fit_warns():
+    with pytest.warns(UserWarning, match="fit got no sensitive_features") as record:
+        RankFairRegressorCV([1.0, 2.0], cv=2).fit(NUMBERS, Y)
+    assert len(record) == 1
+    with pytest.warns(ConvergenceWarning) as record:
+        chosen(betas=[1.0, 2.0], max_iter=1, solver="paper")
+    assert len(record) == 1
+
+
+def test_an_interrupted_fit_leaves_the_model_as_it_was():
+    model = chosen()
+    coef = model.coef_
+    with pytest.raises(ValueError, match="y has 3 values"):
+        model.fit(FRAME, Y[:3])
+    assert model.coef_ is coef
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"betas": 1.0}, "betas must be a list of values to try; got 1.0"),
+        ({"betas": []}, "betas is empty"),
+        ({"betas": [-1.0]}, "each of betas must be a number ≥ 0; got -1.0"),
+        ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
+        ({"epsilons": ["x"]}, 'each of epsilons must be a number ≥ 0; got "x"'),
+        ({"epsilons": [0.7]}, r"epsilon must be a number in \[0, 0.5\]; got 0.7"),
+        ({"penalties": "task"}, "penalties must be a list of values to try"),
+        ({"penalties": ["taks"]}, 'penalty must be one of .* Did you mean "task"'),
+        ({"cv": 1}, "cv must be a whole number ≥ 2"),
+        ({"random_state": "x"}, "random_state must be None"),
+        ({"tasks": "tsak"}, 'tasks="tsak" is no column of X. Did you mean "task"'),
+    ],
+)
+def test_bad_input_gets_a_sentence(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        chosen(**settings)
+
+
+def test_one_fold_has_no_spread():
+    model = chosen(betas=[1.0], epsilons=[0.1, 0.4], cv=FOLDS[:1])
+    assert (model.cv_results_["standard_error"] == 0).all()
