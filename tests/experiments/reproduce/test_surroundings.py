@@ -50,3 +50,15 @@ def test_python_machine_and_linear_algebra_are_named():
     assert found["machine"] == platform.machine()
     assert found["BLAS"]
     assert describe() == found
+
+
+def test_linear_algebra_of_other_packages_does_not_count(monkeypatch):
+    def library(folder, version):
+        path = f"/site-packages/{folder}/libopenblas.so"
+        return {"user_api": "blas", "filepath": path, "version": version}
+
+    ours, other = library("numpy.libs", "1"), library("cvxpy.libs", "2")
+    monkeypatch.setattr("threadpoolctl.threadpool_info", lambda: [ours, other])
+    assert describe()["BLAS"] == "1"
+    monkeypatch.setattr("threadpoolctl.threadpool_info", lambda: [other])
+    assert describe()["BLAS"] == "2"

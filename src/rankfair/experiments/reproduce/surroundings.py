@@ -120,14 +120,25 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _blas() -> str:
-    """Name, version and kind of processor of each library that is loaded."""
+    """Name, version and kind of processor of what NumPy and SciPy compute with.
+
+    Other packages may have brought their own, which no record depends on.
+    """
+    import scipy.linalg  # noqa: F401  (loads its library, if it has one of its own)
+
     # It comes with scikit-learn and has no types.
     from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
 
+    every = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    own = [library for library in every if _is_own(library["filepath"])] or every
     keys = ("internal_api", "version", "architecture")
     found = {
         " ".join(str(library[key]) for key in keys if library.get(key))
-        for library in threadpool_info()
-        if library["user_api"] == "blas"
+        for library in own
     }
     return ", ".join(sorted(found))
+
+
+def _is_own(path: str) -> bool:
+    """Whether a library lies in the folder of NumPy or of SciPy."""
+    return any(part.startswith(("numpy", "scipy")) for part in Path(path).parts)
