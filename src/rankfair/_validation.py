@@ -306,8 +306,8 @@ def read_training(
     n_rows = table.shape[0]
     target = read_target(y)
     weights = read_weights(sample_weight, n_rows)
-    task_source = _source("tasks", named.tasks, tasks, table)
-    group_source = _source(
+    task_source = label_source("tasks", named.tasks, tasks, table)
+    group_source = label_source(
         "sensitive_features", named.sensitive_features, sensitive_features, table
     )
     check_lengths(n_rows, y=target)
@@ -323,7 +323,7 @@ def read_training(
     return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
 
 
-def _source(argument: str, named: Any, passed: Any, table: Table) -> Source | None:
+def label_source(argument: str, named: Any, passed: Any, table: Table) -> Source | None:
     if named is None and passed is None:
         return None
     if named is None:
@@ -430,19 +430,19 @@ def read_new(
     >>> codes.tolist(), others
     ([1, -1], [9])
     """
-    source = _source("tasks", layout.task_columns or None, tasks, table)
-    _check_same_source(source, layout)
+    source = label_source("tasks", layout.task_columns or None, tasks, table)
+    check_same_source(source, layout)
     others: list[Any] = []
     if source is None:
         codes = np.zeros(table.shape[0], np.intp)
     else:
         codes, others = encode(source.columns, layout.tasks, source.argument)
-        _refuse_retyped(source.argument, others, layout.tasks)
+        refuse_retyped(source.argument, others, layout.tasks)
     groups = _known_groups(table, layout)
     return _read_predictors(table, layout, groups), codes, others
 
 
-def _check_same_source(source: Source | None, layout: Layout) -> None:
+def check_same_source(source: Source | None, layout: Layout) -> None:
     if source is None and layout.task_columns is not None:
         raise ValueError(
             "tasks is missing: the model was fitted with tasks as an array, so each "
@@ -462,7 +462,7 @@ def _known_groups(table: Table, layout: Layout) -> Groups | None:
     argument = f"sensitive_features (column {name} of X)"
     column = table.column(layout.group_column)
     codes, others = encode([column], layout.groups, argument)
-    _refuse_retyped(argument, others, layout.groups)
+    refuse_retyped(argument, others, layout.groups)
     if others:
         raise ValueError(
             f"{argument} has groups not seen in training: {listed(others)}; "
@@ -481,7 +481,7 @@ def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
         )
 
 
-def _refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) -> None:
+def refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) -> None:
     """Raise if unknown labels are known ones of another type: 101 is not "101"."""
     if not others:
         return

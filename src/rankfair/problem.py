@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
 from rankfair.linear import linear_predict
 
-__all__ = ["Groups", "Problem"]
+__all__ = ["Groups", "Problem", "whole_if_so"]
 
 THIN_ROWS = 1 << 15  # rows of the thinned problem on which directions are searched
 CONSTANT = 1e-13  # a spread below this share of the values is rounding
@@ -120,7 +120,7 @@ class Problem:
         """Sort, centre and scale; ``X`` and ``y`` themselves are left alone."""
         order, tasks, sizes = sorted_by_task(codes, n_tasks)
         sorted_weights = None if weights is None else weights[order]
-        user_groups = None if in_a is None else Groups(in_a, _whole(weights))
+        user_groups = None if in_a is None else Groups(in_a, whole_if_so(weights))
         # The target is prepared beside the features: neither needs the other.
         with ThreadPoolExecutor(1) as aside, np.errstate(all="ignore"):
             target = aside.submit(_standard, y, order, sorted_weights)
@@ -256,7 +256,7 @@ class Problem:
         )
 
 
-def _whole(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
+def whole_if_so(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
     """Weights as integers where they are whole, so that pairs are counted exactly."""
     if weights is None or float(weights.sum()) >= 1 << 30:
         return weights

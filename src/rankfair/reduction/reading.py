@@ -28,13 +28,13 @@ from rankfair._validation import (
     Bools,
     Columns,
     Source,
-    _check_same_source,
-    _refuse_retyped,
-    _source,
     check_lengths,
+    check_same_source,
+    label_source,
     read_groups,
     read_target,
     read_weights,
+    refuse_retyped,
 )
 
 __all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
@@ -105,8 +105,8 @@ def read_rows(
     n_rows = table.shape[0]
     target = read_target(y)
     weights = read_weights(sample_weight, n_rows)
-    of_tasks = _source("tasks", named.tasks, tasks, table)
-    of_groups = _source(
+    of_tasks = label_source("tasks", named.tasks, tasks, table)
+    of_groups = label_source(
         "sensitive_features", named.sensitive_features, sensitive_features, table
     )
     check_lengths(n_rows, y=target)
@@ -159,8 +159,8 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
 
 def task_codes(table: Table, tasks: Any, layout: Layout) -> Codes:
     """The task of each new row; refuse one that training did not have."""
-    source = _source("tasks", layout.task_columns or None, tasks, table)
-    _check_same_source(source, layout)  # type: ignore[arg-type]
+    source = label_source("tasks", layout.task_columns or None, tasks, table)
+    check_same_source(source, layout)  # type: ignore[arg-type]
     if source is None:
         return np.zeros(table.shape[0], np.intp)
     return _known(source.columns, layout.tasks, source.argument)
@@ -174,7 +174,7 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
             "Fit with sensitive_features, or leave them out."
         )
     named = layout.group_columns or None
-    source = _source("sensitive_features", named, passed, table)
+    source = label_source("sensitive_features", named, passed, table)
     if source is None or layout.groups is None:
         return None
     return _known(source.columns, layout.groups, source.argument)
@@ -182,7 +182,7 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
 
 def _known(columns: list[Column], labels: NDArray[Any], argument: str) -> Codes:
     codes, others = encode(columns, labels, argument)
-    _refuse_retyped(argument, others, labels)
+    refuse_retyped(argument, others, labels)
     if others:
         raise ValueError(
             f"{argument} has labels not seen in training: {listed(others)} "

@@ -32,7 +32,7 @@ from rankfair._validation import (
     read_target,
 )
 from rankfair.balances import BALANCES, Balance, Rank, make_balance
-from rankfair.problem import Groups
+from rankfair.problem import Groups, whole_if_so
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import Found, solve
 from rankfair.reduction.reading import (
@@ -270,7 +270,7 @@ class TiltedRegressor(
             warn_no_groups()
             fitted = _unconstrained(refits, rows)
         else:
-            groups = Groups(rows.in_a, _whole(rows.weights))
+            groups = Groups(rows.in_a, whole_if_so(rows.weights))
             known = bool(rows.layout.group_columns)
             demand = Demand.of(balance, rows.y, groups, known and self._may_shift())
             fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
@@ -502,9 +502,3 @@ def _warn_not_reached(found: Found, demand: Demand, shift: Floats) -> None:
         ConvergenceWarning,
         stacklevel=4,
     )
-
-
-def _whole(weights: Floats | None) -> Any:
-    """Weights as integers where they are whole, so that pairs are counted exactly."""
-    whole = None if weights is None else weights.astype(np.int64)
-    return whole if whole is None or (whole == weights).all() else weights

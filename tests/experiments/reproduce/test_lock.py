@@ -67,6 +67,7 @@ def test_a_lock_that_cannot_be_read_is_kept(tmp_path, content):
 
 def test_a_lock_that_is_gone_again_is_no_obstacle(tmp_path):
     lock._remove_stale(tmp_path / LOCK)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_quicker_of_two_has_it(tmp_path, dead, monkeypatch):
