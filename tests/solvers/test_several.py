@@ -148,10 +148,10 @@ def test_order_names_and_weights_of_rows():
     rows = np.arange(len(y))
     m = fitted(rows)
     mixed = np.random.default_rng(2).permutation(rows)
-    np.testing.assert_allclose(fitted(mixed), m, atol=0.02 * y.std())
+    np.testing.assert_allclose(fitted(mixed), m, atol=1e-6 * y.std())
     np.testing.assert_array_equal(fitted(rows), m)
     weighted, repeated = fitted(rows, weights=weights), fitted(rows.repeat(weights))
-    np.testing.assert_allclose(weighted, repeated, atol=0.05 * y.std())
+    np.testing.assert_allclose(weighted, repeated, atol=1e-6 * y.std())
 
 
 def test_what_cannot_be_levelled_is_said():

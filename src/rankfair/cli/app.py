@@ -2,11 +2,12 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from rankfair import __version__
+from rankfair.cli.ends import fail, writing
 from rankfair.cli.reproduce import reproduce
 
 __all__ = ["app"]
@@ -62,22 +63,14 @@ def demo(
     Example: rankfair demo --out demo --seed 1
     """
     if find_spec("matplotlib") is None:
-        _fail('The picture needs an extra: pip install "rankfair[plot]"')
+        fail('The picture needs an extra: pip install "rankfair[plot]"')
     from rankfair.cli.screen import progress, show
     from rankfair.experiments.demo import run
 
-    try:
-        with progress(quiet) as on_step:
-            done = run(out, seed, on_step=on_step)
-    except OSError as error:
-        _fail(f"Could not write to {out}: {error.strerror or error}")
+    with writing("--out", out), progress(quiet) as on_step:
+        done = run(out, seed, on_step=on_step)
     show(done)
 
 
 # In `--tables 2 3` the 3 is an argument more.
 app.command(context_settings={"allow_extra_args": True})(reproduce)
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(2)

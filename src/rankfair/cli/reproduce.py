@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
+
+from rankfair.cli.ends import fail, writing
 
 __all__ = ["reproduce"]
 
@@ -74,41 +74,32 @@ def reproduce(
         chosen, names = _sorted(tables, data, context.args)
         members = settings.chosen_data(chosen or tuple(settings.TABLES), names)
     except ValueError as error:
-        _fail(str(error))
+        fail(str(error))
     drawn = not chosen if figures is None else figures
     if drawn and find_spec("matplotlib") is None:
-        _fail('Figures need an extra: pip install "rankfair[plot]"; or --no-figures')
+        fail('Figures need an extra: pip install "rankfair[plot]"; or --no-figures')
     asked = settings.make(members, seed, drawn, quick, repeats)
     try:
-        with _writing("--out", out), locked(out):
+        with writing("--out", out), locked(out):
             with cell_progress(quiet) as on_cell:
                 result = run.reproduce(
                     out, asked, jobs=jobs, resume=resume, on_cell=on_cell
                 )
             written = files.write_pages(out, result)
         if docs is not None:
-            with _writing("--docs", docs):
+            with writing("--docs", docs):
                 written += page.write_docs(docs, result, page.pictures_of(written))
     except KeyboardInterrupt:
-        _fail(
+        fail(
             f"Stopped. What was finished is kept in {out}: run the same command with "
             "--resume to go on.",
             130,
         )
     except (RefusedError, LostWorkerError) as error:
-        _fail(str(error))
+        fail(str(error))
     show_reproduction(result, written)
     if any("error" in record for record in result.records):
         raise typer.Exit(1)
-
-
-@contextmanager
-def _writing(option: str, folder: Path) -> Iterator[None]:
-    """Name the option whose folder cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        _fail(f"Could not write to {option} {folder}: {error.strerror or error}")
 
 
 def _sorted(
@@ -143,8 +134,3 @@ def _split(words: list[str] | None) -> list[str]:
 
 def _is_number(word: str) -> bool:
     return word.isascii() and word.isdigit()
-
-
-def _fail(sentence: str, code: int = 2) -> NoReturn:
-    typer.echo(sentence[:1].upper() + sentence[1:], err=True)
-    raise typer.Exit(code)

@@ -101,7 +101,7 @@ class Tilt:
         also: tuple[Linear, ...] = (),
     ) -> Solution:
         """Rounds on a thinned problem if there are many rows, then exact counts."""
-        if also and isinstance(balance, Linear):
+        if isinstance(balance, Linear):
             return _all_linear(problem, penalty, (balance, *also))
         balance, fitter = _prepared(problem, penalty, balance, also)
         origin = Origin.of(fitter, balance)
