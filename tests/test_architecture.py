@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankfair"
 
 ROWS = (
-    {"_validation", "_frames", "_disk"},
+    {"_validation", "_groups", "_frames", "_disk"},
     {"datasets"},
     {"problem", "blocks", "linear"},
     {"ranks"},

@@ -301,6 +301,50 @@ def find_labels(columns: Sequence[Column], argument: str) -> tuple[Codes, NDArra
     return codes, label_array(list(zip(*parts, strict=True)))
 
 
+def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
+    """Return codes and sorted labels as `find_labels`, −1 where the label is missing.
+
+    Examples
+    --------
+    >>> codes, labels = find_known(np.array([7.0, np.nan, 5.0]), "sensitive_features")
+    >>> codes.tolist(), labels.tolist()
+    ([1, -1, 0], [5, 7])
+    """
+    values = _plain(column)
+    known = _known(values)
+    if known.all():
+        return _code(values, argument)
+    rest: NDArray[Any] | list[Any]
+    if isinstance(values, list):
+        rest = [value for value, there in zip(values, known, strict=True) if there]
+    else:
+        rest = _whole(values[known])
+    codes = np.full(len(known), -1, np.intp)
+    codes[known], labels = _code(rest, argument)
+    return codes, labels
+
+
+def _known(values: NDArray[Any] | list[Any]) -> NDArray[np.bool_]:
+    """Tell which values are not missing."""
+    if not isinstance(values, list):
+        return (
+            ~np.isnan(values)
+            if values.dtype.kind == "f"
+            else np.ones(len(values), bool)
+        )
+    # Few labels are distinct: most often that none is missing is seen by these.
+    if not any(map(is_missing, _distinct(values))):
+        return np.ones(len(values), bool)
+    return np.array([not is_missing(value) for value in values], bool)
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    try:
+        return list(dict.fromkeys(values))
+    except TypeError:
+        return values  # what is no label is refused where labels are made
+
+
 def encode(
     columns: Sequence[Column], labels: NDArray[Any], argument: str
 ) -> tuple[Codes, list[Any]]:
@@ -314,10 +358,23 @@ def encode(
     ([0, -1, 1], [9])
     """
     codes, here = find_labels(columns, argument)
+    table, others = match(here, labels)
+    return table[codes], others
+
+
+def match(here: NDArray[Any], labels: NDArray[Any]) -> tuple[Codes, list[Any]]:
+    """Return the place of each label in ``labels``, −1 for others, and the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> match(np.array(["a", "x"]), np.array(["a", "b"]))
+    (array([ 0, -1]), ['x'])
+    """
     index = {label: code for code, label in enumerate(labels.tolist())}
     table = np.array([index.get(label, -1) for label in here.tolist()], np.intp)
     others = [label for label, c in zip(here.tolist(), table, strict=True) if c < 0]
-    return table[codes], others
+    return table, others
 
 
 def _plain(column: Column) -> NDArray[Any] | list[Any]:

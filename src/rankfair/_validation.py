@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,25 +24,34 @@ from sklearn.utils.validation import validate_data
 from rankfair._frames import (
     ArrayTable,
     Codes,
-    Column,
     Floats,
     FrameTable,
     Table,
     as_columns,
     column_numbers,
     encode,
+    find_known,
     find_labels,
     listed,
+    match,
     open_table,
     shown,
     values_shape,
 )
-
-Bools: TypeAlias = NDArray[np.bool_]
+from rankfair._groups import (
+    Bools,
+    Encoder,
+    Groups,
+    Protected,
+    Source,
+    encoder_of,
+    passed_columns,
+    read_attributes,
+    read_groups,
+)
 
 # Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
 TOY_ROWS = 10
-MOST_GROUPS = 50  # more look like numbers, and each is a demand of its own
 
 
 def check_choice(argument: str, value: Any, valid: Iterable[str]) -> str:
@@ -222,19 +231,25 @@ class Layout:
         no tasks.
     tasks : ndarray
         Sorted labels of the tasks.
-    group_column : int or None
-        The predictor that is read as 0/1, where the protected attribute is one; three
-        or more groups are read as a column for each but the first, after the others.
+    protected : tuple of Encoder
+        How protected columns among the predictors are read: two groups as 0/1, three
+        or more as a column for each but the first, after the others.
     groups : ndarray or None
-        The labels of groups B and A, or of all groups.
+        The labels of groups B and A, or of all groups; of the first attribute, where
+        there are several.
     """
 
     predictors: tuple[int, ...]
     names: tuple[str, ...]
     task_columns: tuple[int, ...] | None
     tasks: NDArray[Any]
-    group_column: int | None
+    protected: tuple[Encoder, ...]
     groups: NDArray[Any] | None
+
+    @property
+    def group_column(self) -> int | None:
+        """The predictor that is the protected attribute, where there is one."""
+        return self.protected[0].column if self.protected else None
 
 
 @dataclass(frozen=True)
@@ -249,8 +264,14 @@ class Rows:
     in_a : ndarray of bool of shape (N,), or None if there are no groups
     weights : positive ndarray of shape (N,), or None if all weigh one
     layout : Layout
-    groups : ndarray of shape (N,), places in ``layout.groups``, or None if there are
-        not more than two
+    groups : ndarray of shape (N,), places in ``layout.groups`` or −1, or None if there
+        is nothing but two groups that are known for all rows
+    attributes : tuple of Groups
+        The groups of each protected attribute, to be balanced at once.
+    notes : tuple of str
+        Warnings.
+    edges : tuple of (str, ndarray)
+        Names of attributes that were cut into bins, and where.
     """
 
     X: Floats
@@ -260,29 +281,25 @@ class Rows:
     weights: Floats | None
     layout: Layout
     groups: Codes | None = None
+    attributes: tuple[Groups, ...] = ()
+    notes: tuple[str, ...] = ()
+    edges: tuple[tuple[str, Floats], ...] = ()
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of X named in the constructor of an estimator."""
+    """Columns of X named in the constructor of an estimator, and how groups are read.
+
+    ``several``: there may be more than two groups, several attributes, and rows of
+    unknown group.  ``bins`` and ``intersect`` are for such estimators only.
+    """
 
     tasks: Any = None
     sensitive_features: Any = None
     blind: bool = False
-    several: bool = False  # whether there may be more than two groups
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where labels come from: columns of X (``at``) or an array passed to fit."""
-
-    argument: str
-    columns: list[Column]
-    at: tuple[int, ...]
-
-    def labels(self) -> tuple[Codes, NDArray[Any]]:
-        """Return codes and sorted labels."""
-        return find_labels(self.columns, self.argument)
+    several: bool = False
+    bins: int | None = None
+    intersect: bool = False
 
 
 def read_training(
@@ -311,76 +328,122 @@ def read_training(
         "sensitive_features", named.sensitive_features, sensitive_features, table
     )
     check_lengths(n_rows, y=target)
-    groups = None
-    if group_source is not None:
-        groups = read_groups(group_source, weights, named.several)
-    codes, layout = _lay_out(table, task_source, group_source, groups, named.blind)
-    predictors = _read_predictors(table, layout, groups)
+    refuse_same_columns(task_source, group_source)
+    groups = _read_protected(group_source, weights, named)
+    codes, layout = _lay_out(
+        table, task_source, group_source, groups, named.blind, weights
+    )
+    at = () if group_source is None else group_source.at
+    of_columns = dict(zip(at, (each.codes for each in groups.columns), strict=False))
+    predictors = _read_predictors(table, layout, of_columns)
     _refuse_target(predictors, target, layout.names)
-    in_a = None if groups is None else groups.in_a
-    of = None if groups is None or len(groups.labels) == 2 else groups.codes
-    rows = Rows(predictors, target, codes, in_a, weights, layout, of)
+    first = groups.attributes[0] if groups.attributes else None
+    rows = Rows(
+        predictors,
+        target,
+        codes,
+        None if first is None else first.in_a,
+        weights,
+        layout,
+        None if is_pair(groups.attributes) else groups.attributes[0].codes,
+        groups.attributes,
+        () if groups.note is None else (groups.note,),
+        tuple((it.name, it.edges) for it in groups.columns if it.edges is not None),
+    )
     return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
+
+
+def is_pair(attributes: Sequence[Groups]) -> bool:
+    """Tell whether these are but two groups, known for all rows, or none at all."""
+    return len(attributes) < 2 and all(
+        len(each.labels) == 2 and each.known is None for each in attributes
+    )
+
+
+def _read_protected(
+    source: Source | None, weights: Floats | None, named: Columns
+) -> Protected:
+    if source is None:
+        return Protected()
+    if named.several:
+        return Protected.of(source, weights, named.bins, named.intersect)
+    groups = read_groups(source, weights)
+    return Protected((groups,), (groups,))
+
+
+def refuse_same_columns(tasks: Source | None, groups: Source | None) -> None:
+    """Raise if the tasks are the groups: no task would have two of them."""
+    if tasks is None or groups is None or not tasks.at:
+        return
+    if set(tasks.at) <= set(groups.at):
+        names = listed(tasks.names)
+        raise ValueError(
+            f"tasks and sensitive_features both name column {names} of X: each group "
+            "would be a task of its own. Name other tasks, or leave them out."
+        )
 
 
 def label_source(argument: str, named: Any, passed: Any, table: Table) -> Source | None:
     if named is None and passed is None:
         return None
     if named is None:
-        columns = as_columns(passed, argument)
-        check_lengths(table.shape[0], **{argument: columns[0]})
-        return Source(argument, columns, ())
+        columns, names = passed_columns(passed, argument)
+        for column in columns:
+            check_lengths(table.shape[0], **{argument: column})
+        return Source(argument, columns, (), names)
     at = resolve_columns(argument, named, table)
-    names = listed([column_name(table, j) for j in at])
+    names = tuple(column_name(table, j) for j in at)
     if passed is not None:
         raise ValueError(
-            f"{argument} was given twice: in the constructor (column {names} of X) and "
-            "as an array to the method. Give one of them."
+            f"{argument} was given twice: in the constructor (column {listed(names)} "
+            "of X) and as an array to the method. Give one of them."
         )
     columns = [table.column(j) for j in at]
-    return Source(f"{argument} (column {names} of X)", columns, at)
+    return Source(f"{argument} (column {listed(names)} of X)", columns, at, names)
 
 
 def _lay_out(
     table: Table,
     tasks: Source | None,
-    group: Source | None,
-    groups: Groups | None,
+    source: Source | None,
+    groups: Protected,
     blind: bool,
+    weights: Floats | None,
 ) -> tuple[Codes, Layout]:
     """Return the task of each row and what each column of X is for."""
     if tasks is None:
         codes, labels = np.zeros(table.shape[0], np.intp), np.zeros(1, np.intp)
     else:
         codes, labels = tasks.labels()
-    group_at = group.at if group is not None else ()
+    group_at = source.at if source is not None else ()
     apart = {*(tasks.at if tasks is not None else ()), *(group_at if blind else ())}
     predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
     if not predictors:
         raise ValueError(
             "X has no predictor left: every column names tasks or the protected group."
         )
-    names = tuple(column_name(table, j) for j in predictors)
-    own = next((j for j in group_at if j in predictors), None)
-    if own is not None and groups is not None and len(groups.labels) > 2:
-        own_name = column_name(table, own)
-        names = tuple(
-            name for name, j in zip(names, predictors, strict=True) if j != own
-        )
-        names += tuple(f"{own_name}={label}" for label in groups.labels.tolist()[1:])
+    protected = tuple(
+        encoder_of(each, j, table.column(j), weights)
+        for each, j in zip(groups.columns, group_at, strict=False)
+        if j in predictors
+    )
+    behind = {each.column for each in protected if each.apart}
+    names = [column_name(table, j) for j in predictors if j not in behind]
+    names += [name for each in protected if each.apart for name in each.names]
     return codes, Layout(
         predictors=predictors,
-        names=names,
+        names=tuple(names),
         task_columns=None if tasks is None else tasks.at,
         tasks=labels,
-        group_column=own,
-        groups=None if groups is None else groups.labels,
+        protected=protected,
+        groups=groups.attributes[0].labels if groups.attributes else None,
     )
 
 
 def _weighted(rows: Rows, keep: Bools) -> Rows:
     """Leave out the rows of weight zero, and tasks that no other row has."""
     codes, present = find_labels([rows.codes[keep]], "tasks")
+    attributes = tuple(each.take(keep) for each in rows.attributes)
     return Rows(
         rows.X[keep],
         rows.y[keep],
@@ -388,30 +451,63 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         None if rows.in_a is None else rows.in_a[keep],
         None if rows.weights is None else rows.weights[keep],
         replace(rows.layout, tasks=rows.layout.tasks[present]),
-        None if rows.groups is None else rows.groups[keep],
+        None if is_pair(attributes) else attributes[0].codes,
+        attributes,
+        rows.notes,
+        rows.edges,
     )
 
 
-def _read_predictors(table: Table, layout: Layout, groups: Groups | None) -> Floats:
-    """Return the predictors as numbers; the protected one as indicators of groups."""
-    if layout.group_column is None or groups is None or _is_coded(table, groups):
+def _read_predictors(
+    table: Table, layout: Layout, of_columns: Mapping[int, Codes]
+) -> Floats:
+    """Return the predictors as numbers; protected ones as indicators of groups.
+
+    ``of_columns`` holds the group of each row by column of X.
+    """
+    encoders = {
+        each.column: each
+        for each in layout.protected
+        if not _is_coded(table, each, of_columns.get(each.column))
+    }
+    if not encoders:
         X = table.numbers(layout.predictors)
     else:
-        others = [j for j in layout.predictors if j != layout.group_column]
-        place = layout.predictors.index(layout.group_column)
-        X = table.numbers(others)
-        if len(groups.labels) == 2:
-            X = np.insert(X, place, groups.in_a, axis=1)
-        else:
-            X = np.ascontiguousarray(np.hstack((X, groups.indicators())))
+        X = _encoded(table, layout, encoders, of_columns)
     _refuse_infinite(X, layout.names)
     return X
 
 
-def _is_coded(table: Table, groups: Groups) -> bool:
-    """Tell whether the protected column holds 0 for B and 1 for A already."""
-    plain = isinstance(table, ArrayTable) and table.values.dtype.kind in "biuf"
-    return plain and groups.labels.tolist() == [0, 1]
+def _encoded(
+    table: Table,
+    layout: Layout,
+    encoders: Mapping[int, Encoder],
+    of_columns: Mapping[int, Codes],
+) -> Floats:
+    X = np.empty((table.shape[0], len(layout.names)))
+    behind = [j for j, each in encoders.items() if each.apart]
+    at = {j: i for i, j in enumerate(j for j in layout.predictors if j not in behind)}
+    plain = [j for j in at if j not in encoders]
+    X[:, [at[j] for j in plain]] = table.numbers(plain)
+    end = len(at)
+    for j, each in encoders.items():
+        if each.labels is None:
+            X[:, at[j]] = each.filled(table.numbers([j])[:, 0])
+        elif not each.apart:
+            X[:, at[j]] = each.columns_of(of_columns[j])[:, 0]
+        else:
+            X[:, end : end + len(each.names)] = each.columns_of(of_columns[j])
+            end += len(each.names)
+    return X
+
+
+def _is_coded(table: Table, each: Encoder, codes: Codes | None) -> bool:
+    """Tell whether the protected column can stay what it is: 0 for B and 1 for A."""
+    if not isinstance(table, ArrayTable) or table.values.dtype.kind not in "biuf":
+        return False
+    if codes is None or each.labels is None:
+        return False
+    return each.labels.tolist() == [0, 1] and bool((codes >= 0).all())
 
 
 def read_new(
@@ -438,8 +534,12 @@ def read_new(
     else:
         codes, others = encode(source.columns, layout.tasks, source.argument)
         refuse_retyped(source.argument, others, layout.tasks)
-    groups = _known_groups(table, layout)
-    return _read_predictors(table, layout, groups), codes, others
+    of_columns = {
+        each.column: _known_groups(table, each)
+        for each in layout.protected
+        if each.labels is not None
+    }
+    return _read_predictors(table, layout, of_columns), codes, others
 
 
 def check_same_source(source: Source | None, layout: Layout) -> None:
@@ -455,20 +555,20 @@ def check_same_source(source: Source | None, layout: Layout) -> None:
         )
 
 
-def _known_groups(table: Table, layout: Layout) -> Groups | None:
-    if layout.group_column is None or layout.groups is None:
-        return None
-    name = shown(column_name(table, layout.group_column))
-    argument = f"sensitive_features (column {name} of X)"
-    column = table.column(layout.group_column)
-    codes, others = encode([column], layout.groups, argument)
-    refuse_retyped(argument, others, layout.groups)
+def _known_groups(table: Table, each: Encoder) -> Codes:
+    """Return the group of each new row, −1 if it is not known; refuse others."""
+    assert each.labels is not None
+    argument = f"sensitive_features (column {shown(each.name)} of X)"
+    codes, here = find_known(table.column(each.column), argument)
+    table_of, others = match(here, each.labels)
+    refuse_retyped(argument, others, each.labels)
     if others:
         raise ValueError(
             f"{argument} has groups not seen in training: {listed(others)}; "
-            f"training had {listed(layout.groups.tolist())}."
+            f"training had {listed(each.labels.tolist())}."
         )
-    return Groups(codes, layout.groups)
+    places: Codes = np.append(table_of, -1)[codes]
+    return places
 
 
 def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
@@ -497,87 +597,30 @@ def refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) ->
         )
 
 
-@dataclass(frozen=True)
-class Groups:
-    """The group of each row as a place in the sorted labels."""
-
-    codes: Codes
-    labels: NDArray[Any]
-
-    @property
-    def in_a(self) -> Bools:
-        """Which rows are in the group whose label sorts last."""
-        found: Bools = self.codes == len(self.labels) - 1
-        return found
-
-    def indicators(self) -> Floats:
-        """A column of 0 and 1 for each group but the first."""
-        later = np.arange(1, len(self.labels))
-        found: Floats = (self.codes[:, None] == later).astype(np.float64)
-        return found
-
-
-def read_groups(
-    source: Source, weights: Floats | None = None, several: bool = False
-) -> Groups:
-    """Return the groups, two unless there may be several; A is the last one.
+def group_mask(
+    sensitive_features: Any, n_rows: int, weights: Floats | None
+) -> tuple[Bools, Bools | None]:
+    """Return which rows are in group A, and which have a group (None if all do).
 
     Examples
     --------
-    >>> import numpy as np
-    >>> source = Source("sensitive_features", [np.array(["M", "F", "M"])], ())
-    >>> read_groups(source).in_a.tolist()
-    [True, False, True]
+    >>> in_a, known = group_mask([0, 1, None], 3, None)
+    >>> in_a.tolist(), known.tolist()
+    ([False, True, False], [True, True, False])
     """
-    argument = source.argument
+    source = label_source_of_rows(sensitive_features, n_rows)
     if len(source.columns) > 1:
-        raise ValueError(
-            f"{argument} has {len(source.columns)} columns: one protected attribute is "
-            "expected. Support for several is planned."
-        )
-    codes, labels = source.labels()
-    if len(labels) == 1:
-        raise ValueError(
-            f"{argument} has one group only ({shown(labels.tolist()[0])}, {len(codes)} "
-            "rows): there is nothing to balance"
-        )
-    if len(labels) > 2 and not several:
-        raise ValueError(
-            f"{argument} has {len(labels)} groups ({listed(labels.tolist())}): two are "
-            "expected. Compare one with the rest, or two of them."
-        )
-    if len(labels) > MOST_GROUPS:
-        raise ValueError(
-            f"{argument} has {len(labels)} groups ({listed(labels.tolist())}): at most "
-            f"{MOST_GROUPS} are expected. Is it a number? Cut it into a few bins."
-        )
-    if weights is not None:
-        _refuse_weightless(codes, labels, weights, argument)
-    return Groups(codes, labels)
+        read_groups(source)  # says that one attribute is expected
+    (groups,) = read_attributes(source, weights, several=False)
+    return groups.in_a, groups.known
 
 
-def _refuse_weightless(
-    codes: Codes, labels: NDArray[Any], weights: Floats, argument: str
-) -> None:
-    total = np.bincount(codes, weights, len(labels))
-    for g in np.flatnonzero(total == 0).tolist():
-        raise ValueError(
-            f"sample_weight is zero for all {int((codes == g).sum())} rows of group "
-            f"{shown(labels.tolist()[g])} in {argument}: there is nothing to balance"
-        )
-
-
-def group_mask(sensitive_features: Any, n_rows: int, weights: Floats | None) -> Bools:
-    """Return which rows are in group A, from labels given as an array.
-
-    Examples
-    --------
-    >>> group_mask([0, 1, 1], 3, None).tolist()
-    [False, True, True]
-    """
-    columns = as_columns(sensitive_features, "sensitive_features")
-    check_lengths(n_rows, sensitive_features=columns[0])
-    return read_groups(Source("sensitive_features", columns, ()), weights).in_a
+def label_source_of_rows(sensitive_features: Any, n_rows: int) -> Source:
+    """Return protected attributes given as an array, one column each."""
+    columns, names = passed_columns(sensitive_features, "sensitive_features")
+    for column in columns:
+        check_lengths(n_rows, sensitive_features=column)
+    return Source("sensitive_features", columns, (), names)
 
 
 def read_target(y: Any, argument: str = "y") -> Floats:

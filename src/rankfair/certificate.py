@@ -21,7 +21,6 @@ from rankfair._frames import (
     Codes,
     Column,
     Floats,
-    as_columns,
     encode,
     find_labels,
     is_missing,
@@ -30,6 +29,7 @@ from rankfair._frames import (
     open_table,
     shown,
 )
+from rankfair._groups import passed_columns
 from rankfair._validation import (
     check_flag,
     check_lengths,
@@ -411,8 +411,9 @@ def read_labels(argument: str, given: Any, model: Any, X: Any) -> list[Column] |
         return [table.column(j) for j in places]
     if given is None:
         return None
-    columns = as_columns(given, argument)
-    check_lengths(table.shape[0], **{argument: columns[0]})
+    columns, _ = passed_columns(given, argument)
+    for column in columns:
+        check_lengths(table.shape[0], **{argument: column})
     return columns
 
 

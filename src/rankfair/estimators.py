@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from rankfair._frames import Floats, shown
+from rankfair._frames import Floats, open_table, shown
+from rankfair._groups import MOST_GROUPS, Bools, Groups, group_labels
 from rankfair._regressor import (
     Progress,
     TaskRegressor,
@@ -26,6 +30,8 @@ from rankfair._validation import (
     check_flag,
     check_number,
     check_seed,
+    is_pair,
+    label_source,
     read_training,
 )
 from rankfair.balances import (
@@ -40,7 +46,8 @@ from rankfair.balances import (
 from rankfair.certificate import Certificate, certify
 from rankfair.linear import linear_predict
 from rankfair.penalties import Penalty
-from rankfair.ranks import twice_u
+from rankfair.problem import whole_if_so
+from rankfair.ranks import Duels
 from rankfair.solvers import (
     NCADMM,
     SOLVERS,
@@ -78,11 +85,14 @@ class RankFairRegressor(TaskRegressor):
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
-    sensitive_features : str or int, optional
+    sensitive_features : str, int or list of them, optional
         The column of X that holds the protected group.  It is a predictor, 1 for group
         A (the label that sorts last) and 0 for group B, unless `blind`.  Of three or
         more groups each is held level with the rest, and each but the first is a
-        predictor of its own, after the others.
+        predictor of its own, after the others.  Several columns are several attributes,
+        each balanced, all at once.  Rows whose group is missing (None, NaN, NA or NaT)
+        take part in the loss and not in the balance; as predictors they have the share
+        of each group in training, and new rows of unknown group as well.
     blind : bool, default=False
         Leave the protected column of X out of the predictors.  The column must still be
         there to predict, but its values are not read; to predict without it, pass the
@@ -96,6 +106,16 @@ class RankFairRegressor(TaskRegressor):
         Weight of the penalty.  With `standardize`, errors and coefficients are taken in
         standard deviations of y and of the features, so that it means the same in any
         units.  Not used if `penalty` is an object.
+    intersect : bool, default=False
+        Balance the combinations of several attributes, "F × black", as the groups of
+        one attribute, instead of each attribute.  Combinations without rows do not
+        exist, and at most 50 are allowed.  As predictors the columns stay what they
+        are.
+    bins : int, optional
+        Cut an attribute of more distinct numbers than that into so many quantiles,
+        "[18, 35)", which are its groups.  As a predictor it stays a number.  Without
+        `bins`, more than 20 distinct numbers (or 10, if some are fractions) are
+        refused.
     balance : {"rank", "mean", "residual"}, Balance or list of them, default="rank"
         What is to be equal between the groups: ranks, mean predictions, or mean
         residuals y − ŷ.  Of a list all are kept at once: ``["rank", "mean"]``.  An
@@ -137,20 +157,31 @@ class RankFairRegressor(TaskRegressor):
         Coefficients that all tasks lean on, with ``penalty="shared"``.
     shared_intercept_ : float or None
         The intercept that goes with them.
-    groups_ : ndarray of shape (n_groups,) or None
-        Labels of the groups, sorted; of two they are B and A.
+    groups_ : ndarray of shape (n_groups,), dict or None
+        Labels of the groups, sorted; of two they are B and A.  With several attributes,
+        a dict of such arrays by the name of the attribute: that of its column, x3 for
+        column 3 of an array, or z0, z1, … for columns without a name passed to `fit`.
+    n_unknown_ : int or dict of str to int
+        Training rows of unknown group, by attribute if there are several.
+    bin_edges_ : dict of str to ndarray
+        Where attributes were cut, by name: the start of each bin, and the end.
     status_ : str
         "satisfied": the band is met.  "inactive": the unconstrained fit meets it.
         "infeasible": no model found meets it, the closest was kept.  "max_iter": the
         steps ran out.
     rank_auc_ : float
-        AUC of the predictions of the training rows, A over B; of three or more groups
-        that of the group farthest from 1/2.
+        AUC of the predictions of the training rows, A over B; of three or more groups,
+        and of several attributes, that of the group farthest from 1/2.
     group_auc_ : dict
-        AUC of each group over the rest, by label.
+        AUC of each group over the rest, by label; with several attributes, a dict of
+        such dicts by attribute.
+    pairwise_auc_ : dict
+        AUC of the first group over the second, by pair of labels; with several
+        attributes, a dict of such dicts by attribute.
     balance_ : dict of str to float
         What each balance came to on the training rows: AUC for "rank", group A less
-        group B in standard deviations of y for the others.
+        group B in standard deviations of y for the others.  Of more groups and
+        attributes it is the value farthest off.
     multiplier_ : float
         The multiplier of the constraint (of "rank", where there are several balances)
         in standard units, 0 if it is inactive, NaN if
@@ -194,6 +225,8 @@ class RankFairRegressor(TaskRegressor):
         tasks: Any = None,
         sensitive_features: Any = None,
         blind: bool = False,
+        intersect: bool = False,
+        bins: int | None = None,
         penalty: Any = "task",
         beta: float = 1.0,
         balance: Any = "rank",
@@ -211,6 +244,8 @@ class RankFairRegressor(TaskRegressor):
         self.tasks = tasks
         self.sensitive_features = sensitive_features
         self.blind = blind
+        self.intersect = intersect
+        self.bins = bins
         self.penalty = penalty
         self.beta = beta
         self.balance = balance
@@ -245,9 +280,10 @@ class RankFairRegressor(TaskRegressor):
         tasks : array-like of shape (N,) or (N, q), optional
             The task of each row, if no column of X says so; all rows are of one task
             if nothing does.
-        sensitive_features : array-like of shape (N,), optional
+        sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The protected group of each row, if no column of X says so.  It is not a
-            predictor then.
+            predictor then.  Columns of an array or a frame, and entries of a dict, are
+            attributes.
         sample_weight : array-like of shape (N,), optional
             Weights in the loss and in the AUC; whole weights mean the same as repeated
             rows, and a row of weight 0 counts as absent.
@@ -262,7 +298,8 @@ class RankFairRegressor(TaskRegressor):
         ConvergenceWarning
             If the band was not reached, or the steps ran out.
         UserWarning
-            If there are no groups: the fit is unconstrained then.
+            If there are no groups: the fit is unconstrained then.  If a combination of
+            groups has one row only.
 
         Examples
         --------
@@ -275,7 +312,14 @@ class RankFairRegressor(TaskRegressor):
         rows = read_training(
             X,
             y,
-            Columns(self.tasks, self.sensitive_features, self.blind, several=True),
+            Columns(
+                self.tasks,
+                self.sensitive_features,
+                self.blind,
+                several=True,
+                bins=self.bins,
+                intersect=self.intersect,
+            ),
             tasks=tasks,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
@@ -285,22 +329,56 @@ class RankFairRegressor(TaskRegressor):
         if rows.in_a is None:
             warn_no_groups()
             solution, asked = fit_unconstrained(self._problem(rows), penalty), ()
-        elif rows.groups is None:
+        elif is_pair(rows.attributes):
             more = {"also": beside} if beside else {}
             solution = solver.solve(
                 self._problem(rows), penalty, balance, on_step=progress, **more
             )
         else:
-            masks = rows.groups == np.arange(rows.groups.max() + 1)[:, None]
-            settings = self._for_several(solver, len(masks))
+            settings = self._for_several(solver, rows.attributes)
+            masks, known = _masks(rows.attributes)
             solution = solve_groups(
-                self._problem(rows), penalty, asked, masks, settings, progress
+                self._problem(rows), penalty, asked, masks, settings, progress, known
             )
         fitted = self._attributes(solution, rows, X, asked)
         progress.close(fitted)
         self._store(fitted)
-        _warn_not_reached(solution.status, asked, self.balance_)
+        for note in rows.notes:
+            warnings.warn(note, UserWarning, stacklevel=3)
+        _warn_not_reached(solution, asked, rows.attributes)
         return self
+
+    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Return the group of each row, read from X as in training.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training, those of `sensitive_features` among them.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            Labels by attribute, cut by `bins` at the edges of training and combined
+            where `intersect` says so; None where the group is not known.
+
+        Examples
+        --------
+        >>> X = [[0.0, 31], [1.0, 67], [2.0, 20], [3.0, 44], [4.0, 35]]
+        >>> model = RankFairRegressor(0.5, sensitive_features=1, bins=2)
+        >>> _ = model.fit(X, [0.0, 2.0, 1.0, 3.5, 2.0])
+        >>> model.group_labels([[1.0, 18], [2.0, 40]])
+        {'x1': array(['[20, 35)', '[35, 67]'], dtype=object)}
+        """
+        check_is_fitted(self)
+        named = self.sensitive_features
+        source = label_source("sensitive_features", named, None, open_table(X))
+        if source is None:
+            raise ValueError(
+                "sensitive_features names no column of X: the groups were passed to "
+                "fit, and the model cannot tell those of new rows."
+            )
+        return group_labels(source, self.bin_edges_, bool(self.intersect))
 
     def certify(
         self,
@@ -346,6 +424,10 @@ class RankFairRegressor(TaskRegressor):
         >>> model.certify(data.frame[~train]).bound < 0.1
         True
         """
+        if sensitive_features is None and (self.bins is not None or self.intersect):
+            found = self.group_labels(X)
+            if len(found) == 1:
+                (sensitive_features,) = found.values()
         return certify(
             self,
             X,
@@ -365,6 +447,9 @@ class RankFairRegressor(TaskRegressor):
                 'Planned is "task", one band for each task.'
             )
         check_flag("blind", self.blind)
+        check_flag("intersect", self.intersect)
+        if self.bins is not None and check_count("bins", self.bins, 2) > MOST_GROUPS:
+            raise ValueError(f"bins must be at most {MOST_GROUPS}; got {self.bins}.")
         balance, beside = main_and_beside(self._balances(side))
         if not hasattr(self.solver, "solve"):
             check_choice("solver", self.solver, SOLVERS)
@@ -382,15 +467,19 @@ class RankFairRegressor(TaskRegressor):
             )
         return self._check_penalty(), balance, beside, solver
 
-    def _for_several(self, solver: Solver, n_groups: int) -> Tilt:
+    def _for_several(self, solver: Solver, attributes: tuple[Groups, ...]) -> Tilt:
+        most = max(len(each.labels) for each in attributes)
         if not isinstance(solver, Tilt):
+            have = f"{most}" if most > 2 else f"{len(attributes)} attributes"
+            if most == 2 and len(attributes) == 1:
+                have = f"{attributes[0].n_unknown} rows of unknown group"
             raise ValueError(
                 f"solver={shown(self.solver)} knows two groups; sensitive_features has "
-                f'{n_groups}. Use solver="tilt".'
+                f'{have}. Use solver="tilt".'
             )
-        if self.side == "upper":
+        if self.side == "upper" and most > 2:
             raise ValueError(
-                f'side="upper" puts one of two groups on top; of {n_groups} groups not '
+                f'side="upper" puts one of two groups on top; of {most} groups not '
                 'all can stand above the rest. Use side="both".'
             )
         return solver
@@ -430,17 +519,22 @@ class RankFairRegressor(TaskRegressor):
     def _attributes(
         self, solution: Solution, rows: Rows, X: Any, asked: tuple[Balance, ...]
     ) -> dict[str, Any]:
+        attributes = rows.attributes
         reached = _came_to(solution, asked)
-        of_groups = _group_aucs(solution, rows, reached.get("rank"))
+        counts = _counts(solution, rows, reached.get("rank"))
+        aucs = [of_groups for of_groups, _ in counts]
         # Of two groups it is that of A, the last; of several the farthest off.
-        last = [*of_groups.values()][-1:] if rows.groups is None else of_groups.values()
-        worst = max(last, key=_off_level, default=math.nan)
+        off = [[*it.values()][-1:] if len(it) == 2 else it.values() for it in aucs]
+        worst = max(itertools.chain(*off), key=_off_level, default=math.nan)
         return {
             **linear_attributes(solution, rows, X),
-            "groups_": rows.layout.groups,
+            "groups_": _by_name(attributes, [each.labels for each in attributes], None),
+            "n_unknown_": _by_name(attributes, [it.n_unknown for it in attributes], 0),
+            "bin_edges_": dict(rows.edges),
             "status_": str(solution.status),
             "rank_auc_": worst,
-            "group_auc_": of_groups,
+            "group_auc_": _by_name(attributes, aucs, {}),
+            "pairwise_auc_": _by_name(attributes, [pairs for _, pairs in counts], {}),
             "balance_": reached,
             "multiplier_": solution.multiplier,
             "stationarity_": solution.stationarity,
@@ -568,16 +662,42 @@ class MultiTaskRegressor(TaskRegressor):
         return self
 
 
+def _masks(attributes: tuple[Groups, ...]) -> tuple[Bools, Bools | None]:
+    """Return the groups to be held level with the rest, and whose group is known."""
+    masks = [each.masks() for each in attributes]
+    if all(each.known is None for each in attributes):
+        return np.vstack(masks), None
+    known = [
+        np.broadcast_to(True if each.known is None else each.known, mask.shape)
+        for each, mask in zip(attributes, masks, strict=True)
+    ]
+    return np.vstack(masks), np.vstack(known)
+
+
+def _by_name(attributes: tuple[Groups, ...], values: list[Any], none: Any) -> Any:
+    """Return the value of the only attribute, or of several a dict by name."""
+    if len(attributes) < 2:
+        return values[0] if values else none
+    return {each.name: value for each, value in zip(attributes, values, strict=True)}
+
+
+def _values(solution: Solution, asked: tuple[Balance, ...]) -> Floats:
+    """What was reached: a row for each balance, a column for each group compared."""
+    return np.reshape((solution.auc, *solution.beside), (len(asked), -1))
+
+
 def _came_to(solution: Solution, asked: tuple[Balance, ...]) -> dict[str, float]:
     """Return the value of each balance by name, of several groups the farthest off."""
     if not asked:
         return {}
-    values = np.reshape((solution.auc, *solution.beside), (len(asked), -1))
-    found = {}
-    for balance, of_groups in zip(asked, values.tolist(), strict=True):
-        off = _off_level if isinstance(balance, Rank) else abs
-        found[type(balance).__name__.lower()] = max(of_groups, key=off)
-    return found
+    return {
+        type(balance).__name__.lower(): max(values.tolist(), key=_off(balance))
+        for balance, values in zip(asked, _values(solution, asked), strict=True)
+    }
+
+
+def _off(balance: Balance) -> Callable[[float], float]:
+    return _off_level if isinstance(balance, Rank) else abs
 
 
 def _off_level(auc: float) -> float:
@@ -585,43 +705,57 @@ def _off_level(auc: float) -> float:
 
 
 def _warn_not_reached(
-    status: Status, asked: tuple[Balance, ...], reached: dict[str, float]
+    solution: Solution, asked: tuple[Balance, ...], attributes: tuple[Groups, ...]
 ) -> None:
-    if status in (Status.INFEASIBLE, Status.MAX_ITER):
-        said = map(_reached, asked, reached.values())
+    if solution.status in (Status.INFEASIBLE, Status.MAX_ITER):
+        values = _values(solution, asked)
+        said = (
+            _reached(each, row, attributes)
+            for each, row in zip(asked, values, strict=True)
+        )
         warnings.warn(
-            f"{status.value} Reached: {'; '.join(said)}.",
+            f"{solution.status.value} Reached: {'; '.join(said)}.",
             ConvergenceWarning,
             stacklevel=4,
         )
 
 
-def _reached(balance: Balance, value: float) -> str:
-    """What a balance came to, beside what was asked."""
+def _reached(balance: Balance, values: Floats, attributes: tuple[Groups, ...]) -> str:
+    """What a balance came to in each attribute, beside what was asked."""
+    ends = np.cumsum([len(each.masks()) for each in attributes])
+    worst = [
+        max(part.tolist(), key=_off(balance)) for part in np.split(values, ends[:-1])
+    ]
+    digits = ".4f" if isinstance(balance, Rank) else ".4g"
+    said = [f"{value:{digits}}" for value in worst]
+    if len(attributes) > 1:
+        names = [each.name for each in attributes]
+        said = [f"{it} for {name}" for it, name in zip(said, names, strict=True)]
     if isinstance(balance, Rank):
         asked = (
             f"within {balance.epsilon:g} of 0.5" if balance.epsilon else "exactly 0.5"
         )
-        return f"AUC {value:.4f}, asked for {asked}"
+        return f"AUC {', '.join(said)}, asked for {asked}"
     kind = type(balance).__name__.lower()
-    return f"{kind} imbalance {value:.4g}, asked for {balance.epsilon:g}"
+    return f"{kind} imbalance {', '.join(said)}, asked for {balance.epsilon:g}"
 
 
-def _group_aucs(
+def _counts(
     solution: Solution, rows: Rows, counted: float | None
-) -> dict[Any, float]:
-    """Return the AUC of each group over the rest; of two it may be counted already."""
-    if rows.in_a is None or rows.layout.groups is None:
-        return {}
-    labels = rows.layout.groups.tolist()
-    if rows.groups is None and counted is not None:
-        return dict(zip(labels, (1 - counted, counted), strict=True))
+) -> list[tuple[dict[Any, float], dict[tuple[Any, Any], float]]]:
+    """Return, for each attribute, the AUC of each group over the rest and of each pair.
+
+    That of two groups may be counted already.
+    """
+    if rows.attributes and is_pair(rows.attributes) and counted is not None:
+        b, a = rows.attributes[0].labels.tolist()
+        return [({b: 1 - counted, a: counted}, {(a, b): counted, (b, a): 1 - counted})]
     m = linear_predict(rows.X, rows.codes, solution.coef, solution.intercept)
-    codes = rows.in_a if rows.groups is None else rows.groups
-    return {label: _auc(m, codes == g, rows.weights) for g, label in enumerate(labels)}
-
-
-def _auc(m: Floats, in_a: NDArray[np.bool_], weights: Floats | None) -> float:
-    w = np.ones(len(m)) if weights is None else weights
-    a, b = w[in_a], w[~in_a]
-    return float(twice_u(m[in_a], m[~in_a], a, b) / (2 * a.sum() * b.sum()))
+    weights = whole_if_so(rows.weights)
+    found = []
+    for each in rows.attributes:
+        labels = each.labels.tolist()
+        duels = Duels.of(m, each.codes, len(labels), weights)
+        of_rest = dict(zip(labels, duels.of_rest().tolist(), strict=True))
+        found.append((of_rest, duels.by_label(labels)))
+    return found

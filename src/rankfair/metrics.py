@@ -1,7 +1,9 @@
-"""How far apart predictions rank two groups, and how far off they are.
+"""How far apart predictions rank groups, and how far off they are.
 
-Group A is the one whose label sorts last, so that ``rank_auc`` equals
-``sklearn.metrics.roc_auc_score(sensitive_features, y_pred)``.  Ties count half.
+Of two groups, A is the one whose label sorts last, so that ``rank_auc`` equals
+``sklearn.metrics.roc_auc_score(sensitive_features, y_pred)``.  Ties count half.  Rows
+whose group is missing (None or NaN) are left out of all comparisons; ``rmse`` takes
+every row.
 """
 
 from __future__ import annotations
@@ -15,22 +17,27 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankfair._frames import Floats, open_table
+from rankfair._groups import Bools, Groups, read_attributes
 from rankfair._validation import (
-    Bools,
     check_choice,
     check_lengths,
+    column_name,
     group_mask,
+    label_source_of_rows,
     read_target,
     read_weights,
     resolve_columns,
 )
-from rankfair.ranks import split, twice_u
+from rankfair.ranks import Duels, split, twice_u
 
 __all__ = [
     "balanced_residuals",
     "impact_rank_ratio",
     "mean_difference",
+    "pairwise_rank_auc",
     "rank_auc",
+    "rank_auc_by_group",
+    "rank_gap",
     "rmse",
     "scorer",
 ]
@@ -67,6 +74,106 @@ def rank_auc(
     """
     rows = _read(y_true, y_pred, sensitive_features, sample_weight)
     return _twice_u(rows) / (2 * rows.size_a * rows.size_b)
+
+
+def rank_auc_by_group(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> dict[Any, float]:
+    """Return, for each of two or more groups, its AUC over all other rows.
+
+    A half for every group means that all groups have the same mean rank.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,) or None
+        Not used; here so that all metrics are called alike.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,)
+        Labels of the groups; rows without one are left out.
+    sample_weight : array-like of shape (N,), optional
+        A pair counts the product of its weights.
+
+    Returns
+    -------
+    dict of label to float
+        In the order of the labels.
+
+    Examples
+    --------
+    >>> groups = ["a", "b", "c", None]
+    >>> rank_auc_by_group(None, [1.0, 2.0, 3.0, 9.0], sensitive_features=groups)
+    {'a': 0.0, 'b': 0.5, 'c': 1.0}
+    """
+    labels, duels = _one_attribute(y_true, y_pred, sensitive_features, sample_weight)
+    return dict(zip(labels, duels.of_rest().tolist(), strict=True))
+
+
+def pairwise_rank_auc(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> dict[tuple[Any, Any], float]:
+    """Return, for every two of the groups, the AUC of the first over the second.
+
+    Groups that are all level with the rest may still differ two by two.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,) or None
+        Not used; here so that all metrics are called alike.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,)
+        Labels of the groups; rows without one are left out.
+    sample_weight : array-like of shape (N,), optional
+        A pair counts the product of its weights.
+
+    Returns
+    -------
+    dict of (label, label) to float
+        Each pair in both orders, which add up to 1.
+
+    Examples
+    --------
+    >>> found = pairwise_rank_auc(None, [1.0, 2.0], sensitive_features=["F", "M"])
+    >>> found["M", "F"], found["F", "M"]
+    (1.0, 0.0)
+    """
+    labels, duels = _one_attribute(y_true, y_pred, sensitive_features, sample_weight)
+    return duels.by_label(labels)
+
+
+def rank_gap(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> float:
+    """Return the largest ``|AUC − 1/2|`` of any group over the rest.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,) or None
+        Not used; here so that all metrics are called alike.
+    y_pred : array-like of shape (N,)
+        Predictions.
+    sensitive_features : array-like of shape (N,) or (N, q), or dict of them
+        Labels of two or more groups, a column for each protected attribute; rows
+        without a label are left out for that attribute.
+    sample_weight : array-like of shape (N,), optional
+        A pair counts the product of its weights.
+
+    Returns
+    -------
+    float
+        Between 0 and 1/2.
+
+    Examples
+    --------
+    >>> rank_gap(None, [1.0, 2.0, 3.0, 3.0], sensitive_features=["B", "B", "A", "B"])
+    0.333...
+    """
+    predicted, attributes, weights = _read_several(
+        y_true, y_pred, sensitive_features, sample_weight
+    )
+    aucs = [_duels(predicted, each, weights).of_rest() for each in attributes]
+    return float(np.abs(np.concatenate(aucs) - 0.5).max())
 
 
 def mean_difference(
@@ -128,7 +235,8 @@ def balanced_residuals(
     0.5
     """
     rows = _read(y_true, y_pred, sensitive_features, sample_weight)
-    return rows.gap(_true(y_true, len(rows.predicted)) - rows.predicted)
+    observed = rows.kept(_true(y_true, rows.n_rows))
+    return rows.gap(observed - rows.predicted)
 
 
 def impact_rank_ratio(
@@ -206,14 +314,26 @@ def rmse(
 
 
 class _Rows:
-    """Checked predictions with their groups and weights."""
+    """Checked predictions of rows whose group is known, with groups and weights."""
 
-    def __init__(self, predicted: Floats, in_a: Bools, weights: Floats | None):
-        self.predicted = predicted
-        self.in_a = in_a
-        self.weights = None if weights is None else _counts(weights)
-        self.size_a = self._size(in_a)
-        self.size_b = self._size(~in_a)
+    def __init__(
+        self,
+        predicted: Floats,
+        in_a: Bools,
+        known: Bools | None,
+        weights: Floats | None,
+    ):
+        self.n_rows = len(predicted)
+        self.known = known
+        self.predicted = self.kept(predicted)
+        self.in_a = self.kept(in_a)
+        self.weights = None if weights is None else _counts(self.kept(weights))
+        self.size_a = self._size(self.in_a)
+        self.size_b = self._size(~self.in_a)
+
+    def kept(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return what belongs to rows whose group is known."""
+        return values if self.known is None else values[self.known]
 
     def _size(self, member: Bools) -> int | float:
         if self.weights is None:
@@ -248,7 +368,39 @@ def _read(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> _Rows:
     n_rows = len(predicted)
     weights = read_weights(sample_weight, n_rows)
     check_lengths(n_rows, y_true=y_true)
-    return _Rows(predicted, group_mask(groups, n_rows, weights), weights)
+    in_a, known = group_mask(groups, n_rows, weights)
+    return _Rows(predicted, in_a, known, weights)
+
+
+def _read_several(
+    y_true: Any, y_pred: Any, groups: Any, sample_weight: Any
+) -> tuple[Floats, list[Groups], NDArray[Any] | None]:
+    predicted = read_target(y_pred, "y_pred")
+    n_rows = len(predicted)
+    weights = read_weights(sample_weight, n_rows)
+    check_lengths(n_rows, y_true=y_true)
+    source = label_source_of_rows(groups, n_rows)
+    counts = None if weights is None else _counts(weights)
+    return predicted, read_attributes(source, weights), counts
+
+
+def _one_attribute(
+    y_true: Any, y_pred: Any, groups: Any, sample_weight: Any
+) -> tuple[list[Any], Duels]:
+    predicted, attributes, weights = _read_several(
+        y_true, y_pred, groups, sample_weight
+    )
+    if len(attributes) > 1:
+        raise ValueError(
+            f"sensitive_features has {len(attributes)} columns: groups of one "
+            "attribute are compared. rank_gap takes several."
+        )
+    (groups,) = attributes
+    return groups.labels.tolist(), _duels(predicted, groups, weights)
+
+
+def _duels(predicted: Floats, groups: Groups, weights: NDArray[Any] | None) -> Duels:
+    return Duels.of(predicted, groups.codes, len(groups.labels), weights)
 
 
 def _true(y_true: Any, n_rows: int) -> Floats:
@@ -267,6 +419,7 @@ def _twice_u(rows: _Rows) -> int | float:
 # How far each metric is from its best value, in a form that swapping groups keeps.
 _LOSS: dict[str, tuple[Callable[..., float], Callable[[float], float]]] = {
     "rank_auc": (rank_auc, lambda auc: abs(auc - 0.5)),
+    "rank_gap": (rank_gap, abs),
     "mean_difference": (mean_difference, abs),
     "balanced_residuals": (balanced_residuals, abs),
     "impact_rank_ratio": (impact_rank_ratio, lambda ratio: abs(math.log(ratio))),
@@ -274,21 +427,23 @@ _LOSS: dict[str, tuple[Callable[..., float], Callable[[float], float]]] = {
 }
 
 
-def scorer(name: str, *, sensitive_features: str | int | None = None) -> GroupScorer:
+def scorer(name: str, *, sensitive_features: Any = None) -> GroupScorer:
     """Return a scikit-learn scorer that is 0 at best and lower the worse it gets.
 
-    The score is ``−|AUC − 1/2|``, ``−|MD|``, ``−|BR|``, ``−|log IRR|`` or ``−RMSE``.
+    The score is ``−|AUC − 1/2|``, the largest of these over all groups, ``−|MD|``,
+    ``−|BR|``, ``−|log IRR|`` or ``−RMSE``.
 
     Parameters
     ----------
-    name : {"rank_auc", "mean_difference", "balanced_residuals", "impact_rank_ratio", \
-"rmse"}
-        The metric.
-    sensitive_features : str or int, optional
+    name : {"rank_auc", "rank_gap", "mean_difference", "balanced_residuals", \
+"impact_rank_ratio", "rmse"}
+        The metric; for three or more groups and for several attributes "rank_gap".
+    sensitive_features : str, int or list of them, optional
         The column of X (name or position) that holds the groups.  Without it, it is the
-        column that the model itself was given as `sensitive_features`, or they come
-        as an array, through metadata routing: the scorer asks for
-        ``sensitive_features``, and for ``tasks``, which it hands to ``predict``.
+        column that the model itself was given as `sensitive_features`, read as the
+        model reads it (its `bins` and `intersect`), or they come as an array, through
+        metadata routing: the scorer asks for ``sensitive_features``, and for ``tasks``,
+        which it hands to ``predict``.
 
     Returns
     -------
@@ -315,7 +470,7 @@ class GroupScorer:
     scorer('rmse')
     """
 
-    def __init__(self, name: str, column: str | int | None = None):
+    def __init__(self, name: str, column: Any = None):
         self.name = name
         self.column = column
         self.requests: dict[str, bool | str | None] = {
@@ -355,6 +510,9 @@ class GroupScorer:
         column = self.column
         if column is None and passed is None:
             column = getattr(estimator, "sensitive_features", None)
+            if column is not None and hasattr(estimator, "group_labels"):
+                found = estimator.group_labels(X)
+                return found if len(found) > 1 else next(iter(found.values()))
         if column is None and passed is None:
             raise ValueError(
                 f"{self} has no groups: name their column of X, "
@@ -364,8 +522,9 @@ class GroupScorer:
         if column is None:
             return passed
         table = open_table(X)
-        (place,) = resolve_columns("sensitive_features", column, table)
-        return table.column(place)
+        places = resolve_columns("sensitive_features", column, table)
+        found = {column_name(table, place): table.column(place) for place in places}
+        return found if len(found) > 1 else next(iter(found.values()))
 
     def set_score_request(self, **requests: bool | str | None) -> GroupScorer:
         """Set which metadata is routed to the score: True, False, None or an alias.

@@ -352,7 +352,7 @@ Folds = list[tuple[Codes, Codes]]
 def make_folds(
     cv: Any,
     codes: Codes,
-    in_a: Bools,
+    in_a: Bools | Codes,
     rng: np.random.Generator,
     *,
     weights: Floats | None = None,
@@ -367,8 +367,8 @@ def make_folds(
         A number makes folds within tasks; anything else is scikit-learn's.
     codes : integer ndarray of shape (N,)
         The task of each row.
-    in_a : boolean ndarray of shape (N,)
-        The rows of group A.
+    in_a : boolean or integer ndarray of shape (N,)
+        The rows of group A, or the group of each row.
     rng : Generator
         Shuffles the rows.
     weights : ndarray of shape (N,), optional
@@ -400,7 +400,9 @@ def make_folds(
     return [(train, test) for train, test in kept if len(test)]
 
 
-def _own_folds(cv: int, codes: Codes, in_a: Bools, rng: np.random.Generator) -> Folds:
+def _own_folds(
+    cv: int, codes: Codes, in_a: Bools | Codes, rng: np.random.Generator
+) -> Folds:
     n_folds = check_count("cv", cv, low=2)
     if len(codes) < n_folds:
         raise ValueError(
@@ -417,7 +419,7 @@ def _own_folds(cv: int, codes: Codes, in_a: Bools, rng: np.random.Generator) -> 
 
 
 def task_folds(
-    codes: Codes, in_a: Bools, n_folds: int, rng: np.random.Generator
+    codes: Codes, in_a: Bools | Codes, n_folds: int, rng: np.random.Generator
 ) -> Codes:
     """Return the fold of each row, −1 for the only row of a task.
 
@@ -428,8 +430,8 @@ def task_folds(
     ----------
     codes : integer ndarray of shape (N,)
         The task of each row.
-    in_a : boolean ndarray of shape (N,)
-        The rows of group A.
+    in_a : boolean or integer ndarray of shape (N,)
+        The rows of group A, or the group of each row.
     n_folds : int
         At least 2.
     rng : Generator

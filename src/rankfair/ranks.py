@@ -7,8 +7,9 @@ weights are whole numbers; an AUC is made only where a number is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,67 @@ def _twice_u_block(a: Floats, b: Floats) -> int:
         return 2 * at_least
     ties = np.searchsorted(b, a, "right") - np.searchsorted(b, a, "left")
     return 2 * at_least - int(ties.sum())
+
+
+@dataclass(frozen=True)
+class Duels:
+    """``twice[g, h]`` is 2U of group g over group h; ``totals[g]`` its rows or weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> duels = Duels.of(np.array([1.0, 2.0, 3.0]), np.array([0, 1, 2]), 3)
+    >>> duels.of_pairs()[2, 0], duels.of_rest().tolist()
+    (np.float64(1.0), [0.0, 0.5, 1.0])
+    """
+
+    twice: Array
+    totals: Array
+
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        codes: NDArray[np.intp],
+        n_groups: int,
+        weights: Array | None = None,
+    ) -> Duels:
+        """Count every two groups; rows of code −1 take no part."""
+        rows = [np.flatnonzero(codes == g) for g in range(n_groups)]
+        rows = [at[np.argsort(values[at], kind="stable")] for at in rows]
+        sides = [values[at] for at in rows]
+        w = None if weights is None else [weights[at] for at in rows]
+        sizes = [len(at) for at in rows] if w is None else [each.sum() for each in w]
+        totals = np.array(sizes)
+        twice = 2 * np.outer(totals, totals)
+        for g in range(n_groups):
+            twice[g, g] = 0
+            for h in range(g):
+                if w is None:
+                    twice[g, h] = twice_u_sorted(sides[g], sides[h])
+                else:
+                    twice[g, h] = twice_u(sides[g], sides[h], w[g], w[h])
+                twice[h, g] -= twice[g, h]
+        return cls(twice, totals)
+
+    def of_pairs(self) -> Floats:
+        """The AUC of each group over each other one; NaN on the diagonal."""
+        pairs = np.outer(self.totals, self.totals).astype(np.float64)
+        np.fill_diagonal(pairs, np.nan)
+        found: Floats = self.twice / (2 * pairs)
+        return found
+
+    def by_label(self, labels: Sequence[Any]) -> dict[tuple[Any, Any], float]:
+        """The AUC of each label over each other one."""
+        aucs = self.of_pairs().tolist()
+        places = range(len(labels))
+        return {(labels[g], labels[h]): aucs[g][h] for g, h in permutations(places, 2)}
+
+    def of_rest(self) -> Floats:
+        """The AUC of each group over all others together."""
+        rest = self.totals.sum() - self.totals
+        found: Floats = self.twice.sum(axis=1) / (2 * self.totals * rest)
+        return found
 
 
 def midranks(values: Floats) -> Floats:

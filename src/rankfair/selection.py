@@ -9,10 +9,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from rankfair._frames import Codes, Floats, find_labels, open_table
+from rankfair._frames import (
+    Codes,
+    Column,
+    Floats,
+    find_known,
+    find_labels,
+    open_table,
+)
 from rankfair._regressor import TaskRegressor, with_callbacks
 from rankfair._validation import (
     check_lengths,
@@ -58,8 +68,8 @@ class RankFairRegressorCV(TaskRegressor):
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task keeps rows to
         learn from; the only row of a task is always learnt from.
-    tasks, sensitive_features, blind, balance, scope, side, solver, standardize, \
-unseen, max_iter, tol, verbose
+    tasks, sensitive_features, blind, intersect, bins, balance, scope, side, solver, \
+standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
     random_state : int, Generator or None, default=None
         Seed of the folds, and of solvers that start at random.
@@ -112,6 +122,8 @@ unseen, max_iter, tol, verbose
         tasks: Any = None,
         sensitive_features: Any = None,
         blind: bool = False,
+        intersect: bool = False,
+        bins: int | None = None,
         balance: Any = "rank",
         scope: str = "global",
         side: str = "both",
@@ -131,6 +143,8 @@ unseen, max_iter, tol, verbose
         self.tasks = tasks
         self.sensitive_features = sensitive_features
         self.blind = blind
+        self.intersect = intersect
+        self.bins = bins
         self.balance = balance
         self.scope = scope
         self.side = side
@@ -162,8 +176,9 @@ unseen, max_iter, tol, verbose
             The target.
         tasks : array-like of shape (N,) or (N, q), optional
             The task of each row, if no column of X says so.
-        sensitive_features : array-like of shape (N,), optional
-            The protected group of each row, if no column of X says so.
+        sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
+            The protected group of each row, if no column of X says so; several columns
+            are several attributes.
         sample_weight : array-like of shape (N,), optional
             Weights in the fits and in the held-out error.
 
@@ -214,6 +229,30 @@ unseen, max_iter, tol, verbose
         )
         return self
 
+    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Return the group of each row; see `RankFairRegressor.group_labels`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            Labels by attribute.
+
+        Examples
+        --------
+        >>> X = [[float(i), i % 2] for i in range(8)]
+        >>> model = RankFairRegressorCV([1.0], sensitive_features=1, cv=2)
+        >>> model.fit(X, [0.0, 1.0, 3.0, 2.0, 5.0, 4.0, 6.0, 7.0]).group_labels(X[:2])
+        {'x1': array([0, 1], dtype=object)}
+        """
+        check_is_fitted(self)
+        labels: dict[str, NDArray[Any]] = self.estimator_.group_labels(X)
+        return labels
+
     def _candidates(self) -> list[Candidate]:
         betas = _several("betas", self.betas)
         betas = [check_number("each of betas", beta, 0.0) for beta in betas]
@@ -240,8 +279,9 @@ class _Rows:
     X: Any
     y: Floats
     weights: Floats | None
-    codes: dict[str, Codes]  # tasks and groups
-    passed: tuple[str, ...]  # which of them came as arrays
+    tasks: Codes
+    groups: Codes  # of which folds hold equal parts
+    passed: dict[str, NDArray[Any]]  # labels that came as arrays
 
     @classmethod
     def of(
@@ -250,19 +290,25 @@ class _Rows:
         n_rows = open_table(X).shape[0]
         target = read_target(y)
         check_lengths(n_rows, y=target)
-        given = {"tasks": tasks, "sensitive_features": groups}
-        codes = {
-            name: _codes(name, values, model, X, n_rows)
-            for name, values in given.items()
-        }
-        passed = tuple(name for name, values in given.items() if values is not None)
-        return cls(X, target, read_weights(sample_weight, n_rows), codes, passed)
+        of_tasks = read_labels("tasks", tasks, model, X)
+        of_groups = read_labels("sensitive_features", groups, model, X)
+        codes = _codes("tasks", of_tasks, n_rows)
+        passed = {} if tasks is None else {"tasks": codes}
+        if groups is not None and of_groups is not None:
+            passed["sensitive_features"] = _spelt(of_groups)
+        weights = read_weights(sample_weight, n_rows)
+        return cls(X, target, weights, codes, _cells(of_groups, n_rows), passed)
 
     def folds(self, cv: Any, rng: np.random.Generator) -> Folds:
         """Split the rows."""
-        tasks, groups = self.codes["tasks"], self.codes["sensitive_features"]
         return make_folds(
-            cv, tasks, groups > 0, rng, weights=self.weights, X=self.X, y=self.y
+            cv,
+            self.tasks,
+            self.groups,
+            rng,
+            weights=self.weights,
+            X=self.X,
+            y=self.y,
         )
 
     def errors(self, model: RankFairRegressor, folds: Folds) -> list[float]:
@@ -270,12 +316,12 @@ class _Rows:
         return [self._error(model, train, test) for train, test in folds]
 
     def _error(self, model: RankFairRegressor, train: Codes, test: Codes) -> float:
-        labels = {name: self.codes[name][train] for name in self.passed}
+        labels = {name: values[train] for name, values in self.passed.items()}
         weights = None if self.weights is None else self.weights[train]
         model.fit(
             take_rows(self.X, train), self.y[train], sample_weight=weights, **labels
         )
-        tasks = self.codes["tasks"][test] if "tasks" in self.passed else None
+        tasks = self.tasks[test] if "tasks" in self.passed else None
         predicted = model.predict(take_rows(self.X, test), tasks=tasks)
         weights = None if self.weights is None else self.weights[test]
         return float(np.average((self.y[test] - predicted) ** 2, weights=weights))
@@ -286,11 +332,27 @@ class _Rows:
         return np.array([w[test].sum() for _, test in folds])
 
 
-def _codes(name: str, given: Any, model: Any, X: Any, n_rows: int) -> Codes:
-    columns = read_labels(name, given, model, X)
+def _codes(name: str, columns: list[Column] | None, n_rows: int) -> Codes:
     if columns is None:
         return np.zeros(n_rows, np.intp)
     return find_labels(columns, name)[0]
+
+
+def _cells(columns: list[Column] | None, n_rows: int) -> Codes:
+    """Return the combination of groups that each row is of, one more if unknown."""
+    cells: Codes = np.zeros(n_rows, np.intp)
+    for column in columns or ():
+        codes, labels = find_known(column, "sensitive_features")
+        cells = cells * (len(labels) + 1) + codes + 1
+    return cells
+
+
+def _spelt(columns: list[Column]) -> NDArray[Any]:
+    """Return labels as an array that rows can be taken from, a column each."""
+    spelt = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        spelt[:, j] = column.to_list() if isinstance(column, nw.Series) else column
+    return spelt
 
 
 def _several(argument: str, values: Any) -> list[Any]:

@@ -24,17 +24,16 @@ from rankfair._frames import (
     listed,
     open_table,
 )
+from rankfair._groups import Bools, Source, read_groups
 from rankfair._validation import (
-    Bools,
     Columns,
-    Source,
     check_lengths,
     check_same_source,
     label_source,
-    read_groups,
     read_target,
     read_weights,
     refuse_retyped,
+    refuse_same_columns,
 )
 
 __all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
@@ -110,6 +109,7 @@ def read_rows(
         "sensitive_features", named.sensitive_features, sensitive_features, table
     )
     check_lengths(n_rows, y=target)
+    refuse_same_columns(of_tasks, of_groups)
     groups = None if of_groups is None else read_groups(of_groups, weights)
     codes, labels = _labels(of_tasks, n_rows)
     layout = Layout(

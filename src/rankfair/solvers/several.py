@@ -203,17 +203,24 @@ def solve_groups(
     masks: NDArray[np.bool_],
     settings: Tilt,
     on_step: OnStep | None = None,
+    known: NDArray[np.bool_] | None = None,
 ) -> Solution:
     """Every group against the rest, in the bands of all balances.
 
-    ``masks`` (G, N) are the rows of each group, in the user's order.  At most the first
+    ``masks`` (G, N) are the rows of each group, in the user's order; where ``known``
+    (G, N) is False a row is neither in the group nor in the rest.  At most the first
     balance is not linear.  Values come balance by balance, a group at a time.
     """
     first, *others = balances
     counted = not isinstance(first, Linear)
     order = sorted_by_task(problem.codes, problem.n_tasks)[0]
     assert problem.user_groups is not None
-    mine = [Groups(mask, problem.user_groups.weights) for mask in masks]
+    weights = problem.user_groups.weights
+    parts = [None] * len(masks) if known is None else known
+    mine = [
+        Groups(mask, _weights_of(part, weights))
+        for mask, part in zip(masks, parts, strict=True)
+    ]
     theirs = [each.take(order) for each in mine]
     linear = tuple(
         Among(each.epsilon, each.side, whole=each, own=own)
@@ -225,12 +232,23 @@ def solve_groups(
         found = solve_linear(problem, penalty, linear)
         value, *rest = found.beside
         return replace(found, value=value, auc=value, beside=tuple(rest))
-    known = tuple(each.on(problem.y, theirs[0]) for each in linear)
-    fitter = pinned(Fitter.of(problem, penalty), known)
+    pins = tuple(each.on(problem.y, theirs[0]) for each in linear)
+    fitter = pinned(Fitter.of(problem, penalty), pins)
     demands = (Demand(first, *pair) for pair in zip(theirs, mine, strict=True))
     return solve_several(
         fitter, tuple(demands), settings.max_iter, settings.tol, on_step
     )
+
+
+def _weights_of(
+    known: NDArray[np.bool_] | None, weights: NDArray[np.int64] | Floats | None
+) -> NDArray[np.int64] | Floats | None:
+    """What rows weigh in a balance: nothing where their group is not known."""
+    if known is None or known.all():
+        return weights
+    found: NDArray[np.int64] | Floats
+    found = known.astype(np.int64) if weights is None else known * weights
+    return found
 
 
 def solve_several(
