@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfair.penalties.base import Factor, Floats, Penalty, eigen, out_of
+from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
 
 
 @dataclass(frozen=True)
-class Ridge(Penalty):
+class Ridge(Separable):
     """``R(W) = ½ Σ_j ||w^j||²``.
 
     Examples
@@ -24,9 +24,10 @@ class Ridge(Penalty):
 
     degree: ClassVar[int] = 2
 
-    def value(self, W: Floats) -> float:
-        """``β/2 ||W||²``."""
-        return 0.5 * self.beta * float((W * W).sum())
+    def by_task(self, W: Floats) -> Floats:
+        """``β/2 ||w^j||²``."""
+        out: Floats = 0.5 * self.beta * (W * W).sum(axis=1)
+        return out
 
     def factorise(self, G: Floats) -> RidgeFactor:
         """Invert ``G_j + β I`` once."""

@@ -11,7 +11,7 @@ from rankfair.blocks import Ints, each
 from rankfair.penalties.base import (
     Factor,
     Floats,
-    Penalty,
+    Separable,
     dots,
     eigen,
     into,
@@ -28,7 +28,7 @@ CLEAR = 1e-6  # of the trace: a shift that stands clear of rounding
 
 
 @dataclass(frozen=True)
-class Task(Penalty):
+class Task(Separable):
     """``R(W) = Σ_j ||w^j||₂``, the formula of the paper.
 
     Examples
@@ -39,9 +39,10 @@ class Task(Penalty):
     [[2.0], [0.0]]
     """
 
-    def value(self, W: Floats) -> float:
-        """``β Σ_j ||w^j||₂``."""
-        return self.beta * float(np.linalg.norm(W, axis=1).sum())
+    def by_task(self, W: Floats) -> Floats:
+        """``β ||w^j||₂``."""
+        out: Floats = self.beta * np.linalg.norm(W, axis=1)
+        return out
 
     def factorise(self, G: Floats) -> Factor:
         """Keep the eigenvalues of every ``G_j``, or less where tasks are many."""
