@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.balances import Balance
 from rankfair.balances.by_task import ByTask, in_every_task
@@ -24,18 +22,12 @@ from rankfair.solvers.base import (
     Step,
     package,
 )
-from rankfair.solvers.landing import Landing, land
 from rankfair.solvers.lines import Part
-from rankfair.solvers.ray import REACH, nearest_multiple
 from rankfair.solvers.separate import ROUNDS, Found, confirmed, search
 from rankfair.solvers.tilt import Tilt
 
 TOGETHER = 6  # times that what tasks share is fitted again
 ROUNDS_EACH = 3  # rounds of each task in between
-GLOBAL_ROUNDS = 6  # directions of the band over all rows
-DAMPING = 0.8
-NARROWER = (1.0, 0.5, 0.0)  # shares of ε for the tasks, where all rows ask for it
-TRIES = 6  # places near a landing at which both kinds of band are counted
 
 
 class TaskStatus(Enum):
@@ -157,19 +149,19 @@ def solve_tasks(
     """
     whole = Whole.of(problem, penalty, balance)
     trace: list[Step] = []
-    last = _best_of(whole, settings, _noting(trace, on_step))
+    last = best_fit(whole, settings, noted_in(trace, on_step))
     own, values = confirmed(last.part, last.found)
     W = whole.full(own, last.W)
     kept = bool(whole.demands.kept(values).all())
     status = Status.SATISFIED if last.found.settled else Status.MAX_ITER
     if last.found.free.all() and kept:
         status = Status.INACTIVE
-    return _packaged(
+    return task_solution(
         whole, W, last.found, values, status if kept else Status.INFEASIBLE, trace
     )
 
 
-def _noting(trace: list[Step], on_step: OnStep | None) -> OnStep:
+def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
     def note(step: Step) -> None:
         trace.append(step._replace(iteration=len(trace) + 1))
         if on_step is not None:
@@ -178,7 +170,7 @@ def _noting(trace: list[Step], on_step: OnStep | None) -> OnStep:
     return note
 
 
-def _best_of(
+def best_fit(
     whole: Whole,
     settings: Tilt,
     on_step: OnStep | None = None,
@@ -216,7 +208,7 @@ def _best_of(
     return best[1]
 
 
-def _packaged(
+def task_solution(
     whole: Whole,
     W: Floats,
     found: Found,

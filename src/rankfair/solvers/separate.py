@@ -16,6 +16,7 @@ from rankfair.solvers.ray import relative
 from rankfair.solvers.tilt import Tilt
 
 ROUNDS = 8  # directions that are tried, the mean's first
+LEAVE = 0.01  # a task whose gap is this share of its force has settled
 COUNTS = 14  # counts a round; walks that need more go on along the next direction
 EXACTLY = 80  # counts of the user's own predictions at the end
 NEARLY = 1e-2  # a bracket this short, as a share of x, is short enough on the way
@@ -102,7 +103,7 @@ def search(
         best.stationarity = relative(gap, force)
         _tell(on_step, i + 1, best, part.demands.show(landed.values))
         b = mixer.next(force, gap)
-        still = np.flatnonzero((off > 10 * settings.tol) | ~landed.inside)
+        still = np.flatnonzero((off > LEAVE) | ~landed.inside)
         if not len(still):
             return best
         if 2 * len(still) <= len(places):
