@@ -37,7 +37,7 @@ class ByTask(ABC):
 
     @abstractmethod
     def values(self, m: Floats, unit: float = 1.0) -> Array:
-        """The exact imbalance in each task of ``m``, whose standard unit is ``unit``."""
+        """The exact imbalance of each task; the standard unit of ``m`` is ``unit``."""
 
     @abstractmethod
     def resolution(self) -> Array:

@@ -30,6 +30,10 @@ class Factor(ABC):
         begin from.  The answer has a row a task, and one more if tasks share one.
         """
 
+    def take(self, tasks: NDArray[np.intp]) -> Factor | None:
+        """The same for some tasks alone, where that needs no work."""
+        return None
+
 
 @dataclass(frozen=True)
 class Penalty(ABC):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair.penalties.base import Factor, Floats, Separable
 from rankfair.penalties.ridge import Ridge, RidgeFactor
@@ -86,3 +87,8 @@ class AroundFactor(Factor):
         left = B - np.matmul(self.G, self.centre)
         first = None if start is None else start - self.centre
         return self.centre + self.own.solve(left, first)
+
+    def take(self, tasks: NDArray[np.intp]) -> AroundFactor | None:
+        """The same around the same ``w⁰``."""
+        own = self.own.take(tasks)
+        return None if own is None else AroundFactor(own, self.G[tasks], self.centre)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
 
@@ -50,3 +51,7 @@ class RidgeFactor(Factor):
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``w^j = (G_j + β I)⁻¹ b_j``."""
         return out_of(self.inverse, B)
+
+    def take(self, tasks: NDArray[np.intp]) -> RidgeFactor:
+        """Some of the inverses."""
+        return RidgeFactor(self.inverse[tasks])

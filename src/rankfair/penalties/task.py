@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair.blocks import Ints, each
 from rankfair.penalties.base import (
@@ -67,6 +68,10 @@ class TaskFactor(Factor):
         first = None if start is None else np.linalg.norm(start, axis=1)
         r = norm_of_solution(self.values, C, self.beta, first)[:, None]
         return out_of(self.vectors, r * C / (r * self.values + self.beta))
+
+    def take(self, tasks: NDArray[np.intp]) -> TaskFactor:
+        """Some of the eigenvalues and vectors."""
+        return TaskFactor(self.beta, self.values[tasks], self.vectors[tasks])
 
 
 def norm_of_solution(

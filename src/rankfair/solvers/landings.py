@@ -12,6 +12,7 @@ Array = NDArray[Any]
 Bools = NDArray[np.bool_]
 
 GROWTH = 4.0
+JUMP = 1e-8  # a bracket this short, as a share of x, holds a jump across the band
 SLOW = 3  # steps that do not halve the bracket before it is halved outright
 
 
@@ -75,7 +76,7 @@ class Walks:
         return found
 
     def learn(self, value: Array) -> Bools:
-        """Take the counts at ``x``, choose the next ``x``; which places are the best."""
+        """Take the counts at ``x``, choose the next one; which are the best so far."""
         better = self._better(value)
         np.copyto(self.best_x, self.x, where=better)
         np.copyto(self.best_value, value, where=better)
@@ -126,7 +127,8 @@ class Walks:
         self.slow[on] = np.where(short, 0, self.slow + 1)[on]
         size = np.maximum(np.abs(self.near), np.abs(self.far))
         done = np.abs(self.far - self.near) <= self.enough * size
-        self.open[on & done & self.inside] = False
+        hopeless = np.abs(self.far - self.near) <= min(self.enough, JUMP) * size
+        self.open[on & ((done & self.inside) | hopeless)] = False
 
     def _choose(self, on: Bools, passed: Bools) -> None:
         """The next place in the bracket."""

@@ -13,9 +13,9 @@ from rankfair.blocks import Ints
 from rankfair.segments import Segments
 from rankfair.solvers.base import Fitter, Floats
 from rankfair.solvers.landings import Walks
-from rankfair.solvers.mixing import ratio
 
 Bools = NDArray[np.bool_]
+LEAST = 1e-3  # of a standard deviation: the least difference of means a walk starts at
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,12 @@ class Part:
         assert problem.groups is not None
         segments = Segments.of_blocks(problem.blocks, problem.groups)
         demands = self.demands.of_tasks(places, segments, rows)
-        fitter = self.fitter.on(problem)
+        factor = self.fitter.factor.take(places)
+        fitter = (
+            self.fitter.on(problem)
+            if factor is None
+            else Fitter(problem, self.fitter.penalty, factor)
+        )
         return Part(fitter, demands, self.target[places], self.push[places], None)
 
     def predict(self, W: Floats, exact: bool) -> Floats:
@@ -79,14 +84,17 @@ class Part:
         return total
 
     def objective(self, W: Floats) -> Floats:
-        """``½ Σ (m − y)² + β R(w^j)`` of each task: (k,)."""
+        """``½ Σ (m − y)² + β R(w^j)`` of each task, and what the push costs: (k,)."""
         problem = self.fitter.problem
         C, a = W[:, :-1], W[:, -1]
         bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
         squares = (C * bent).sum(axis=1) + problem.counts * a * a
-        loss = 0.5 * (self.squares + squares) - (W * self.target).sum(axis=1)
+        loss = 0.5 * (self.squares + squares) - (W * (self.target - self.push)).sum(
+            axis=1
+        )
         penalty = self.fitter.penalty.held(C).by_task(C)
-        return np.maximum(loss, 0.0) + penalty
+        total: Floats = loss + penalty
+        return total
 
 
 @dataclass(frozen=True)
@@ -131,8 +139,11 @@ class Lines:
         # In moments of the first direction a difference of means is a product.
         first = part.fitter.problem.moments(part.demands.start)
         level, fall = np.abs((first * self.W0).sum(axis=1)), (first * p).sum(axis=1)
+        # A fit that does not stir needs about its weight in force.
+        fall = np.where(np.abs(fall) > 0, np.abs(fall), 1.0 / part.fitter.problem.counts)
         sign = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
-        return sign * ratio(level, np.abs(fall), otherwise=1.0)
+        out: Floats = sign * np.maximum(level, LEAST) / fall
+        return out
 
     def take(self, places: Ints) -> Lines:
         """Some of the lines."""
@@ -165,9 +176,7 @@ def land_all(
     are gone, the rest go on as a problem of their own.
     """
     demands = lines.part.demands
-    walks = Walks(
-        *demands.band, demands.resolution(), values, first, enough=enough
-    )
+    walks = Walks(*demands.band, demands.resolution(), values, first, enough=enough)
     everywhere = Landed(
         walks.best_x, lines.W0.copy(), walks.best_value, walks.best_miss
     )

@@ -7,8 +7,8 @@ from enum import Enum
 
 import numpy as np
 
-from rankfair.balances import Balance
-from rankfair.balances.by_task import ByTask, in_every_task
+from rankfair.balances import Balance, Rank
+from rankfair.balances.by_task import ByTask, RankByTask, in_every_task
 from rankfair.blocks import Ints, sorted_by_task
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
@@ -34,7 +34,7 @@ class TaskStatus(Enum):
     """How one task ended; the value is the sentence shown."""
 
     SATISFIED = "Its band is met at the least error found."
-    INACTIVE = "The unconstrained fit already lies in its band."
+    INACTIVE = "The fit that is free of it already lies in its band."
     CONSTANT = "One value for all its rows is the best fit found in its band."
     INFEASIBLE = "No fit reached its band; the one closest to it was kept."
     ONE_GROUP_ONLY = "It does not have rows of both groups."
@@ -49,6 +49,7 @@ class TaskSolution(Solution):
     """A solution with what became of each task, in the user's order of tasks."""
 
     task_values: Floats  # (k,) as people read them, NaN without both groups
+    task_aucs: Floats  # (k,) the AUC in each task, whatever balance was asked for
     task_status: tuple[TaskStatus, ...]
     task_totals: Floats  # (k, 2), the weight of groups B and A
 
@@ -162,6 +163,8 @@ def solve_tasks(
 
 
 def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
+    """A report of each step that writes it down as well."""
+
     def note(step: Step) -> None:
         trace.append(step._replace(iteration=len(trace) + 1))
         if on_step is not None:
@@ -190,22 +193,23 @@ def best_fit(
     for _ in range(TOGETHER):
         part = whole.part(W, push)
         apart = part.fitter is whole.fitter
-        found = search(
-            part, settings, on_step, force, rounds if apart else ROUNDS_EACH
-        )
+        found = search(part, settings, on_step, force, rounds if apart else ROUNDS_EACH)
         here = Iterate(whole.full(found.W, W), part, found)
         if apart:
             return here
         rank = here.outside, whole.fitter.objective(here.W, whole.target)
-        if best is not None and rank[0] >= best[0][0]:
-            if rank[1] > best[0][1] * (1 - settings.tol):
-                break
-        if best is None or rank < best[0]:
-            best = rank, here
+        if best is not None and not _lower(rank, best[0], settings.tol):
+            break
+        best = rank, here
         force = found.force
         W = whole.fitter.solve(tilted - force, W)
     assert best is not None
     return best[1]
+
+
+def _lower(new: tuple[int, float], old: tuple[int, float], tol: float) -> bool:
+    """Fewer tasks outside, or as few at a clearly lower objective."""
+    return new[0] < old[0] or (new[0] == old[0] and new[1] < old[1] * (1 - tol))
 
 
 def task_solution(
@@ -236,10 +240,12 @@ def task_solution(
     )
     back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
     s = demands.segments
+    ranks, m = RankByTask(s, Rank()), problem.user_predict(W)[whole.order]
     states = _states(W[: problem.n_tasks], found, demands, values)
     return TaskSolution(
         **{each.name: getattr(solution, each.name) for each in fields(Solution)},
         task_values=demands.show(values)[back],
+        task_aucs=ranks.show(ranks.values(m))[back],
         task_status=tuple(states[place] for place in back.tolist()),
         task_totals=np.column_stack((s.total_b, s.total_a)).astype(float)[back],
     )
@@ -249,7 +255,7 @@ def _states(
     W: Floats, found: Found, demands: ByTask, values: Floats
 ) -> list[TaskStatus]:
     """How each task ended, by place."""
-    at_rest = found.free & (W == found.W).all(axis=1)
+    at_rest = found.free & (W == found.W)[:, :-1].all(axis=1)
     flat = ~W[:, :-1].any(axis=1)
     states = np.full(len(W), TaskStatus.SATISFIED, dtype=object)
     states[at_rest] = TaskStatus.INACTIVE

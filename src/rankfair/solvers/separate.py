@@ -17,11 +17,12 @@ from rankfair.solvers.tilt import Tilt
 
 ROUNDS = 8  # directions that are tried, the mean's first
 LEAVE = 0.01  # a task whose gap is this share of its force has settled
-COUNTS = 14  # counts a round; walks that need more go on along the next direction
-EXACTLY = 80  # counts of the user's own predictions at the end
+COUNTS = 10  # counts a round; walks that need more go on along the next direction
+EXACTLY = 60  # counts of the user's own predictions at the end
+SHORT = 1e-8  # a bracket this short has nothing in it
 NEARLY = 1e-2  # a bracket this short, as a share of x, is short enough on the way
 NUDGES = 8  # times that rows change places in another order before a task is given up
-STIR = 0.1  # how much of a direction these change
+STIR = 0.5  # how much of a direction these change
 
 
 @dataclass
@@ -38,13 +39,16 @@ class Found:
     settled: bool = True
 
     @classmethod
-    def constant(cls, part: Part) -> Found:
-        """Start from one value a task, which has level ranks and means."""
-        W = part.constant
-        misses = np.abs(part.demands.misses(part.values(W)))
-        nothing = np.zeros(len(W))
+    def free_of(cls, part: Part, W: Floats, values: Floats) -> Found:
+        """Start from the fit without a tilt."""
+        misses = np.abs(part.demands.misses(values))
         return cls(
-            W.copy(), misses, part.objective(W), np.zeros_like(W), nothing, nothing > 0
+            W.copy(),
+            misses,
+            part.objective(W),
+            np.zeros_like(W),
+            np.zeros(len(W)),
+            misses == 0,
         )
 
     def learn(
@@ -77,15 +81,10 @@ def search(
 
     ``force`` are moments to start from instead.  A task that agrees leaves the search.
     """
-    best = Found.constant(part)
     W0 = part.fit(0.0)
     values = part.values(W0)
-    misses = part.demands.misses(values)
-    nothing = np.zeros(len(values))
-    free = Landed(nothing, W0, values, np.abs(misses))
-    best.learn(np.arange(len(values)), part, free, np.zeros_like(W0), nothing)
-    best.free = misses == 0
-    places = np.flatnonzero(misses)
+    best = Found.free_of(part, W0, values)
+    places = np.flatnonzero(~best.free)
     if not len(places):
         return best
     if len(places) < len(values):
@@ -121,7 +120,7 @@ def directions(
     start = part.fitter.problem.moments(part.demands.start)
     if force is None:
         force = np.zeros_like(start)
-    known = force.any(axis=1)
+    known: NDArray[np.bool_] = np.any(force, axis=1)
     b = np.where(known[:, None], force, start)
     # A force that lowers values has a positive product with the first direction.
     lowers = np.where((start * b).sum(axis=1) >= 0, 1.0, -1.0)
@@ -155,33 +154,49 @@ def confirmed(part: Part, best: Found) -> tuple[Floats, Floats]:
     """Coefficients whose values the user's own predictions confirm, and the values.
 
     Where rounding moved a count out of its band a walk on exact counts leads back, if
-    need be along directions stirred a little; the last resort is a constant.
+    need be along directions stirred a little.  One value for all rows of a task has
+    level ranks and means: it is taken where nothing else is found, or nothing better.
     """
     W, values = best.W.copy(), part.values(best.W, exact=True).astype(float)
     places = np.flatnonzero(~part.demands.kept(values))
-    for seed in range(NUDGES):
+    # No other order of the rows can help a difference of means.
+    tries = 1 if isinstance(part.demands, LinearByTask) else NUDGES
+    for seed in range(tries):
         if not len(places):
-            return W, values
+            break
         some = part.take(places)
         force = best.force[places]
         if seed:
             force = force + _stirred(some, W[places], best.multipliers[places], seed)
-        W0 = some.fit(0.0)
-        start = some.values(W0, exact=True)
-        b, first = directions(some, W0, start, force)
-        landed = land_all(Lines(some, b, W0, exact=True), start, first, EXACTLY, 1e-9)
+        landed = _land_exactly(some, force)
         closer = landed.misses < np.abs(some.demands.misses(values[places]))
         W[places[closer]] = landed.W[closer]
         values[places[closer]] = landed.values[closer]
         places = places[~some.demands.kept(values[places])]
-        if isinstance(part.demands, LinearByTask):  # no other order of rows can help
-            break
+    _or_constant(part, best.free, W, values)
+    return W, values
+
+
+def _land_exactly(part: Part, force: Floats) -> Landed:
+    """Walks along a force, on counts of the user's own predictions."""
+    W0 = part.fit(0.0)
+    start = part.values(W0, exact=True)
+    b, first = directions(part, W0, start, force)
+    return land_all(Lines(part, b, W0, exact=True), start, first, EXACTLY, SHORT)
+
+
+def _or_constant(
+    part: Part, free: NDArray[np.bool_], W: Floats, values: Floats
+) -> None:
+    """Put one value for all rows where that is in the band and nothing is better."""
+    kept = part.demands.kept(values)
+    lower = part.objective(part.constant) < part.objective(W)
+    places = np.flatnonzero(~kept | (lower & ~free))
     if len(places):
         some = part.take(places)
         level = some.values(some.constant, exact=True)
         use = some.demands.kept(level)
         W[places[use]], values[places[use]] = some.constant[use], level[use]
-    return W, values
 
 
 def _stirred(part: Part, W: Floats, multipliers: Floats, seed: int) -> Floats:
