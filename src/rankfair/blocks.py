@@ -69,7 +69,7 @@ class Blocks:
     ) -> Blocks:
         """``from_rows`` once the order of the rows is known."""
         n, n_tasks = X.shape[1], len(tasks)
-        batches = tuple(_batches(sizes))
+        batches = tuple(runs_of_size(sizes))
         unit = _units(X)
         scaled = bool((unit != 1.0).any())
         Z, centre = np.empty(X.shape), np.empty((n_tasks, n))
@@ -136,7 +136,7 @@ class Blocks:
 
     def totals(self, weights: Floats | None) -> Floats:
         """The sum of ``weights``, or the number of rows, of every task: (k,)."""
-        sizes = self._sizes()
+        sizes = self.sizes
         if weights is None or not len(weights):
             return sizes.astype(float)
         out = np.zeros(len(sizes))
@@ -145,33 +145,39 @@ class Blocks:
 
     def fewer_rows(self, step: int) -> tuple[Blocks, Ints, Floats]:
         """One row in ``step`` of each task, which they are, how many each is for."""
-        sizes = self._sizes()
+        sizes = self.sizes
         kept = -(-sizes // step)
         share = np.repeat(sizes / kept, kept)
         index = _runs(np.cumsum(sizes) - sizes, kept, share)
         thin = replace(
             self,
             Z=self.Z[index],
-            batches=tuple(_batches(kept)),
+            batches=tuple(runs_of_size(kept)),
         )
         return thin, index, share
 
     def fewer_tasks(self, step: int) -> tuple[Blocks, Ints, Ints]:
         """Every ``step``-th task with all its rows, which rows, and which places."""
-        sizes = self._sizes()
-        places = np.arange(step // 2, len(sizes), step)
+        places = np.arange(step // 2, len(self.tasks), step)
+        return *self.some_tasks(places), places
+
+    def some_tasks(self, places: Ints) -> tuple[Blocks, Ints]:
+        """The tasks at some places, in ascending order, and which rows are theirs."""
+        sizes = self.sizes
         index = _runs((np.cumsum(sizes) - sizes)[places], sizes[places])
         few = Blocks(
             self.Z[index],
             self.tasks[places],
-            tuple(_batches(sizes[places])),
+            tuple(runs_of_size(sizes[places])),
             self.centre[places],
             self.gram[places],
             self.unit,
         )
-        return few, index, places
+        return few, index
 
-    def _sizes(self) -> Ints:
+    @property
+    def sizes(self) -> Ints:
+        """How many rows each place holds: (k,)."""
         return np.repeat(
             [batch.size for batch in self.batches],
             [batch.places.stop - batch.places.start for batch in self.batches],
@@ -231,7 +237,7 @@ def _threads() -> int:
     return max(1, min(4, cores, int(allowed) if allowed.isdigit() else cores))
 
 
-def _batches(sizes: Ints) -> Iterable[Batch]:
+def runs_of_size(sizes: Ints) -> Iterable[Batch]:
     """The runs of equal sizes in the ascending ``sizes``."""
     edges = np.flatnonzero(np.diff(sizes, prepend=-1, append=-1))
     ends = np.concatenate(([0], np.cumsum(sizes)))

@@ -22,6 +22,13 @@ from rankfair._regressor import (
     warn_no_groups,
     with_callbacks,
 )
+from rankfair._scope import (
+    SCOPES,
+    check_scope,
+    solve_scope,
+    task_attributes,
+    warn_tasks,
+)
 from rankfair._validation import (
     Columns,
     Rows,
@@ -120,8 +127,10 @@ class RankFairRegressor(TaskRegressor):
         What is to be equal between the groups: ranks, mean predictions, or mean
         residuals y − ŷ.  Of a list all are kept at once: ``["rank", "mean"]``.  An
         object brings its own epsilon and side.
-    scope : {"global"}, default="global"
-        Over which rows the balance is asked.
+    scope : {"global", "task", "both"}, default="global"
+        Over which rows the balance is asked: all together; in every task that has rows
+        of both groups; or both at once.  "task" and "both" take one balance, two groups
+        and solver "tilt".
     side : {"both", "upper"}, default="both"
         "upper" asks for 0 ≤ AUC − 1/2 ≤ epsilon.
     solver : {"tilt", "ncadmm", "paper"} or Solver, default="tilt"
@@ -195,6 +204,16 @@ class RankFairRegressor(TaskRegressor):
         Relative residual of the first-order conditions: how far the force of the fit
         is from a multiple of the gradient of AUC.  With very many rows it is that of
         the thinned problem, NaN if the solver did not settle.
+    task_auc_ : ndarray of shape (n_tasks,) or None
+        AUC within each task, NaN without both groups; None with ``scope="global"``, as
+        are the next three.
+    task_balance_ : ndarray of shape (n_tasks,) or None
+        What the balance came to in each task.
+    task_status_ : ndarray of shape (n_tasks,) or None
+        "satisfied" or "inactive" as `status_`; "constant": the best fit found in the
+        band predicts one value; "infeasible"; "one group only".
+    unbalanced_tasks_ : dict or None
+        Why, for each task, by label, that has no band or is not in it.
     trace_ : list of (objective, AUC)
         One pair a step; for another balance than "rank", its value instead of AUC.
     n_features_in_ : int
@@ -329,6 +348,11 @@ class RankFairRegressor(TaskRegressor):
         if rows.in_a is None:
             warn_no_groups()
             solution, asked = fit_unconstrained(self._problem(rows), penalty), ()
+        elif self.scope != "global":
+            problem = self._problem(rows)
+            solution = solve_scope(
+                self.scope, rows, problem, penalty, balance, solver, progress
+            )
         elif is_pair(rows.attributes):
             more = {"also": beside} if beside else {}
             solution = solver.solve(
@@ -346,6 +370,7 @@ class RankFairRegressor(TaskRegressor):
         for note in rows.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
         _warn_not_reached(solution, asked, rows.attributes)
+        warn_tasks(solution, self.unbalanced_tasks_)
         return self
 
     def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
@@ -441,11 +466,7 @@ class RankFairRegressor(TaskRegressor):
 
     def _settings(self) -> tuple[Penalty, Balance, tuple[Linear, ...], Solver]:
         side = check_choice("side", self.side, SIDES)
-        if self.scope != "global":
-            raise ValueError(
-                f'scope must be "global"; got {shown(self.scope)}. '
-                'Planned is "task", one band for each task.'
-            )
+        check_choice("scope", self.scope, SCOPES)
         check_flag("blind", self.blind)
         check_flag("intersect", self.intersect)
         if self.bins is not None and check_count("bins", self.bins, 2) > MOST_GROUPS:
@@ -465,6 +486,7 @@ class RankFairRegressor(TaskRegressor):
                 f"solver={shown(self.solver)} keeps one balance at a time; got "
                 f'{len(beside) + 1}. Use solver="tilt".'
             )
+        check_scope(self.scope, solver, len(beside) + 1)
         return self._check_penalty(), balance, beside, solver
 
     def _for_several(self, solver: Solver, attributes: tuple[Groups, ...]) -> Tilt:
@@ -538,6 +560,7 @@ class RankFairRegressor(TaskRegressor):
             "balance_": reached,
             "multiplier_": solution.multiplier,
             "stationarity_": solution.stationarity,
+            **task_attributes(solution, rows),
             "trace_": [(step.objective, step.auc) for step in solution.trace],
         }
 

@@ -222,6 +222,30 @@ class Problem:
         """Predictions of the user's rows in the user's order and units."""
         return linear_predict(self.X, self.codes, *self.user_coef(W))
 
+    def of_tasks(self, places: Ints, order: Ints | None = None) -> tuple[Problem, Ints]:
+        """The tasks at these places as a problem of their own, and which rows they are.
+
+        Its tasks are numbered by place and its user's rows are its sorted ones.
+        ``order`` is the user's row behind each sorted row, where they differ.
+        """
+        blocks, kept = self.blocks.some_tasks(places)
+        blocks = replace(blocks, tasks=np.arange(len(places)))
+        sizes = blocks.sizes
+        groups = None if self.groups is None else self.groups.take(kept)
+        part = replace(
+            self,
+            X=self.X[kept if order is None else order[kept]],
+            codes=np.repeat(np.arange(len(places)), sizes),
+            user_groups=groups,
+            blocks=blocks,
+            varies=self.varies[places],
+            counts=self.counts[places],
+            y=self.y[kept],
+            weights=None if self.weights is None else self.weights[kept],
+            groups=groups,
+        )
+        return part, kept
+
     def thinned(self, rows: int = THIN_ROWS) -> Problem:
         """A problem much like this one on about ``rows`` rows, or this one.
 

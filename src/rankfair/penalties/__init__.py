@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankfair.penalties.base import Factor, Penalty
+from rankfair.penalties.base import Factor, Penalty, Separable
 from rankfair.penalties.feature import Feature
 from rankfair.penalties.ridge import Ridge
 from rankfair.penalties.shared import Shared
@@ -14,6 +14,7 @@ __all__ = [
     "Feature",
     "Penalty",
     "Ridge",
+    "Separable",
     "Shared",
     "Task",
     "make_penalty",

@@ -30,6 +30,10 @@ class Factor(ABC):
         begin from.  The answer has a row a task, and one more if tasks share one.
         """
 
+    def take(self, tasks: NDArray[np.intp]) -> Factor | None:
+        """The same for some tasks alone, where that needs no work."""
+        return None
+
 
 @dataclass(frozen=True)
 class Penalty(ABC):
@@ -49,6 +53,34 @@ class Penalty(ABC):
     def scaled(self: Self_, factor: float) -> Self_:
         """The same penalty with ``β`` multiplied."""
         return replace(self, beta=self.beta * factor)
+
+    def held(self, W: Floats) -> Separable:
+        """A penalty on each task alone that touches this one from above at ``W``.
+
+        What tasks share is held at its value there, so that one task can be fitted
+        again while the others stay.
+        """
+        raise ValueError(
+            f"{type(self).__name__} does not say what its tasks share: a band for each "
+            "task needs a penalty with a method `held`, such as Task or Ridge"
+        )
+
+
+@dataclass(frozen=True)
+class Separable(Penalty):
+    """``β Σ_j R(w^j)``: every task is penalised alone."""
+
+    @abstractmethod
+    def by_task(self, W: Floats) -> Floats:
+        """``β R(w^j)`` of every task: (k,)."""
+
+    def value(self, W: Floats) -> float:
+        """``β Σ_j R(w^j)``."""
+        return float(self.by_task(W).sum())
+
+    def held(self, W: Floats) -> Separable:
+        """Itself: tasks share nothing."""
+        return self
 
 
 def eigen(G: Floats) -> tuple[Floats, Floats]:

@@ -11,11 +11,13 @@ from rankfair.penalties.base import (
     Factor,
     Floats,
     Penalty,
+    Separable,
     eigen,
     into,
     least_squares,
     out_of,
 )
+from rankfair.penalties.held import Widened
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class Feature(Penalty):
     def value(self, W: Floats) -> float:
         """``β Σ_f ||W[:, f]||₂``."""
         return self.beta * float(np.linalg.norm(W, axis=0).sum())
+
+    def held(self, W: Floats) -> Separable:
+        """``Σ_f ½ β w_f²/η_f`` with the widths ``η_f = ||W[:, f]||``."""
+        return Widened(self.beta, np.linalg.norm(W, axis=0))
 
     def factorise(self, G: Floats) -> FeatureFactor:
         """Keep the Gram matrices: the fit works on one width for each feature."""

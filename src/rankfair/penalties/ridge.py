@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankfair.penalties.base import Factor, Floats, Penalty, eigen, out_of
+from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
 
 
 @dataclass(frozen=True)
-class Ridge(Penalty):
+class Ridge(Separable):
     """``R(W) = ½ Σ_j ||w^j||²``.
 
     Examples
@@ -24,9 +25,10 @@ class Ridge(Penalty):
 
     degree: ClassVar[int] = 2
 
-    def value(self, W: Floats) -> float:
-        """``β/2 ||W||²``."""
-        return 0.5 * self.beta * float((W * W).sum())
+    def by_task(self, W: Floats) -> Floats:
+        """``β/2 ||w^j||²``."""
+        out: Floats = 0.5 * self.beta * (W * W).sum(axis=1)
+        return out
 
     def factorise(self, G: Floats) -> RidgeFactor:
         """Invert ``G_j + β I`` once."""
@@ -49,3 +51,7 @@ class RidgeFactor(Factor):
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``w^j = (G_j + β I)⁻¹ b_j``."""
         return out_of(self.inverse, B)
+
+    def take(self, tasks: NDArray[np.intp]) -> RidgeFactor:
+        """Some of the inverses."""
+        return RidgeFactor(self.inverse[tasks])

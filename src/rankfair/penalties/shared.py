@@ -11,11 +11,13 @@ from rankfair.penalties.base import (
     Factor,
     Floats,
     Penalty,
+    Separable,
     eigen,
     into,
     least_squares,
     out_of,
 )
+from rankfair.penalties.held import Around
 from rankfair.penalties.task import norm_of_solution
 
 
@@ -34,6 +36,10 @@ class Shared(Penalty):
     def value(self, W: Floats) -> float:
         """``β Σ_j ||w^j − w⁰||₂``."""
         return self.beta * float(np.linalg.norm(W[:-1] - W[-1], axis=1).sum())
+
+    def held(self, W: Floats) -> Separable:
+        """``β ||w^j − w⁰||₂`` around this ``w⁰``, the last row of ``W``."""
+        return Around(self.beta, W[-1])
 
     def factorise(self, G: Floats) -> SharedFactor:
         """Keep the eigenvalues of every ``G_j`` and of their sum."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair.blocks import Ints, each
 from rankfair.penalties.base import (
     Factor,
     Floats,
-    Penalty,
+    Separable,
     dots,
     eigen,
     into,
@@ -28,7 +29,7 @@ CLEAR = 1e-6  # of the trace: a shift that stands clear of rounding
 
 
 @dataclass(frozen=True)
-class Task(Penalty):
+class Task(Separable):
     """``R(W) = Σ_j ||w^j||₂``, the formula of the paper.
 
     Examples
@@ -39,9 +40,10 @@ class Task(Penalty):
     [[2.0], [0.0]]
     """
 
-    def value(self, W: Floats) -> float:
-        """``β Σ_j ||w^j||₂``."""
-        return self.beta * float(np.linalg.norm(W, axis=1).sum())
+    def by_task(self, W: Floats) -> Floats:
+        """``β ||w^j||₂``."""
+        out: Floats = self.beta * np.linalg.norm(W, axis=1)
+        return out
 
     def factorise(self, G: Floats) -> Factor:
         """Keep the eigenvalues of every ``G_j``, or less where tasks are many."""
@@ -66,6 +68,10 @@ class TaskFactor(Factor):
         first = None if start is None else np.linalg.norm(start, axis=1)
         r = norm_of_solution(self.values, C, self.beta, first)[:, None]
         return out_of(self.vectors, r * C / (r * self.values + self.beta))
+
+    def take(self, tasks: NDArray[np.intp]) -> TaskFactor:
+        """Some of the eigenvalues and vectors."""
+        return TaskFactor(self.beta, self.values[tasks], self.vectors[tasks])
 
 
 def norm_of_solution(

@@ -9,9 +9,11 @@ from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers.adm import ADM
 from rankfair.solvers.base import OnStep, Solution, Status, Step, unconstrained
+from rankfair.solvers.both import solve_both
 from rankfair.solvers.ncadmm import NCADMM
 from rankfair.solvers.paper import Paper
 from rankfair.solvers.pinned import solve_linear
+from rankfair.solvers.scope import TaskSolution, TaskStatus, solve_tasks
 from rankfair.solvers.several import solve_groups
 from rankfair.solvers.tilt import Tilt
 
@@ -25,10 +27,14 @@ __all__ = [
     "Solver",
     "Status",
     "Step",
+    "TaskSolution",
+    "TaskStatus",
     "Tilt",
     "make_solver",
+    "solve_both",
     "solve_groups",
     "solve_linear",
+    "solve_tasks",
     "unconstrained",
 ]
 

@@ -42,6 +42,40 @@ class Mixer:
         return plain
 
 
+class Mixers:
+    """``Mixer`` for every task at once, with a memory of one step."""
+
+    def __init__(self, damping: float = 0.8) -> None:
+        self.damping = damping
+        self.last: tuple[Floats, Floats] | None = None
+
+    def next(self, point: Floats, gap: Floats) -> Floats:
+        """The next point of each task, given this one and its gap."""
+        out: Floats = point + self.damping * gap
+        if self.last is not None:
+            P, F = point - self.last[0], gap - self.last[1]
+            size, before = (F * F).sum(axis=1), (self.last[1] ** 2).sum(axis=1)
+            weight = ratio((F * gap).sum(axis=1), size, otherwise=0.0)
+            weight[(gap * gap).sum(axis=1) > 2.25 * before] = 0.0
+            out -= weight[:, None] * (P + self.damping * F)
+        self.last = point, gap
+        return out
+
+    def take(self, places: NDArray[np.intp]) -> Mixers:
+        """That of some tasks."""
+        some = Mixers(self.damping)
+        if self.last is not None:
+            some.last = self.last[0][places], self.last[1][places]
+        return some
+
+
+def ratio(above: Floats, below: Floats, otherwise: float) -> Floats:
+    """``above / below``, and something else where either is nil."""
+    out = np.full(len(above), otherwise)
+    np.divide(above, below, out=out, where=(below > 0) & (above != 0))
+    return out
+
+
 def _dot(a: Floats, b: Floats) -> float:
     """The inner product without BLAS, whose threads cost more than they save here."""
     return float((a * b).sum())

@@ -1,0 +1,134 @@
+"""What `scope` adds to an estimator: checks, the solver, attributes, warnings."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfair._frames import shown
+from rankfair._validation import Rows, is_pair
+from rankfair.balances import Balance
+from rankfair.penalties import Penalty
+from rankfair.problem import Problem
+from rankfair.solvers import (
+    OnStep,
+    Solution,
+    Solver,
+    TaskSolution,
+    TaskStatus,
+    Tilt,
+    solve_both,
+    solve_tasks,
+)
+
+__all__ = ["SCOPES", "check_scope", "solve_scope", "task_attributes", "warn_tasks"]
+
+SCOPES = ("global", "task", "both")
+NAMED = 3  # tasks that a warning names
+
+
+def check_scope(scope: str, solver: Solver, n_balances: int) -> None:
+    """Refuse what bands in tasks cannot go with."""
+    if scope == "global":
+        return
+    if not isinstance(solver, Tilt):
+        raise ValueError(
+            f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
+            f"got solver={solver!r}"
+        )
+    if n_balances > 1:
+        raise ValueError(
+            f'scope="{scope}" keeps one balance in each task; got {n_balances}. Use '
+            'scope="global", or one balance.'
+        )
+
+
+def solve_scope(
+    scope: str,
+    rows: Rows,
+    problem: Problem,
+    penalty: Penalty,
+    balance: Balance,
+    solver: Solver,
+    on_step: OnStep,
+) -> TaskSolution:
+    """Fit with a band in every task and, for "both", one over all rows."""
+    if not is_pair(rows.attributes):
+        raise ValueError(
+            f'scope="{scope}" balances two groups of one attribute, known for all '
+            f"rows; sensitive_features has {_have(rows)}. Use "
+            'scope="global", or merge groups.'
+        )
+    assert isinstance(solver, Tilt)
+    solve = solve_both if scope == "both" else solve_tasks
+    return solve(problem, penalty, balance, solver, on_step)
+
+
+def _have(rows: Rows) -> str:
+    if len(rows.attributes) > 1:
+        return f"{len(rows.attributes)} attributes"
+    (only,) = rows.attributes
+    if len(only.labels) > 2:
+        return f"{len(only.labels)}"
+    return f"{only.n_unknown} rows of unknown group"
+
+
+def task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:
+    """Return what became of each task; None where tasks were not asked."""
+    if not isinstance(solution, TaskSolution):
+        names = ("auc", "balance", "status")
+        return {f"task_{name}_": None for name in names} | {"unbalanced_tasks_": None}
+    return {
+        "task_auc_": solution.task_aucs,
+        "task_balance_": solution.task_values,
+        "task_status_": np.array([str(each) for each in solution.task_status]),
+        "unbalanced_tasks_": _unbalanced(solution, rows),
+    }
+
+
+def _unbalanced(solution: TaskSolution, rows: Rows) -> dict[Any, str]:
+    """Return the tasks without a band, or outside it, and why."""
+    assert rows.layout.groups is not None
+    groups = rows.layout.groups.tolist()
+    found = {}
+    labels = rows.layout.tasks.tolist()
+    for j, status in enumerate(solution.task_status):
+        if status is TaskStatus.ONE_GROUP_ONLY:
+            absent = [
+                shown(group)
+                for group, total in zip(groups, solution.task_totals[j], strict=True)
+                if not total > 0
+            ]
+            found[labels[j]] = f"It has no rows of group {' or '.join(absent)}."
+        elif status is TaskStatus.INFEASIBLE:
+            came = f"{solution.task_values[j]:.4g}"
+            found[labels[j]] = f"{status.value} It came to {came}."
+    return found
+
+
+def warn_tasks(solution: Solution, unbalanced: dict[Any, str] | None) -> None:
+    """Say how many tasks are outside their band, or that none has one."""
+    if not isinstance(solution, TaskSolution) or unbalanced is None:
+        return
+    states = solution.task_status
+    alone = states.count(TaskStatus.ONE_GROUP_ONLY)
+    if alone == len(states):
+        warnings.warn(
+            "no task has rows of both groups: there is nothing to balance within "
+            'tasks. scope="global" balances all rows together.',
+            UserWarning,
+            stacklevel=4,
+        )
+    outside = states.count(TaskStatus.INFEASIBLE)
+    if outside:
+        far = [name for name, why in unbalanced.items() if "came to" in why][:NAMED]
+        warnings.warn(
+            f"{outside} of {len(states) - alone} tasks with both groups are outside "
+            f"their band, {', '.join(map(shown, far))}"
+            f"{' and others' if outside > NAMED else ''}; see unbalanced_tasks_.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,227 @@
+"""A balance asked of every task at once: its values, bands and directions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.balances.base import ROUNDING, Balance, Floats, Linear
+from rankfair.balances.mean import Mean
+from rankfair.balances.rank import Rank
+from rankfair.balances.residual import Residual
+from rankfair.blocks import Ints
+from rankfair.segments import Segments
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ByTask(ABC):
+    """Values of the tasks of ``segments``, each with its own band.
+
+    A task without both groups has nothing to balance: any value is allowed there.
+    """
+
+    segments: Segments
+    forgiven: ClassVar[float] = 0.0
+
+    @property
+    @abstractmethod
+    def band(self) -> tuple[Array, Array]:
+        """The least and the largest value allowed in each task: (k,) and (k,)."""
+
+    @abstractmethod
+    def values(self, m: Floats, unit: float = 1.0) -> Array:
+        """The exact imbalance of each task; the standard unit of ``m`` is ``unit``."""
+
+    @abstractmethod
+    def resolution(self) -> Array:
+        """Differences too small to matter on the way to a solution."""
+
+    @abstractmethod
+    def gradient(self, m: Floats) -> Floats:
+        """The derivative of each task's shown value by ``m_i``, per unit of weight."""
+
+    @abstractmethod
+    def show(self, values: Array) -> Floats:
+        """The values as people read them, NaN without both groups."""
+
+    @abstractmethod
+    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> ByTask:
+        """The same demand on some tasks only."""
+
+    def kept(self, values: Array) -> NDArray[np.bool_]:
+        """Which values lie in their band, but for rounding."""
+        found: NDArray[np.bool_] = np.abs(self.misses(values)) <= self.forgiven
+        return found
+
+    def misses(self, values: Array) -> Floats:
+        """How far each lies outside its band: positive above, negative below."""
+        low, high = self.band
+        out: Floats = np.maximum(values - high, 0.0) + np.minimum(values - low, 0.0)
+        return out
+
+    @cached_property
+    def apart(self) -> Floats:
+        """``1/n_A`` for rows of A and ``−1/n_B`` for rows of B, counted in the task."""
+        s = self.segments
+        up, down = np.zeros(len(s.sizes)), np.zeros(len(s.sizes))
+        up[s.both], down[s.both] = 1.0 / s.total_a[s.both], -1.0 / s.total_b[s.both]
+        g = np.where(s.groups.in_a, s.each_row(up), s.each_row(down))
+        return g if s.groups.known is None else g * s.groups.known
+
+    @property
+    def start(self) -> Floats:
+        """The first direction: that of the difference of the group means."""
+        return self.apart
+
+
+@dataclass(frozen=True)
+class RankByTask(ByTask):
+    """``|AUC − 1/2| ≤ ε`` within every task, as ``2U`` in whole half pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankfair.problem import Groups
+    >>> groups = Groups(np.array([True, False, True, False, False]))
+    >>> every = RankByTask(Segments.of(np.array([2, 3]), groups), Rank(0.0))
+    >>> every.values(np.array([1.0, 2.0, 2.0, 1.0, 3.0])).tolist()
+    [0, 2]
+    >>> [edge.tolist() for edge in every.band]
+    [[0.0, 1.0], [2.0, 3.0]]
+    """
+
+    whole: Rank
+
+    @cached_property
+    def band(self) -> tuple[Array, Array]:
+        """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
+        s = self.segments
+        pairs = s.total_a * s.total_b
+        # The factor forgives the rounding of ε itself, so that equality passes.
+        width = np.maximum(2 * self.whole.epsilon * pairs * (1 + 1e-12), s.pair)
+        width = np.floor(width) if s.whole else width
+        rounding = 0.0 if s.whole else 1e-12 * pairs
+        low = pairs - (0.0 if self.whole.side == "upper" else width) - rounding
+        return (
+            np.where(s.both, low, -np.inf),
+            np.where(s.both, pairs + width + rounding, np.inf),
+        )
+
+    def values(self, m: Floats, unit: float = 1.0) -> Array:
+        """``2U`` of each task, integers where the weights are whole."""
+        return self.segments.twice_u(m)
+
+    def resolution(self) -> Array:
+        """A ten-thousandth of all pairs, but no less than one pair."""
+        s = self.segments
+        out: Array = np.maximum(2.0 * s.pair, 2e-4 * s.total_a * s.total_b)
+        return out
+
+    def gradient(self, m: Floats) -> Floats:
+        """The other group's density, over the weight of one's own group."""
+        s = self.segments
+        width = self.whole.bandwidth * s.spread(m)[1]
+        # Where all predictions agree there is no density: the means lead the way.
+        bent = s.each_row(width > 0)
+        density = np.where(bent, s.densities(m, width), 1.0)
+        return self.apart * density
+
+    def show(self, values: Array) -> Floats:
+        """AUC of each task."""
+        s, out = self.segments, np.full(len(values), np.nan)
+        pairs = 2.0 * s.total_a * s.total_b
+        np.divide(values, pairs, out=out, where=s.both)
+        return out
+
+    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> RankByTask:
+        """The same demand on some tasks only."""
+        return RankByTask(segments, self.whole)
+
+
+@dataclass(frozen=True)
+class LinearByTask(ByTask):
+    """``whole``'s demand, on means or on mean residuals, within every task.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankfair.balances import Mean
+    >>> from rankfair.problem import Groups
+    >>> groups = Groups(np.array([True, False, True, False, False]))
+    >>> two = Segments.of(np.array([2, 3]), groups)
+    >>> every = LinearByTask.on(two, Mean(0.0), np.zeros(5))
+    >>> every.values(np.array([1.0, 2.0, 2.0, 1.0, 3.0])).tolist()
+    [-1.0, 0.0]
+    """
+
+    forgiven: ClassVar[float] = 1e-6  # of a standard deviation
+
+    whole: Linear
+    g: Floats = field(repr=False)  # (N,), per unit of weight
+    due: Floats = field(repr=False)  # (k,)
+
+    @classmethod
+    def on(cls, segments: Segments, whole: Linear, y: Floats) -> LinearByTask:
+        """The demand once the target, in standard units, is known."""
+        nothing = np.zeros(len(segments.sizes))
+        bare = cls(segments, whole, np.zeros(0), nothing)
+        if not isinstance(whole, Residual):
+            return replace(bare, g=bare.apart)
+        bare = replace(bare, g=-bare.apart)
+        return replace(bare, due=bare.values(y))
+
+    @cached_property
+    def band(self) -> tuple[Array, Array]:
+        """The values allowed, rounding forgiven."""
+        low, high = self.whole.band(self.segments.groups)
+        both = self.segments.both
+        return np.where(both, low, -np.inf), np.where(both, high, np.inf)
+
+    def values(self, m: Floats, unit: float = 1.0) -> Array:
+        """``Σ_i g_i m_i`` of each task less what is due."""
+        s = self.segments
+        # Around the mean of its task a difference keeps its digits.
+        v = m / unit
+        v = v - s.each_row(s.spread(v)[0])
+        out: Array = s.total(self.g * s.weights * v) - self.due
+        return out
+
+    def resolution(self) -> Array:
+        """What rounding leaves of a mean."""
+        return np.full(len(self.due), ROUNDING)
+
+    def gradient(self, m: Floats) -> Floats:
+        """The same for every ``m``."""
+        return self.g
+
+    @property
+    def start(self) -> Floats:
+        """Its own direction."""
+        return self.g
+
+    def show(self, values: Array) -> Floats:
+        """The values themselves."""
+        return np.where(self.segments.both, values, np.nan)
+
+    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> LinearByTask:
+        """The same demand on some tasks only."""
+        return LinearByTask(segments, self.whole, self.g[rows], self.due[places])
+
+
+def in_every_task(balance: Balance, segments: Segments, y: Floats) -> ByTask:
+    """The demand of a balance on every task of the rows, whose target is ``y``."""
+    if isinstance(balance, Rank):
+        return RankByTask(segments, balance)
+    if isinstance(balance, Mean | Residual):
+        return LinearByTask.on(segments, balance, y)
+    raise ValueError(
+        f'{type(balance).__name__} is no balance that scope="task" knows; use Rank, '
+        "Mean or Residual"
+    )

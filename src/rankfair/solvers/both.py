@@ -1,0 +1,245 @@
+"""Bands in every task and one over all rows, kept together.
+
+Intercepts are free, and moving a task as a whole leaves its own ranks as they are: so
+tasks are brought into their bands first, and moved against each other for the band over
+all rows.  What that push would do to the slopes is then part of the next fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rankfair.balances import Balance
+from rankfair.penalties import Penalty
+from rankfair.problem import Problem
+from rankfair.solvers.base import Floats, OnStep, Status, Step
+from rankfair.solvers.landing import Landing, land
+from rankfair.solvers.lines import Part
+from rankfair.solvers.ray import nearest_multiple
+from rankfair.solvers.scope import (
+    Iterate,
+    TaskSolution,
+    Whole,
+    best_fit,
+    noted_in,
+    task_solution,
+)
+from rankfair.solvers.separate import confirmed
+from rankfair.solvers.tilt import Tilt
+
+ROUNDS = 6  # directions of the band over all rows
+CALM = 2  # rounds before one without a lower objective ends the search
+NARROWER = (1.0, 0.5, 0.0)  # shares of ε for the tasks, where all rows ask for it
+FAR = 100.0  # multiples of a first step after which moving tasks is given up
+STEPS = (0.0, 1e-9, -1e-9, 1e-7, -1e-7, 1e-5, -1e-5)  # around the last landing
+
+
+@dataclass(frozen=True)
+class Level:
+    """Tasks in their bands, moved against each other by ``landing.x`` times ``c``."""
+
+    iterate: Iterate
+    c: Floats  # (k, n + 1), moments of a tilt over all rows
+    landing: Landing
+    objective: float
+
+    @property
+    def rank(self) -> tuple[int, float, float]:
+        """Fewer tasks outside, then a smaller miss over all rows, then less error."""
+        return self.iterate.outside, abs(self.landing.miss), self.objective
+
+
+def solve_both(
+    problem: Problem,
+    penalty: Penalty,
+    balance: Balance,
+    settings: Tilt,
+    on_step: OnStep | None = None,
+) -> TaskSolution:
+    """The least error with every task, and all rows together, in their bands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankfair.balances import Rank
+    >>> from rankfair.penalties import Ridge
+    >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 2 == 0
+    >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
+    >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
+    >>> found = solve_both(problem, Ridge(), Rank(0.0), Tilt())
+    >>> found.task_values.tolist(), found.auc
+    ([0.5, 0.5], 0.5)
+    """
+    whole = Whole.of(problem, penalty, balance)
+    trace: list[Step] = []
+    on_step = noted_in(trace, on_step)
+    best: tuple[tuple[int, float, float], TaskSolution] | None = None
+    for share in NARROWER if balance.epsilon > 0 else NARROWER[:1]:
+        level = _levelled(whole.narrowed(share), settings, on_step)
+        found = _landed(whole, level, trace)
+        outside = _outside(found, whole)
+        if best is None or (*outside, found.objective) < best[0]:
+            best = (*outside, found.objective), found
+        if outside == (0, 0.0):
+            break
+    assert best is not None
+    return best[1]
+
+
+def _outside(found: TaskSolution, whole: Whole) -> tuple[int, float]:
+    """How many tasks are outside their band, and how far all rows are."""
+    names = [status.name for status in found.task_status]
+    return names.count("INFEASIBLE"), abs(whole.miss(found.value))
+
+
+def _levelled(whole: Whole, settings: Tilt, on_step: OnStep) -> Level:
+    """The best of some rounds, each with more of the push that all rows ask for.
+
+    A fit under a push of ``λ`` has intercepts that ask for ``δ(λ)``; where the two are
+    equal the push is that of the optimum.  ``δ`` falls with ``λ``, so that the next
+    ``λ`` lies between them, where a secant through the last two rounds leads.
+    """
+    push, force = np.zeros_like(whole.target), None
+    best: Level | None = None
+    rounds: list[tuple[float, float]] = []
+    for _ in range(min(ROUNDS, settings.max_iter)):
+        iterate = best_fit(whole, settings, on_step, push, force)
+        # From where intercepts are not pushed, so that it lands on the facing edge.
+        start = moved(whole, iterate.W, -push)
+        c = push if push.any() else _gradient(whole, start)
+        landing = _land(whole, start, c, False, 1.0 if push.any() else None)
+        W = moved(whole, start, landing.x * c)
+        objective = whole.fitter.objective(W, whole.target)
+        here = Level(iterate, c, landing, objective)
+        calm = best is not None and not _clearly_lower(here, best, settings.tol)
+        if best is None or here.rank < best.rank:
+            best = here
+        if not (rounds or landing.x) or (calm and len(rounds) > CALM):
+            break
+        bend, force = _gradient(whole, W), iterate.found.force
+        along = nearest_multiple(bend, c)
+        rounds.append((along if push.any() else 0.0, landing.x * along))
+        push = _between(rounds) * bend
+    assert best is not None
+    return best
+
+
+def _between(rounds: list[tuple[float, float]]) -> float:
+    """The next ``λ`` after some rounds with their ``λ`` and ``δ(λ)``."""
+    x, y = rounds[-1]
+    aim = (x + y) / 2
+    if len(rounds) > 1:
+        u, v = rounds[-2]
+        if x != u and (y - v) / (x - u) != 1:
+            slope = (y - v) / (x - u)
+            aim = (y - slope * x) / (1 - slope)
+    low, high = min(x, y), max(x, y)
+    room = 0.1 * (high - low)
+    return min(max(aim, low + room), high - room)
+
+
+def _clearly_lower(new: Level, old: Level, tol: float) -> bool:
+    if new.rank[:2] != old.rank[:2]:
+        return new.rank < old.rank
+    return new.objective < old.objective * (1 - tol)
+
+
+def _gradient(whole: Whole, W: Floats) -> Floats:
+    """Moments of the derivative of the value over all rows."""
+    problem = whole.fitter.problem
+    groups = problem.groups
+    assert groups is not None
+    g = whole.balance.gradient(problem.predict(W), groups)
+    return problem.moments(g if groups.known is None else g * groups.known)
+
+
+def moved(whole: Whole, W: Floats, push: Floats) -> Floats:
+    """The same slopes with intercepts as a push would move them."""
+    counts = whole.fitter.problem.counts
+    out = W.copy()
+    step = np.divide(push[:, -1], counts, out=np.zeros(len(counts)), where=counts > 0)
+    out[: len(counts), -1] -= step
+    return out
+
+
+def _land(
+    whole: Whole, W: Floats, c: Floats, exact: bool, first: float | None = None
+) -> Landing:
+    """How far to move tasks along ``c`` for the band over all rows."""
+    problem, balance = whole.fitter.problem, whole.balance
+    groups = problem.user_groups if exact else problem.groups
+    assert groups is not None
+    value = whole.value(W, exact)
+    start = Landing(0.0, value, whole.miss(value))
+    if start.inside:
+        return start
+    if first is None:
+        first = _first(whole, W, c, start.miss)
+    band, resolution = balance.band(groups), balance.resolution(groups)
+    return land(
+        lambda x: whole.value(moved(whole, W, x * c), exact),
+        band,
+        min(resolution, band.high - band.low),
+        start,
+        first,
+        FAR * first,
+    )
+
+
+def _first(whole: Whole, W: Floats, c: Floats, miss: float) -> float:
+    """The step that would level the group means, with the sign that helps."""
+    problem = whole.fitter.problem
+    assert problem.groups is not None
+    m = problem.predict(W)
+    g = whole.balance.start(problem.groups)(m, problem.groups)
+    b = problem.moments(g)
+    own = W[: len(b)]
+    fall = abs(float((b * (own - moved(whole, own, c))).sum()))
+    level = abs(float((b * own).sum()))
+    sign = 1.0 if miss > 0 else -1.0
+    return sign * level / fall if level > 0 and fall > 0 else sign
+
+
+def _landed(whole: Whole, level: Level, trace: list[Step]) -> TaskSolution:
+    """The level confirmed by exact counts: tasks first, then all rows."""
+    iterate = level.iterate
+    own, _ = confirmed(iterate.part, iterate.found)
+    W = moved(whole, whole.full(own, iterate.W), -iterate.part.push)
+    part = replace(iterate.part, demands=whole.demands)
+    landing = _land(whole, W, level.c, True, level.landing.x or None)
+    W, values = _settled(whole, W, landing.x * level.c, part)
+    kept = bool(part.demands.kept(values).all())
+    inside = whole.miss(whole.value(W, exact=True)) == 0
+    status = Status.SATISFIED if iterate.found.settled else Status.MAX_ITER
+    if iterate.found.free.all() and not landing.x:
+        status = Status.INACTIVE
+    multiplier = landing.x * nearest_multiple(_gradient(whole, W), level.c)
+    return task_solution(
+        whole,
+        W,
+        iterate.found,
+        values,
+        status if kept and inside else Status.INFEASIBLE,
+        trace,
+        multiplier,
+    )
+
+
+def _settled(
+    whole: Whole, W: Floats, push: Floats, part: Part
+) -> tuple[Floats, Floats]:
+    """The tasks moved, a little off the landing where rounding broke a tie in one."""
+    best: tuple[tuple[int, float], Floats, Floats] | None = None
+    for step in STEPS if push.any() else STEPS[:1]:
+        new = moved(whole, W, (1 + step) * push)
+        values = part.values(new[: len(push)], exact=True)
+        outside = int(np.count_nonzero(~part.demands.kept(values)))
+        miss = abs(whole.miss(whole.value(new, exact=True)))
+        if best is None or (outside, miss) < best[0]:
+            best = (outside, miss), new, values
+        if best[0] == (0, 0.0):
+            break
+    assert best is not None
+    return best[1:]

@@ -1,0 +1,203 @@
+"""Every task's own line ``W_t(x_t) = fit(y − x_t g)``, all walked at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.balances.by_task import ByTask
+from rankfair.blocks import Ints
+from rankfair.segments import Segments
+from rankfair.solvers.base import Fitter, Floats
+from rankfair.solvers.landings import Walks
+
+Bools = NDArray[np.bool_]
+LEAST = 1e-3  # of a standard deviation: the least difference of means a walk starts at
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some tasks, a fit that treats each alone, and what is asked of them."""
+
+    fitter: Fitter
+    demands: ByTask
+    target: Floats  # (k, n + 1), the moments of y
+    push: Floats  # (k, n + 1), the moments of a tilt that is not theirs to choose
+    order: Ints | None  # the user's row behind each sorted one, where they differ
+
+    @classmethod
+    def of(cls, fitter: Fitter, demands: ByTask, order: Ints) -> Part:
+        """All tasks of a problem."""
+        target = fitter.problem.moments(fitter.problem.y)
+        return cls(fitter, demands, target, np.zeros_like(target), order)
+
+    def take(self, places: Ints) -> Part:
+        """Some of these tasks."""
+        problem, rows = self.fitter.problem.of_tasks(places, self.order)
+        assert problem.groups is not None
+        segments = Segments.of_blocks(problem.blocks, problem.groups)
+        demands = self.demands.of_tasks(places, segments, rows)
+        factor = self.fitter.factor.take(places)
+        fitter = (
+            self.fitter.on(problem)
+            if factor is None
+            else Fitter(problem, self.fitter.penalty, factor)
+        )
+        return Part(fitter, demands, self.target[places], self.push[places], None)
+
+    def predict(self, W: Floats, exact: bool) -> Floats:
+        """Predictions of the sorted rows, or what the user will see of them."""
+        problem = self.fitter.problem
+        if not exact:
+            return problem.predict(W)
+        m = problem.user_predict(W)
+        return m if self.order is None else m[self.order]
+
+    def values(self, W: Floats, exact: bool = False) -> Floats:
+        """The imbalance of each task: (k,)."""
+        unit = self.fitter.problem.y_unit if exact else 1.0
+        return self.demands.values(self.predict(W, exact), unit)
+
+    def fit(self, force: Floats | float, start: Floats | None = None) -> Floats:
+        """``W`` (k, n + 1) under a force on each task."""
+        return self.fitter.solve(self.target - self.push - force, start)
+
+    @cached_property
+    def constant(self) -> Floats:
+        """The mean of each task and nothing else: any ranks are level then."""
+        W = np.zeros(self.target.shape)
+        mean = self.target[:, -1] - self.push[:, -1]
+        counts = self.fitter.problem.counts
+        np.divide(mean, counts, out=W[:, -1], where=counts > 0)
+        return W
+
+    @cached_property
+    def squares(self) -> Floats:
+        """``Σ s_i y_i²`` of each task."""
+        problem = self.fitter.problem
+        y = problem.y * problem.y
+        weighted = y if problem.weights is None else y * problem.weights
+        total: Floats = self.demands.segments.total(weighted)
+        return total
+
+    def objective(self, W: Floats) -> Floats:
+        """``½ Σ (m − y)² + β R(w^j)`` of each task, and what the push costs: (k,)."""
+        problem = self.fitter.problem
+        C, a = W[:, :-1], W[:, -1]
+        bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
+        squares = (C * bent).sum(axis=1) + problem.counts * a * a
+        loss = 0.5 * (self.squares + squares) - (W * (self.target - self.push)).sum(
+            axis=1
+        )
+        penalty = self.fitter.penalty.held(C).by_task(C)
+        total: Floats = loss + penalty
+        return total
+
+
+@dataclass(frozen=True)
+class Lines:
+    """``W_t(x_t) = fit(y − x_t g)`` of every task from the moments ``b`` of ``g``."""
+
+    part: Part
+    b: Floats
+    W0: Floats
+    exact: bool
+
+    @cached_property
+    def slope(self) -> Floats | None:
+        """How a linear fit answers to ``b``."""
+        return self.part.fitter.slope(self.b) if self.part.fitter.linear else None
+
+    @cached_property
+    def rows(self) -> tuple[Floats, Floats]:
+        """Predictions at 0 and how they fall along the lines, where these are lines."""
+        assert self.slope is not None
+        predict = self.part.fitter.problem.predict
+        return predict(self.W0), predict(self.slope)
+
+    def at(self, x: Floats, start: Floats) -> tuple[Floats, Floats]:
+        """The values and coefficients at ``x`` (k,)."""
+        if self.slope is None:
+            W = self.part.fit(x[:, None] * self.b, start)
+            return self.part.values(W, self.exact), W
+        W = self.W0 - x[:, None] * self.slope
+        if self.exact:
+            return self.part.values(W, exact=True), W
+        m, p = self.rows
+        along = m - self.part.demands.segments.each_row(x) * p
+        return self.part.demands.values(along), W
+
+    def first(self, values: Floats) -> Floats:
+        """The multipliers that would level the group means, with signs that help."""
+        part = self.part
+        answer = part.fit(self.b, self.W0) if self.slope is None else None
+        p = self.slope if answer is None else self.W0 - answer
+        assert p is not None
+        # In moments of the first direction a difference of means is a product.
+        first = part.fitter.problem.moments(part.demands.start)
+        level, fall = np.abs((first * self.W0).sum(axis=1)), (first * p).sum(axis=1)
+        # A fit that does not stir needs about its weight in force.
+        fall = np.where(np.abs(fall) > 0, np.abs(fall), 1.0 / part.fitter.problem.counts)
+        sign = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
+        out: Floats = sign * np.maximum(level, LEAST) / fall
+        return out
+
+    def take(self, places: Ints) -> Lines:
+        """Some of the lines."""
+        part = self.part.take(places)
+        return Lines(part, self.b[places], self.W0[places], self.exact)
+
+
+@dataclass(frozen=True)
+class Landed:
+    """Where each walk came closest: multiplier, coefficients, value and miss."""
+
+    x: Floats
+    W: Floats
+    values: Floats
+    misses: Floats
+
+    @property
+    def inside(self) -> Bools:
+        """Which tasks are in their band."""
+        found: Bools = self.misses == 0
+        return found
+
+
+def land_all(
+    lines: Lines, values: Floats, first: Floats, counts: int, enough: float
+) -> Landed:
+    """Every task's first place along its line that is just inside its band.
+
+    ``values`` are those at 0.  Tasks that have arrived leave the search: where half
+    are gone, the rest go on as a problem of their own.
+    """
+    demands = lines.part.demands
+    walks = Walks(*demands.band, demands.resolution(), values, first, enough=enough)
+    everywhere = Landed(
+        walks.best_x, lines.W0.copy(), walks.best_value, walks.best_miss
+    )
+    places, warm = np.arange(len(values)), lines.W0
+    for _ in range(counts):
+        still = np.flatnonzero(walks.open)
+        if not len(still):
+            break
+        if 2 * len(still) <= len(walks.x):
+            _keep(everywhere, places, walks)
+            lines, walks = lines.take(still), walks.take(still)
+            places, warm = places[still], warm[still]
+        found, warm = lines.at(walks.x, warm)
+        better = walks.learn(found)
+        everywhere.W[places[better]] = warm[better]
+    _keep(everywhere, places, walks)
+    return everywhere
+
+
+def _keep(landed: Landed, places: Ints, walks: Walks) -> None:
+    """Write down what the walks at these places have found."""
+    landed.x[places] = walks.best_x
+    landed.values[places] = walks.best_value
+    landed.misses[places] = walks.best_miss

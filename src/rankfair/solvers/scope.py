@@ -1,0 +1,266 @@
+"""Bands in every task, alone or together with the band over all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+
+import numpy as np
+
+from rankfair.balances import Balance, Rank
+from rankfair.balances.by_task import ByTask, RankByTask, in_every_task
+from rankfair.blocks import Ints, sorted_by_task
+from rankfair.penalties import Penalty
+from rankfair.problem import Problem
+from rankfair.segments import Segments
+from rankfair.solvers.base import (
+    Fitter,
+    Floats,
+    OnStep,
+    Solution,
+    Status,
+    Step,
+    package,
+)
+from rankfair.solvers.lines import Part
+from rankfair.solvers.separate import ROUNDS, Found, confirmed, search
+from rankfair.solvers.tilt import Tilt
+
+TOGETHER = 6  # times that what tasks share is fitted again
+ROUNDS_EACH = 3  # rounds of each task in between
+
+
+class TaskStatus(Enum):
+    """How one task ended; the value is the sentence shown."""
+
+    SATISFIED = "Its band is met at the least error found."
+    INACTIVE = "The fit that is free of it already lies in its band."
+    CONSTANT = "One value for all its rows is the best fit found in its band."
+    INFEASIBLE = "No fit reached its band; the one closest to it was kept."
+    ONE_GROUP_ONLY = "It does not have rows of both groups."
+
+    def __str__(self) -> str:
+        """The short words: satisfied, one group only and so on."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True)
+class TaskSolution(Solution):
+    """A solution with what became of each task, in the user's order of tasks."""
+
+    task_values: Floats  # (k,) as people read them, NaN without both groups
+    task_aucs: Floats  # (k,) the AUC in each task, whatever balance was asked for
+    task_status: tuple[TaskStatus, ...]
+    task_totals: Floats  # (k, 2), the weight of groups B and A
+
+
+@dataclass(frozen=True)
+class Whole:
+    """One problem, its fit, and the demands on its tasks and on all rows."""
+
+    fitter: Fitter
+    balance: Balance  # over all rows
+    demands: ByTask
+    order: Ints  # the user's row behind each sorted one
+    target: Floats
+
+    @classmethod
+    def of(cls, problem: Problem, penalty: Penalty, balance: Balance) -> Whole:
+        """Sort out rows and demands."""
+        assert problem.groups is not None
+        segments = Segments.of_blocks(problem.blocks, problem.groups)
+        return cls(
+            Fitter.of(problem, penalty),
+            balance.on(problem.y, problem.groups),
+            in_every_task(balance, segments, problem.y),
+            sorted_by_task(problem.codes, problem.n_tasks)[0],
+            problem.moments(problem.y),
+        )
+
+    def narrowed(self, share: float) -> Whole:
+        """The tasks' bands at a share of their width."""
+        balance = replace(self.balance, epsilon=share * self.balance.epsilon)
+        problem = self.fitter.problem
+        return replace(
+            self, demands=in_every_task(balance, self.demands.segments, problem.y)
+        )
+
+    def part(self, W: Floats, push: Floats) -> Part:
+        """All tasks, with what they share held as in ``W``."""
+        problem = self.fitter.problem
+        held = self.fitter.penalty.held(W[:, :-1])
+        fitter = self.fitter
+        if held is not fitter.penalty:
+            fitter = Fitter(problem, held, held.factorise(problem.gram))
+        return Part(fitter, self.demands, self.target, push, self.order)
+
+    def full(self, own: Floats, W: Floats) -> Floats:
+        """The tasks' rows and, where there is one, the row that they share."""
+        return np.vstack((own, W[len(own) :]))
+
+    def value(self, W: Floats, exact: bool = False) -> float:
+        """The imbalance over all rows."""
+        problem = self.fitter.problem
+        assert problem.groups is not None and problem.user_groups is not None
+        if exact:
+            m = problem.user_predict(W)
+            return self.balance.value(m, problem.user_groups, problem.y_unit)
+        return self.balance.estimate(problem.predict(W), problem.groups)[0]
+
+    def miss(self, value: float) -> float:
+        """How far outside the band over all rows a value is, rounding forgiven."""
+        assert self.fitter.problem.groups is not None
+        miss = self.balance.band(self.fitter.problem.groups).miss(value)
+        return miss if abs(miss) > self.demands.forgiven else 0.0
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Coefficients with the parts that made them."""
+
+    W: Floats  # (k or k + 1, n + 1)
+    part: Part
+    found: Found
+
+    @property
+    def outside(self) -> int:
+        """How many tasks are not in their band."""
+        return int(np.count_nonzero(self.found.misses))
+
+
+def solve_tasks(
+    problem: Problem,
+    penalty: Penalty,
+    balance: Balance,
+    settings: Tilt,
+    on_step: OnStep | None = None,
+) -> TaskSolution:
+    """The least error with every task in its band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankfair.balances import Rank
+    >>> from rankfair.penalties import Ridge
+    >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 2 == 0
+    >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
+    >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
+    >>> solve_tasks(problem, Ridge(), Rank(0.0), Tilt()).task_values.tolist()
+    [0.5, 0.5]
+    """
+    whole = Whole.of(problem, penalty, balance)
+    trace: list[Step] = []
+    last = best_fit(whole, settings, noted_in(trace, on_step))
+    own, values = confirmed(last.part, last.found)
+    W = whole.full(own, last.W)
+    kept = bool(whole.demands.kept(values).all())
+    status = Status.SATISFIED if last.found.settled else Status.MAX_ITER
+    if last.found.free.all() and kept:
+        status = Status.INACTIVE
+    return task_solution(
+        whole, W, last.found, values, status if kept else Status.INFEASIBLE, trace
+    )
+
+
+def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
+    """A report of each step that writes it down as well."""
+
+    def note(step: Step) -> None:
+        trace.append(step._replace(iteration=len(trace) + 1))
+        if on_step is not None:
+            on_step(trace[-1])
+
+    return note
+
+
+def best_fit(
+    whole: Whole,
+    settings: Tilt,
+    on_step: OnStep | None = None,
+    push: Floats | None = None,
+    force: Floats | None = None,
+) -> Iterate:
+    """All tasks in their bands; where they share something, the best of some rounds.
+
+    What tasks share is held while each is searched for, then fitted again to the
+    tilted target that came out.
+    """
+    push = np.zeros_like(whole.target) if push is None else push
+    tilted = whole.target - push
+    W = whole.fitter.solve(tilted if force is None else tilted - force)
+    best: tuple[tuple[int, float], Iterate] | None = None
+    rounds = ROUNDS if force is None else ROUNDS_EACH
+    for _ in range(TOGETHER):
+        part = whole.part(W, push)
+        apart = part.fitter is whole.fitter
+        found = search(part, settings, on_step, force, rounds if apart else ROUNDS_EACH)
+        here = Iterate(whole.full(found.W, W), part, found)
+        if apart:
+            return here
+        rank = here.outside, whole.fitter.objective(here.W, whole.target)
+        if best is not None and not _lower(rank, best[0], settings.tol):
+            break
+        best = rank, here
+        force = found.force
+        W = whole.fitter.solve(tilted - force, W)
+    assert best is not None
+    return best[1]
+
+
+def _lower(new: tuple[int, float], old: tuple[int, float], tol: float) -> bool:
+    """Fewer tasks outside, or as few at a clearly lower objective."""
+    return new[0] < old[0] or (new[0] == old[0] and new[1] < old[1] * (1 - tol))
+
+
+def task_solution(
+    whole: Whole,
+    W: Floats,
+    found: Found,
+    values: Floats,
+    status: Status,
+    trace: list[Step],
+    multiplier: float | None = None,
+) -> TaskSolution:
+    """The solution in the user's units, with the state of every task."""
+    problem, demands = whole.fitter.problem, whole.demands
+    solution = package(
+        whole.fitter,
+        whole.balance,
+        W,
+        status,
+        B0=whole.target,
+        value=whole.value(W, exact=True),
+        multiplier=(
+            float(found.multipliers[np.abs(found.multipliers).argmax()])
+            if multiplier is None
+            else multiplier
+        ),
+        stationarity=found.stationarity,
+        trace=tuple(trace),
+    )
+    back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
+    s = demands.segments
+    ranks, m = RankByTask(s, Rank()), problem.user_predict(W)[whole.order]
+    states = _states(W[: problem.n_tasks], found, demands, values)
+    return TaskSolution(
+        **{each.name: getattr(solution, each.name) for each in fields(Solution)},
+        task_values=demands.show(values)[back],
+        task_aucs=ranks.show(ranks.values(m))[back],
+        task_status=tuple(states[place] for place in back.tolist()),
+        task_totals=np.column_stack((s.total_b, s.total_a)).astype(float)[back],
+    )
+
+
+def _states(
+    W: Floats, found: Found, demands: ByTask, values: Floats
+) -> list[TaskStatus]:
+    """How each task ended, by place."""
+    at_rest = found.free & (W == found.W)[:, :-1].all(axis=1)
+    flat = ~W[:, :-1].any(axis=1)
+    states = np.full(len(W), TaskStatus.SATISFIED, dtype=object)
+    states[at_rest] = TaskStatus.INACTIVE
+    states[flat & ~at_rest] = TaskStatus.CONSTANT
+    states[~demands.kept(values)] = TaskStatus.INFEASIBLE
+    states[~demands.segments.both] = TaskStatus.ONE_GROUP_ONLY
+    listed: list[TaskStatus] = states.tolist()
+    return listed

@@ -1,0 +1,207 @@
+"""A band in every task: all tasks' multipliers are searched at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.balances.by_task import LinearByTask
+from rankfair.blocks import Ints
+from rankfair.solvers.base import Floats, OnStep, Step
+from rankfair.solvers.lines import Landed, Lines, Part, land_all
+from rankfair.solvers.mixing import Mixers, ratio
+from rankfair.solvers.ray import relative
+from rankfair.solvers.tilt import Tilt
+
+ROUNDS = 8  # directions that are tried, the mean's first
+LEAVE = 0.01  # a task whose gap is this share of its force has settled
+COUNTS = 10  # counts a round; walks that need more go on along the next direction
+EXACTLY = 60  # counts of the user's own predictions at the end
+SHORT = 1e-8  # a bracket this short has nothing in it
+NEARLY = 1e-2  # a bracket this short, as a share of x, is short enough on the way
+NUDGES = 8  # times that rows change places in another order before a task is given up
+STIR = 0.5  # how much of a direction these change
+
+
+@dataclass
+class Found:
+    """For each task the least error found in its band, or the closest miss."""
+
+    W: Floats
+    misses: Floats
+    objective: Floats
+    force: Floats  # the moments of the tilt that made it, 0 where there is none
+    multipliers: Floats
+    free: NDArray[np.bool_]  # whether the fit without a tilt is it
+    stationarity: float = 0.0
+    settled: bool = True
+
+    @classmethod
+    def free_of(cls, part: Part, W: Floats, values: Floats) -> Found:
+        """Start from the fit without a tilt."""
+        misses = np.abs(part.demands.misses(values))
+        return cls(
+            W.copy(),
+            misses,
+            part.objective(W),
+            np.zeros_like(W),
+            np.zeros(len(W)),
+            misses == 0,
+        )
+
+    def learn(
+        self, places: Ints, part: Part, landed: Landed, force: Floats, x: Floats
+    ) -> None:
+        """Take what is better in these places, ``x`` being the multipliers there."""
+        objective = part.objective(landed.W)
+        closer = landed.misses < self.misses[places]
+        level = landed.misses == self.misses[places]
+        better = closer | (level & (objective < self.objective[places]))
+        at = places[better]
+        self.W[at], self.misses[at] = landed.W[better], landed.misses[better]
+        self.objective[at], self.force[at] = objective[better], force[better]
+        self.multipliers[at] = x[better]
+
+
+def search(
+    part: Part,
+    settings: Tilt,
+    on_step: OnStep | None = None,
+    force: Floats | None = None,
+    rounds: int = ROUNDS,
+) -> Found:
+    """Every task's best fit in its band, by quick counts.
+
+        g ← ±1/n_group in each task
+        repeat: x_t of all tasks with their values in their bands
+                g ← mix of x_t g and x̂_t ∇ of the task's value
+        until the two agree
+
+    ``force`` are moments to start from instead.  A task that agrees leaves the search.
+    """
+    W0 = part.fit(0.0)
+    values = part.values(W0)
+    best = Found.free_of(part, W0, values)
+    places = np.flatnonzero(~best.free)
+    if not len(places):
+        return best
+    if len(places) < len(values):
+        part, W0, values = part.take(places), W0[places], values[places]
+        force = None if force is None else force[places]
+    b, first = directions(part, W0, values, force)
+    mixer, rounds = Mixers(), min(rounds, settings.max_iter)
+    for i in range(rounds):
+        lines = Lines(part, b, W0, exact=False)
+        landed = land_all(lines, values, first, COUNTS, NEARLY)
+        force = landed.x[:, None] * b
+        gap, multiples = bent(part, landed.W, force)
+        best.learn(places, part, landed, force, multiples)
+        off = relative_by_task(gap, force)
+        best.stationarity = relative(gap, force)
+        _tell(on_step, i + 1, best, part.demands.show(landed.values))
+        b = mixer.next(force, gap)
+        still = np.flatnonzero((off > LEAVE) | ~landed.inside)
+        if not len(still):
+            return best
+        if 2 * len(still) <= len(places):
+            part, places, mixer = part.take(still), places[still], mixer.take(still)
+            b, W0, values = b[still], W0[still], values[still]
+        b, first = directions(part, W0, values, b)
+    best.settled = rounds == ROUNDS or rounds < settings.max_iter
+    return best
+
+
+def directions(
+    part: Part, W0: Floats, values: Floats, force: Floats | None
+) -> tuple[Floats, Floats]:
+    """Where to walk, and how far at first: along the force if there is one."""
+    start = part.fitter.problem.moments(part.demands.start)
+    if force is None:
+        force = np.zeros_like(start)
+    known: NDArray[np.bool_] = np.any(force, axis=1)
+    b = np.where(known[:, None], force, start)
+    # A force that lowers values has a positive product with the first direction.
+    lowers = np.where((start * b).sum(axis=1) >= 0, 1.0, -1.0)
+    high = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
+    guess = Lines(part, b, W0, exact=False).first(values)
+    return b, np.where(known, lowers * high, guess)
+
+
+def _tell(on_step: OnStep | None, i: int, best: Found, shown: Floats) -> None:
+    if on_step is not None:
+        worst = float(shown[np.argmax(np.abs(shown - np.median(shown)))])
+        on_step(Step(i, float(best.objective.sum()), worst, best.stationarity))
+
+
+def bent(part: Part, W: Floats, force: Floats) -> tuple[Floats, Floats]:
+    """What is missing for ``force`` to be a multiple of the gradient; the multiples."""
+    m = part.fitter.problem.predict(W)
+    bend = part.fitter.problem.moments(part.demands.gradient(m))
+    size, along = (bend * bend).sum(axis=1), (bend * force).sum(axis=1)
+    multiple = ratio(along, size, otherwise=0.0)
+    return multiple[:, None] * bend - force, multiple
+
+
+def relative_by_task(gap: Floats, force: Floats) -> Floats:
+    """``||gap|| / ||force||`` of each task, and 0 where there is no force."""
+    squares = ratio((gap * gap).sum(axis=1), (force * force).sum(axis=1), 0.0)
+    return np.sqrt(squares)
+
+
+def confirmed(part: Part, best: Found) -> tuple[Floats, Floats]:
+    """Coefficients whose values the user's own predictions confirm, and the values.
+
+    Where rounding moved a count out of its band a walk on exact counts leads back, if
+    need be along directions stirred a little.  One value for all rows of a task has
+    level ranks and means: it is taken where nothing else is found, or nothing better.
+    """
+    W, values = best.W.copy(), part.values(best.W, exact=True).astype(float)
+    places = np.flatnonzero(~part.demands.kept(values))
+    # No other order of the rows can help a difference of means.
+    tries = 1 if isinstance(part.demands, LinearByTask) else NUDGES
+    for seed in range(tries):
+        if not len(places):
+            break
+        some = part.take(places)
+        force = best.force[places]
+        if seed:
+            force = force + _stirred(some, W[places], best.multipliers[places], seed)
+        landed = _land_exactly(some, force)
+        closer = landed.misses < np.abs(some.demands.misses(values[places]))
+        W[places[closer]] = landed.W[closer]
+        values[places[closer]] = landed.values[closer]
+        places = places[~some.demands.kept(values[places])]
+    _or_constant(part, best.free, W, values)
+    return W, values
+
+
+def _land_exactly(part: Part, force: Floats) -> Landed:
+    """Walks along a force, on counts of the user's own predictions."""
+    W0 = part.fit(0.0)
+    start = part.values(W0, exact=True)
+    b, first = directions(part, W0, start, force)
+    return land_all(Lines(part, b, W0, exact=True), start, first, EXACTLY, SHORT)
+
+
+def _or_constant(
+    part: Part, free: NDArray[np.bool_], W: Floats, values: Floats
+) -> None:
+    """Put one value for all rows where that is in the band and nothing is better."""
+    kept = part.demands.kept(values)
+    lower = part.objective(part.constant) < part.objective(W)
+    places = np.flatnonzero(~kept | (lower & ~free))
+    if len(places):
+        some = part.take(places)
+        level = some.values(some.constant, exact=True)
+        use = some.demands.kept(level)
+        W[places[use]], values[places[use]] = some.constant[use], level[use]
+
+
+def _stirred(part: Part, W: Floats, multipliers: Floats, seed: int) -> Floats:
+    """Moments of a little of each row's own: pairs then change places otherwise."""
+    g = part.demands.gradient(part.fitter.problem.predict(W))
+    g = g * part.demands.segments.each_row(multipliers)
+    luck = np.random.default_rng(seed).uniform(-STIR, STIR, len(g))
+    return part.fitter.problem.moments(g * luck)
