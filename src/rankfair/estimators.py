@@ -32,6 +32,7 @@ from rankfair.balances import (
     BALANCES,
     SIDES,
     Balance,
+    Distribution,
     Linear,
     Rank,
     main_and_beside,
@@ -56,6 +57,8 @@ from rankfair.solvers import unconstrained as fit_unconstrained
 
 __all__ = ["MultiTaskRegressor", "RankFairRegressor"]
 
+WIDEST: dict[type[Balance], float] = {Rank: 0.5, Distribution: 1.0}  # of an epsilon
+
 
 class RankFairRegressor(TaskRegressor):
     r"""Linear regression over many tasks that does not rank one group above another.
@@ -73,8 +76,9 @@ class RankFairRegressor(TaskRegressor):
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  The band is never
         narrower than one pair of rows.  For "mean" and "residual", the largest
-        difference allowed, in standard deviations of y.  With several balances, one
-        number for all or a list with one for each.
+        difference allowed, in standard deviations of y; for "distribution" the largest
+        distance KS, in [0, 1], never less than one row of either group.  With several
+        balances, one number for all or a list with one for each.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
@@ -96,10 +100,12 @@ class RankFairRegressor(TaskRegressor):
         Weight of the penalty.  With `standardize`, errors and coefficients are taken in
         standard deviations of y and of the features, so that it means the same in any
         units.  Not used if `penalty` is an object.
-    balance : {"rank", "mean", "residual"}, Balance or list of them, default="rank"
-        What is to be equal between the groups: ranks, mean predictions, or mean
-        residuals y − ŷ.  Of a list all are kept at once: ``["rank", "mean"]``.  An
-        object brings its own epsilon and side.
+    balance : {"rank", "mean", "residual", "distribution"}, Balance or list of them, \
+            default="rank"
+        What is to be equal between the groups: ranks, mean predictions, mean residuals
+        y − ŷ, or, of two groups, whole distributions of predictions.  Of a list all are
+        kept at once: ``["rank", "mean"]``, ``["distribution", "mean"]``.  An object
+        brings its own epsilon and side.
     scope : {"global"}, default="global"
         Over which rows the balance is asked.
     side : {"both", "upper"}, default="both"
@@ -149,12 +155,12 @@ class RankFairRegressor(TaskRegressor):
     group_auc_ : dict
         AUC of each group over the rest, by label.
     balance_ : dict of str to float
-        What each balance came to on the training rows: AUC for "rank", group A less
-        group B in standard deviations of y for the others.
+        What each balance came to on the training rows: AUC for "rank", KS for
+        "distribution", group A less group B in standard deviations of y for the others.
     multiplier_ : float
         The multiplier of the constraint (of "rank", where there are several balances)
         in standard units, 0 if it is inactive, NaN if
-        the solver did not settle.
+        the solver did not settle, and for "distribution", which has one a threshold.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
         in standard units.
@@ -293,6 +299,7 @@ class RankFairRegressor(TaskRegressor):
         else:
             masks = rows.groups == np.arange(rows.groups.max() + 1)[:, None]
             settings = self._for_several(solver, len(masks))
+            _check_not_distribution(balance, len(masks))
             solution = solve_groups(
                 self._problem(rows), penalty, asked, masks, settings, progress
             )
@@ -366,6 +373,11 @@ class RankFairRegressor(TaskRegressor):
             )
         check_flag("blind", self.blind)
         balance, beside = main_and_beside(self._balances(side))
+        if isinstance(balance, Distribution) and balance.side == "upper":
+            raise ValueError(
+                'side="upper" puts one group on top, but a distance between '
+                'distributions has no side; use side="both" with "distribution".'
+            )
         if not hasattr(self.solver, "solve"):
             check_choice("solver", self.solver, SOLVERS)
         check_seed("random_state", self.random_state)
@@ -418,8 +430,9 @@ class RankFairRegressor(TaskRegressor):
         for name, width in zip(names, widths, strict=True):
             if not isinstance(name, Balance):
                 check_choice("balance", name, BALANCES)
-            ranks = name == "rank" or isinstance(name, Rank)
-            epsilon = check_number("epsilon", width, 0.0, 0.5 if ranks else math.inf)
+            own = type(name) if isinstance(name, Balance) else BALANCES[name]
+            most = WIDEST.get(own, math.inf)
+            epsilon = check_number("epsilon", width, 0.0, most)
             balances.append(make_balance(name, epsilon, side))
         kinds = [type(each).__name__.lower() for each in balances]
         for kind in kinds:
@@ -568,6 +581,15 @@ class MultiTaskRegressor(TaskRegressor):
         return self
 
 
+def _check_not_distribution(balance: Balance, n_groups: int) -> None:
+    if isinstance(balance, Distribution):
+        raise ValueError(
+            f'balance="distribution" compares two groups; sensitive_features has '
+            f'{n_groups}. Use balance="rank", or RankFairPostprocessor, whose '
+            '"distribution" takes any number of groups.'
+        )
+
+
 def _came_to(solution: Solution, asked: tuple[Balance, ...]) -> dict[str, float]:
     """Return the value of each balance by name, of several groups the farthest off."""
     if not asked:
@@ -590,7 +612,7 @@ def _warn_not_reached(
     if status in (Status.INFEASIBLE, Status.MAX_ITER):
         said = map(_reached, asked, reached.values())
         warnings.warn(
-            f"{status.value} Reached: {'; '.join(said)}.",
+            f"{status.value} Reached: {'; '.join(said)}.{_help(status, asked)}",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -603,8 +625,21 @@ def _reached(balance: Balance, value: float) -> str:
             f"within {balance.epsilon:g} of 0.5" if balance.epsilon else "exactly 0.5"
         )
         return f"AUC {value:.4f}, asked for {asked}"
+    if isinstance(balance, Distribution):
+        return f"KS {value:.4f}, asked for {balance.epsilon:g}"
     kind = type(balance).__name__.lower()
     return f"{kind} imbalance {value:.4g}, asked for {balance.epsilon:g}"
+
+
+def _help(status: Status, asked: tuple[Balance, ...]) -> str:
+    """What brings distributions closer than a linear model can."""
+    distribution = any(isinstance(each, Distribution) for each in asked)
+    if status is not Status.INFEASIBLE or not distribution:
+        return ""
+    return (
+        " A larger epsilon, the group among the predictors (blind=False), more tasks, "
+        "or RankFairPostprocessor on an unconstrained fit can help."
+    )
 
 
 def _group_aucs(
