@@ -25,10 +25,12 @@ def least_move(m: Floats, groups: Groups, slack: float) -> Floats:
     rows = [groups.index_a, groups.index_b]
     if groups.known is not None:
         rows = [own[groups.known[own]] for own in rows]
+    rows = [own[np.argsort(m[own])] for own in rows]
     w = groups.weights
     samples = [Sample.of(m[own], None if w is None else w[own]) for own in rows]
     out = m.copy()
-    moved = least_movement(samples, slack)
-    for own, sample, values in zip(rows, samples, moved, strict=True):
-        out[own] = values[np.searchsorted(sample.values, m[own])]
+    for own, values in zip(rows, least_movement(samples, slack), strict=True):
+        ordered = m[own]
+        steps = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
+        out[own] = values[steps]
     return out

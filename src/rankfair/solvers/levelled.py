@@ -27,6 +27,7 @@ from rankfair.solvers.ray import relative
 PULLS = (10.0, 100.0)  # ρ, and a firmer one where that brings no fit into the band
 PROBE = 8  # steps with one slack before it is called too wide
 LEAST = 3  # steps with one slack before it is called narrow enough
+NARROW = 0.01  # of the band: slacks closer than this are one
 HALVINGS = 12  # of the way from the best fit to one with less error
 
 
@@ -136,6 +137,8 @@ def _pulled(
     M, V = problem.predict(W), np.zeros(len(y))
     low, high, tried, reached = 0.0, 1.0, 0, False
     for _ in range(max_iter):
+        if low > 0 and high - low < NARROW:
+            return
         S = least_move(M + V, groups, (low + high) / 2 * widest)
         V = V + M - S
         W = proximal.solve(problem.moments((y + rho * (S - V)) / (1 + rho)), W)
