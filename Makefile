@@ -3,7 +3,7 @@ PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test bench bench-any bench-post simulate-certificate reproduction readme lint format types clean
+.PHONY: help demo test bench bench-any bench-post simulate-certificate reproduction balances readme lint format types clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/ce
 
 reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
 	$(BIN)/rankfair reproduce --out results --docs docs --resume
+
+balances: $(VENV)/.dev  ## What each balance costs and brings, into docs/balances.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/compare_balances.py
 
 readme: $(VENV)/.dev  ## Run what README.md shows; renew its outputs and picture
 	$(BIN)/python tools/readme.py

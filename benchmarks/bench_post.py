@@ -29,7 +29,7 @@ from scipy.stats import ks_2samp
 from rankfair.metrics import rank_auc, rmse
 from rankfair.postprocess.estimator import follow
 from rankfair.postprocess.maps import MAPS
-from rankfair.postprocess.samples import Sample
+from rankfair.projections.samples import Sample
 
 try:
     from equipy.fairness import FairWasserstein

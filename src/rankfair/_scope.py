@@ -24,7 +24,14 @@ from rankfair.solvers import (
     solve_tasks,
 )
 
-__all__ = ["SCOPES", "check_scope", "solve_scope", "task_attributes", "warn_tasks"]
+__all__ = [
+    "SCOPES",
+    "check_scope",
+    "groups_there",
+    "solve_scope",
+    "task_attributes",
+    "warn_tasks",
+]
 
 SCOPES = ("global", "task", "both")
 NAMED = 3  # tasks that a warning names
@@ -59,7 +66,7 @@ def solve_scope(
     if not is_pair(rows.attributes):
         raise ValueError(
             f'scope="{scope}" balances two groups of one attribute, known for all '
-            f"rows; sensitive_features has {_have(rows)}. Use "
+            f"rows; sensitive_features has {groups_there(rows)}. Use "
             'scope="global", or merge groups.'
         )
     assert isinstance(solver, Tilt)
@@ -67,7 +74,8 @@ def solve_scope(
     return solve(problem, penalty, balance, solver, on_step)
 
 
-def _have(rows: Rows) -> str:
+def groups_there(rows: Rows) -> str:
+    """Say what is there where two known groups were expected."""
     if len(rows.attributes) > 1:
         return f"{len(rows.attributes)} attributes"
     (only,) = rows.attributes

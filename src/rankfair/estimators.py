@@ -25,6 +25,7 @@ from rankfair._regressor import (
 from rankfair._scope import (
     SCOPES,
     check_scope,
+    groups_there,
     solve_scope,
     task_attributes,
     warn_tasks,
@@ -45,6 +46,7 @@ from rankfair.balances import (
     BALANCES,
     SIDES,
     Balance,
+    Distribution,
     Linear,
     Rank,
     main_and_beside,
@@ -70,6 +72,8 @@ from rankfair.solvers import unconstrained as fit_unconstrained
 
 __all__ = ["MultiTaskRegressor", "RankFairRegressor"]
 
+WIDEST: dict[type[Balance], float] = {Rank: 0.5, Distribution: 1.0}  # of an epsilon
+
 
 class RankFairRegressor(TaskRegressor):
     r"""Linear regression over many tasks that does not rank one group above another.
@@ -87,8 +91,9 @@ class RankFairRegressor(TaskRegressor):
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  The band is never
         narrower than one pair of rows.  For "mean" and "residual", the largest
-        difference allowed, in standard deviations of y.  With several balances, one
-        number for all or a list with one for each.
+        difference allowed, in standard deviations of y; for "distribution" the largest
+        distance KS, in [0, 1], never less than one row of either group.  With several
+        balances, one number for all or a list with one for each.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
@@ -123,10 +128,12 @@ class RankFairRegressor(TaskRegressor):
         "[18, 35)", which are its groups.  As a predictor it stays a number.  Without
         `bins`, more than 20 distinct numbers (or 10, if some are fractions) are
         refused.
-    balance : {"rank", "mean", "residual"}, Balance or list of them, default="rank"
-        What is to be equal between the groups: ranks, mean predictions, or mean
-        residuals y − ŷ.  Of a list all are kept at once: ``["rank", "mean"]``.  An
-        object brings its own epsilon and side.
+    balance : {"rank", "mean", "residual", "distribution"}, Balance or list of them, \
+            default="rank"
+        What is to be equal between the groups: ranks, mean predictions, mean residuals
+        y − ŷ, or, of two groups, whole distributions of predictions.  Of a list all are
+        kept at once: ``["rank", "mean"]``, ``["distribution", "mean"]``.  An object
+        brings its own epsilon and side.
     scope : {"global", "task", "both"}, default="global"
         Over which rows the balance is asked: all together; in every task that has rows
         of both groups; or both at once.  "task" and "both" take one balance, two groups
@@ -188,13 +195,13 @@ class RankFairRegressor(TaskRegressor):
         AUC of the first group over the second, by pair of labels; with several
         attributes, a dict of such dicts by attribute.
     balance_ : dict of str to float
-        What each balance came to on the training rows: AUC for "rank", group A less
-        group B in standard deviations of y for the others.  Of more groups and
-        attributes it is the value farthest off.
+        What each balance came to on the training rows: AUC for "rank", KS for
+        "distribution", group A less group B in standard deviations of y for the others.
+        Of more groups and attributes it is the value farthest off.
     multiplier_ : float
         The multiplier of the constraint (of "rank", where there are several balances)
         in standard units, 0 if it is inactive, NaN if
-        the solver did not settle.
+        the solver did not settle, and for "distribution", which has one a threshold.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
         in standard units.
@@ -361,6 +368,7 @@ class RankFairRegressor(TaskRegressor):
         else:
             settings = self._for_several(solver, rows.attributes)
             masks, known = _masks(rows.attributes)
+            _check_not_distribution(balance, rows)
             solution = solve_groups(
                 self._problem(rows), penalty, asked, masks, settings, progress, known
             )
@@ -472,6 +480,11 @@ class RankFairRegressor(TaskRegressor):
         if self.bins is not None and check_count("bins", self.bins, 2) > MOST_GROUPS:
             raise ValueError(f"bins must be at most {MOST_GROUPS}; got {self.bins}.")
         balance, beside = main_and_beside(self._balances(side))
+        if isinstance(balance, Distribution) and balance.side == "upper":
+            raise ValueError(
+                'side="upper" puts one group on top, but a distance between '
+                'distributions has no side; use side="both" with "distribution".'
+            )
         if not hasattr(self.solver, "solve"):
             check_choice("solver", self.solver, SOLVERS)
         check_seed("random_state", self.random_state)
@@ -529,8 +542,9 @@ class RankFairRegressor(TaskRegressor):
         for name, width in zip(names, widths, strict=True):
             if not isinstance(name, Balance):
                 check_choice("balance", name, BALANCES)
-            ranks = name == "rank" or isinstance(name, Rank)
-            epsilon = check_number("epsilon", width, 0.0, 0.5 if ranks else math.inf)
+            own = type(name) if isinstance(name, Balance) else BALANCES[name]
+            most = WIDEST.get(own, math.inf)
+            epsilon = check_number("epsilon", width, 0.0, most)
             balances.append(make_balance(name, epsilon, side))
         kinds = [type(each).__name__.lower() for each in balances]
         for kind in kinds:
@@ -709,6 +723,15 @@ def _values(solution: Solution, asked: tuple[Balance, ...]) -> Floats:
     return np.reshape((solution.auc, *solution.beside), (len(asked), -1))
 
 
+def _check_not_distribution(balance: Balance, rows: Rows) -> None:
+    if isinstance(balance, Distribution):
+        raise ValueError(
+            f'balance="distribution" compares two groups; sensitive_features has '
+            f'{groups_there(rows)}. Use balance="rank", or RankFairPostprocessor, '
+            'whose "distribution" takes any number of groups.'
+        )
+
+
 def _came_to(solution: Solution, asked: tuple[Balance, ...]) -> dict[str, float]:
     """Return the value of each balance by name, of several groups the farthest off."""
     if not asked:
@@ -737,7 +760,8 @@ def _warn_not_reached(
             for each, row in zip(asked, values, strict=True)
         )
         warnings.warn(
-            f"{solution.status.value} Reached: {'; '.join(said)}.",
+            f"{solution.status.value} Reached: {'; '.join(said)}."
+            f"{_help(solution.status, asked)}",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -759,8 +783,21 @@ def _reached(balance: Balance, values: Floats, attributes: tuple[Groups, ...]) -
             f"within {balance.epsilon:g} of 0.5" if balance.epsilon else "exactly 0.5"
         )
         return f"AUC {', '.join(said)}, asked for {asked}"
+    if isinstance(balance, Distribution):
+        return f"KS {', '.join(said)}, asked for {balance.epsilon:g}"
     kind = type(balance).__name__.lower()
     return f"{kind} imbalance {', '.join(said)}, asked for {balance.epsilon:g}"
+
+
+def _help(status: Status, asked: tuple[Balance, ...]) -> str:
+    """What brings distributions closer than a linear model can."""
+    distribution = any(isinstance(each, Distribution) for each in asked)
+    if status is not Status.INFEASIBLE or not distribution:
+        return ""
+    return (
+        " A larger epsilon, the group among the predictors (blind=False), more tasks, "
+        "or RankFairPostprocessor on an unconstrained fit can help."
+    )
 
 
 def _counts(

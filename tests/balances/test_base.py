@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair.balances import BALANCES, SIDES, Band, Mean, Rank, Residual, make_balance
+from rankfair.balances import (
+    BALANCES,
+    SIDES,
+    Band,
+    Distribution,
+    Mean,
+    Rank,
+    Residual,
+    make_balance,
+)
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -36,4 +45,9 @@ def test_a_balance_is_made_by_name_or_passed_through(name, side):
 
 
 def test_the_names():
-    assert dict(BALANCES) == {"rank": Rank, "mean": Mean, "residual": Residual}
+    assert dict(BALANCES) == {
+        "rank": Rank,
+        "mean": Mean,
+        "residual": Residual,
+        "distribution": Distribution,
+    }

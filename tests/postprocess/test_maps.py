@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from rankfair.postprocess.maps import MAPS, Status, distribution, rank, shift
-from rankfair.postprocess.samples import Sample, Standing
+from rankfair.projections.samples import Sample, Standing
 
 
 def two(seed=0, sizes=(300, 400), gap=1.0):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rankfair.balances.among import Among
 from rankfair.balances.base import Balance, Band, Linear
+from rankfair.balances.distribution import Distribution
 from rankfair.balances.mean import Mean
 from rankfair.balances.rank import Rank
 from rankfair.balances.residual import Residual
@@ -17,6 +18,7 @@ __all__ = [
     "Among",
     "Balance",
     "Band",
+    "Distribution",
     "Linear",
     "Mean",
     "Rank",
@@ -30,6 +32,7 @@ BALANCES: dict[str, type[Balance]] = {
     "rank": Rank,
     "mean": Mean,
     "residual": Residual,
+    "distribution": Distribution,
 }
 SIDES = ("both", "upper")
 
@@ -61,6 +64,12 @@ def main_and_beside(
     """
     others = [each for each in balances if not isinstance(each, Linear)]
     if len(others) > 1:
+        if {type(each) for each in others} == {Rank, Distribution}:
+            raise ValueError(
+                'balance need not hold "rank" beside "distribution": KS ≤ ε brings '
+                "|AUC − 1/2| ≤ ε with it. Ask for the distribution alone, with the "
+                "smaller of the two epsilons."
+            )
         names = " and ".join(type(each).__name__ for each in others)
         raise ValueError(
             "balance may hold one balance that is not linear beside any number of "

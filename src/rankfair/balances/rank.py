@@ -74,7 +74,7 @@ class Rank(Balance):
 
     def field(self, m: Floats, groups: Groups) -> Field:
         """The other group's density: ``f_B(m_i)/n_A`` in A, ``−f_A(m_i)/n_B`` in B."""
-        width = self.bandwidth * _deviation(m, groups.weights)
+        width = self.bandwidth * deviation(m, groups.weights)
         if not width > 0:
             return self.start(groups)
         grid = Grid.around(m, _bins(float(np.ptp(m)) / width), margin=width)
@@ -96,6 +96,7 @@ def _bins(bandwidths: float) -> int:
     return min(wanted, 4 * BINS)
 
 
-def _deviation(m: Floats, weights: NDArray[Any] | None) -> float:
+def deviation(m: Floats, weights: NDArray[Any] | None) -> float:
+    """The standard deviation of weighted values."""
     centre = np.average(m, weights=weights)
     return float(np.sqrt(np.average((m - centre) ** 2, weights=weights)))

@@ -42,7 +42,7 @@ from rankfair.postprocess.groups import (
     without,
 )
 from rankfair.postprocess.maps import MAPS, Moved, Status
-from rankfair.postprocess.samples import Sample
+from rankfair.projections.samples import Sample
 
 __all__ = ["RankFairPostprocessor"]
 

@@ -9,10 +9,10 @@ from enum import Enum
 import numpy as np
 
 from rankfair.balances import Rank
-from rankfair.postprocess.chains import least_movement
-from rankfair.postprocess.samples import Floats, Sample, Standing
 from rankfair.problem import Groups
 from rankfair.projections import shift as shift_rows
+from rankfair.projections.chains import least_movement
+from rankfair.projections.samples import Floats, Sample, Standing
 
 THINNED = 1 << 11  # steps a group on which a slack is looked for first
 PROBES = 60  # of a slack, at most

@@ -11,9 +11,13 @@ groups as blocks, and where many pairs meet at once lets just enough of them pas
 ``paper`` sets predictions to 0.  Both always end inside, and leave what is inside
 alone.  Only ``shift`` takes weights: then it ends inside or as near as it finds, for
 sums of products of weights need not fall into the band.
+
+``least_move`` brings the distributions of the groups together instead: ``samples`` is
+the distribution of a group, ``chains`` the least movement under a slack.
 """
 
+from rankfair.projections.distribution import least_move
 from rankfair.projections.paper import paper
 from rankfair.projections.shift import shift
 
-__all__ = ["paper", "shift"]
+__all__ = ["least_move", "paper", "shift"]

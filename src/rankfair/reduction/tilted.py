@@ -31,7 +31,7 @@ from rankfair._validation import (
     feature_record,
     read_target,
 )
-from rankfair.balances import BALANCES, Balance, Rank, make_balance
+from rankfair.balances import Balance, Rank, make_balance
 from rankfair.problem import Groups, whole_if_so
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import Found, solve
@@ -393,7 +393,7 @@ class TiltedRegressor(
         if self.cv is not None and not _gives_folds(self.cv):
             check_count("cv", self.cv, low=2)
         if not isinstance(self.balance, Balance):
-            check_choice("balance", self.balance, BALANCES)
+            check_choice("balance", self.balance, ("rank", "mean", "residual"))
         ranks = self.balance == "rank" or isinstance(self.balance, Rank)
         high = 0.5 if ranks else math.inf
         return make_balance(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair.balances import Balance, Linear
+from rankfair.balances import Balance, Distribution, Linear
 from rankfair.balances.base import Field, Tables
 from rankfair.blocks import Ints
 from rankfair.penalties import Penalty
@@ -23,6 +23,7 @@ from rankfair.solvers.base import (
     package,
 )
 from rankfair.solvers.landing import Landing
+from rankfair.solvers.levelled import solve_levelled
 from rankfair.solvers.mixing import Mixer
 from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear
 from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
@@ -103,6 +104,10 @@ class Tilt:
         """Rounds on a thinned problem if there are many rows, then exact counts."""
         if isinstance(balance, Linear):
             return _all_linear(problem, penalty, (balance, *also))
+        if isinstance(balance, Distribution):
+            return solve_levelled(
+                problem, penalty, balance, also, self.max_iter, on_step
+            )
         balance, fitter = _prepared(problem, penalty, balance, also)
         origin = Origin.of(fitter, balance)
         start = origin.exactly()

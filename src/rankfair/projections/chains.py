@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from rankfair.postprocess.samples import ROUNDING, Array, Floats, Sample
+from rankfair.projections.samples import ROUNDING, Array, Floats, Sample
 
 STEPS = 100  # the most Newton steps of `ladder`; it takes some ten
 MANY, THINNING = 1 << 13, 8  # groups of more steps start from an eighth of them
