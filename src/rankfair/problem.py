@@ -23,7 +23,7 @@ from rankfair.engines.base import Asked, Engine
 from rankfair.engines.memory import Line
 from rankfair.linear import linear_predict
 
-__all__ = ["Groups", "Problem", "whole_if_so"]
+__all__ = ["Groups", "Part", "Problem", "whole_if_so"]
 
 B = TypeVar("B", bound=Asked)
 
@@ -85,11 +85,41 @@ class Groups:
             self.in_a[rows], None if self.weights is None else self.weights[rows]
         )
 
+    def part(
+        self, in_a: NDArray[np.bool_], weights: NDArray[np.int64] | Floats | None
+    ) -> Part:
+        """Some of the rows, which know the totals of all."""
+        return Part(in_a, weights, self.total_a, self.total_b, self.pair)
+
     def _total(self, rows: NDArray[np.bool_]) -> int | float:
         if self.weights is None:
             return int(np.count_nonzero(rows))
         total: int | float = self.weights.sum(where=rows).item()
         return total
+
+
+@dataclass(frozen=True)
+class Part(Groups):
+    """Some rows of larger groups: what counts is how many there are in all."""
+
+    all_a: int | float = 0
+    all_b: int | float = 0
+    one_pair: int | float = 1
+
+    @property
+    def total_a(self) -> int | float:
+        """How many rows, or how much weight, group A has in all."""
+        return self.all_a
+
+    @property
+    def total_b(self) -> int | float:
+        """How many rows, or how much weight, group B has in all."""
+        return self.all_b
+
+    @property
+    def pair(self) -> int | float:
+        """What one pair weighs."""
+        return self.one_pair
 
 
 @dataclass(frozen=True)
@@ -135,7 +165,7 @@ class Problem(Engine):
                 "use standardize=True"
             )
         counts = blocks.totals(sorted_weights)
-        scale, varies = _scale(blocks, counts, standardize)
+        scale, varies = scale_of(blocks, counts, standardize)
         standard, centre, unit = target.result()
         return cls(
             X=X,
@@ -245,7 +275,7 @@ def whole_if_so(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
     return whole if (whole == weights).all() else weights
 
 
-def _scale(
+def scale_of(
     blocks: Blocks, counts: Floats, standardize: bool
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """What turns a penalised coefficient into one of ``z``, and which columns vary."""

@@ -158,16 +158,29 @@ class Ray:
         return W - (x - at) * slope
 
     def land(
-        self, first: float, coarse: float = 1.0, chord: float = 0.0
+        self,
+        first: float,
+        coarse: float = 1.0,
+        chord: float = 0.0,
+        fine: float | None = None,
     ) -> tuple[Landing, Moving | Curve]:
-        """Where quick counts enter the band, and the predictions along the way."""
+        """Where quick counts enter the band, and the predictions along the way.
+
+        ``fine`` is the share of the resolution to which the landing is to be sure.
+        """
         line = self.line(chord)
         some = line.some()
         if some is not None:
             first = self._land(some, first, 10 * coarse).x or first
-        return self._land(line, first, coarse), line
+        return self._land(line, first, coarse, fine), line
 
-    def _land(self, line: Moving | Curve, first: float, coarse: float) -> Landing:
+    def _land(
+        self,
+        line: Moving | Curve,
+        first: float,
+        coarse: float,
+        fine: float | None = None,
+    ) -> Landing:
         """Where the counts of these rows enter the band."""
         balance, own, value = self.origin.balance, self.origin.band, self.origin.value
         groups = self.origin.groups
@@ -187,6 +200,7 @@ class Ray:
             Landing(0.0, value, band.miss(value)),
             first,
             REACH * first,
+            None if fine is None else fine * resolution,
         )
 
     def count(self, x: float) -> Landing:

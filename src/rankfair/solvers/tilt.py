@@ -34,6 +34,7 @@ NUDGE = 0.01  # how much of a nudge does for exact counts
 SETTLING = 12  # rounds on all rows for tasks that the thinned problem left out
 TRUSTED = 1.5  # how much further than the thinned rows the others may have to move
 SETTLED = 0.03  # the residual at which these rounds end: the error is then within 1 %
+FINE = 0.002  # of the resolution, so that every engine lands at the same place
 PATIENCE = 15  # rounds without a lower objective before the search ends
 
 
@@ -256,7 +257,7 @@ def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Can
     ray = Ray.along(origin, b)
     whole = small.fitter.problem.n_tasks == problem.n_tasks
     if whole and best.stationarity <= SETTLED:
-        landing, _ = ray.land(1.0, chord=1.0)
+        landing, _ = ray.land(1.0, chord=1.0, fine=FINE)
         if landing.x <= TRUSTED:
             yield _as_learnt(best, ray, landing)
             return
@@ -266,7 +267,7 @@ def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Can
     found = Candidate.at(ray, Landing(1.0, np.nan, np.nan), problem.line(W), W)
     for _ in range(SETTLING):
         ray = Ray.along(origin, mixer.next(found.force, found.gap), found.W)
-        landing, line = ray.land(1.0, chord=1.0)
+        landing, line = ray.land(1.0, chord=1.0, fine=FINE)
         # On the chord: all rows are costly to fit, and exact counts come later.
         W = ray.near(landing.x)
         found = Candidate.at(ray, landing, line, W)
