@@ -69,7 +69,7 @@ class Blocks:
     ) -> Blocks:
         """``from_rows`` once the order of the rows is known."""
         n, n_tasks = X.shape[1], len(tasks)
-        batches = tuple(runs_of_size(sizes))
+        batches = tuple(batches_of(sizes))
         unit = _units(X)
         scaled = bool((unit != 1.0).any())
         Z, centre = np.empty(X.shape), np.empty((n_tasks, n))
@@ -148,11 +148,11 @@ class Blocks:
         sizes = self.sizes
         kept = -(-sizes // step)
         share = np.repeat(sizes / kept, kept)
-        index = _runs(np.cumsum(sizes) - sizes, kept, share)
+        index = runs(np.cumsum(sizes) - sizes, kept, share)
         thin = replace(
             self,
             Z=self.Z[index],
-            batches=tuple(runs_of_size(kept)),
+            batches=tuple(batches_of(kept)),
         )
         return thin, index, share
 
@@ -164,11 +164,11 @@ class Blocks:
     def some_tasks(self, places: Ints) -> tuple[Blocks, Ints]:
         """The tasks at some places, in ascending order, and which rows are theirs."""
         sizes = self.sizes
-        index = _runs((np.cumsum(sizes) - sizes)[places], sizes[places])
+        index = runs((np.cumsum(sizes) - sizes)[places], sizes[places])
         few = Blocks(
             self.Z[index],
             self.tasks[places],
-            tuple(runs_of_size(sizes[places])),
+            tuple(batches_of(sizes[places])),
             self.centre[places],
             self.gram[places],
             self.unit,
@@ -237,7 +237,7 @@ def _threads() -> int:
     return max(1, min(4, cores, int(allowed) if allowed.isdigit() else cores))
 
 
-def runs_of_size(sizes: Ints) -> Iterable[Batch]:
+def batches_of(sizes: Ints) -> Iterable[Batch]:
     """The runs of equal sizes in the ascending ``sizes``."""
     edges = np.flatnonzero(np.diff(sizes, prepend=-1, append=-1))
     ends = np.concatenate(([0], np.cumsum(sizes)))
@@ -249,7 +249,7 @@ def runs_of_size(sizes: Ints) -> Iterable[Batch]:
         )
 
 
-def _runs(starts: Ints, lengths: Ints, share: Floats | None = None) -> Ints:
+def runs(starts: Ints, lengths: Ints, share: Floats | None = None) -> Ints:
     """``starts[i] + (0, 1, … lengths[i] − 1)`` of every i, in one array.
 
     With ``share`` each is instead a random one of that many, at a fixed seed, so that

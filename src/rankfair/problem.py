@@ -13,14 +13,19 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
+from rankfair.engines.base import Asked, Engine
+from rankfair.engines.memory import Line
 from rankfair.linear import linear_predict
 
-__all__ = ["Groups", "Problem", "whole_if_so"]
+__all__ = ["Groups", "Part", "Problem", "whole_if_so"]
+
+B = TypeVar("B", bound=Asked)
 
 THIN_ROWS = 1 << 15  # rows of the thinned problem on which directions are searched
 CONSTANT = 1e-13  # a spread below this share of the values is rounding
@@ -80,6 +85,12 @@ class Groups:
             self.in_a[rows], None if self.weights is None else self.weights[rows]
         )
 
+    def part(
+        self, in_a: NDArray[np.bool_], weights: NDArray[np.int64] | Floats | None
+    ) -> Part:
+        """Some of the rows, which know the totals of all."""
+        return Part(in_a, weights, self.total_a, self.total_b, self.pair)
+
     def _total(self, rows: NDArray[np.bool_]) -> int | float:
         if self.weights is None:
             return int(np.count_nonzero(rows))
@@ -88,22 +99,37 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Rows ``(x_i, y_i)`` with tasks and groups, prepared once for any solver."""
+class Part(Groups):
+    """Some rows of larger groups: what counts is how many there are in all."""
+
+    all_a: int | float = 0
+    all_b: int | float = 0
+    one_pair: int | float = 1
+
+    @property
+    def total_a(self) -> int | float:
+        """How many rows, or how much weight, group A has in all."""
+        return self.all_a
+
+    @property
+    def total_b(self) -> int | float:
+        """How many rows, or how much weight, group B has in all."""
+        return self.all_b
+
+    @property
+    def pair(self) -> int | float:
+        """What one pair weighs."""
+        return self.one_pair
+
+
+@dataclass(frozen=True)
+class Problem(Engine):
+    """Rows ``(x_i, y_i)`` with tasks and groups in memory, prepared once."""
 
     X: Floats  # (N, n) as the user gave it
     codes: Ints  # (N,)
-    user_groups: Groups | None
-    blocks: Blocks
-    scale: Floats  # (n,): z's coefficient is scale * w; 0 for a constant column
-    varies: NDArray[np.bool_]  # (k, n): whether the column varies within the task
     y: Floats  # (N,) standard units, sorted
-    y_centre: float
-    y_unit: float
-    beta_unit: float  # what one unit of y is worth to the penalty
     weights: Floats | None  # sorted
-    counts: Floats  # (k,) rows or weight of each place
-    groups: Groups | None  # sorted
 
     @classmethod
     def from_rows(
@@ -139,7 +165,7 @@ class Problem:
                 "use standardize=True"
             )
         counts = blocks.totals(sorted_weights)
-        scale, varies = _scale(blocks, counts, standardize)
+        scale, varies = scale_of(blocks, counts, standardize)
         standard, centre, unit = target.result()
         return cls(
             X=X,
@@ -156,25 +182,6 @@ class Problem:
             counts=counts,
             groups=None if user_groups is None else user_groups.take(order),
         )
-
-    @property
-    def n_tasks(self) -> int:
-        """How many tasks."""
-        return len(self.counts)
-
-    @property
-    def n_features(self) -> int:
-        """How many features."""
-        return len(self.scale)
-
-    @cached_property
-    def gram(self) -> Floats:
-        """``Xᵀ S X`` of every task in standard units: (k, n, n)."""
-        G: Floats = self.blocks.gram * np.outer(self.scale, self.scale)
-        if not self.varies.all():
-            G *= self.varies[:, :, None]
-            G *= self.varies[:, None, :]
-        return G
 
     def moments(self, target: Floats) -> Floats:
         """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
@@ -197,26 +204,6 @@ class Problem:
         if self.weights is not None:
             squares *= self.weights
         return float(squares.sum())
-
-    def user_coef(self, W: Floats) -> tuple[Floats, Floats]:
-        """Coefficients (k, n) and intercepts (k,) in the user's units and tasks."""
-        coef = np.empty((self.n_tasks, self.n_features))
-        intercept = np.empty(self.n_tasks)
-        slopes = W[: self.n_tasks, :-1] * self.scale
-        at_centre = W[: self.n_tasks, -1] - (slopes * self.blocks.centre).sum(axis=1)
-        coef[self.blocks.tasks] = slopes * self.blocks.unit * self.y_unit
-        intercept[self.blocks.tasks] = (at_centre + self.y_centre) * self.y_unit
-        return coef, intercept
-
-    def user_shared(self, W: Floats) -> tuple[Floats, float] | None:
-        """The model all tasks lean on, for a task never seen, if there is one."""
-        if len(W) == self.n_tasks:
-            return None
-        share = self.counts / self.counts.sum()
-        slopes = W[-1, :-1] * self.scale
-        at_centre = share @ (W[:-1, -1] - self.blocks.centre @ slopes)
-        coef = slopes * self.blocks.unit * self.y_unit
-        return coef, float((at_centre + self.y_centre) * self.y_unit)
 
     def user_predict(self, W: Floats) -> Floats:
         """Predictions of the user's rows in the user's order and units."""
@@ -245,6 +232,30 @@ class Problem:
             groups=groups,
         )
         return part, kept
+
+    @cached_property
+    def target_moments(self) -> Floats:
+        """``Xᵀ S y`` of every task: (k, n + 1)."""
+        return self.moments(self.y)
+
+    def line(self, W: Floats, slope: Floats | None = None, start: float = 0.0) -> Line:
+        """Predictions of ``W − (x − start) slope`` as a function of ``x``."""
+        assert self.groups is not None
+        rest = Line(self, self.groups, self.predict(W), start=start)
+        return rest if slope is None else rest.along(slope)
+
+    def count(self, balance: Asked, W: Floats) -> float:
+        """The balance's exact value of the user's own predictions."""
+        return balance.value(self.user_predict(W), self.user_groups, self.y_unit)
+
+    def posed(self, balance: B) -> B:
+        """A balance that knows the target and the groups."""
+        known: B = balance.on(self.y, self.groups)
+        return known
+
+    def demand_moments(self, demand: Any) -> Floats:
+        """The moments of the direction of a linear balance: (k, n + 1)."""
+        return self.moments(demand.direction(self.groups))
 
     def thinned(self, rows: int = THIN_ROWS) -> Problem:
         """A problem much like this one on about ``rows`` rows, or this one.
@@ -288,7 +299,7 @@ def whole_if_so(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
     return whole if (whole == weights).all() else weights
 
 
-def _scale(
+def scale_of(
     blocks: Blocks, counts: Floats, standardize: bool
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """What turns a penalised coefficient into one of ``z``, and which columns vary."""

@@ -222,7 +222,12 @@ class Grid:
     @classmethod
     def around(cls, values: Floats, bins: int, margin: float = 0.0) -> Grid:
         """The grid that just holds ``values`` and ``margin`` on both sides."""
-        low, high = float(values.min()) - margin, float(values.max()) + margin
+        return cls.between(float(values.min()), float(values.max()), bins, margin)
+
+    @classmethod
+    def between(cls, low: float, high: float, bins: int, margin: float = 0.0) -> Grid:
+        """The grid from ``low`` to ``high`` and ``margin`` on both sides."""
+        low, high = low - margin, high + margin
         width = (high - low) / bins
         return cls(low, width if width > 1e-300 else 1.0, bins)
 

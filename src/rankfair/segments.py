@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Batch, Blocks, Ints, each_batch, runs_of_size
+from rankfair.blocks import Batch, Blocks, Ints, batches_of, each_batch
 from rankfair.problem import Groups
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Segments:
     @classmethod
     def of(cls, sizes: Ints, groups: Groups) -> Segments:
         """The segments of these ascending sizes."""
-        batches = tuple(runs_of_size(sizes))
+        batches = tuple(batches_of(sizes))
         return cls(batches, sizes, groups, np.cumsum(sizes) - sizes, sizes > 0)
 
     @classmethod

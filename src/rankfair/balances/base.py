@@ -54,6 +54,29 @@ class Tables:
 
 
 @dataclass(frozen=True)
+class Level:
+    """One number for the rows of A, another for those of B."""
+
+    of_a: float
+    of_b: float
+
+    def __call__(self, m: Floats, groups: Groups) -> Floats:
+        """The number of each row's group."""
+        return np.where(groups.in_a, self.of_a, self.of_b)
+
+
+@dataclass(frozen=True)
+class Own:
+    """The direction of a linear balance, whatever the predictions."""
+
+    balance: Linear
+
+    def __call__(self, m: Floats, groups: Groups) -> Floats:
+        """Its direction in each row."""
+        return self.balance.direction(groups)
+
+
+@dataclass(frozen=True)
 class Balance(ABC):
     """A demand on the predictions ``m`` of two groups.
 
@@ -101,8 +124,7 @@ class Balance(ABC):
 
     def start(self, groups: Groups) -> Field:
         """The first direction: that of the difference of the group means."""
-        up, down = 1.0 / groups.total_a, -1.0 / groups.total_b
-        return lambda m, rows: np.where(rows.in_a, up, down)
+        return Level(1.0 / groups.total_a, -1.0 / groups.total_b)
 
 
 def apart(groups: Groups) -> Floats:
@@ -150,11 +172,11 @@ class Linear(Balance):
 
     def field(self, m: Floats, groups: Groups) -> Field:
         """The same for every ``m``."""
-        return lambda m, rows: self.direction(rows)
+        return Own(self)
 
     def start(self, groups: Groups) -> Field:
         """Its own direction, which may lead the other way than that of the means."""
-        return lambda m, rows: self.direction(rows)
+        return Own(self)
 
     def show(self, value: float, groups: Groups) -> float:
         """The value itself."""

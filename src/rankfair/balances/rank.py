@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from rankfair.balances.base import Balance, Band, Field, Floats, Tables
 from rankfair.blocks import each
 from rankfair.problem import Groups
 from rankfair.ranks import (
+    Array,
     Grid,
     binned_twice_u,
     smooth_density,
@@ -65,7 +67,10 @@ class Rank(Balance):
         if len(m) <= (EXACT_ROWS if groups.weights is None else EXACT_ROWS // 4):
             return self.value(m, groups), 0.0
         grid = Grid.around(m, BINS)
-        above, below = grid.count_both(m, groups.in_a, groups.weights)
+        return self.binned(*grid.count_both(m, groups.in_a, groups.weights))
+
+    def binned(self, above: Array, below: Array) -> tuple[float, float]:
+        """``2U`` from the histograms of A and of B, and the most it can be off."""
         return binned_twice_u(above, below)
 
     def resolution(self, groups: Groups) -> float:
@@ -74,11 +79,26 @@ class Rank(Balance):
 
     def field(self, m: Floats, groups: Groups) -> Field:
         """The other group's density: ``f_B(m_i)/n_A`` in A, ``−f_A(m_i)/n_B`` in B."""
-        width = self.bandwidth * deviation(m, groups.weights)
+        return self.field_of(
+            (float(m.min()), float(m.max())),
+            deviation(m, groups.weights),
+            lambda grid: grid.count_both(m, groups.in_a, groups.weights),
+            groups,
+        )
+
+    def field_of(
+        self,
+        ends: tuple[float, float],
+        spread: float,
+        count: Callable[[Grid], tuple[Array, Array]],
+        groups: Groups,
+    ) -> Field:
+        """The same from the ends, deviation and histograms of A and B of all rows."""
+        width, (low, high) = self.bandwidth * spread, ends
         if not width > 0:
             return self.start(groups)
-        grid = Grid.around(m, _bins(float(np.ptp(m)) / width), margin=width)
-        above, below = grid.count_both(m, groups.in_a, groups.weights)
+        grid = Grid.between(low, high, _bins((high - low) / width), margin=width)
+        above, below = count(grid)
         return Tables(
             grid,
             of_a=smooth_density(below, grid, width) / groups.total_a,

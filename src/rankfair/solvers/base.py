@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.balances import Balance
+from rankfair.engines import Engine
 from rankfair.penalties import Factor, Penalty
 from rankfair.problem import Problem
 
@@ -69,19 +70,24 @@ class Solution:
 class Fitter:
     """``fit(target) → W`` for one problem and penalty, factorised once."""
 
-    problem: Problem
+    problem: Engine
     penalty: Penalty
     factor: Factor
 
     @classmethod
-    def of(cls, problem: Problem, penalty: Penalty) -> Fitter:
+    def of(cls, problem: Engine, penalty: Penalty) -> Fitter:
         """Bring ``β`` to standard units and factorise."""
         own = penalty.scaled(problem.beta_unit ** (penalty.degree - 2))
         return cls(problem, own, own.factorise(problem.gram))
 
-    def on(self, problem: Problem) -> Fitter:
+    def on(self, problem: Engine) -> Fitter:
         """The same penalty on another problem in the same units."""
         return Fitter(problem, self.penalty, self.penalty.factorise(problem.gram))
+
+    @property
+    def rows(self) -> Problem:
+        """The rows themselves, for solvers that look at them one by one."""
+        return in_memory(self.problem)
 
     @property
     def linear(self) -> bool:
@@ -127,6 +133,16 @@ class Fitter:
         return max(loss, 0.0) + self.penalty.value(W[:, :-1])
 
 
+def in_memory(problem: Engine) -> Problem:
+    """The rows themselves, for solvers that look at them one by one."""
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            f"rows are in a {type(problem).__name__}, not in memory: "
+            'use solver="tilt" with two groups'
+        )
+    return problem
+
+
 def package(
     fitter: Fitter,
     balance: Balance | None,
@@ -165,8 +181,8 @@ def package(
     )
 
 
-def unconstrained(problem: Problem, penalty: Penalty) -> Solution:
+def unconstrained(problem: Engine, penalty: Penalty) -> Solution:
     """The fit with no balance asked for."""
     fitter = Fitter.of(problem, penalty)
-    B0 = problem.moments(problem.y)
+    B0 = problem.target_moments
     return package(fitter, None, fitter.solve(B0), Status.INACTIVE, B0=B0)

@@ -148,7 +148,7 @@ def _clearly_lower(new: Level, old: Level, tol: float) -> bool:
 
 def _gradient(whole: Whole, W: Floats) -> Floats:
     """Moments of the derivative of the value over all rows."""
-    problem = whole.fitter.problem
+    problem = whole.fitter.rows
     groups = problem.groups
     assert groups is not None
     g = whole.balance.gradient(problem.predict(W), groups)
@@ -157,7 +157,7 @@ def _gradient(whole: Whole, W: Floats) -> Floats:
 
 def moved(whole: Whole, W: Floats, push: Floats) -> Floats:
     """The same slopes with intercepts as a push would move them."""
-    counts = whole.fitter.problem.counts
+    counts = whole.fitter.rows.counts
     out = W.copy()
     step = np.divide(push[:, -1], counts, out=np.zeros(len(counts)), where=counts > 0)
     out[: len(counts), -1] -= step
@@ -168,7 +168,7 @@ def _land(
     whole: Whole, W: Floats, c: Floats, exact: bool, first: float | None = None
 ) -> Landing:
     """How far to move tasks along ``c`` for the band over all rows."""
-    problem, balance = whole.fitter.problem, whole.balance
+    problem, balance = whole.fitter.rows, whole.balance
     groups = problem.user_groups if exact else problem.groups
     assert groups is not None
     value = whole.value(W, exact)
@@ -190,7 +190,7 @@ def _land(
 
 def _first(whole: Whole, W: Floats, c: Floats, miss: float) -> float:
     """The step that would level the group means, with the sign that helps."""
-    problem = whole.fitter.problem
+    problem = whole.fitter.rows
     assert problem.groups is not None
     m = problem.predict(W)
     g = whole.balance.start(problem.groups)(m, problem.groups)

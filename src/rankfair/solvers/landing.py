@@ -31,6 +31,7 @@ def land(
     start: Landing,
     first: float,
     limit: float,
+    precision: float | None = None,
 ) -> Landing:
     """Walk from ``start``, outside the band, until ``count(x)`` is just inside it.
 
@@ -38,26 +39,31 @@ def land(
     until the edge facing ``start`` is passed or ``limit`` is reached; the bracket then
     shrinks by regula falsi (Illinois), halved outright whenever that is slow, down to
     neighbouring floats.  Returns the value nearest the edge, or else the closest miss.
+
+    The aim is half a ``tolerance`` inside the band, and any value as near to the aim
+    will do; with ``precision`` only one half that near, and the nearest is returned.
     """
+    enough = (tolerance if precision is None else precision) / 2
     sign = 1.0 if start.miss > 0 else -1.0
     edge = band.high if start.miss > 0 else band.low
     aim = edge - sign * tolerance / 2
+    goal = edge if precision is None else aim
     best = start
 
     def probe(x: float) -> float:
         nonlocal best
         value = count(x)
-        best = _better(best, Landing(x, value, band.miss(value)), edge)
+        best = _better(best, Landing(x, value, band.miss(value)), goal)
         return sign * (value - aim)
 
     near, height, step = start.x, sign * (start.value - aim), first
     for i in range(MAX_COUNTS):
         far = near + step
         depth = probe(far)
-        if abs(depth) <= tolerance / 2 and best.inside:
+        if abs(depth) <= enough and best.inside:
             return best
         if depth < 0:
-            return _narrow(probe, near, height, far, depth, tolerance, lambda: best)
+            return _narrow(probe, near, height, far, depth, enough, lambda: best)
         if abs(far - start.x) >= abs(limit):
             return best
         fall = height - depth
@@ -74,7 +80,7 @@ def _narrow(
     height: float,
     far: float,
     depth: float,
-    tolerance: float,
+    enough: float,
     best: Callable[[], Landing],
 ) -> Landing:
     """Shrink ``[near, far]`` with ``height ≥ 0 > depth`` until a value settles."""
@@ -90,7 +96,7 @@ def _narrow(
         if x in (near, far):
             break
         h = probe(x)
-        if abs(h) <= tolerance / 2 and best().inside:
+        if abs(h) <= enough and best().inside:
             break
         if h >= 0:
             near, height, depth = x, h, depth if slow == 0 else depth / 2
@@ -100,8 +106,8 @@ def _narrow(
     return best()
 
 
-def _better(old: Landing, new: Landing, edge: float) -> Landing:
-    """The smaller miss; of two inside, the one nearer the edge."""
+def _better(old: Landing, new: Landing, goal: float) -> Landing:
+    """The smaller miss; of two inside, the one nearer the goal."""
     if old.inside and new.inside:
-        return new if abs(new.value - edge) < abs(old.value - edge) else old
+        return new if abs(new.value - goal) < abs(old.value - goal) else old
     return new if abs(new.miss) < abs(old.miss) else old

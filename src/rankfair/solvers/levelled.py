@@ -56,7 +56,7 @@ class Level:
 
     def count(self, W: Floats) -> Fit:
         """Count the user's own predictions."""
-        problem, balance = self.fitter.problem, self.balance
+        problem, balance = self.fitter.rows, self.balance
         groups = problem.user_groups
         assert groups is not None
         value = balance.value(problem.user_predict(W), groups)
@@ -65,7 +65,7 @@ class Level:
 
     def shown(self, fit: Fit) -> float:
         """The distance of the distributions."""
-        groups = self.fitter.problem.user_groups
+        groups = self.fitter.rows.user_groups
         assert groups is not None
         return self.balance.show(fit.value, groups)
 
@@ -128,7 +128,7 @@ def _pulled(
     level: Level, penalty: Penalty, W: Floats, rho: float, max_iter: int
 ) -> Iterator[tuple[Fit, float]]:
     """A fit a step, with how far its predictions are from level ones."""
-    problem = level.fitter.problem
+    problem = level.fitter.rows
     groups, y = problem.groups, problem.y
     assert groups is not None
     proximal = Fitter.of(problem, penalty.scaled(1 / (1 + rho)))

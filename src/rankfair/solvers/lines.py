@@ -31,12 +31,12 @@ class Part:
     @classmethod
     def of(cls, fitter: Fitter, demands: ByTask, order: Ints) -> Part:
         """All tasks of a problem."""
-        target = fitter.problem.moments(fitter.problem.y)
+        target = fitter.rows.moments(fitter.rows.y)
         return cls(fitter, demands, target, np.zeros_like(target), order)
 
     def take(self, places: Ints) -> Part:
         """Some of these tasks."""
-        problem, rows = self.fitter.problem.of_tasks(places, self.order)
+        problem, rows = self.fitter.rows.of_tasks(places, self.order)
         assert problem.groups is not None
         segments = Segments.of_blocks(problem.blocks, problem.groups)
         demands = self.demands.of_tasks(places, segments, rows)
@@ -50,7 +50,7 @@ class Part:
 
     def predict(self, W: Floats, exact: bool) -> Floats:
         """Predictions of the sorted rows, or what the user will see of them."""
-        problem = self.fitter.problem
+        problem = self.fitter.rows
         if not exact:
             return problem.predict(W)
         m = problem.user_predict(W)
@@ -58,7 +58,7 @@ class Part:
 
     def values(self, W: Floats, exact: bool = False) -> Floats:
         """The imbalance of each task: (k,)."""
-        unit = self.fitter.problem.y_unit if exact else 1.0
+        unit = self.fitter.rows.y_unit if exact else 1.0
         return self.demands.values(self.predict(W, exact), unit)
 
     def fit(self, force: Floats | float, start: Floats | None = None) -> Floats:
@@ -70,14 +70,14 @@ class Part:
         """The mean of each task and nothing else: any ranks are level then."""
         W = np.zeros(self.target.shape)
         mean = self.target[:, -1] - self.push[:, -1]
-        counts = self.fitter.problem.counts
+        counts = self.fitter.rows.counts
         np.divide(mean, counts, out=W[:, -1], where=counts > 0)
         return W
 
     @cached_property
     def squares(self) -> Floats:
         """``Σ s_i y_i²`` of each task."""
-        problem = self.fitter.problem
+        problem = self.fitter.rows
         y = problem.y * problem.y
         weighted = y if problem.weights is None else y * problem.weights
         total: Floats = self.demands.segments.total(weighted)
@@ -85,7 +85,7 @@ class Part:
 
     def objective(self, W: Floats) -> Floats:
         """``½ Σ (m − y)² + β R(w^j)`` of each task, and what the push costs: (k,)."""
-        problem = self.fitter.problem
+        problem = self.fitter.rows
         C, a = W[:, :-1], W[:, -1]
         bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
         squares = (C * bent).sum(axis=1) + problem.counts * a * a
@@ -115,7 +115,7 @@ class Lines:
     def rows(self) -> tuple[Floats, Floats]:
         """Predictions at 0 and how they fall along the lines, where these are lines."""
         assert self.slope is not None
-        predict = self.part.fitter.problem.predict
+        predict = self.part.fitter.rows.predict
         return predict(self.W0), predict(self.slope)
 
     def at(self, x: Floats, start: Floats) -> tuple[Floats, Floats]:
@@ -137,10 +137,10 @@ class Lines:
         p = self.slope if answer is None else self.W0 - answer
         assert p is not None
         # In moments of the first direction a difference of means is a product.
-        first = part.fitter.problem.moments(part.demands.start)
+        first = part.fitter.rows.moments(part.demands.start)
         level, fall = np.abs((first * self.W0).sum(axis=1)), (first * p).sum(axis=1)
         # A fit that does not stir needs about its weight in force.
-        fall = np.where(np.abs(fall) > 0, np.abs(fall), 1.0 / part.fitter.problem.counts)
+        fall = np.where(np.abs(fall) > 0, np.abs(fall), 1.0 / part.fitter.rows.counts)
         sign = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
         out: Floats = sign * np.maximum(level, LEAST) / fall
         return out

@@ -101,7 +101,7 @@ class NCADMM:
                 B0=origin.B0,
                 value=start.value,
             )
-        W, S, V = origin.W0, origin.m0, np.zeros(len(problem.y))
+        W, S, V = origin.W0, problem.predict(origin.W0), np.zeros(len(problem.y))
         best = Best(fitter, balance, origin.B0)
         trace: list[Step] = []
         for i in range(self.max_iter):
@@ -133,8 +133,7 @@ def _landed(ray: Ray, settled: bool, trace: tuple[Step, ...]) -> Solution:
     """The last step, with its last digits put where the exact count is in the band."""
     landing = ray.land_exactly(1.0)
     origin, W = ray.origin, ray.fit(landing.x)
-    m = origin.fitter.problem.predict(W)
-    bend = origin.fitter.problem.moments(origin.balance.gradient(m, origin.groups))
+    _, bend = origin.fitter.problem.line(W).bend(origin.balance, 0.0)
     force = landing.x * ray.b
     multiplier = nearest_multiple(bend, force)
     reached = Status.SATISFIED if settled else Status.MAX_ITER
@@ -189,8 +188,7 @@ class Best:
         """Count this iterate exactly, keep it if it is the best; returns its AUC."""
         problem = self.fitter.problem
         assert problem.user_groups is not None
-        m = problem.user_predict(W)
-        value = self.balance.value(m, problem.user_groups, problem.y_unit)
+        value = problem.count(self.balance, W)
         miss = abs(self.balance.band(problem.user_groups).miss(value))
         key = (miss, self.fitter.objective(W, self.B0))
         if key < self.key:

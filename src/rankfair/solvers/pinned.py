@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, nnls
 
 from rankfair.balances import Linear
+from rankfair.engines import Engine
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.solvers.base import Fitter, Floats, Solution, Status, package
 
 STEPS = 40
@@ -47,8 +47,7 @@ def pinned(fitter: Fitter, demands: tuple[Linear, ...]) -> Fitter:
     """
     if not demands:
         return fitter
-    problem, groups = fitter.problem, fitter.problem.groups
-    assert groups is not None
+    problem = fitter.problem
     bands = [each.allowed() for each in demands]
     return Pinned(
         fitter.problem,
@@ -62,10 +61,9 @@ def pinned(fitter: Fitter, demands: tuple[Linear, ...]) -> Fitter:
     )
 
 
-def _moments(problem: Problem, demand: Linear) -> Floats:
+def _moments(problem: Engine, demand: Linear) -> Floats:
     """The moments of a demand's direction, nil where they are but rounding."""
-    assert problem.groups is not None
-    A = problem.moments(demand.direction(problem.groups))
+    A = problem.demand_moments(demand)
     squares = np.einsum("kff->f", problem.gram) / problem.counts.sum()
     A[np.abs(A) <= EXACT * np.sqrt(np.append(squares, 1.0))] = 0.0
     return A
@@ -92,7 +90,7 @@ class Pinned(Fitter):
         same: NDArray[np.bool_] = self.low == self.high
         return same
 
-    def on(self, problem: Problem) -> Fitter:
+    def on(self, problem: Engine) -> Fitter:
         """The same demands on another problem in the same units."""
         return pinned(super().on(problem), self.demands)
 
@@ -214,7 +212,7 @@ class Pinned(Fitter):
     @cached_property
     def response(self) -> Floats:
         """``K``: how much a unit of each multiplier takes off each value."""
-        return self._measured(self.problem.moments(self.problem.y), None)
+        return self._measured(self.problem.target_moments, None)
 
     def _measured(self, B: Floats, start: Floats | None) -> Floats:
         """``K`` around the fit to ``B``, by small differences unless it is linear."""
@@ -237,7 +235,7 @@ class Pinned(Fitter):
 
 
 def solve_linear(
-    problem: Problem, penalty: Penalty, demands: tuple[Linear, ...]
+    problem: Engine, penalty: Penalty, demands: tuple[Linear, ...]
 ) -> Solution:
     """The least error that keeps the demands, or comes closest; as many multipliers.
 
@@ -246,17 +244,16 @@ def solve_linear(
     >>> import numpy as np
     >>> from rankfair.balances import Mean
     >>> from rankfair.penalties import Ridge
+    >>> from rankfair.problem import Problem
     >>> X, in_a = np.array([[0.0], [1.0], [2.0]]), np.array([True, True, False])
     >>> y, codes = np.array([1.0, 2.0, 6.0]), np.zeros(3, int)
     >>> problem = Problem.from_rows(X, y, codes, 1, in_a=in_a)
     >>> solve_linear(problem, Ridge(0.0), (Mean(0.0),)).coef.round(12).tolist()
     [[0.0]]
     """
-    groups = problem.groups
-    assert groups is not None
-    known = tuple(each.on(problem.y, groups) for each in demands)
+    known = tuple(map(problem.posed, demands))
     fitter = pinned(Fitter.of(problem, penalty), known)
-    B0 = problem.moments(problem.y)
+    B0 = problem.target_moments
     x, W = (
         fitter.multipliers(B0)
         if isinstance(fitter, Pinned)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from rankfair.balances import Balance, Band
-from rankfair.blocks import Ints
+from rankfair.balances.base import Field
+from rankfair.engines import Moving
 from rankfair.problem import Groups
 from rankfair.solvers.base import Fitter, Floats
 from rankfair.solvers.landing import Landing, land
 
-DOUBLE_ROWS = 1 << 17
-SAMPLE = 16  # one row in so many gives a first landing
 REACH = 1e6  # multiples of the first step after which a direction is given up
 
 
@@ -28,7 +26,7 @@ class Origin:
     groups: Groups
     B0: Floats
     W0: Floats
-    m0: Floats
+    rest: Moving
     band: Band  # where the value has to get
     value: float
     bound: float  # the most that ``value`` can be off
@@ -45,11 +43,11 @@ class Origin:
         problem = fitter.problem
         groups = problem.groups
         assert groups is not None
-        B0 = problem.moments(problem.y) if B0 is None else B0
+        B0 = problem.target_moments if B0 is None else B0
         W0 = fitter.solve(B0) if W0 is None else W0
-        m0, band = problem.predict(W0), balance.band(groups)
-        value, bound = balance.estimate(m0, groups)
-        return cls(fitter, balance, groups, B0, W0, m0, band, value, bound)
+        rest, band = problem.line(W0), balance.band(groups)
+        value, bound = rest.estimate(balance, 0.0)
+        return cls(fitter, balance, groups, B0, W0, rest, band, value, bound)
 
     def objective(self, W: Floats) -> float:
         """The error and penalty of a fit to the same target."""
@@ -83,34 +81,23 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Line:
-    """``m − (x − start) p`` as a function of ``x``.
+class Curve:
+    """Predictions of a fit that has to be made anew at every ``x``."""
 
-    In single precision for many rows: counts are then binned, far coarser than that,
-    and memory is time.
-    """
+    line_of: Callable[[Floats], Moving]
+    fit: Callable[[float], Floats]
+    groups: Groups
 
-    m: Floats
-    p: Floats
-    start: float
+    def estimate(self, balance: Balance, x: float) -> tuple[float, float]:
+        """The balance's value at ``x``, quickly, and the most it can be off."""
+        return self.line_of(self.fit(x)).estimate(balance, 0.0)
 
-    @classmethod
-    def of(cls, m: Floats, p: Floats, start: float) -> Line:
-        """The line, in single precision if there are many rows."""
-        if len(m) <= DOUBLE_ROWS:
-            return cls(m, p, start)
-        short: Any = p.astype(np.float32)
-        del p  # before the next array is made
-        return cls(m.astype(np.float32), short, start)
+    def bend(self, balance: Balance, x: float) -> tuple[Field, Floats]:
+        """The balance's direction at ``x``, and its moments there."""
+        return self.line_of(self.fit(x)).bend(balance, 0.0)
 
-    def take(self, rows: Ints) -> Line:
-        """The line of some of the rows."""
-        return Line(self.m[rows], self.p[rows], self.start)
-
-    def __call__(self, x: float) -> Floats:
-        """The predictions at ``x``."""
-        step = (x - self.start) * self.p
-        return np.subtract(self.m, step, out=step)
+    def some(self) -> None:
+        """A first look at some of the rows would need as many fits."""
 
 
 @dataclass(frozen=True)
@@ -146,22 +133,22 @@ class Ray:
         self.last[:] = [(x, W)]
         return W
 
-    def predictor(self, chord: float = 0.0) -> Callable[[float], Floats]:
+    def line(self, chord: float = 0.0) -> Moving | Curve:
         """Predictions in standard units as a function of ``x``.
 
         With ``chord`` they follow the straight line through the fits at ``chord`` and a
         little beyond, which saves a fit a probe where the fit is not linear.
         """
-        predict = self.origin.fitter.problem.predict
         if self.slope is not None:
-            return Line.of(self.origin.m0, predict(self.slope), 0.0)
+            return self.origin.rest.along(self.slope)
+        fitter = self.origin.fitter
         if not chord:
-            return lambda x: predict(self.fit(x))
-        here, fitter = self.fit(chord), self.origin.fitter
+            return Curve(fitter.problem.line, self.fit, self.origin.groups)
+        here = self.fit(chord)
         beyond = fitter.solve(self.origin.B0 - 1.05 * chord * self.b, here)
         slope = (here - beyond) / (0.05 * chord)
         self.chord[:] = [(chord, here, slope)]
-        return Line.of(predict(here), predict(slope), chord)
+        return fitter.problem.line(here, slope, chord)
 
     def near(self, x: float) -> Floats:
         """The coefficients at ``x``, on the chord where there is one."""
@@ -171,46 +158,49 @@ class Ray:
         return W - (x - at) * slope
 
     def land(
-        self, first: float, coarse: float = 1.0, chord: float = 0.0
-    ) -> tuple[Landing, Callable[[float], Floats]]:
-        """Where quick counts enter the band, and the predictions along the way."""
-        predict = self.predictor(chord)
-        if isinstance(predict, Line) and len(predict.m) > DOUBLE_ROWS:
-            rows = _some(len(predict.m))
-            groups = self.origin.groups.take(rows)
-            if groups.total_a > 0 and groups.total_b > 0:
-                first = (
-                    self._land(predict.take(rows), groups, first, 10 * coarse).x
-                    or first
-                )
-        return self._land(predict, self.origin.groups, first, coarse), predict
+        self,
+        first: float,
+        coarse: float = 1.0,
+        chord: float = 0.0,
+        fine: float | None = None,
+    ) -> tuple[Landing, Moving | Curve]:
+        """Where quick counts enter the band, and the predictions along the way.
+
+        ``fine`` is the share of the resolution to which the landing is to be sure.
+        """
+        line = self.line(chord)
+        some = line.some()
+        if some is not None:
+            first = self._land(some, first, 10 * coarse).x or first
+        return self._land(line, first, coarse, fine), line
 
     def _land(
         self,
-        predict: Callable[[float], Floats],
-        groups: Groups,
+        line: Moving | Curve,
         first: float,
         coarse: float,
+        fine: float | None = None,
     ) -> Landing:
         """Where the counts of these rows enter the band."""
-        balance = self.origin.balance
+        balance, own, value = self.origin.balance, self.origin.band, self.origin.value
+        groups = self.origin.groups
+        if line.groups is not groups:
+            groups, own = line.groups, balance.band(line.groups)
+            value = line.estimate(balance, 0.0)[0]
         resolution = coarse * balance.resolution(groups)
-        own = self.origin.band if groups is self.origin.groups else balance.band(groups)
-        value = self.origin.value
-        if groups is not self.origin.groups:
-            value = balance.estimate(predict(0.0), groups)[0]
         band = own.at_least(resolution)
         if band.miss(value) == 0:
             band = own
         if band.miss(value) == 0:
             return Landing(0.0, value, 0.0)
         return land(
-            lambda x: balance.estimate(predict(x), groups)[0],
+            lambda x: line.estimate(balance, x)[0],
             band,
             min(resolution, band.high - band.low),
             Landing(0.0, value, band.miss(value)),
             first,
             REACH * first,
+            None if fine is None else fine * resolution,
         )
 
     def count(self, x: float) -> Landing:
@@ -218,8 +208,7 @@ class Ray:
         problem, balance = self.origin.fitter.problem, self.origin.balance
         groups = problem.user_groups
         assert groups is not None
-        m = problem.user_predict(self.fit(x))
-        value = balance.value(m, groups, problem.y_unit)
+        value = problem.count(balance, self.fit(x))
         return Landing(x, value, balance.band(groups).miss(value))
 
     def land_exactly(self, x: float) -> Landing:
@@ -238,12 +227,6 @@ class Ray:
             -1.1 * near.miss / slope,
             x,
         )
-
-
-def _some(n_rows: int) -> Ints:
-    """A random one of every ``SAMPLE`` rows, at a fixed seed."""
-    start = np.arange(0, n_rows - SAMPLE + 1, SAMPLE)
-    return start + np.random.default_rng(0).integers(SAMPLE, size=len(start))
 
 
 def nearest_multiple(bend: Floats, force: Floats) -> float:

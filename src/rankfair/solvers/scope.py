@@ -80,14 +80,14 @@ class Whole:
     def narrowed(self, share: float) -> Whole:
         """The tasks' bands at a share of their width."""
         balance = replace(self.balance, epsilon=share * self.balance.epsilon)
-        problem = self.fitter.problem
+        problem = self.fitter.rows
         return replace(
             self, demands=in_every_task(balance, self.demands.segments, problem.y)
         )
 
     def part(self, W: Floats, push: Floats) -> Part:
         """All tasks, with what they share held as in ``W``."""
-        problem = self.fitter.problem
+        problem = self.fitter.rows
         held = self.fitter.penalty.held(W[:, :-1])
         fitter = self.fitter
         if held is not fitter.penalty:
@@ -100,7 +100,7 @@ class Whole:
 
     def value(self, W: Floats, exact: bool = False) -> float:
         """The imbalance over all rows."""
-        problem = self.fitter.problem
+        problem = self.fitter.rows
         assert problem.groups is not None and problem.user_groups is not None
         if exact:
             m = problem.user_predict(W)
@@ -109,8 +109,8 @@ class Whole:
 
     def miss(self, value: float) -> float:
         """How far outside the band over all rows a value is, rounding forgiven."""
-        assert self.fitter.problem.groups is not None
-        miss = self.balance.band(self.fitter.problem.groups).miss(value)
+        assert self.fitter.rows.groups is not None
+        miss = self.balance.band(self.fitter.rows.groups).miss(value)
         return miss if abs(miss) > self.demands.forgiven else 0.0
 
 
@@ -222,7 +222,7 @@ def task_solution(
     multiplier: float | None = None,
 ) -> TaskSolution:
     """The solution in the user's units, with the state of every task."""
-    problem, demands = whole.fitter.problem, whole.demands
+    problem, demands = whole.fitter.rows, whole.demands
     solution = package(
         whole.fitter,
         whole.balance,

@@ -117,7 +117,7 @@ def directions(
     part: Part, W0: Floats, values: Floats, force: Floats | None
 ) -> tuple[Floats, Floats]:
     """Where to walk, and how far at first: along the force if there is one."""
-    start = part.fitter.problem.moments(part.demands.start)
+    start = part.fitter.rows.moments(part.demands.start)
     if force is None:
         force = np.zeros_like(start)
     known: NDArray[np.bool_] = np.any(force, axis=1)
@@ -137,8 +137,8 @@ def _tell(on_step: OnStep | None, i: int, best: Found, shown: Floats) -> None:
 
 def bent(part: Part, W: Floats, force: Floats) -> tuple[Floats, Floats]:
     """What is missing for ``force`` to be a multiple of the gradient; the multiples."""
-    m = part.fitter.problem.predict(W)
-    bend = part.fitter.problem.moments(part.demands.gradient(m))
+    m = part.fitter.rows.predict(W)
+    bend = part.fitter.rows.moments(part.demands.gradient(m))
     size, along = (bend * bend).sum(axis=1), (bend * force).sum(axis=1)
     multiple = ratio(along, size, otherwise=0.0)
     return multiple[:, None] * bend - force, multiple
@@ -201,7 +201,7 @@ def _or_constant(
 
 def _stirred(part: Part, W: Floats, multipliers: Floats, seed: int) -> Floats:
     """Moments of a little of each row's own: pairs then change places otherwise."""
-    g = part.demands.gradient(part.fitter.problem.predict(W))
+    g = part.demands.gradient(part.fitter.rows.predict(W))
     g = g * part.demands.segments.each_row(multipliers)
     luck = np.random.default_rng(seed).uniform(-STIR, STIR, len(g))
-    return part.fitter.problem.moments(g * luck)
+    return part.fitter.rows.moments(g * luck)

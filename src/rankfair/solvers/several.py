@@ -87,13 +87,18 @@ class Tilts:
     W0: Floats
     b: Floats
 
+    @property
+    def problem(self) -> Problem:
+        """The rows, which these counts look at group by group."""
+        return self.fitter.rows
+
     @classmethod
     def of(cls, fitter: Fitter, demands: tuple[Demand, ...]) -> Tilts:
         """Start at the fit without the demands, along the differences of means.
 
         Where means are pinned these make no difference: the gradients met there do.
         """
-        problem = fitter.problem
+        problem = fitter.rows
         B0 = problem.moments(problem.y)
         W0 = fitter.solve(B0)
         m = problem.predict(W0)
@@ -109,7 +114,7 @@ class Tilts:
 
     def bends(self, W: Floats) -> Floats:
         """The moments of the gradient of each balance at a fit."""
-        m = self.fitter.problem.predict(W)
+        m = self.problem.predict(W)
         fields = [each.balance.field(m, each.groups) for each in self.demands]
         return self.moments_of(fields, m)
 
@@ -120,7 +125,7 @@ class Tilts:
             g = direction(m, each.groups)
             if each.groups.known is not None:
                 g = g * each.groups.known
-            found.append(self.fitter.problem.moments(g))
+            found.append(self.problem.moments(g))
         return np.array(found)
 
     def fit(self, x: Floats, start: Floats | None = None) -> Floats:
@@ -131,13 +136,13 @@ class Tilts:
     def quickly(self, x: Floats) -> Point:
         """The point at ``x`` by quick counts in standard units."""
         W = self.fit(x)
-        m = self.fitter.problem.predict(W)
+        m = self.problem.predict(W)
         values = [d.balance.estimate(m, d.groups)[0] for d in self.demands]
         return self._point(x, W, values, exact=False)
 
     def exactly(self, x: Floats) -> Point:
         """The point at ``x`` by counts of the user's own predictions."""
-        W, problem = self.fit(x), self.fitter.problem
+        W, problem = self.fit(x), self.problem
         m = problem.user_predict(W)
         values = [
             d.balance.value(m, d.user_groups, problem.y_unit) for d in self.demands

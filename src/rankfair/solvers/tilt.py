@@ -10,8 +10,8 @@ import numpy as np
 from rankfair.balances import Balance, Distribution, Linear
 from rankfair.balances.base import Field, Tables
 from rankfair.blocks import Ints
+from rankfair.engines import Engine, Moving
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.ranks import Grid, smooth_mean
 from rankfair.solvers.base import (
     Fitter,
@@ -20,13 +20,14 @@ from rankfair.solvers.base import (
     Solution,
     Status,
     Step,
+    in_memory,
     package,
 )
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.levelled import solve_levelled
 from rankfair.solvers.mixing import Mixer
 from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear
-from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
+from rankfair.solvers.ray import Curve, Origin, Ray, nearest_multiple, relative
 
 TRIES = 12  # directions tried before the band is called out of reach
 TABLE = 2048  # bins of what the thinned problem teaches
@@ -34,6 +35,7 @@ NUDGE = 0.01  # how much of a nudge does for exact counts
 SETTLING = 12  # rounds on all rows for tasks that the thinned problem left out
 TRUSTED = 1.5  # how much further than the thinned rows the others may have to move
 SETTLED = 0.03  # the residual at which these rounds end: the error is then within 1 %
+FINE = 0.002  # of the resolution, so that every engine lands at the same place
 PATIENCE = 15  # rounds without a lower objective before the search ends
 
 
@@ -51,12 +53,13 @@ class Candidate:
     stationarity: float  # its size relative to the force
 
     @classmethod
-    def at(cls, ray: Ray, landing: Landing, m: Floats, W: Floats) -> Candidate:
-        """The fit ``W`` where the ray landed, whose predictions are ``m``."""
+    def at(
+        cls, ray: Ray, landing: Landing, line: Moving | Curve, W: Floats
+    ) -> Candidate:
+        """The fit ``W`` where the ray landed on ``line``."""
         origin = ray.origin
-        field = origin.balance.field(m, origin.groups)
+        field, bend = line.bend(origin.balance, landing.x)
         fitter = origin.fitter
-        bend = fitter.problem.moments(field(m, origin.groups))
         bend, force = fitter.without_pins(bend), fitter.without_pins(landing.x * ray.b)
         multiplier = nearest_multiple(bend, force)
         gap = multiplier * bend - force
@@ -95,7 +98,7 @@ class Tilt:
 
     def solve(
         self,
-        problem: Problem,
+        problem: Engine,
         penalty: Penalty,
         balance: Balance,
         on_step: OnStep | None = None,
@@ -105,9 +108,8 @@ class Tilt:
         if isinstance(balance, Linear):
             return _all_linear(problem, penalty, (balance, *also))
         if isinstance(balance, Distribution):
-            return solve_levelled(
-                problem, penalty, balance, also, self.max_iter, on_step
-            )
+            rows = in_memory(problem)
+            return solve_levelled(rows, penalty, balance, also, self.max_iter, on_step)
         balance, fitter = _prepared(problem, penalty, balance, also)
         origin = Origin.of(fitter, balance)
         start = origin.exactly()
@@ -131,15 +133,15 @@ class Tilt:
             found = list(_on_all_rows(origin, small, candidates[0]))
             candidates = _ranked(found, 10 * self.tol)
         # Exact counts need no predictions of the start, and memory is short by now.
-        lean = replace(origin, m0=origin.m0[:0].copy())
+        lean = replace(origin, rest=origin.rest.released())
         del origin, small
         return _confirmed(lean, candidates[:TRIES], settled, tuple(trace))
 
     def _rounds(self, origin: Origin, coarse: float = 1.0) -> Iterator[Candidate]:
         """One candidate a round, until ``λ g`` and ``λ̂ ∇AUC(m)`` agree."""
         enough = 10 * self.tol * coarse
-        problem, groups = origin.fitter.problem, origin.groups
-        b = problem.moments(_first_field(origin)(origin.m0, groups))
+        problem = origin.fitter.problem
+        b = origin.rest.moments(_first_field(origin), 0.0)
         x, W = _first_guess(origin, b), origin.W0
         mixer = Mixer(self.damping)
         lowest, calm, reached = np.inf, 0, False
@@ -147,9 +149,9 @@ class Tilt:
             ray = Ray.along(origin, b, W)
             # After the first round the landing is near 1, where a fit is nearly linear.
             chord = 1.0 if i and origin.fitter.factor.costly else 0.0
-            landing, predict = ray.land(x, coarse, chord)
-            m, W = predict(landing.x), ray.fit(landing.x)
-            found = Candidate.at(ray, landing, m, W)
+            landing, line = ray.land(x, coarse, chord)
+            W = ray.fit(landing.x)
+            found = Candidate.at(ray, landing, line, W)
             yield found
             reached = reached or landing.inside
             calm = 0 if found.objective < lowest * (1 - self.tol) else calm + 1
@@ -160,23 +162,19 @@ class Tilt:
                 return
             b, x = mixer.next(found.force, found.gap), 1.0
             if not landing.inside:
-                b = b + problem.moments(_nudge(origin, found, seed=i))
+                b = b + _nudge(problem, found, seed=i)
 
 
 def _prepared(
-    problem: Problem, penalty: Penalty, balance: Balance, also: tuple[Linear, ...]
+    problem: Engine, penalty: Penalty, balance: Balance, also: tuple[Linear, ...]
 ) -> tuple[Balance, Fitter]:
     """The balance to search for, and a fit that keeps the linear ones beside it."""
-    groups = problem.groups
-    assert groups is not None
-    demands = [each.on(problem.y, groups) for each in also]
-    linear = tuple(each for each in demands if isinstance(each, Linear))
-    fitter = pinned(Fitter.of(problem, penalty), linear)
-    return balance.on(problem.y, groups), fitter
+    fitter = pinned(Fitter.of(problem, penalty), tuple(map(problem.posed, also)))
+    return problem.posed(balance), fitter
 
 
 def _all_linear(
-    problem: Problem, penalty: Penalty, balances: tuple[Linear, ...]
+    problem: Engine, penalty: Penalty, balances: tuple[Linear, ...]
 ) -> Solution:
     """No search: multipliers of linear balances solve one small system."""
     found = solve_linear(problem, penalty, balances)
@@ -203,30 +201,30 @@ def _at_rest(origin: Origin, start: Landing) -> Solution:
 def _first_field(origin: Origin) -> Field:
     """The mean direction, or ``∇AUC`` where demands on means leave that no effect."""
     if isinstance(origin.fitter, Pinned):
-        return origin.balance.field(origin.m0, origin.groups)
+        return origin.rest.bend(origin.balance, 0.0)[0]
     return origin.balance.start(origin.groups)
 
 
 def _first_guess(origin: Origin, b: Floats) -> float:
     """The multiplier that would level the group means, with the sign that helps."""
-    fitter, groups = origin.fitter, origin.groups
-    p = origin.m0 - fitter.problem.predict(fitter.solve(origin.B0 - b, origin.W0))
-    g = _first_field(origin)(origin.m0, groups)
-    if fitter.problem.weights is not None:
-        g = g * fitter.problem.weights
+    fitter, W0 = origin.fitter, origin.W0
+    answer = abs(_product(b, W0 - fitter.solve(origin.B0 - b, W0)))
     miss = origin.band.miss(origin.value)
-    level, answer = abs(float(g @ origin.m0)), abs(float(g @ p))
+    level = abs(_product(b, W0))
     if isinstance(fitter, Pinned):
-        level = abs(origin.balance.show(miss, groups))
+        level = abs(origin.balance.show(miss, origin.groups))
     sign = 1.0 if miss > 0 else -1.0
     return sign * level / answer if level > 0 and answer > 0 else sign
 
 
-def _nudge(origin: Origin, found: Candidate, seed: int) -> Floats:
+def _product(b: Floats, W: Floats) -> float:
+    """``Σ_i g_i m_i`` from the moments of ``g`` and the fit that predicts ``m``."""
+    return float((b * W[: len(b)]).sum())
+
+
+def _nudge(problem: Engine, found: Candidate, seed: int) -> Floats:
     """A little of each row's own: pairs then change places in another order."""
-    m = origin.fitter.problem.predict(found.W)
-    g = found.multiplier * found.field(m, origin.groups)
-    return g * np.random.default_rng(seed).uniform(-0.05, 0.05, len(g))
+    return found.multiplier * problem.line(found.W).moments(found.field, 0.0, seed)
 
 
 def _also_nudged(origin: Origin, candidates: list[Candidate]) -> Iterator[Candidate]:
@@ -236,7 +234,7 @@ def _also_nudged(origin: Origin, candidates: list[Candidate]) -> Iterator[Candid
     if not first.landing.inside:
         return
     for seed in range(len(candidates), TRIES):
-        push = origin.fitter.problem.moments(_nudge(origin, first, seed))
+        push = _nudge(origin.fitter.problem, first, seed)
         yield replace(first, force=first.force + NUDGE * push)
 
 
@@ -258,25 +256,25 @@ def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Can
     of the tasks, did not settle, or moved its own rows much further than the others)
     rounds on all rows follow.
     """
-    problem, groups = origin.fitter.problem, origin.groups
-    b = problem.moments(_seen_from_start(small, best)(origin.m0, groups))
+    problem = origin.fitter.problem
+    b = origin.rest.moments(_seen_from_start(small, best), 0.0)
     ray = Ray.along(origin, b)
     whole = small.fitter.problem.n_tasks == problem.n_tasks
     if whole and best.stationarity <= SETTLED:
-        landing, _ = ray.land(1.0, chord=1.0)
+        landing, _ = ray.land(1.0, chord=1.0, fine=FINE)
         if landing.x <= TRUSTED:
             yield _as_learnt(best, ray, landing)
             return
     mixer = Mixer()
     # A first look at x = 1, where the thinned rows landed, needs no landing of its own.
     W = ray.fit(1.0)
-    found = Candidate.at(ray, Landing(1.0, np.nan, np.nan), problem.predict(W), W)
+    found = Candidate.at(ray, Landing(1.0, np.nan, np.nan), problem.line(W), W)
     for _ in range(SETTLING):
         ray = Ray.along(origin, mixer.next(found.force, found.gap), found.W)
-        landing, predict = ray.land(1.0, chord=1.0)
+        landing, line = ray.land(1.0, chord=1.0, fine=FINE)
         # On the chord: all rows are costly to fit, and exact counts come later.
-        m, W = predict(landing.x), ray.near(landing.x)
-        found = Candidate.at(ray, landing, m, W)
+        W = ray.near(landing.x)
+        found = Candidate.at(ray, landing, line, W)
         yield found
         if found.stationarity <= SETTLED:
             return
@@ -297,14 +295,15 @@ def _as_learnt(best: Candidate, ray: Ray, landing: Landing) -> Candidate:
 
 def _seen_from_start(small: Origin, best: Candidate) -> Field:
     """``λ̂ ∇AUC`` at the best fit as a function of the unconstrained prediction."""
-    problem, groups = small.fitter.problem, small.groups
+    problem, groups = in_memory(small.fitter.problem), small.groups
     g = best.multiplier * best.field(problem.predict(best.W), groups)
-    grid = Grid.around(small.m0, TABLE)
-    width = float(small.m0.std()) / 16
+    m0 = problem.predict(small.W0)
+    grid = Grid.around(m0, TABLE)
+    width = float(m0.std()) / 16
 
     def table(rows: Ints) -> Floats:
         w = np.ones(len(rows)) if problem.weights is None else problem.weights[rows]
-        cells = small.m0[rows]
+        cells = m0[rows]
         return smooth_mean(
             grid.count(cells, g[rows] * w), grid.count(cells, w), grid, width
         )
