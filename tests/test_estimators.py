@@ -37,6 +37,7 @@ NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
     [
         RankFairRegressor(),
         RankFairRegressor(balance=["rank", "mean"]),
+        RankFairRegressor(balance="distribution"),
         MultiTaskRegressor(),
         StratifiedEqualMeans(),
         StratifiedBalancedResiduals(),
@@ -767,15 +768,17 @@ def test_ranks_means_and_residuals_together(penalty):
 
 @pytest.mark.parametrize("names", [["mean", "residual"], ["rank", "mean", "residual"]])
 @pytest.mark.parametrize("penalty", ["task", "ridge"])
-def test_demands_that_exclude_each_other_are_named_in_a_warning(names, penalty):
-    model = fair(0.01, balance=names, penalty=penalty)
+@pytest.mark.parametrize("width", [0.0, 0.01])
+def test_demands_that_exclude_each_other_are_named_in_a_warning(names, penalty, width):
+    model = fair(width, balance=names, penalty=penalty)
     with pytest.warns(ConvergenceWarning, match="No fit reached the band") as caught:
         model.fit(FRAME, Y)
     words = str(caught[0].message)
     assert model.status_ == "infeasible"
     assert caught[0].filename == __file__
     for name in names[-2:]:
-        assert f"{name} imbalance {model.balance_[name]:.4g}, asked for 0.01" in words
+        asked = f"{name} imbalance {model.balance_[name]:.4g}, asked for {width:g}"
+        assert asked in words
     assert ("AUC" in words) == ("rank" in names)
     gap = apart(Y, IN_A) / Y.std()
     assert model.balance_["mean"] + model.balance_["residual"] == pytest.approx(gap)
@@ -834,9 +837,9 @@ def test_objects_in_the_list_bring_their_own_epsilon():
 
 
 def test_a_list_of_one_is_the_balance_itself():
-    for name in ("rank", "mean", "residual"):
-        alone = fair(0.02, balance=name).fit(FRAME, Y)
-        listed = fair([0.02], balance=[name]).fit(FRAME, Y)
+    for name in ("rank", "mean", "residual", "distribution"):
+        alone = fair(0.1, balance=name).fit(FRAME, Y)
+        listed = fair([0.1], balance=[name]).fit(FRAME, Y)
         np.testing.assert_array_equal(alone.coef_, listed.coef_)
         assert [*alone.balance_] == [name]
 

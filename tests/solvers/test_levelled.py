@@ -5,11 +5,13 @@ import pytest
 from scipy.stats import ks_2samp
 from sklearn.exceptions import ConvergenceWarning
 
+from problems import biased, predictions
 from rankfair import MultiTaskRegressor, RankFairRegressor
 from rankfair.balances import Distribution, Mean
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import rank_auc
-from rankfair.solvers import NCADMM
+from rankfair.penalties import make_penalty
+from rankfair.solvers import NCADMM, Tilt
 
 PENALTIES = ["ridge", "task", "shared", "feature"]
 DATA = make_biased_tasks(20, 25, auc=0.8, random_state=1)
@@ -181,6 +183,17 @@ def test_three_groups_are_refused_with_a_way_out():
     model = RankFairRegressor(balance="distribution")
     with pytest.raises(ValueError, match=r"has 3\. Use .* RankFairPostprocessor"):
         model.fit(X, y[:, 0], sensitive_features=np.arange(30) % 3)
+
+
+def test_the_solver_alone():
+    problem = biased(k=5, per_task=20)
+    solution = Tilt().solve(problem, make_penalty("ridge", 1.0), Distribution(0.05))
+    m = predictions(problem, solution)
+    groups = problem.user_groups
+    assert solution.value == Distribution().value(m, groups)
+    assert solution.value <= 0.05 * groups.total_a * groups.total_b + 1e-9
+    errors = [step.objective for step in solution.trace]
+    assert solution.objective <= max(errors)
 
 
 def test_steps_are_told(capsys):
