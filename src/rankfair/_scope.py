@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankfair._frames import shown
 from rankfair._validation import Rows, is_pair
-from rankfair.balances import Balance
+from rankfair.balances import Balance, Distribution
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers import (
@@ -37,7 +37,7 @@ SCOPES = ("global", "task", "both")
 NAMED = 3  # tasks that a warning names
 
 
-def check_scope(scope: str, solver: Solver, n_balances: int) -> None:
+def check_scope(scope: str, solver: Solver, balances: tuple[Balance, ...]) -> None:
     """Refuse what bands in tasks cannot go with."""
     if scope == "global":
         return
@@ -46,9 +46,14 @@ def check_scope(scope: str, solver: Solver, n_balances: int) -> None:
             f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
             f"got solver={solver!r}"
         )
-    if n_balances > 1:
+    if isinstance(balances[0], Distribution):
         raise ValueError(
-            f'scope="{scope}" keeps one balance in each task; got {n_balances}. Use '
+            f'scope="{scope}" has no balance="distribution": most tasks have too few '
+            'rows for it. Use scope="global", or balance="rank".'
+        )
+    if len(balances) > 1:
+        raise ValueError(
+            f'scope="{scope}" keeps one balance in each task; got {len(balances)}. Use '
             'scope="global", or one balance.'
         )
 

@@ -499,7 +499,7 @@ class RankFairRegressor(TaskRegressor):
                 f"solver={shown(self.solver)} keeps one balance at a time; got "
                 f'{len(beside) + 1}. Use solver="tilt".'
             )
-        check_scope(self.scope, solver, len(beside) + 1)
+        check_scope(self.scope, solver, (balance, *beside))
         return self._check_penalty(), balance, beside, solver
 
     def _for_several(self, solver: Solver, attributes: tuple[Groups, ...]) -> Tilt:
@@ -773,7 +773,7 @@ def _reached(balance: Balance, values: Floats, attributes: tuple[Groups, ...]) -
     worst = [
         max(part.tolist(), key=_off(balance)) for part in np.split(values, ends[:-1])
     ]
-    digits = ".4f" if isinstance(balance, Rank) else ".4g"
+    digits = ".4f" if isinstance(balance, Rank | Distribution) else ".4g"
     said = [f"{value:{digits}}" for value in worst]
     if len(attributes) > 1:
         names = [each.name for each in attributes]
