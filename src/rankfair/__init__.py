@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankfair.postprocess import RankFairPostprocessor as RankFairPostprocessor
     from rankfair.reduction import TiltedRegressor as TiltedRegressor
     from rankfair.selection import RankFairRegressorCV as RankFairRegressorCV
+    from rankfair.streams import stream as stream
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ _HOMES = {
     "StratifiedEqualMeans": "rankfair.baselines",
     "TiltedRegressor": "rankfair.reduction",
     "fairness_path": "rankfair.path",
+    "stream": "rankfair.streams",
 }
 _SUBMODULES = ("datasets", "metrics")
 
@@ -48,6 +50,7 @@ __all__ = [
     "datasets",
     "fairness_path",
     "metrics",
+    "stream",
 ]
 
 

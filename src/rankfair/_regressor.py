@@ -33,6 +33,7 @@ from rankfair.linear import linear_predict
 from rankfair.penalties import PENALTIES, Penalty, Shared, make_penalty
 from rankfair.problem import Problem
 from rankfair.solvers import Solution, Step
+from rankfair.streams import is_elsewhere, predict_elsewhere
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -78,8 +79,9 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training, task and group columns among them.
+        X : array-like or data frame of shape (N, n_features_in_), or Stream
+            Rows with the columns of training, task and group columns among them.  A
+            Dask frame gives a Dask series.
         tasks : array-like of shape (N,), optional
             The task of each row, if `fit` got them as an array.
 
@@ -96,6 +98,9 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         [7.0]
         """
         check_is_fitted(self)
+        if is_elsewhere(X):
+            found: Floats = predict_elsewhere(self, X, tasks)
+            return found
         table = open_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         rows, codes, others = read_new(table, tasks, self._layout)

@@ -737,6 +737,13 @@ def check_lengths(n_rows: int, **columns: Any) -> None:
             )
 
 
+@dataclass(frozen=True)
+class Named:
+    """Columns of rows that are not in memory."""
+
+    names: tuple[str, ...]
+
+
 def feature_record(X: Any) -> dict[str, Any]:
     """Return scikit-learn's ``n_features_in_`` and, for frames, ``feature_names_in_``.
 
@@ -745,6 +752,9 @@ def feature_record(X: Any) -> dict[str, Any]:
     >>> feature_record([[1.0, 2.0]])
     {'n_features_in_': 2}
     """
+    if isinstance(X, Named):
+        names = np.array(X.names, dtype=object)
+        return {"n_features_in_": len(names), "feature_names_in_": names}
     probe = BaseEstimator()
     validate_data(probe, X, skip_check_array=True)
     return dict(vars(probe))

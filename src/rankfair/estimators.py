@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from rankfair._elsewhere import check_elsewhere, fit_elsewhere
 from rankfair._frames import Floats, open_table, shown
 from rankfair._groups import MOST_GROUPS, Bools, Groups, group_labels
 from rankfair._regressor import (
@@ -69,6 +70,7 @@ from rankfair.solvers import (
     solve_groups,
 )
 from rankfair.solvers import unconstrained as fit_unconstrained
+from rankfair.streams import is_elsewhere
 
 __all__ = ["MultiTaskRegressor", "RankFairRegressor"]
 
@@ -289,7 +291,7 @@ class RankFairRegressor(TaskRegressor):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         tasks: Any = None,
         sensitive_features: Any = None,
@@ -299,10 +301,11 @@ class RankFairRegressor(TaskRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Numbers; only task and group columns may hold other labels.
-        y : array-like of shape (N,)
-            The target.
+        X : array-like or data frame of shape (N, n_features_in_), or Stream
+            Numbers; only task and group columns may hold other labels.  A `stream` of
+            Parquet files, or a Dask frame, is fitted without being held in memory.
+        y : array-like of shape (N,), or str
+            The target; of a stream or a Dask frame its column.
         tasks : array-like of shape (N,) or (N, q), optional
             The task of each row, if no column of X says so; all rows are of one task
             if nothing does.
@@ -335,17 +338,26 @@ class RankFairRegressor(TaskRegressor):
         'inactive'
         """
         penalty, balance, beside, solver = self._settings()
+        named = Columns(
+            self.tasks,
+            self.sensitive_features,
+            self.blind,
+            several=True,
+            bins=self.bins,
+            intersect=self.intersect,
+        )
+        if is_elsewhere(X):
+            passed = {
+                "tasks": tasks,
+                "sensitive_features": sensitive_features,
+                "sample_weight": sample_weight,
+            }
+            check_elsewhere(self, solver, passed)
+            return self._fit_elsewhere(X, y, named, penalty, (balance, *beside), solver)
         rows = read_training(
             X,
             y,
-            Columns(
-                self.tasks,
-                self.sensitive_features,
-                self.blind,
-                several=True,
-                bins=self.bins,
-                intersect=self.intersect,
-            ),
+            named,
             tasks=tasks,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
@@ -379,6 +391,27 @@ class RankFairRegressor(TaskRegressor):
             warnings.warn(note, UserWarning, stacklevel=3)
         _warn_not_reached(solution, asked, rows.attributes)
         warn_tasks(solution, self.unbalanced_tasks_)
+        return self
+
+    def _fit_elsewhere(
+        self,
+        X: Any,
+        y: Any,
+        named: Columns,
+        penalty: Penalty,
+        asked: tuple[Balance, ...],
+        solver: Any,
+    ) -> RankFairRegressor:
+        """Fit rows in files or on a cluster."""
+        progress = Progress(self, X, y)
+        solution, rows, columns, auc = fit_elsewhere(
+            self, X, y, named, penalty, asked, solver, progress
+        )
+        asked = asked if rows.attributes else ()
+        fitted = self._attributes(solution, rows, columns, asked, auc)
+        progress.close(fitted)
+        self._store(fitted)
+        _warn_not_reached(solution, asked, rows.attributes)
         return self
 
     def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
@@ -553,11 +586,16 @@ class RankFairRegressor(TaskRegressor):
         return balances
 
     def _attributes(
-        self, solution: Solution, rows: Rows, X: Any, asked: tuple[Balance, ...]
+        self,
+        solution: Solution,
+        rows: Rows,
+        X: Any,
+        asked: tuple[Balance, ...],
+        auc: float | None = None,
     ) -> dict[str, Any]:
         attributes = rows.attributes
         reached = _came_to(solution, asked)
-        counts = _counts(solution, rows, reached.get("rank"))
+        counts = _counts(solution, rows, reached.get("rank", auc))
         aucs = [of_groups for of_groups, _ in counts]
         # Of two groups it is that of A, the last; of several the farthest off.
         off = [[*it.values()][-1:] if len(it) == 2 else it.values() for it in aucs]

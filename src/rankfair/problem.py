@@ -244,9 +244,10 @@ class Problem(Engine):
         rest = Line(self, self.groups, self.predict(W), start=start)
         return rest if slope is None else rest.along(slope)
 
-    def count(self, balance: Asked, W: Floats) -> float:
+    def count_of(self, balance: Asked, coef: Floats, intercept: Floats) -> float:
         """The balance's exact value of the user's own predictions."""
-        return balance.value(self.user_predict(W), self.user_groups, self.y_unit)
+        m = linear_predict(self.X, self.codes, coef, intercept)
+        return balance.value(m, self.user_groups, self.y_unit)
 
     def posed(self, balance: B) -> B:
         """A balance that knows the target and the groups."""

@@ -124,8 +124,12 @@ class Engine(ABC):
         """Predictions of ``W − (x − start) slope`` as a function of ``x``."""
 
     @abstractmethod
+    def count_of(self, balance: Asked, coef: Floats, intercept: Floats) -> float:
+        """The balance's value of the predictions of these coefficients."""
+
     def count(self, balance: Asked, W: Floats) -> float:
         """The balance's value of the predictions the user will see."""
+        return self.count_of(balance, *self.user_coef(W))
 
     @abstractmethod
     def posed(self, balance: B) -> B:

@@ -163,10 +163,10 @@ class ChunkedEngine(Engine):
             ways.append(self.standard_coef(slope))
         return ChunkedLine(self, self.all_groups, W, self._kept(tuple(ways)), start)
 
-    def count(self, balance: Any, W: Floats) -> float:
+    def count_of(self, balance: Any, coef: Floats, intercept: Floats) -> float:
         """``2U`` of the predictions the user will see, sure to 1e-5 at least."""
         kept = self.rows.keep(
-            partial(predicted, lines=(self.user_coef(W),), dtype=np.float64)
+            partial(predicted, lines=((coef, intercept),), dtype=np.float64)
         )
         if self.rows.n_rows <= EXACT_ROWS:
             held = list(kept.each(_itself))

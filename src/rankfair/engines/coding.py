@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankfair.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
 
-__all__ = ["Coding", "Roles"]
+__all__ = ["Coding", "Roles", "in_order", "labels_of"]
 
 TURNED = 4096  # rows turned from columns at a time, within the cache
 
@@ -69,10 +69,15 @@ class Coding:
             first,
         )
 
-    def _task_codes(self, batch: Any) -> Ints:
+    def cells_of(self, batch: Any) -> Ints:
+        """The combination of task labels of each row, as one number."""
         cells: Ints = np.zeros(batch.num_rows, np.int64)
         for name, labels in zip(self.roles.tasks, self.tasks, strict=True):
             cells = cells * len(labels) + codes_of(batch.column(name), labels)
+        return cells
+
+    def _task_codes(self, batch: Any) -> Ints:
+        cells = self.cells_of(batch)
         if self.cells is not None:
             cells = np.searchsorted(self.cells, cells)
         narrow = np.uint16 if self.n_tasks <= 1 << 16 else np.int64
@@ -102,3 +107,22 @@ def turned(columns: list[Floats], n_rows: int) -> Floats:
         rows = slice(start, start + TURNED)
         np.stack([each[rows] for each in columns], axis=1, out=out[rows])
     return out
+
+
+def labels_of(column: Any, name: str) -> set[Any]:
+    """The labels of a column, none of them missing."""
+    missing = column.null_count
+    if missing:
+        raise ValueError(
+            f"column {name!r} has {missing} missing labels in {len(column)} rows: "
+            "tasks and groups must be known. Leave such rows out."
+        )
+    return set(column.unique().to_pylist())
+
+
+def in_order(labels: set[Any]) -> list[Any]:
+    """Labels sorted as the estimators sort them."""
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=str)

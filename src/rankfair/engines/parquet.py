@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from rankfair.blocks import Ints
 from rankfair.engines.chunk import Chunk, Held
 from rankfair.engines.chunked import Kept, Rows
-from rankfair.engines.coding import Coding
+from rankfair.engines.coding import Coding, Roles, in_order, labels_of
 from rankfair.engines.scratch import OnDisk, ahead
 from rankfair.engines.summary import Summary, summarise
 
-__all__ = ["ParquetRows"]
+__all__ = ["ParquetRows", "batches_of_files", "unique_labels"]
 
 T = TypeVar("T")
+OnRows = Callable[[str, int, int], None]
+
 BATCH = 1 << 22  # numbers a batch
 
 
@@ -29,7 +33,7 @@ class ParquetRows(Rows):
     files: tuple[Path, ...]
     coding: Coding
     scratch: Path
-    on_rows: Callable[[str, int, int], None] | None = None
+    on_rows: OnRows | None = None
     serial: Any = field(default_factory=itertools.count, repr=False)
 
     @cached_property
@@ -73,22 +77,54 @@ class ParquetRows(Rows):
 
     def chunks(self, what: str = "predicting") -> Iterator[Chunk]:
         """The rows, batch by batch, the next one read while one is worked on."""
-        done = 0
-        for chunk in ahead(self._read()):
-            yield chunk
-            done += len(chunk)
-            if self.on_rows is not None:
-                self.on_rows(what, done, self.n_rows)
+        return ahead(self._read(what))
 
-    def _read(self) -> Iterator[Chunk]:
-        from pyarrow.parquet import ParquetFile
+    def _read(self, what: str) -> Iterator[Chunk]:
+        first, columns = 0, self.coding.roles.columns
+        for batch in batches_of_files(self.files, columns, what, self.on_rows):
+            yield self.coding.chunk(batch, first)
+            first += batch.num_rows
 
-        size = max(4096, BATCH // max(self.n_features, 1))
-        first = 0
-        for path in self.files:
-            batches = ParquetFile(path).iter_batches(
-                size, columns=self.coding.roles.columns
-            )
-            for batch in batches:
-                yield self.coding.chunk(batch, first)
-                first += batch.num_rows
+
+def unique_labels(
+    files: tuple[Path, ...], roles: Roles, on_rows: OnRows | None = None
+) -> Coding:
+    """Read the label columns once and return their labels, sorted."""
+    columns = [*roles.tasks, *((roles.group,) if roles.group is not None else ())]
+    if not columns:
+        return Coding(roles, (), [])
+    found: dict[str, set[Any]] = {name: set() for name in columns}
+    for batch in batches_of_files(files, columns, "labels", on_rows):
+        for name in columns:
+            found[name] |= labels_of(batch.column(name), name)
+    tasks = tuple(in_order(found[name]) for name in roles.tasks)
+    groups = [] if roles.group is None else in_order(found[roles.group])
+    coding = Coding(roles, tasks, groups)
+    if len(tasks) < 2:
+        return coding
+    cells: set[int] = set()
+    for batch in batches_of_files(files, list(roles.tasks), "tasks", on_rows):
+        cells |= set(np.unique(coding.cells_of(batch)).tolist())
+    return replace(coding, cells=np.array(sorted(cells)))
+
+
+def batches_of_files(
+    files: tuple[Path, ...], columns: list[str], what: str, on_rows: OnRows | None
+) -> Iterator[Any]:
+    """The rows of some columns of all files, in batches; broken files are named."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    size = max(4096, BATCH // max(len(columns), 1))
+    total = sum(ParquetFile(each).metadata.num_rows for each in files)
+    done = 0
+    for path in files:
+        try:
+            for batch in ParquetFile(path).iter_batches(size, columns=columns):
+                yield batch
+                done += batch.num_rows
+                if on_rows is not None:
+                    on_rows(what, done, total)
+        except (ArrowException, OSError) as error:
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ValueError(f"{path} is broken: {why}") from error

@@ -1,0 +1,103 @@
+"""Fits and predictions of rows in files or on a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rankfair._frames import shown
+from rankfair._groups import Groups
+from rankfair._regressor import warn_no_groups
+from rankfair._validation import Columns, Named, Rows
+from rankfair.balances import Balance, Distribution, Linear, Rank
+from rankfair.engines.base import Engine
+from rankfair.engines.chunked import make_engine
+from rankfair.penalties import Penalty
+from rankfair.solvers import OnStep, Solution, Tilt
+from rankfair.solvers import unconstrained as fit_unconstrained
+from rankfair.streams import Opened, layout_of, open_rows
+
+__all__ = ["check_elsewhere", "fit_elsewhere"]
+
+
+def check_elsewhere(model: Any, solver: Any, passed: dict[str, Any]) -> None:
+    """Refuse what needs the rows in memory."""
+    for name, value in passed.items():
+        if value is not None:
+            raise ValueError(
+                f"{name} was passed as an array, but the rows are not in memory: name "
+                "its column in the constructor, or in stream(…)."
+            )
+    if not isinstance(solver, Tilt):
+        raise ValueError(
+            f'solver={shown(model.solver)} needs the rows in memory. Use solver="tilt".'
+        )
+    if model.scope != "global":
+        raise ValueError(
+            f'scope="{model.scope}" needs the rows in memory. Use scope="global".'
+        )
+    for name in ("bins", "intersect"):
+        if getattr(model, name):
+            raise ValueError(f"{name} needs the rows in memory. Leave it out.")
+
+
+def fit_elsewhere(
+    model: Any,
+    X: Any,
+    y: Any,
+    named: Columns,
+    penalty: Penalty,
+    asked: tuple[Balance, ...],
+    solver: Tilt,
+    on_step: OnStep,
+) -> tuple[Solution, Rows, Named, float | None]:
+    """Return the solution, what stands for the rows, the columns of X, and the AUC."""
+    balance, *beside = asked
+    if isinstance(balance, Distribution):
+        raise ValueError(
+            'balance="distribution" needs the rows in memory. Use balance="rank".'
+        )
+    linear = tuple(each for each in beside if isinstance(each, Linear))
+    with open_rows(X, y, named) as opened:
+        engine = make_engine(opened.rows, model.standardize)
+        if opened.coding.roles.group is None:
+            warn_no_groups()
+            solution = fit_unconstrained(engine, penalty)
+        else:
+            solution = solver.solve(engine, penalty, balance, on_step, linear)
+        auc = None
+        if engine.groups is not None and not isinstance(balance, Rank):
+            auc = _auc(engine, solution)
+        return solution, _standing_for(opened, engine), Named(opened.names), auc
+
+
+def _auc(engine: Engine, solution: Solution) -> float:
+    """The AUC of a fit that another balance was asked of."""
+    rank = Rank()
+    assert engine.user_groups is not None
+    value = engine.count_of(rank, solution.coef, solution.intercept)
+    return rank.show(value, engine.user_groups)
+
+
+def _standing_for(opened: Opened, engine: Engine) -> Rows:
+    """Rows without rows: labels and layout, as the estimator stores them."""
+    coding, n = opened.coding, opened.rows.n_features
+    share = 0.0
+    attributes: tuple[Groups, ...] = ()
+    if engine.groups is not None:
+        total_a, total_b = engine.groups.total_a, engine.groups.total_b
+        share = float(total_a / (total_a + total_b))
+    layout = layout_of(opened.names, coding, share)
+    if layout.groups is not None:
+        name = str(coding.roles.group)
+        attributes = (Groups(np.array([0, 1]), layout.groups, name),)
+    return Rows(
+        X=np.zeros((0, n)),
+        y=np.zeros(0),
+        codes=np.zeros(0, np.intp),
+        in_a=None if layout.groups is None else np.array([False, True]),
+        weights=None,
+        layout=layout,
+        attributes=attributes,
+    )
