@@ -32,8 +32,9 @@ PARTS = (1.0, 0.5, 0.25, 0.1, 0.03)  # of a Newton step that are tried
 PATIENCE = 4  # rounds without a lower objective
 NEAR = 1e-3  # quick counts this far off are as good as inside
 TRIES = 4  # rounds that are landed exactly until one is inside
-NUDGES = 60  # tries in vain to bring the last pairs into their bands
-STIR = (-8.0, -3.0)  # powers of ten: how far nudges go, as a share of the multipliers
+NUDGES = 200  # tries in vain to bring the last pairs into their bands
+STIR = (-1.0, 1.5)  # powers of ten: how many pairs nudges go astray
+COINS = 2  # further directions for each demand along which fits are nudged
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,12 @@ class Demand:
         """The band and half a pair more, as several counts have to fall in place."""
         low, high = self.balance.band(groups)
         return Band(low - groups.pair, high + groups.pair)
+
+    @property
+    def pair(self) -> float:
+        """What one pair is worth, as people read it."""
+        own, show = self.user_groups, self.balance.show
+        return show(2.0 * own.pair, own) - show(0.0, own)
 
     @property
     def edges(self) -> tuple[float, float]:
@@ -137,7 +144,11 @@ class Tilts:
 
     def exactly(self, x: Floats) -> Point:
         """The point at ``x`` by counts of the user's own predictions."""
-        W, problem = self.fit(x), self.fitter.problem
+        return self.counted(x, self.fit(x))
+
+    def counted(self, x: Floats, W: Floats) -> Point:
+        """The fit ``W`` by counts of the user's own predictions."""
+        problem = self.fitter.problem
         m = problem.user_predict(W)
         values = [
             d.balance.value(m, d.user_groups, problem.y_unit) for d in self.demands
@@ -155,20 +166,36 @@ class Tilts:
 
     def response(self, at: Point) -> Floats:
         """``K``: how much a unit of each multiplier takes off each value."""
-        bends = self.bends(at.W)
-        if self.fitter.linear:
-            answers = np.array([self.fitter.slope(b) for b in self.b])
-        else:
-            size = 1e-3 * max(float(np.abs(at.x).max()), 1.0)
-            tilted = self.B0 - np.tensordot(at.x, self.b, 1)
-            answers = np.array(
-                [at.W - self.fitter.solve(tilted - size * b, at.W) for b in self.b]
-            )
-            answers /= size
-        own = answers[:, : self.B0.shape[0]]
-        K = np.einsum("skf,tkf->st", bends, own)
+        own = self.answers(at, self.b)[:, : self.B0.shape[0]]
+        K = np.einsum("skf,tkf->st", self.bends(at.W), own)
         symmetric: Floats = (K + K.T) / 2
         return symmetric
+
+    def answers(self, at: Point, directions: Floats) -> Floats:
+        """How much a unit of tilt along each of the moments takes off the fit."""
+        if self.fitter.linear:
+            return np.array([self.fitter.slope(b) for b in directions])
+        size = 1e-3 * max(float(np.abs(at.x).max()), 1.0)
+        tilted = self.B0 - np.tensordot(at.x, self.b, 1)
+        found = np.array(
+            [at.W - self.fitter.solve(tilted - size * b, at.W) for b in directions]
+        )
+        return found / size
+
+    def coins(self, at: Point, rng: np.random.Generator) -> Floats:
+        """Moments of the gradients on rows that were drawn by lot, some for each."""
+        m = self.fitter.problem.predict(at.W)
+        fields = [each.balance.field(m, each.groups) for each in self.demands]
+        found = []
+        for _ in range(COINS):
+            kept = rng.random(len(m)) < 0.5
+            some = [_on(field, kept) for field in fields]
+            found.append(self.moments_of(some, m))
+        return np.concatenate(found)
+
+
+def _on(direction: Field, kept: NDArray[np.bool_]) -> Field:
+    return lambda m, groups: direction(m, groups) * kept
 
 
 @dataclass(frozen=True)
@@ -337,13 +364,27 @@ def _landed(found: Round) -> Point:
     """The multipliers at which exact counts are in all bands, or nearest to them."""
     tilts = found.tilts
     best = _newton(tilts, tilts.exactly(found.point.x), exact=True)
-    K = tilts.response(best)
+    return best if best.miss == 0 else _nudged(tilts, best)
+
+
+def _nudged(tilts: Tilts, best: Point) -> Point:
+    """Move the fit itself by pairs, until those missing fall into their bands.
+
+    Multipliers are as few as demands, and counts are steps: they need not have a point
+    in all bands.  So the fit is moved along the answers to its gradients, on all rows
+    and on rows drawn by lot; linear demands stay as they are.
+    """
     rng, idle = np.random.default_rng(0), 0
+    D = tilts.answers(best, np.concatenate((tilts.b, tilts.coins(best, rng))))
+    K = np.einsum("skf,tkf->st", tilts.bends(best.W), D[:, : tilts.B0.shape[0]])
+    pair = np.array([each.pair for each in tilts.demands])
     while best.miss > 0 and idle < NUDGES:
-        # What is missing, by the slopes, and a little at random of some size.
-        back = np.linalg.lstsq(K, best.off, 1e-9)[0]
-        stir = np.abs(best.x) * 10 ** rng.uniform(*STIR) * rng.standard_normal(len(K))
-        tried = tilts.exactly(best.x + rng.choice([0.0, 0.5, 1.0]) * back + stir)
+        # What is missing, by the slopes, and some pairs at random, by some of the ways.
+        astray = pair * 10 ** rng.uniform(*STIR) * rng.standard_normal(len(K))
+        wish = rng.choice([0.0, 0.5, 1.0]) * best.off + astray
+        ways = rng.random(K.shape[1])
+        c = ways * np.linalg.lstsq(K * ways, wish, 1e-9)[0]
+        tried = tilts.counted(best.x, best.W - np.tensordot(c, D, 1))
         best, idle = (tried, 0) if tried.short < best.short else (best, idle + 1)
     return best
 
