@@ -34,7 +34,7 @@ NEAR = 1e-3  # quick counts this far off are as good as inside
 TRIES = 4  # rounds that are landed exactly until one is inside
 NUDGES = 200  # tries in vain to bring the last pairs into their bands
 STIR = (-1.0, 1.5)  # powers of ten: how many pairs nudges go astray
-COINS = 2  # further directions for each demand along which fits are nudged
+WAVES = 2  # further directions for each demand along which fits are nudged
 
 
 @dataclass(frozen=True)
@@ -182,20 +182,22 @@ class Tilts:
         )
         return found / size
 
-    def coins(self, at: Point, rng: np.random.Generator) -> Floats:
-        """Moments of the gradients on rows that were drawn by lot, some for each."""
+    def waves(self, at: Point, rng: np.random.Generator) -> Floats:
+        """Moments of the gradients where waves along the predictions are high.
+
+        What a row weighs depends on its prediction alone, and not on its place.
+        """
         m = self.fitter.problem.predict(at.W)
         fields = [each.balance.field(m, each.groups) for each in self.demands]
         found = []
-        for _ in range(COINS):
-            kept = rng.random(len(m)) < 0.5
-            some = [_on(field, kept) for field in fields]
-            found.append(self.moments_of(some, m))
+        for _ in range(WAVES):
+            wave = 1 + np.cos(rng.uniform(1, 6) * m + rng.uniform(0, 2 * np.pi))
+            found.append(self.moments_of([_times(wave, it) for it in fields], m))
         return np.concatenate(found)
 
 
-def _on(direction: Field, kept: NDArray[np.bool_]) -> Field:
-    return lambda m, groups: direction(m, groups) * kept
+def _times(wave: Floats, direction: Field) -> Field:
+    return lambda m, groups: direction(m, groups) * wave
 
 
 @dataclass(frozen=True)
@@ -371,11 +373,11 @@ def _nudged(tilts: Tilts, best: Point) -> Point:
     """Move the fit itself by pairs, until those missing fall into their bands.
 
     Multipliers are as few as demands, and counts are steps: they need not have a point
-    in all bands.  So the fit is moved along the answers to its gradients, on all rows
-    and on rows drawn by lot; linear demands stay as they are.
+    in all bands.  So the fit is moved along its answers to the gradients and to parts
+    of them; linear demands stay as they are.
     """
     rng, idle = np.random.default_rng(0), 0
-    D = tilts.answers(best, np.concatenate((tilts.b, tilts.coins(best, rng))))
+    D = tilts.answers(best, np.concatenate((tilts.b, tilts.waves(best, rng))))
     K = np.einsum("skf,tkf->st", tilts.bends(best.W), D[:, : tilts.B0.shape[0]])
     pair = np.array([each.pair for each in tilts.demands])
     while best.miss > 0 and idle < NUDGES:
