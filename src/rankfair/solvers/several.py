@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,8 @@ NEAR = 1e-3  # quick counts this far off are as good as inside
 TRIES = 4  # rounds that are landed exactly until one is inside
 NUDGES = 200  # tries in vain to bring the last pairs into their bands
 STIR = (-1.0, 1.5)  # powers of ten: how many pairs nudges go astray
+SMALL = 4000  # rows times demands, so few that a search at random costs little
+FEW = 32  # coefficients, for the same
 WAVES = 2  # further directions for each demand along which fits are nudged
 
 
@@ -113,6 +116,24 @@ class Tilts:
         ]
         start = cls(fitter, demands, B0, W0, np.zeros((0, *B0.shape)))
         return replace(start, b=start.moments_of(fields, m))
+
+    @cached_property
+    def ceiling(self) -> float:
+        """The objective of equal predictions for all, which keep ranks level.
+
+        Whatever costs more is no way to a solution.  Infinite where other demands
+        would not be kept by that.
+        """
+        level = np.zeros_like(self.W0)
+        if self.fitter.miss(self.fitter.values(level)) > KEPT:
+            return np.inf
+        return self.fitter.objective(level, self.B0) * (1 + 1e-9)
+
+    def nears(self, tried: Point, point: Point) -> bool:
+        """Whether a point is nearer to the bands than another, at a sensible price."""
+        if not tried.short < point.short:
+            return False
+        return self.fitter.objective(tried.W, self.B0) <= self.ceiling
 
     def bends(self, W: Floats) -> Floats:
         """The moments of the gradient of each balance at a fit."""
@@ -341,7 +362,8 @@ def _rounds(tilts: Tilts, start: Point, max_iter: int, tol: float) -> Iterator[R
         lowest = min(lowest, found.objective) if point.miss <= NEAR else lowest
         if found.stationarity <= 10 * tol or calm >= PATIENCE:
             return
-        x = point.x
+        # A target so far out of reach that the mean is a better fit starts anew.
+        x = point.x if found.objective <= tilts.ceiling else start.x
         tilts = replace(tilts, b=(1 - DAMPING) * tilts.b + DAMPING * found.bends)
 
 
@@ -355,7 +377,7 @@ def _newton(tilts: Tilts, point: Point, exact: bool = False) -> Point:
         K = tilts.response(point)
         aim = to_bands(K, point.shown + K @ point.x, edges[:, 0], edges[:, 1])
         tried = (count(point.x + part * (aim - point.x)) for part in PARTS)
-        better = next((it for it in tried if it.short < point.short), None)
+        better = next((it for it in tried if tilts.nears(it, point)), None)
         if better is None:
             break
         point = better
@@ -366,7 +388,43 @@ def _landed(found: Round) -> Point:
     """The multipliers at which exact counts are in all bands, or nearest to them."""
     tilts = found.tilts
     best = _newton(tilts, tilts.exactly(found.point.x), exact=True)
-    return best if best.miss == 0 else _nudged(tilts, best)
+    best = best if best.miss == 0 else _nudged(tilts, best)
+    return _tightened(tilts, best) if best.miss == 0 else best
+
+
+def _tightened(tilts: Tilts, point: Point) -> Point:
+    """Back towards the fit without demands as far as the bands allow.
+
+    All the way there the objective falls and linear demands are kept.
+    """
+    for part in PARTS:
+        W = point.W + part * (tilts.W0 - point.W)
+        tried = tilts.counted((1 - part) * point.x, W)
+        point = tried if tried.miss == 0 else point
+    small = len(tilts.demands) * len(tilts.fitter.problem.y) <= SMALL
+    return _searched(tilts, point) if small and point.W.size <= FEW else point
+
+
+def _searched(tilts: Tilts, point: Point) -> Point:
+    """A lower objective nearby, at random: with few rows there is no slope to follow.
+
+    Steps lead towards the fit without demands, and astray by as much.
+    """
+    fitter, rng, idle = tilts.fitter, np.random.default_rng(0), 0
+    lowest = fitter.objective(point.W, tilts.B0)
+    while idle < NUDGES:
+        way = tilts.W0 - point.W
+        stray = np.linalg.norm(way) * rng.standard_normal(way.shape)
+        step = 10 ** rng.uniform(-3, 0) * (rng.uniform(0, 1) * way + stray)
+        W, idle = point.W + step, idle + 1
+        objective = fitter.objective(W, tilts.B0)
+        if objective < lowest and fitter.miss(fitter.values(W)) <= KEPT:
+            tried = tilts.counted(point.x, W)
+            if tried.miss == 0:
+                gain = lowest - objective
+                point, lowest = tried, objective
+                idle = 0 if gain > 1e-3 * lowest else idle
+    return point
 
 
 def _nudged(tilts: Tilts, best: Point) -> Point:
@@ -387,7 +445,7 @@ def _nudged(tilts: Tilts, best: Point) -> Point:
         ways = rng.random(K.shape[1])
         c = ways * np.linalg.lstsq(K * ways, wish, 1e-9)[0]
         tried = tilts.counted(best.x, best.W - np.tensordot(c, D, 1))
-        best, idle = (tried, 0) if tried.short < best.short else (best, idle + 1)
+        best, idle = (tried, 0) if tilts.nears(tried, best) else (best, idle + 1)
     return best
 
 
