@@ -154,8 +154,10 @@ def test_bad_input_of_group_metrics(metric):
         metric(Y, M, **one)
     with pytest.raises(ValueError, match="sensitive_features has 59 values"):
         metric(Y, M, sensitive_features=Z[1:])
-    with pytest.raises(ValueError, match="sensitive_features has 1 missing"):
-        metric(Y, M, sensitive_features=[None, *Z[1:]])
+    with pytest.raises(ValueError, match="sensitive_features is unknown in all 60"):
+        metric(Y, M, sensitive_features=[None] * N)
+    with pytest.raises(ValueError, match="has 2 columns: one protected attribute"):
+        metric(Y, M, sensitive_features=np.column_stack((Z, Z)))
     with pytest.raises(ValueError, match=r"zero for all .* rows of group 1"):
         metric(Y, M, sensitive_features=Z, sample_weight=1 - Z)
 

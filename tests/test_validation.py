@@ -205,7 +205,9 @@ def test_without_tasks_there_is_one():
     ],
 )
 def test_the_group_whose_label_sorts_last_is_a(labels):
-    assert group_mask(labels, 4, None).tolist() == [True, False, True, False]
+    in_a, known = group_mask(labels, 4, None)
+    assert in_a.tolist() == [True, False, True, False]
+    assert known is None
 
 
 def test_one_group_only():
@@ -225,13 +227,11 @@ def test_three_groups_are_refused_where_two_are_compared():
     assert "Compare one with the rest" in words
 
 
-def test_several_protected_attributes_are_refused_for_now():
+def test_several_protected_attributes_are_refused_where_one_is_expected():
     named = Columns(sensitive_features=["school", "sex"])
     words = sentence(read_training, KINDS["pandas"](), Y, named)
     assert '(column "school", "sex" of X) has 2 columns' in words
-    assert (
-        "one protected attribute is expected. Support for several is planned" in words
-    )
+    assert "one protected attribute is expected. RankFairRegressor balances" in words
 
 
 @pytest.mark.parametrize(

@@ -592,6 +592,11 @@ def _owner(model: Any, parameter: str) -> Any:
 
 
 def _two_groups(columns: Sequence[Any]) -> Bools:
+    if len(columns) > 1:
+        raise ValueError(
+            f"sensitive_features has {len(columns)} columns: a path compares two "
+            "groups of one attribute."
+        )
     codes, labels = find_labels(columns, "sensitive_features")
     if len(labels) != 2:
         raise ValueError(

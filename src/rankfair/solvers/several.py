@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +33,11 @@ PARTS = (1.0, 0.5, 0.25, 0.1, 0.03)  # of a Newton step that are tried
 PATIENCE = 4  # rounds without a lower objective
 NEAR = 1e-3  # quick counts this far off are as good as inside
 TRIES = 4  # rounds that are landed exactly until one is inside
-NUDGES = 60  # tries in vain to bring the last pairs into their bands
-STIR = (-8.0, -3.0)  # powers of ten: how far nudges go, as a share of the multipliers
+NUDGES = 200  # tries in vain to bring the last pairs into their bands
+STIR = (-1.0, 1.5)  # powers of ten: how many pairs nudges go astray
+SMALL = 4000  # rows times demands, so few that a search at random costs little
+FEW = 32  # coefficients, for the same
+WAVES = 2  # further directions for each demand along which fits are nudged
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,12 @@ class Demand:
         """The band and half a pair more, as several counts have to fall in place."""
         low, high = self.balance.band(groups)
         return Band(low - groups.pair, high + groups.pair)
+
+    @property
+    def pair(self) -> float:
+        """What one pair is worth, as people read it."""
+        own, show = self.user_groups, self.balance.show
+        return show(2.0 * own.pair, own) - show(0.0, own)
 
     @property
     def edges(self) -> tuple[float, float]:
@@ -112,6 +122,24 @@ class Tilts:
         start = cls(fitter, demands, B0, W0, np.zeros((0, *B0.shape)))
         return replace(start, b=start.moments_of(fields, m))
 
+    @cached_property
+    def ceiling(self) -> float:
+        """The objective of equal predictions for all, which keep ranks level.
+
+        Whatever costs more is no way to a solution.  Infinite where other demands
+        would not be kept by that.
+        """
+        level = np.zeros_like(self.W0)
+        if self.fitter.miss(self.fitter.values(level)) > KEPT:
+            return np.inf
+        return self.fitter.objective(level, self.B0) * (1 + 1e-9)
+
+    def nears(self, tried: Point, point: Point) -> bool:
+        """Whether a point is nearer to the bands than another, at a sensible price."""
+        if not tried.short < point.short:
+            return False
+        return self.fitter.objective(tried.W, self.B0) <= self.ceiling
+
     def bends(self, W: Floats) -> Floats:
         """The moments of the gradient of each balance at a fit."""
         m = self.problem.predict(W)
@@ -142,7 +170,11 @@ class Tilts:
 
     def exactly(self, x: Floats) -> Point:
         """The point at ``x`` by counts of the user's own predictions."""
-        W, problem = self.fit(x), self.problem
+        return self.counted(x, self.fit(x))
+
+    def counted(self, x: Floats, W: Floats) -> Point:
+        """The fit ``W`` by counts of the user's own predictions."""
+        problem = self.fitter.rows
         m = problem.user_predict(W)
         values = [
             d.balance.value(m, d.user_groups, problem.y_unit) for d in self.demands
@@ -160,20 +192,38 @@ class Tilts:
 
     def response(self, at: Point) -> Floats:
         """``K``: how much a unit of each multiplier takes off each value."""
-        bends = self.bends(at.W)
-        if self.fitter.linear:
-            answers = np.array([self.fitter.slope(b) for b in self.b])
-        else:
-            size = 1e-3 * max(float(np.abs(at.x).max()), 1.0)
-            tilted = self.B0 - np.tensordot(at.x, self.b, 1)
-            answers = np.array(
-                [at.W - self.fitter.solve(tilted - size * b, at.W) for b in self.b]
-            )
-            answers /= size
-        own = answers[:, : self.B0.shape[0]]
-        K = np.einsum("skf,tkf->st", bends, own)
+        own = self.answers(at, self.b)[:, : self.B0.shape[0]]
+        K = np.einsum("skf,tkf->st", self.bends(at.W), own)
         symmetric: Floats = (K + K.T) / 2
         return symmetric
+
+    def answers(self, at: Point, directions: Floats) -> Floats:
+        """How much a unit of tilt along each of the moments takes off the fit."""
+        if self.fitter.linear:
+            return np.array([self.fitter.slope(b) for b in directions])
+        size = 1e-3 * max(float(np.abs(at.x).max()), 1.0)
+        tilted = self.B0 - np.tensordot(at.x, self.b, 1)
+        found = np.array(
+            [at.W - self.fitter.solve(tilted - size * b, at.W) for b in directions]
+        )
+        return found / size
+
+    def waves(self, at: Point, rng: np.random.Generator) -> Floats:
+        """Moments of the gradients where waves along the predictions are high.
+
+        What a row weighs depends on its prediction alone, and not on its place.
+        """
+        m = self.fitter.rows.predict(at.W)
+        fields = [each.balance.field(m, each.groups) for each in self.demands]
+        found = []
+        for _ in range(WAVES):
+            wave = 1 + np.cos(rng.uniform(1, 6) * m + rng.uniform(0, 2 * np.pi))
+            found.append(self.moments_of([_times(wave, it) for it in fields], m))
+        return np.concatenate(found)
+
+
+def _times(wave: Floats, direction: Field) -> Field:
+    return lambda m, groups: direction(m, groups) * wave
 
 
 @dataclass(frozen=True)
@@ -317,7 +367,8 @@ def _rounds(tilts: Tilts, start: Point, max_iter: int, tol: float) -> Iterator[R
         lowest = min(lowest, found.objective) if point.miss <= NEAR else lowest
         if found.stationarity <= 10 * tol or calm >= PATIENCE:
             return
-        x = point.x
+        # A target so far out of reach that the mean is a better fit starts anew.
+        x = point.x if found.objective <= tilts.ceiling else start.x
         tilts = replace(tilts, b=(1 - DAMPING) * tilts.b + DAMPING * found.bends)
 
 
@@ -331,7 +382,7 @@ def _newton(tilts: Tilts, point: Point, exact: bool = False) -> Point:
         K = tilts.response(point)
         aim = to_bands(K, point.shown + K @ point.x, edges[:, 0], edges[:, 1])
         tried = (count(point.x + part * (aim - point.x)) for part in PARTS)
-        better = next((it for it in tried if it.short < point.short), None)
+        better = next((it for it in tried if tilts.nears(it, point)), None)
         if better is None:
             break
         point = better
@@ -342,14 +393,64 @@ def _landed(found: Round) -> Point:
     """The multipliers at which exact counts are in all bands, or nearest to them."""
     tilts = found.tilts
     best = _newton(tilts, tilts.exactly(found.point.x), exact=True)
-    K = tilts.response(best)
+    best = best if best.miss == 0 else _nudged(tilts, best)
+    return _tightened(tilts, best) if best.miss == 0 else best
+
+
+def _tightened(tilts: Tilts, point: Point) -> Point:
+    """Back towards the fit without demands as far as the bands allow.
+
+    All the way there the objective falls and linear demands are kept.
+    """
+    for part in PARTS:
+        W = point.W + part * (tilts.W0 - point.W)
+        tried = tilts.counted((1 - part) * point.x, W)
+        point = tried if tried.miss == 0 else point
+    small = len(tilts.demands) * len(tilts.fitter.rows.y) <= SMALL
+    return _searched(tilts, point) if small and point.W.size <= FEW else point
+
+
+def _searched(tilts: Tilts, point: Point) -> Point:
+    """A lower objective nearby, at random: with few rows there is no slope to follow.
+
+    Steps lead towards the fit without demands, and astray by as much.
+    """
+    fitter, rng, idle = tilts.fitter, np.random.default_rng(0), 0
+    lowest = fitter.objective(point.W, tilts.B0)
+    while idle < NUDGES:
+        way = tilts.W0 - point.W
+        stray = np.linalg.norm(way) * rng.standard_normal(way.shape)
+        step = 10 ** rng.uniform(-3, 0) * (rng.uniform(0, 1) * way + stray)
+        W, idle = point.W + step, idle + 1
+        objective = fitter.objective(W, tilts.B0)
+        if objective < lowest and fitter.miss(fitter.values(W)) <= KEPT:
+            tried = tilts.counted(point.x, W)
+            if tried.miss == 0:
+                gain = lowest - objective
+                point, lowest = tried, objective
+                idle = 0 if gain > 1e-3 * lowest else idle
+    return point
+
+
+def _nudged(tilts: Tilts, best: Point) -> Point:
+    """Move the fit itself by pairs, until those missing fall into their bands.
+
+    Multipliers are as few as demands, and counts are steps: they need not have a point
+    in all bands.  So the fit is moved along its answers to the gradients and to parts
+    of them; linear demands stay as they are.
+    """
     rng, idle = np.random.default_rng(0), 0
+    D = tilts.answers(best, np.concatenate((tilts.b, tilts.waves(best, rng))))
+    K = np.einsum("skf,tkf->st", tilts.bends(best.W), D[:, : tilts.B0.shape[0]])
+    pair = np.array([each.pair for each in tilts.demands])
     while best.miss > 0 and idle < NUDGES:
-        # What is missing, by the slopes, and a little at random of some size.
-        back = np.linalg.lstsq(K, best.off, 1e-9)[0]
-        stir = np.abs(best.x) * 10 ** rng.uniform(*STIR) * rng.standard_normal(len(K))
-        tried = tilts.exactly(best.x + rng.choice([0.0, 0.5, 1.0]) * back + stir)
-        best, idle = (tried, 0) if tried.short < best.short else (best, idle + 1)
+        # What is missing, by the slopes, and some pairs at random, by some of the ways.
+        astray = pair * 10 ** rng.uniform(*STIR) * rng.standard_normal(len(K))
+        wish = rng.choice([0.0, 0.5, 1.0]) * best.off + astray
+        ways = rng.random(K.shape[1])
+        c = ways * np.linalg.lstsq(K * ways, wish, 1e-9)[0]
+        tried = tilts.counted(best.x, best.W - np.tensordot(c, D, 1))
+        best, idle = (tried, 0) if tilts.nears(tried, best) else (best, idle + 1)
     return best
 
 
