@@ -37,6 +37,7 @@ NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
     [
         RankFairRegressor(),
         RankFairRegressor(balance=["rank", "mean"]),
+        RankFairRegressor(scope="both"),
         MultiTaskRegressor(),
         StratifiedEqualMeans(),
         StratifiedBalancedResiduals(),
@@ -438,7 +439,15 @@ def test_a_refit_forgets_the_names():
         ),
         ({"side": "uper"}, 'side must be one of "both", "upper"; got "uper"'),
         ({"unseen": "share"}, 'Did you mean "shared"?'),
-        ({"scope": "task"}, 'scope must be "global"; got "task". Planned is "task"'),
+        ({"scope": "tasks"}, 'got "tasks". Did you mean "task"?'),
+        (
+            {"scope": "task", "solver": "paper"},
+            'scope="task" searches one multiplier a task, as solver="tilt" does',
+        ),
+        (
+            {"scope": "both", "balance": ["rank", "mean"]},
+            'scope="both" keeps one balance in each task; got 2',
+        ),
         ({"beta": -1}, "beta must be a number ≥ 0; got -1"),
         ({"max_iter": 0}, "max_iter must be a whole number ≥ 1; got 0"),
         ({"tol": np.nan}, "tol must be a number ≥ 0; got nan"),

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import brute_twice_u
 
+from oracles import brute_twice_u
 from rankfair.problem import Groups
 from rankfair.segments import Segments
 

@@ -92,9 +92,12 @@ def search(
         force = None if force is None else force[places]
     b, first = directions(part, W0, values, force)
     mixer, rounds = Mixers(), min(rounds, settings.max_iter)
+    # A difference of means has no directions to try: its one walk goes to the end.
+    linear = isinstance(part.demands, LinearByTask)
+    counts, enough = (EXACTLY, SHORT) if linear else (COUNTS, NEARLY)
     for i in range(rounds):
         lines = Lines(part, b, W0, exact=False)
-        landed = land_all(lines, values, first, COUNTS, NEARLY)
+        landed = land_all(lines, values, first, counts, enough)
         force = landed.x[:, None] * b
         gap, multiples = bent(part, landed.W, force)
         best.learn(places, part, landed, force, multiples)
