@@ -32,9 +32,13 @@ PENALTIES = ("task", "ridge", "feature", "shared")
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
+def coded(labels: np.ndarray) -> np.ndarray:
+    return np.unique(labels, return_inverse=True)[1]
+
+
 def synthetic(n_tasks: int, n_per_task: int) -> Rows:
     data = make_biased_tasks(n_tasks, n_per_task, random_state=0)
-    return data.X, data.target, data.tasks.astype(int), data.sensitive == "1"
+    return data.X, data.target, coded(data.tasks), data.sensitive == "1"
 
 
 def wide(n_tasks: int, n_per_task: int, n_features: int) -> Rows:
@@ -56,16 +60,14 @@ def crime(biased: bool) -> Rows:
     rng = np.random.default_rng(0)
     pull = (data.target > np.median(data.target)) * 0.4 if biased else 0.2
     in_a = rng.random(len(data.target)) < 0.3 + pull
-    codes = np.unique(data.tasks, return_inverse=True)[1]
-    return data.X, data.target, codes, in_a
+    return data.X, data.target, coded(data.tasks), in_a
 
 
 def small(n_tasks: int) -> Rows:
     """Tasks of 3 to 20 rows."""
     sizes = np.random.default_rng(0).integers(3, 21, n_tasks)
     data = make_biased_tasks(n_tasks, sizes.tolist(), random_state=0)
-    codes = np.unique(data.tasks, return_inverse=True)[1]
-    return data.X, data.target, codes, data.sensitive == "1"
+    return data.X, data.target, coded(data.tasks), data.sensitive == "1"
 
 
 CASES: dict[str, Callable[[], Rows]] = {

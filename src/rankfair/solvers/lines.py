@@ -34,9 +34,9 @@ class Part:
         target = fitter.problem.moments(fitter.problem.y)
         return cls(fitter, demands, target, np.zeros_like(target), order)
 
-    def take(self, places: Ints) -> Part:
-        """Some of these tasks."""
-        problem, rows = self.fitter.problem.of_tasks(places, self.order)
+    def take(self, places: Ints, exact: bool) -> Part:
+        """Some of these tasks; ``exact`` where the user's predictions will be asked."""
+        problem, rows = self.fitter.problem.of_tasks(places, self.order, exact)
         assert problem.groups is not None
         segments = Segments.of_blocks(problem.blocks, problem.groups)
         demands = self.demands.of_tasks(places, segments, rows)
@@ -152,7 +152,7 @@ class Lines:
 
     def take(self, places: Ints) -> Lines:
         """Some of the lines."""
-        part = self.part.take(places)
+        part = self.part.take(places, self.exact)
         return Lines(part, self.b[places], self.W0[places], self.exact)
 
 
