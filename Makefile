@@ -3,7 +3,7 @@ PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test bench bench-any bench-post simulate-certificate reproduction balances readme lint format types clean
+.PHONY: help demo test bench bench-any bench-post bench-scope simulate-certificate reproduction balances readme lint format types clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shif
 
 bench-post: $(VENV)/.dev  ## Maps of predictions against EquiPy and a linear programme
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_post.py
+
+bench-scope: $(VENV)/.dev  ## Bands in every task against one over all rows: time
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_scope.py
 
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py

@@ -218,7 +218,7 @@ def each_batch(function: Callable[[Batch], None], batches: Sequence[Batch]) -> N
         for batch in part:
             function(batch)
 
-    if not batches or batches[-1].places.stop < MANY * len(batches):
+    if len(batches) < 2 or batches[-1].places.stop < MANY * len(batches):
         return go(batches)
     n_rows = batches[-1].rows.stop
     cuts = np.linspace(0, n_rows, PARTS, endpoint=False)

@@ -209,11 +209,14 @@ class Problem(Engine):
         """Predictions of the user's rows in the user's order and units."""
         return linear_predict(self.X, self.codes, *self.user_coef(W))
 
-    def of_tasks(self, places: Ints, order: Ints | None = None) -> tuple[Problem, Ints]:
+    def of_tasks(
+        self, places: Ints, order: Ints | None = None, user: bool = True
+    ) -> tuple[Problem, Ints]:
         """The tasks at these places as a problem of their own, and which rows they are.
 
         Its tasks are numbered by place and its user's rows are its sorted ones.
-        ``order`` is the user's row behind each sorted row, where they differ.
+        ``order`` is the user's row behind each sorted row, where they differ.  Without
+        ``user`` it has no ``X`` and predicts in standard units only.
         """
         blocks, kept = self.blocks.some_tasks(places)
         blocks = replace(blocks, tasks=np.arange(len(places)))
@@ -221,7 +224,7 @@ class Problem(Engine):
         groups = None if self.groups is None else self.groups.take(kept)
         part = replace(
             self,
-            X=self.X[kept if order is None else order[kept]],
+            X=self.X[kept if order is None else order[kept]] if user else self.X[:0],
             codes=np.repeat(np.arange(len(places)), sizes),
             user_groups=groups,
             blocks=blocks,

@@ -10,6 +10,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.blocks import Ints
+
 Floats = NDArray[np.float64]
 Self_ = TypeVar("Self_", bound="Penalty")
 
@@ -30,7 +32,7 @@ class Factor(ABC):
         begin from.  The answer has a row a task, and one more if tasks share one.
         """
 
-    def take(self, tasks: NDArray[np.intp]) -> Factor | None:
+    def take(self, tasks: Ints) -> Factor | None:
         """The same for some tasks alone, where that needs no work."""
         return None
 

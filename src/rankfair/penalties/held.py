@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankfair.blocks import Ints
 from rankfair.penalties.base import Factor, Floats, Separable
 from rankfair.penalties.ridge import Ridge, RidgeFactor
 from rankfair.penalties.task import Task
@@ -88,7 +88,7 @@ class AroundFactor(Factor):
         first = None if start is None else start - self.centre
         return self.centre + self.own.solve(left, first)
 
-    def take(self, tasks: NDArray[np.intp]) -> AroundFactor | None:
+    def take(self, tasks: Ints) -> AroundFactor | None:
         """The same around the same ``w⁰``."""
         own = self.own.take(tasks)
         return None if own is None else AroundFactor(own, self.G[tasks], self.centre)

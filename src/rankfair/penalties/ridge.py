@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankfair.blocks import Ints
 from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
 
 
@@ -52,6 +52,6 @@ class RidgeFactor(Factor):
         """``w^j = (G_j + β I)⁻¹ b_j``."""
         return out_of(self.inverse, B)
 
-    def take(self, tasks: NDArray[np.intp]) -> RidgeFactor:
+    def take(self, tasks: Ints) -> RidgeFactor:
         """Some of the inverses."""
         return RidgeFactor(self.inverse[tasks])

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.blocks import Ints, each
 from rankfair.penalties.base import (
@@ -69,7 +68,7 @@ class TaskFactor(Factor):
         r = norm_of_solution(self.values, C, self.beta, first)[:, None]
         return out_of(self.vectors, r * C / (r * self.values + self.beta))
 
-    def take(self, tasks: NDArray[np.intp]) -> TaskFactor:
+    def take(self, tasks: Ints) -> TaskFactor:
         """Some of the eigenvalues and vectors."""
         return TaskFactor(self.beta, self.values[tasks], self.vectors[tasks])
 

@@ -69,8 +69,8 @@ def solve_both(
     >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
     >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
     >>> found = solve_both(problem, Ridge(), Rank(0.0), Tilt())
-    >>> found.task_values.tolist(), found.auc
-    ([0.5, 0.5], 0.5)
+    >>> found.task_values.tolist(), str(found.status)
+    ([0.5, 0.5], 'satisfied')
     """
     whole = Whole.of(problem, penalty, balance)
     trace: list[Step] = []

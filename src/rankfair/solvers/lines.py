@@ -34,9 +34,9 @@ class Part:
         target = fitter.rows.moments(fitter.rows.y)
         return cls(fitter, demands, target, np.zeros_like(target), order)
 
-    def take(self, places: Ints) -> Part:
-        """Some of these tasks."""
-        problem, rows = self.fitter.rows.of_tasks(places, self.order)
+    def take(self, places: Ints, exact: bool) -> Part:
+        """Some of these tasks; ``exact`` where the user's predictions will be asked."""
+        problem, rows = self.fitter.rows.of_tasks(places, self.order, exact)
         assert problem.groups is not None
         segments = Segments.of_blocks(problem.blocks, problem.groups)
         demands = self.demands.of_tasks(places, segments, rows)
@@ -70,9 +70,13 @@ class Part:
         """The mean of each task and nothing else: any ranks are level then."""
         W = np.zeros(self.target.shape)
         mean = self.target[:, -1] - self.push[:, -1]
-        counts = self.fitter.rows.counts
-        np.divide(mean, counts, out=W[:, -1], where=counts > 0)
+        np.divide(mean, self.counts, out=W[:, -1], where=self.counts > 0)
         return W
+
+    @property
+    def counts(self) -> Floats:
+        """Rows or weight of each task: (k,)."""
+        return self.fitter.rows.counts
 
     @cached_property
     def squares(self) -> Floats:
@@ -88,7 +92,7 @@ class Part:
         problem = self.fitter.rows
         C, a = W[:, :-1], W[:, -1]
         bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
-        squares = (C * bent).sum(axis=1) + problem.counts * a * a
+        squares = (C * bent).sum(axis=1) + self.counts * a * a
         loss = 0.5 * (self.squares + squares) - (W * (self.target - self.push)).sum(
             axis=1
         )
@@ -138,16 +142,17 @@ class Lines:
         assert p is not None
         # In moments of the first direction a difference of means is a product.
         first = part.fitter.rows.moments(part.demands.start)
-        level, fall = np.abs((first * self.W0).sum(axis=1)), (first * p).sum(axis=1)
+        level = np.abs((first * self.W0).sum(axis=1))
+        fall = np.abs((first * p).sum(axis=1))
         # A fit that does not stir needs about its weight in force.
-        fall = np.where(np.abs(fall) > 0, np.abs(fall), 1.0 / part.fitter.rows.counts)
+        fall = np.where(fall > 0, fall, 1.0 / np.maximum(part.counts, 1e-9))
         sign = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
         out: Floats = sign * np.maximum(level, LEAST) / fall
         return out
 
     def take(self, places: Ints) -> Lines:
         """Some of the lines."""
-        part = self.part.take(places)
+        part = self.part.take(places, self.exact)
         return Lines(part, self.b[places], self.W0[places], self.exact)
 
 

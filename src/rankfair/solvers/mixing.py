@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.blocks import Ints
+
 Floats = NDArray[np.float64]
 
 
@@ -61,7 +63,7 @@ class Mixers:
         self.last = point, gap
         return out
 
-    def take(self, places: NDArray[np.intp]) -> Mixers:
+    def take(self, places: Ints) -> Mixers:
         """That of some tasks."""
         some = Mixers(self.damping)
         if self.last is not None:

@@ -125,7 +125,7 @@ class Iterate:
     @property
     def outside(self) -> int:
         """How many tasks are not in their band."""
-        return int(np.count_nonzero(self.found.misses))
+        return int(np.count_nonzero(self.found.misses > self.part.demands.forgiven))
 
 
 def solve_tasks(
@@ -189,6 +189,7 @@ def best_fit(
     tilted = whole.target - push
     W = whole.fitter.solve(tilted if force is None else tilted - force)
     best: tuple[tuple[int, float], Iterate] | None = None
+    last = np.inf
     rounds = ROUNDS if force is None else ROUNDS_EACH
     for _ in range(TOGETHER):
         part = whole.part(W, push)
@@ -198,18 +199,16 @@ def best_fit(
         if apart:
             return here
         rank = here.outside, whole.fitter.objective(here.W, whole.target)
-        if best is not None and not _lower(rank, best[0], settings.tol):
+        settled = best is not None and rank[1] > (1 - settings.tol) * last
+        last = rank[1]
+        if best is None or rank < best[0]:
+            best = rank, here
+        if settled:
             break
-        best = rank, here
         force = found.force
         W = whole.fitter.solve(tilted - force, W)
     assert best is not None
     return best[1]
-
-
-def _lower(new: tuple[int, float], old: tuple[int, float], tol: float) -> bool:
-    """Fewer tasks outside, or as few at a clearly lower objective."""
-    return new[0] < old[0] or (new[0] == old[0] and new[1] < old[1] * (1 - tol))
 
 
 def task_solution(

@@ -15,8 +15,8 @@ from rankfair.solvers.mixing import Mixers, ratio
 from rankfair.solvers.ray import relative
 from rankfair.solvers.tilt import Tilt
 
-ROUNDS = 8  # directions that are tried, the mean's first
-LEAVE = 0.01  # a task whose gap is this share of its force has settled
+ROUNDS = 7  # directions that are tried, the mean's first
+LEAVE = 0.05  # a task whose gap is this share of its force has settled
 COUNTS = 10  # counts a round; walks that need more go on along the next direction
 EXACTLY = 60  # counts of the user's own predictions at the end
 SHORT = 1e-8  # a bracket this short has nothing in it
@@ -88,13 +88,16 @@ def search(
     if not len(places):
         return best
     if len(places) < len(values):
-        part, W0, values = part.take(places), W0[places], values[places]
+        part, W0, values = part.take(places, False), W0[places], values[places]
         force = None if force is None else force[places]
     b, first = directions(part, W0, values, force)
     mixer, rounds = Mixers(), min(rounds, settings.max_iter)
+    # A difference of means has no directions to try: its one walk goes to the end.
+    linear = isinstance(part.demands, LinearByTask)
+    counts, enough = (EXACTLY, SHORT) if linear else (COUNTS, NEARLY)
     for i in range(rounds):
         lines = Lines(part, b, W0, exact=False)
-        landed = land_all(lines, values, first, COUNTS, NEARLY)
+        landed = land_all(lines, values, first, counts, enough)
         force = landed.x[:, None] * b
         gap, multiples = bent(part, landed.W, force)
         best.learn(places, part, landed, force, multiples)
@@ -105,8 +108,12 @@ def search(
         still = np.flatnonzero((off > LEAVE) | ~landed.inside)
         if not len(still):
             return best
-        if 2 * len(still) <= len(places):
-            part, places, mixer = part.take(still), places[still], mixer.take(still)
+        if 4 * len(still) <= 3 * len(places):
+            part, places, mixer = (
+                part.take(still, False),
+                places[still],
+                mixer.take(still),
+            )
             b, W0, values = b[still], W0[still], values[still]
         b, first = directions(part, W0, values, b)
     best.settled = rounds == ROUNDS or rounds < settings.max_iter
@@ -125,6 +132,8 @@ def directions(
     # A force that lowers values has a positive product with the first direction.
     lowers = np.where((start * b).sum(axis=1) >= 0, 1.0, -1.0)
     high = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
+    if known.all():
+        return b, lowers * high
     guess = Lines(part, b, W0, exact=False).first(values)
     return b, np.where(known, lowers * high, guess)
 
@@ -164,7 +173,7 @@ def confirmed(part: Part, best: Found) -> tuple[Floats, Floats]:
     for seed in range(tries):
         if not len(places):
             break
-        some = part.take(places)
+        some = part.take(places, True)
         force = best.force[places]
         if seed:
             force = force + _stirred(some, W[places], best.multipliers[places], seed)
@@ -193,7 +202,7 @@ def _or_constant(
     lower = part.objective(part.constant) < part.objective(W)
     places = np.flatnonzero(~kept | (lower & ~free))
     if len(places):
-        some = part.take(places)
+        some = part.take(places, True)
         level = some.values(some.constant, exact=True)
         use = some.demands.kept(level)
         W[places[use]], values[places[use]] = some.constant[use], level[use]

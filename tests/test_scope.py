@@ -1,0 +1,242 @@
+"""`scope="task"` and `"both"` of the estimator, on frames and arrays."""
+
+import pickle
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from rankfair import RankFairRegressor, RankFairRegressorCV, fairness_path
+from rankfair.datasets import load_crime, make_biased_tasks
+from rankfair.metrics import rank_auc
+
+DATA = make_biased_tasks(12, 40, auc=0.8, random_state=0)
+SCOPES = ["task", "both"]
+
+
+def fair(epsilon=0.02, scope="task", **settings):
+    return RankFairRegressor(
+        epsilon, tasks="task", sensitive_features="z", scope=scope, **settings
+    )
+
+
+def with_a_lonely_task():
+    """A thirteenth task whose rows are all of one group."""
+    extra = DATA.frame.head(5).assign(task="alone", z="0")
+    frame = pd.concat([DATA.frame, extra], ignore_index=True)
+    return frame, np.concatenate((DATA.target, DATA.target[:5]))
+
+
+def within(frame, m, tasks="task", groups="z"):
+    """The AUC in each task that has both groups, by scikit-learn, and one pair."""
+    found = {}
+    for label, rows in frame.groupby(tasks).groups.items():
+        z = (frame.loc[rows, groups] == "1").to_numpy()
+        if z.any() and not z.all():
+            pair = 0.5 / (z.sum() * (~z).sum())
+            found[label] = roc_auc_score(z, m[rows]), pair
+    return found
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("penalty", ["task", "feature", "shared", "ridge"])
+def test_predict_is_level_in_every_task(penalty, scope):
+    frame, y = with_a_lonely_task()
+    model = fair(scope=scope, penalty=penalty).fit(frame, y)
+    m = model.predict(frame)
+    counted = within(frame, m)
+    assert model.status_ == "satisfied"
+    assert len(counted) == 12
+    for label, (auc, pair) in counted.items():
+        at = model.tasks_.tolist().index(label)
+        assert model.task_auc_[at] == pytest.approx(auc)
+        assert abs(auc - 0.5) <= max(0.02, pair) + 1e-12
+        assert model.task_status_[at] in ("satisfied", "inactive", "constant")
+    assert model.rank_auc_ == pytest.approx(rank_auc(y, m, sensitive_features=frame.z))
+    if scope == "both":
+        assert abs(model.rank_auc_ - 0.5) <= 0.02
+
+
+def test_a_task_of_one_group_is_listed_with_the_reason():
+    frame, y = with_a_lonely_task()
+    model = fair().fit(frame, y)
+    at = model.tasks_.tolist().index("alone")
+    assert model.task_status_[at] == "one group only"
+    assert np.isnan(model.task_auc_[at]) and np.isnan(model.task_balance_[at])
+    assert model.unbalanced_tasks_ == {"alone": 'It has no rows of group "1".'}
+
+
+def test_a_task_that_cannot_be_levelled_is_named():
+    frame, y = with_a_lonely_task()
+    flat = frame.copy()
+    rows = flat["task"] == flat["task"][0]
+    flat.loc[rows, ["x1", "x2", "x3", "x4"]] = 1.0
+    model = fair(0.0, balance="residual", blind=True)
+    with pytest.warns(ConvergenceWarning) as seen:
+        model.fit(flat, y)
+    assert model.status_ == "infeasible"
+    label = flat["task"][0]
+    assert set(model.unbalanced_tasks_) == {label, "alone"}
+    assert "It came to" in model.unbalanced_tasks_[label]
+    words = " ".join(str(each.message) for each in seen)
+    assert "1 of 12 tasks with both groups are outside their band" in words
+    assert f'"{label}"' in words and "unbalanced_tasks_" in words
+
+
+def test_many_tasks_out_of_reach_are_not_all_named():
+    frame = DATA.frame.assign(x1=0.0, x2=0.0, x3=0.0, x4=0.0)
+    model = fair(0.0, balance="residual", blind=True)
+    with pytest.warns(ConvergenceWarning) as seen:
+        model.fit(frame, DATA.target)
+    words = str(seen[-1].message)
+    assert words.startswith("12 of 12 tasks") and "and others" in words
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_groups_that_no_task_holds_both_of(scope):
+    frame = DATA.frame.assign(z=(DATA.frame["task"] > "06").astype(str))
+    with pytest.warns(UserWarning, match="no task has rows of both groups"):
+        model = fair(scope=scope).fit(frame, DATA.target)
+    assert set(model.task_status_) == {"one group only"}
+    assert len(model.unbalanced_tasks_) == 12
+    assert model.status_ == ("inactive" if scope == "task" else "satisfied")
+
+
+def test_without_groups_there_are_no_attributes_of_tasks():
+    model = RankFairRegressor(tasks="task", scope="task")
+    with pytest.warns(UserWarning, match="nothing to balance"):
+        model.fit(DATA.frame.drop(columns="z"), DATA.target)
+    assert model.task_auc_ is None and model.unbalanced_tasks_ is None
+    again = fair(scope="global").fit(DATA.frame, DATA.target)
+    assert again.task_status_ is None and again.task_balance_ is None
+
+
+def test_a_fit_over_all_rows_forgets_the_tasks_of_the_fit_before():
+    model = fair().fit(DATA.frame, DATA.target)
+    assert model.task_auc_ is not None
+    model.set_params(scope="global").fit(DATA.frame, DATA.target)
+    assert model.task_auc_ is None
+
+
+def test_three_groups_are_refused():
+    frame = DATA.frame.assign(z=np.arange(len(DATA.frame)) % 3)
+    with pytest.raises(ValueError, match=r'scope="task" balances two groups; .* has 3'):
+        fair().fit(frame, DATA.target)
+
+
+@pytest.mark.parametrize("balance", ["mean", "residual"])
+@pytest.mark.parametrize("scope", SCOPES)
+def test_means_within_every_task(scope, balance):
+    model = fair(0.0, scope, balance=balance).fit(DATA.frame, DATA.target)
+    m = model.predict(DATA.frame)
+    values = pd.Series(m if balance == "mean" else DATA.target - m)
+    means = values.groupby([DATA.frame["task"], DATA.frame["z"]]).mean().unstack()
+    assert (means["1"] - means["0"]).abs().max() <= 1e-6 * DATA.target.std()
+    assert np.abs(model.task_balance_).max() <= 1e-6
+    counted = within(DATA.frame, m)
+    aucs = [counted[label][0] for label in model.tasks_.tolist()]
+    np.testing.assert_allclose(model.task_auc_, aucs)
+    if scope == "both":
+        assert abs(model.balance_[balance]) <= 1e-6
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_the_upper_side(scope):
+    model = fair(0.05, scope, side="upper").fit(DATA.frame, DATA.target)
+    assert (model.task_auc_ >= 0.5).all()
+    assert (model.task_auc_ <= 0.55 + 1e-12).all()
+
+
+def test_whole_weights_count_as_repeated_rows():
+    w = np.random.default_rng(0).integers(1, 4, len(DATA.frame))
+    model = fair().fit(DATA.frame, DATA.target, sample_weight=w)
+    again = DATA.frame.loc[np.repeat(DATA.frame.index, w)].reset_index(drop=True)
+    for auc, pair in within(again, model.predict(again)).values():
+        assert abs(auc - 0.5) <= max(0.02, pair) + 1e-12
+
+
+def test_arrays_as_well_as_columns():
+    model = RankFairRegressor(0.02, scope="task")
+    model.fit(DATA.X, DATA.target, tasks=DATA.tasks, sensitive_features=DATA.sensitive)
+    frame = pd.DataFrame({"task": DATA.tasks, "z": DATA.sensitive})
+    for auc, pair in within(frame, model.predict(DATA.X, tasks=DATA.tasks)).values():
+        assert abs(auc - 0.5) <= max(0.02, pair) + 1e-12
+
+
+def test_clone_pickle_and_refit_are_the_same():
+    model = fair().fit(DATA.frame, DATA.target)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.task_auc_, model.task_auc_)
+    np.testing.assert_array_equal(again.predict(DATA.frame), model.predict(DATA.frame))
+    other = clone(model)
+    assert other.scope == "task" and not hasattr(other, "task_auc_")
+    other.fit(DATA.frame, DATA.target)
+    np.testing.assert_array_equal(other.coef_, model.coef_)
+
+
+def test_search_pipeline_and_choice():
+    search = GridSearchCV(
+        make_pipeline(FunctionTransformer(), fair()),
+        {
+            "rankfairregressor__beta": [1.0, 10.0],
+            "rankfairregressor__scope": ["task", "both"],
+        },
+        cv=KFold(3, shuffle=True, random_state=0),
+    )
+    best = search.fit(DATA.frame, DATA.target).best_estimator_[-1]
+    assert best.scope in SCOPES and best.task_auc_.shape == (12,)
+    chosen = RankFairRegressorCV(
+        [0.1, 10.0], tasks="task", sensitive_features="z", scope="task", cv=3
+    )
+    chosen.fit(DATA.frame, DATA.target)
+    assert (np.abs(chosen.task_auc_ - 0.5) <= 0.01 + 1e-12).all()
+
+
+def test_path_and_certificate():
+    path = fairness_path(fair(), DATA.frame, DATA.target, epsilons=[0.0, 0.1], cv=3)
+    assert len(path.to_frame()) == 2
+    model = fair().fit(DATA.frame, DATA.target)
+    new = make_biased_tasks(12, 40, auc=0.8, random_state=1)
+    assert 0 < model.certify(new.frame).bound <= 0.5
+
+
+def test_progress_and_callbacks_see_steps(capsys):
+    model = fair(verbose=1).fit(DATA.frame, DATA.target)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == model.n_iter_ + 1
+    assert "satisfied" in lines[-1]
+
+
+def test_a_wider_band_costs_no_more():
+    costs = [
+        fair(epsilon, scope).fit(DATA.frame, DATA.target).objective_
+        for scope in SCOPES
+        for epsilon in (0.0, 0.1, 0.5)
+    ]
+    for wide in (costs[:3], costs[3:]):
+        assert all(a >= b for a, b in pairwise(wide))
+
+
+def test_crime_with_groups_that_vary_by_row(real_data):
+    crime = load_crime(real_data)
+    z = np.random.default_rng(0).random(len(crime.target)) < 0.5
+    model = RankFairRegressor(0.01, scope="task")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(crime.X, crime.target, tasks=crime.tasks, sensitive_features=z)
+    assert model.unbalanced_tasks_ == {}
+    m = model.predict(crime.X, tasks=crime.tasks)
+    frame = pd.DataFrame({"task": crime.tasks, "z": np.where(z, "1", "0")})
+    counted = within(frame, m)
+    assert len(counted) == 801
+    assert all(
+        abs(auc - 0.5) <= max(0.01, pair) + 1e-12 for auc, pair in counted.values()
+    )
