@@ -119,7 +119,7 @@ def test_ridge_agrees_with_the_linear_solver(alpha, seed):
     Z = np.column_stack([rng.normal(size=(400, 3)) + np.outer(z, [1, 0, -1]), z])
     y = Z @ [1.0, 1.0, 0.3, 1.0] + rng.normal(size=400)
     ours = TiltedRegressor(
-        Ridge(alpha), 0.01, sensitive_features=-1, final_shift=False
+        Ridge(alpha), 0.01, sensitive_features=-1, finish="none"
     ).fit(Z, y)
     reference = RankFairRegressor(
         0.01, sensitive_features=-1, penalty="ridge", beta=alpha, standardize=False
@@ -227,7 +227,7 @@ def test_groups_given_as_an_array_are_shifted_if_predict_gets_them():
     )
 
 
-@pytest.mark.parametrize("closed", [{"blind": True}, {"final_shift": False}])
+@pytest.mark.parametrize("closed", [{"blind": True}, {"finish": "none"}])
 def test_no_shift_where_none_is_wanted(closed):
     base = DecisionTreeRegressor(max_depth=3)
     with pytest.warns(ConvergenceWarning, match="asked for 0.49") as caught:
@@ -263,7 +263,7 @@ def test_a_model_that_cannot_follow_is_infeasible():
         def predict(self, X):
             return X[:, -1]
 
-    model = fair(Stubborn(), final_shift=False)
+    model = fair(Stubborn(), finish="none")
     with pytest.warns(ConvergenceWarning, match="Reached: AUC 1.0000"):
         model.fit(X, Y)
     assert model.status_ == "infeasible"
@@ -534,7 +534,7 @@ def test_a_splitter_as_cv():
         ({"cv": "five"}, 'cv must be a whole number ≥ 2; got "five".'),
         ({"cv": N + 1}, f"cv={N + 1} needs as many rows"),
         ({"blind": 1}, "blind must be True or False; got 1."),
-        ({"final_shift": "no"}, 'final_shift must be True or False; got "no".'),
+        ({"finish": "shfit"}, 'Did you mean "shift"?'),
         ({"verbose": -1}, "verbose must be a whole number ≥ 0; got -1."),
         ({"verbose": "much"}, 'verbose must be a whole number ≥ 0; got "much".'),
         ({"random_state": "x"}, "random_state must be None"),
