@@ -114,12 +114,13 @@ def fit_maps(m: Floats, demand: Demand) -> tuple[Maps, Found]:
     """
     of_group = demand.groups.in_a.astype(np.intp)
     knots = find_knots(m, of_group)
+    weights = demand.groups.weights
     line = Refits(
         LinearRegression(positive=True),
         design(m, of_group, knots),
         np.zeros(len(m), np.intp),
         1,
-        demand.groups.weights,
+        None if weights is None else weights.astype(np.float64),
     )
     found = solve(line, demand, STEPS, lambda step: None)
     return Maps.read(found.fit.models[0], knots, found.fit.shift), found

@@ -345,9 +345,8 @@ class TiltedRegressor(
         of_group = group_codes(table, sensitive_features, layout)
         if of_group is None:
             return m
-        return (
-            m + self.shift_[of_group] if self.maps_ is None else self.maps_(m, of_group)
-        )
+        maps: Maps | None = self.maps_
+        return m + self.shift_[of_group] if maps is None else maps(m, of_group)
 
     def score(
         self,
@@ -418,6 +417,11 @@ class TiltedRegressor(
         check_seed("random_state", self.random_state)
         if self.cv is not None and not _gives_folds(self.cv):
             check_count("cv", self.cv, low=2)
+        if isinstance(self.balance, list | tuple):
+            raise ValueError(
+                "balance must be one name or object here; got "
+                f"{shown(list(self.balance))}. RankFairRegressor takes several at once."
+            )
         if not isinstance(self.balance, Balance):
             check_choice("balance", self.balance, BALANCES)
         ranks = self.balance == "rank" or isinstance(self.balance, Rank)
