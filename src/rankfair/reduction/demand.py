@@ -32,6 +32,8 @@ class Fit:
     shifted: Landing
     objective: float
     models: Any = field(default=None, repr=False)
+    maps: Any = None  # of the predictions of each group, after which m is
+    aim: Floats | None = None  # the tilt of the target that the maps were fitted to
 
 
 @dataclass(frozen=True)

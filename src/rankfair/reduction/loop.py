@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class Search:
     demand: Demand
     budget: int
     on_step: OnStep
+    judge: Callable[[Floats, Floats, Any], Fit]
     best: Fit | None = None
     trace: list[Step] = field(default_factory=list)
 
@@ -50,13 +52,19 @@ class Search:
     def fit(self, tilt: Floats) -> Fit:
         """Refit to the tilted target and count exactly."""
         models, m = self.refits.fit(self.demand.y - tilt)
-        found = self.demand.judged(tilt, m, models)
+        found = self.judge(tilt, m, models)
         auc, miss = self.demand.shown(found.at), abs(found.at.miss)
         self.trace.append(Step(len(self.trace), found.objective, auc, miss))
         self.on_step(self.trace[-1])
         if self.best is None or _merit(found) < _merit(self.best):
             self.best = found
         return replace(found, models=None)
+
+    @property
+    def found(self) -> Found:
+        """The best so far."""
+        assert self.best is not None
+        return Found(self.best, _status(self.best, self.left), tuple(self.trace))
 
 
 def _merit(fit: Fit) -> tuple[float, float]:
@@ -95,7 +103,7 @@ def solve(
     >>> found.fit.m.round(6).tolist(), str(found.status)
     ([1.5, 1.5, 1.5, 1.5], 'satisfied')
     """
-    search = Search(refits, demand, max_refits, on_step)
+    search = Search(refits, demand, max_refits, on_step, demand.judged)
     free = search.fit(np.zeros(len(demand.y)))
     if not free.at.inside:
         tilt = _rounds(search, free)
@@ -104,15 +112,13 @@ def solve(
             free = search.fit(free.tilt)
     if not free.at.inside:
         _land(search, free, tilt)
-    assert search.best is not None
-    return Found(search.best, _status(search.best, search.left), tuple(search.trace))
+    return search.found
 
 
 def _status(best: Fit, left: int) -> Status:
     if best.shifted.inside:
-        return (
-            Status.SATISFIED if best.tilt.any() or any(best.shift) else Status.INACTIVE
-        )
+        moved = best.tilt.any() or any(best.shift) or best.maps is not None
+        return Status.SATISFIED if moved else Status.INACTIVE
     return Status.INFEASIBLE if left else Status.MAX_ITER
 
 

@@ -35,6 +35,7 @@ from rankfair.balances import Balance, Rank, make_balance
 from rankfair.problem import Groups, whole_if_so
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import Found, solve
+from rankfair.reduction.maps import WIDTH, Maps
 from rankfair.reduction.reading import (
     Layout,
     Rows,
@@ -52,9 +53,12 @@ from rankfair.reduction.refits import (
     split_folds,
     weight_argument,
 )
+from rankfair.reduction.stages import solve_in_stages
 from rankfair.solvers.base import Status
 
 __all__ = ["TiltedRegressor"]
+
+FINISHES = ("auto", "map", "shift", "none")
 
 
 class TiltedRegressor(
@@ -71,8 +75,9 @@ class TiltedRegressor(
     counts, :math:`g` follows the predictions, and the best fit in the band is kept.
 
     What is left of the gap, because the predictions of refits jump (trees, neural
-    networks), is closed by adding a constant to the predictions of each group, where
-    the group is known at prediction: if it is a column of X or is passed to `predict`.
+    networks) or are fair on the training rows only, is closed by a last stage, where
+    the group is known at prediction: a constant that is added to the predictions of
+    each group, or a monotone map of them, learnt on predictions out of fold.
 
     Parameters
     ----------
@@ -85,7 +90,9 @@ class TiltedRegressor(
     balance : {"rank", "mean", "residual"} or Balance, default="rank"
         What is to be equal between the groups: ranks, mean predictions, or mean
         residuals y − ŷ, over all rows of all tasks together.  An object brings its own
-        epsilon.
+        epsilon.  The kernel that makes the density smooth is a quarter of a standard
+        deviation of the predictions wide, a whole one where there is a map; another
+        width is ``Rank(epsilon, bandwidth=…)``.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of.  One
         clone of `estimator` is fitted to each task, as `RankFairRegressor` fits one
@@ -107,12 +114,18 @@ class TiltedRegressor(
         rows, which is right for models that hardly overfit (linear ones).  Trees and
         networks that learn their rows by heart are fair there and unfair on new rows:
         give them ``cv=5``.
-    final_shift : bool, default=True
-        Close what refits leave of the gap by adding a constant to the predictions of
-        each group.  With the group as a column of X this is part of the search, and
-        `status_` is that of shifted predictions; with groups passed to `fit` as an
-        array, `predict` shifts if it gets them too, and `status_` is that without.
-        Never if `blind`.
+    finish : {"auto", "map", "shift", "none"}, default="auto"
+        How to close what refits leave of the gap.  "shift" adds a constant to the
+        predictions of each group.  "map" fits a continuous, non-decreasing map of the
+        predictions of each group, of four straight pieces, to the same tilted
+        targets: nobody overtakes anybody of the same group, and predictions that
+        follow noise are drawn towards the mean of their group.  "none" reports the
+        gap.  "auto" is "map" with `cv`, and "shift" without.
+
+        With the group as a column of X this is part of the search, and `status_` is
+        that after it.  With groups passed to `fit` as an array there is no map;
+        `predict` shifts if it gets them too, and `status_` is that without.  If
+        `blind`, the gap is reported.
     random_state : int, Generator or None, default=None
         Seeds every ``random_state`` in `estimator` that is None, alike at each refit,
         and deals the folds.
@@ -133,23 +146,28 @@ class TiltedRegressor(
         before.  "infeasible": no fit came nearer.
     rank_auc_ : float
         AUC of the predictions that were counted: those of the training rows, or with
-        `cv` the ones out of fold; after the shift where the group is a column of X.
+        `cv` the ones out of fold; after the shift or map where the group is a column
+        of X.
     balance_ : dict of str to float
         What the balance came to on the same predictions.
     multiplier_ : float
-        :math:`\lambda` in standard units, nearest to the tilt that was kept.
+        :math:`\lambda` in standard units, nearest to the tilt that was kept, with maps
+        to that of their target.
     tilt_ : ndarray of shape (N,)
         What was taken off the target of each row of positive weight.
     shift_ : ndarray of shape (2,)
         What is added to predictions of groups B and A.
+    maps_ : Maps or None
+        The map of each group: its `knots`, its `slopes` and its value at the first
+        knot, `start`, each for groups B and A.
     objective_ : float
         Half the (weighted) sum of squared errors of the counted predictions, in
         standard deviations of y.
     n_refits_ : int
         Refits made, beside the first fit.
     trace_ : list of (objective, AUC)
-        One pair for the first fit and each refit; the objective is that after a shift,
-        the AUC that before.
+        One pair for the first fit and each refit; the objective is that after a shift
+        or map, the AUC that before.
     n_features_in_ : int
         Columns of X, task and group columns among them.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -158,6 +176,7 @@ class TiltedRegressor(
     See Also
     --------
     RankFairRegressor : linear models over many tasks; exact and much faster.
+    RankFairPostprocessor : the least movement of the predictions of a model as it is.
 
     Notes
     -----
@@ -191,7 +210,7 @@ class TiltedRegressor(
         blind: bool = False,
         max_refits: int = 20,
         cv: Any = None,
-        final_shift: bool = True,
+        finish: str = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ):
@@ -203,7 +222,7 @@ class TiltedRegressor(
         self.blind = blind
         self.max_refits = max_refits
         self.cv = cv
-        self.final_shift = final_shift
+        self.finish = finish
         self.random_state = random_state
         self.verbose = verbose
 
@@ -254,7 +273,7 @@ class TiltedRegressor(
         >>> model.fit(X, y, sensitive_features=["F", "F", "M", "M"]).predict(X).round(6)
         array([1.5, 1.5, 1.5, 1.5])
         """
-        balance = self._settings()
+        self._settings()
         rows = read_rows(
             X,
             y,
@@ -271,10 +290,12 @@ class TiltedRegressor(
             fitted = _unconstrained(refits, rows)
         else:
             groups = Groups(rows.in_a, whole_if_so(rows.weights))
-            known = bool(rows.layout.group_columns)
-            demand = Demand.of(balance, rows.y, groups, known and self._may_shift())
+            finish = self._finish(bool(rows.layout.group_columns))
+            balance = self._balance(finish == "map")
+            demand = Demand.of(balance, rows.y, groups, finish != "none")
             fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
-            found = solve(refits, demand, self.max_refits, progress, fresh)
+            search = solve_in_stages if finish == "map" else solve
+            found = search(refits, demand, self.max_refits, progress, fresh)
             fitted = self._attributes(found, demand, refits)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
         progress.close(fitted)
@@ -318,10 +339,14 @@ class TiltedRegressor(
         layout: Layout = self._layout
         codes = task_codes(table, tasks, layout)
         m = predict(self._models, layout.select(X, table), codes)
-        if sensitive_features is None and not self.shift_.any():
+        moves = self.shift_.any() or self.maps_ is not None
+        if sensitive_features is None and not moves:
             return m
         of_group = group_codes(table, sensitive_features, layout)
-        return m if of_group is None else m + self.shift_[of_group]
+        if of_group is None:
+            return m
+        maps: Maps | None = self.maps_
+        return m + self.shift_[of_group] if maps is None else maps(m, of_group)
 
     def score(
         self,
@@ -376,32 +401,53 @@ class TiltedRegressor(
         models = self.estimator_
         return models if isinstance(models, list) else [models]
 
-    def _settings(self) -> Balance:
-        """Check the settings; return the balance asked for."""
+    def _settings(self) -> None:
+        """Check the settings."""
         for method in ("fit", "predict", "get_params"):
             if not hasattr(self.estimator, method) or isinstance(self.estimator, type):
                 raise ValueError(
                     "estimator must be a regressor like scikit-learn's, an object with "
                     f"fit, predict and get_params; got {shown(self.estimator)}."
                 )
-        for name in ("blind", "final_shift"):
-            check_flag(name, getattr(self, name))
+        check_flag("blind", self.blind)
+        check_choice("finish", self.finish, FINISHES)
         check_count("max_refits", self.max_refits)
         verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
         check_count("verbose", verbose, low=0)
         check_seed("random_state", self.random_state)
         if self.cv is not None and not _gives_folds(self.cv):
             check_count("cv", self.cv, low=2)
+        if isinstance(self.balance, list | tuple):
+            raise ValueError(
+                "balance must be one name or object here; got "
+                f"{shown(list(self.balance))}. RankFairRegressor takes several at once."
+            )
         if not isinstance(self.balance, Balance):
             check_choice("balance", self.balance, ("rank", "mean", "residual"))
         ranks = self.balance == "rank" or isinstance(self.balance, Rank)
-        high = 0.5 if ranks else math.inf
-        return make_balance(
-            self.balance, check_number("epsilon", self.epsilon, 0.0, high)
-        )
+        check_number("epsilon", self.epsilon, 0.0, 0.5 if ranks else math.inf)
+
+    def _balance(self, maps: bool) -> Balance:
+        """The balance asked for, with a wide kernel where there are maps."""
+        balance = make_balance(self.balance, float(self.epsilon))
+        if maps and self.balance == "rank":
+            return replace(cast(Rank, balance), bandwidth=WIDTH)
+        return balance
+
+    def _finish(self, known: bool) -> str:
+        """What the last stage is; ``known`` if a column of X holds the group."""
+        known = known and not self.blind
+        if self.finish == "map" and not known:
+            raise ValueError(
+                'finish="map" needs the group at prediction: name its column of X in '
+                'sensitive_features, with blind=False; or use finish="auto".'
+            )
+        if self.finish == "auto" and known:
+            return "shift" if self.cv is None else "map"
+        return self.finish if known else "none"
 
     def _may_shift(self) -> bool:
-        return self.final_shift and not self.blind
+        return self.finish != "none" and not self.blind
 
     def _refits(self, rows: Rows, rng: np.random.Generator) -> Refits:
         if rows.weights is not None:
@@ -446,9 +492,12 @@ class TiltedRegressor(
             "status_": str(found.status),
             "rank_auc_": auc,
             "balance_": {type(demand.balance).__name__.lower(): value},
-            "multiplier_": demand.multiplier(best.tilt, best.m),
+            "multiplier_": demand.multiplier(
+                best.tilt if best.aim is None else best.aim, best.m
+            ),
             "tilt_": best.tilt,
             "shift_": np.array(shift),
+            "maps_": best.maps,
             "objective_": best.objective,
             "n_refits_": len(found.trace) - 1,
             "trace_": [(step.objective, step.auc) for step in found.trace],
@@ -480,6 +529,7 @@ def _unconstrained(refits: Refits, rows: Rows) -> dict[str, Any]:
         "multiplier_": 0.0,
         "tilt_": np.zeros(len(rows.y)),
         "shift_": np.zeros(2),
+        "maps_": None,
         "objective_": math.nan,
         "n_refits_": 0,
         "trace_": [],
