@@ -47,7 +47,7 @@ class Bundles:
         >>> import numpy as np
         >>> bundles = Bundles.of([Sample.of(np.arange(3.0)), Sample.of(np.arange(1e5))])
         >>> [len(sample.values) for sample in bundles.samples], bundles.whole
-        ([3, 6061], False)
+        ([3, 6062], False)
         """
         pairs = [_bundled(sample) for sample in samples]
         return cls(samples, [p[0] for p in pairs], [p[1] for p in pairs])
@@ -71,9 +71,10 @@ class Bundles:
     @property
     def width(self) -> float:
         """By how much a difference of two levels may be off: half a bundle each."""
-        if self.whole:
-            return 0.0
-        widest = (np.diff(s.ends, prepend=0.0).max() for s in self.samples)
+        widest = [
+            np.max(sample.weights[np.diff(starts) > 1], initial=0) / sample.total
+            for sample, starts in zip(self.samples, self.starts, strict=True)
+        ]
         return float(np.mean(sorted(widest)[-2:]))
 
 
@@ -82,7 +83,7 @@ def _bundled(sample: Sample) -> tuple[Sample, Array]:
     if n <= BUNDLED:
         return sample, np.arange(n + 1)
     inner = np.searchsorted(sample.ends, np.arange(1, BUNDLES) / BUNDLES)
-    alone = np.concatenate((np.arange(TAIL), np.arange(n - TAIL, n + 1)))
+    alone = np.concatenate((np.arange(TAIL + 1), np.arange(n - TAIL, n + 1)))
     starts = np.concatenate((alone, inner[(inner > TAIL) & (inner < n - TAIL)]))
     starts = np.unique(starts)
     middle = sample.values[(starts[:-1] + starts[1:] - 1) // 2]

@@ -9,7 +9,7 @@ from enum import Enum
 from rankfair.postprocess.chains import least_movement
 from rankfair.postprocess.levels import Bundles, lay, spacing
 from rankfair.postprocess.samples import Floats, Sample, Standing
-from rankfair.postprocess.search import Free, Placed, Search
+from rankfair.postprocess.search import NEAR, Free, Placed, Search
 from rankfair.postprocess.shifts import shifted
 
 
@@ -98,7 +98,8 @@ def rank(samples: Sequence[Sample], epsilon: float) -> Moved:
 
         high = start.ks + 2 * bundles.width
         finest = 1e-3 * min(sample.row for sample in samples)
-        found = Search(turned.samples, epsilon, place, finest).best(high)
+        near = NEAR if bundles.whole else 10 * NEAR  # AUC goes in steps of a bundle
+        found = Search(turned.samples, epsilon, place, near, finest).best(high)
         if found.outside > 0:
             found = Search(turned.full, epsilon).best(high)
         return Free(samples, found.placed.values[::turn])

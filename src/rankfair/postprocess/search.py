@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 from rankfair.postprocess.chains import least_movement
@@ -14,7 +14,7 @@ THINNED = 1 << 10  # steps a group on which a slack is looked for first
 PROBES = 60  # of a slack, at most; these are where a straight line says:
 LINES = range(0, 16, 2)
 NEAR = 1e-3  # of the band's width: so near to its edge is at its edge
-GUESS = 1e-5  # how well the slack is found on few steps
+GUESS = 1e-4  # how well the slack is found on few steps
 
 
 class Placed(Protocol):
@@ -60,18 +60,20 @@ ProbeAt = Callable[[float], Probe]
 class Search:
     """The largest slack at which every AUC is within its band.
 
-    ``place`` is what becomes of moved steps before they are judged, and ``finest``
-    where the search for a slack ends.
+    ``place`` is what becomes of moved steps before they are judged.  The search ends
+    at an AUC that is ``near`` to the band's edge, in widths of the band, or when the
+    slack is known up to ``finest``.
     """
 
     samples: Sequence[Sample]
     epsilon: float
     place: Callable[[list[Floats]], Placed] | None = None
+    near: float = NEAR
     finest: float = 1e-14
 
     def best(self, high: float) -> Probe:
         """Return what the largest slack below ``high`` gives, or the closest."""
-        probe_at = cache(self._probe)
+        probe_at = lru_cache(maxsize=4)(self._probe)
         low, high = self._bracket(high, probe_at)
         found = self._narrow(low, high, probe_at)
         parts = len(self.samples) == 2 and self.place is None
@@ -85,15 +87,15 @@ class Search:
         thin = [sample.thinned(THINNED) for sample in self.samples]
         if any(t is not s for t, s in zip(thin, self.samples, strict=True)):
             first = Search(thin, self.epsilon, finest=GUESS)
-            few = cache(first._probe)
+            few = lru_cache(maxsize=4)(first._probe)
             guess = first._narrow(*first._bracket(high, few), few).slack
             # A slack counts from the end of one step to the start of another.
             guess += _step(self.samples) - _step(thin)
-            return _around(guess, self._lowest, high, probe_at)
+            return self._around(guess, self._lowest, high, probe_at)
         if self._lowest < 0 and probe_at(0.0).excess > 0:
             # As far below as needed and no further: far below all values are one.
             row = max(sample.row for sample in self.samples)
-            return _around(-row, self._lowest, 0.0, probe_at)
+            return self._around(-row, self._lowest, 0.0, probe_at)
         return 0.0, high
 
     @property
@@ -112,21 +114,39 @@ class Search:
             excess = standing.lead(0) - standing.width(0, self.epsilon)
         return Probe(slack, moved, placed, excess, max(outside, 0.0))
 
+    def _around(
+        self, guess: float, low: float, high: float, probe_at: ProbeAt
+    ) -> tuple[float, float]:
+        """A short bracket near the guess: together at its low end, apart at its top."""
+        width = max(1e-2 * abs(guess), GUESS)
+        bottom, top = max(guess - width, low), min(guess + width, high)
+        while bottom > low and probe_at(bottom).excess > 0:
+            width *= 4
+            bottom, top = max(bottom - width, low), bottom
+        while not self._at_edge(probe_at(bottom)):
+            if top >= high or probe_at(top).excess > 0:
+                break
+            width *= 4
+            bottom, top = top, min(top + width, high)
+        return bottom, top
+
+    def _at_edge(self, probe: Probe) -> bool:
+        return -self.near * self.epsilon <= probe.excess <= 0
+
     def _narrow(self, low: float, high: float, probe_at: ProbeAt) -> Probe:
         """Cut the bracket, by straight lines first, until AUC is at its band's edge."""
         best = lower = probe_at(low)
-        upper = probe_at(high)
         for turn in range(PROBES):
-            if -NEAR * self.epsilon <= best.excess <= 0 or high - low < self.finest:
+            if self._at_edge(best) or high - low < self.finest:
                 break
             share = 0.5
-            if turn in LINES and lower.excess <= 0 < upper.excess:
-                goal = -NEAR / 2 * self.epsilon - lower.excess
-                share = goal / (upper.excess - lower.excess)
+            if turn in LINES and lower.excess <= 0 < (above := probe_at(high).excess):
+                goal = -self.near / 2 * self.epsilon - lower.excess
+                share = goal / (above - lower.excess)
             cut = low + min(max(share, 1e-3), 1 - 1e-3) * (high - low)
             probe = probe_at(cut)
             if probe.excess > 0:
-                high, upper = cut, probe
+                high = cut
             else:
                 low, lower = cut, probe
             if probe.outside <= best.outside:
@@ -146,23 +166,11 @@ class Search:
             values = [(1 - share) * a + share * b for a, b in pairs]
             return self._judge(found.slack, values)
 
-        return min(found, self._narrow(0.0, 1.0, blend), key=lambda each: each.outside)
-
-
-def _around(
-    guess: float, low: float, high: float, probe_at: ProbeAt
-) -> tuple[float, float]:
-    """A short bracket near the guess: together at its low end, apart at its top."""
-    width = 1e-2 * max(abs(guess), 1e-3)
-    bottom = max(guess - width, low)
-    while bottom > low and probe_at(bottom).excess > 0:
-        width *= 4
-        bottom = max(bottom - width, low)
-    top = min(guess + width, high)
-    while top < high and probe_at(top).excess <= 0:
-        width *= 4
-        top = min(top + width, high)
-    return bottom, top
+        return min(
+            found,
+            self._narrow(0.0, 1.0, lru_cache(maxsize=4)(blend)),
+            key=lambda each: each.outside,
+        )
 
 
 def _step(samples: Sequence[Sample]) -> float:
