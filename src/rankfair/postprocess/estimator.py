@@ -34,6 +34,7 @@ from rankfair._validation import (
     read_target,
     read_weights,
 )
+from rankfair.postprocess.follow import FOLLOW, knots
 from rankfair.postprocess.groups import (
     Labels,
     find_groups,
@@ -52,9 +53,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     The estimator is fitted as it is, or was fitted before; its predictions are moved,
     as little as possible in the mean square, by one monotone function for each group.
-    The maps are deterministic and defined for every value: straight lines between the
-    predictions they were learnt from, the shift of the end beyond these.  The group of
-    a row must be known to predict it.
+    The maps are deterministic and defined for every value: one that lies between two
+    predictions they were learnt from moves as little as keeps it between theirs.  The
+    group of a row must be known to predict it.
 
     Parameters
     ----------
@@ -92,7 +93,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     groups_ : ndarray of shape (n_groups,) or None
         Labels of the groups, sorted.
     maps_ : dict of label to ndarray of shape (2, n_knots)
-        For each group, predictions in ascending order and where they move to.
+        For each group, predictions in ascending order and where they move to.  Those
+        that lie between two of the same end are left out.
     status_ : str
         "satisfied": the band is met.  "inactive": the predictions meet it unmoved.
         "infeasible": no map found meets it (because predictions tie, or a group has few
@@ -119,6 +121,16 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     "distribution" is an isotonic regression on interleaved chains, solved exactly in
     O(N log N) for two groups.  Predictions that tie stay tied: a map is a function of
     prediction and group.
+
+    "distribution" and "rank" give values on common levels, 20 or more between the 10 %
+    and the 90 % quantile and the more the more rows there are.  Every value is a
+    threshold at which the groups may differ by chance in new rows: with fewer of them
+    KS is smaller there, by about 0.58 √(mass of a level) standard errors.
+
+    Of a group with more than 16,384 different predictions the regression sees bundles
+    of neighbours, 1/4096 of the group each at most.  The count between two levels is
+    that of all rows, so the band is met as without bundles; the movement is the least
+    for a slack that is off by less than one bundle.
 
     Examples
     --------
@@ -209,6 +221,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             **feature_record(X),
             "estimator_": estimator,
             "_columns": None if labels is None else labels.at,
+            "_balance": self.balance,
         }
         if labels is None or found is None:
             _warn_no_groups()
@@ -258,7 +271,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         codes = known_groups(labels, self.groups_)
         for g, label in enumerate(self.groups_.tolist()):
             rows = np.flatnonzero(codes == g)
-            m[rows] = follow(self.maps_[label], m[rows])
+            m[rows] = FOLLOW[self._balance](self.maps_[label], m[rows])
         return m
 
     def score(
@@ -388,24 +401,6 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         return read_labels(X, named, passed, n_rows)
 
 
-def follow(knots: Floats, m: Floats) -> Floats:
-    """Return where a map sends predictions: lines between knots, shifts beyond them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> knots = np.array([[0.0, 1.0], [0.5, 1.0]])
-    >>> follow(knots, np.array([-1.0, 0.0, 0.5, 3.0])).tolist()
-    [-0.5, 0.5, 0.75, 3.0]
-    """
-    start, end = knots
-    inside: Floats = np.interp(m, start, end)
-    beyond = m - np.clip(m, start[0], start[-1])
-    # A shift that is nothing keeps every bit; a sum might not.
-    still = np.array_equal(start, end)
-    return m if still else np.where(beyond == 0, inside, inside + beyond)
-
-
 def _rows_of(X: Any) -> int:
     return X.shape[0] if issparse(X) else open_table(X).shape[0]
 
@@ -464,7 +459,7 @@ def _knots(
     both = zip(groups.tolist(), samples, moved.values, strict=True)
     return {
         "groups_": groups,
-        "maps_": {label: np.stack((sample.values, end)) for label, sample, end in both},
+        "maps_": {label: knots(sample.values, end) for label, sample, end in both},
     }
 
 

@@ -94,6 +94,13 @@ class Sample:
         """The level in the middle of each step."""
         return (self.starts + self.ends) / 2
 
+    def up_to(self, steps: Array) -> Array:
+        """The weight of the first so many steps."""
+        if self.counts is None:
+            return steps
+        weights: Array = np.concatenate(([0], np.cumsum(self.counts)))[steps]
+        return weights
+
     def thinned(self, steps: int) -> Sample:
         """About as many steps of equal weight at quantiles of this sample."""
         if len(self.values) <= steps:
@@ -122,23 +129,36 @@ def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> Comparison:
     >>> compare(one.values, two.values, one, two)
     Comparison(ks=0.5, twice_u=1)
     """
-    a, below_a = _distribution(a, first)
+    if len(a) > len(b):  # the fewer are looked up among the many
+        found = compare(b, a, second, first)
+        return Comparison(found.ks, 2 * first.total * second.total - found.twice_u)
     b, below_b = _distribution(b, second)
+    a, below_a = _distribution(a, first)
     up_to = np.searchsorted(b, a, "right")
-    tied = b[np.maximum(up_to, 1) - 1] == a
-    upper = below_b[up_to]  # the weight of b up to each a, and below it:
-    lower = below_b[up_to - (tied & (up_to > 0))]
-    count = np.diff(below_a) @ (lower + upper)
+    before = up_to - ((up_to > 0) & (b[np.maximum(up_to, 1) - 1] == a))
+    if below_b is not None:  # the weight of b up to each a, and below it:
+        up_to, before = below_b[up_to], below_b[before]
+    if below_a is None:
+        below_a = np.arange(len(a) + 1)
+        count = up_to.sum() + before.sum()
+    else:
+        count = np.diff(below_a) @ (before + up_to)
     shares = below_a / first.total
     # Between two steps of a only F_b grows: its excess is largest just before the next.
-    ahead = float((shares[1:] - upper / second.total).max())
-    behind = float((lower / second.total - shares[:-1]).max())
+    ahead = float((shares[1:] - up_to / second.total).max())
+    behind = float((before / second.total - shares[:-1]).max())
     return Comparison(max(ahead, behind, 0.0), count.item())
 
 
-def _distribution(values: Floats, sample: Sample) -> tuple[Floats, Array]:
-    """Distinct values and the weight below the first, the second, …, and of all."""
-    last = np.flatnonzero(np.append(values[1:] != values[:-1], True))
+def _distribution(values: Floats, sample: Sample) -> tuple[Floats, Array | None]:
+    """Distinct values and the weight below the first, the second, …, and of all.
+
+    The weights are None where every value is one row: 0, 1, 2, …
+    """
+    new = values[1:] != values[:-1]
+    if sample.counts is None and new.all():
+        return values, None
+    last = np.flatnonzero(np.append(new, True))
     if sample.counts is None:
         return values[last], np.append(0, last + 1)
     return values[last], np.append(0, np.cumsum(sample.counts)[last])
