@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankfair"
 
 ROWS = (
-    {"_validation", "_frames", "_disk"},
+    {"_validation", "_frames", "_disk", "tables"},
     {"datasets"},
     {"problem", "blocks", "linear"},
     {"ranks"},
@@ -26,6 +26,7 @@ ROWS = (
     {"inference", "certificate"},
     {"_regressor"},
     {"estimators", "reduction", "postprocess", "baselines"},
+    {"models"},
     {"metrics", "audit", "path", "selection"},
     {"report", "cli", "experiments", "__main__"},
     {"engines"},
