@@ -52,7 +52,7 @@ class Style:
         if self.decimal not in (".", ","):
             raise TableError(
                 f"decimal must be a point or a comma; got {clipped(self.decimal)}",
-                cure="--decimal . or --decimal ,",
+                cure="--decimal '.' or --decimal ','",
             )
         if self.thousands is not None and self.thousands not in THOUSANDS:
             raise TableError(
@@ -189,14 +189,12 @@ class _Column:
         self._refuse_overflow(found)
         lost = self._loses_digits(found)
         if lost is not None:
-            return self._keep_text(
-                lost,
-                "has more digits than a number keeps (above 2^53)",
-                asked,
-            )
+            what = "has more digits than a number keeps (above 2^53)"
+            return self._keep_text(lost, what, asked)
         coded = self._zero_first()
         if coded is not None and not asked:
-            return self._keep_text(coded, "begins with 0, as codes do", asked)
+            what = f"begins with 0, as codes do; for numbers say --number {self.name}"
+            return self._keep_text(coded, what, asked)
         return found, ""
 
     def _parse(self) -> tuple[Floats | None, int | None]:
@@ -259,8 +257,7 @@ class _Column:
             raise self._error(i, what)
         return None, (
             f"Read column {clipped(self.name)} as text: {clipped(self.cells[i])} in "
-            f"line {self.lines[i]} {what}. Should it be numbers? "
-            f"Say --number {self.name}."
+            f"line {self.lines[i]} {what}."
         )
 
     def _error(self, i: int, what: str, cure: str | None = None) -> TableError:
@@ -282,12 +279,10 @@ class _Column:
                 f"Say {flags}, or read the column as text: --text {self.name}",
             )
         if asked:
-            raise self._error(
-                i,
-                "is not a number",
-                "Mend the cell, or leave it empty if it is not known; "
-                f"cells that mean so can be named: --missing {_quoted(cell)}",
-            )
+            cure = "Mend the cell, or leave it empty if it is not known"
+            if len(cell) < 20 and cell.isprintable():
+                cure += f"; cells that mean so can be named: --missing {_quoted(cell)}"
+            raise self._error(i, "is not a number", cure)
         return None, self._why(i)
 
     def _flags(self, cell: str) -> str:
@@ -298,12 +293,12 @@ class _Column:
             sign = grouped[1]
             decimal = (grouped[2] or "")[:1] or ("," if sign == "." else ".")
             if decimal != sign:
-                text = f"--thousands {_quoted(sign)}"
-                said.append(text + (" --decimal ," if decimal == "," else ""))
+                text = f"--thousands {_quoted(sign, always=True)}"
+                said.append(text + (" --decimal ','" if decimal == "," else ""))
         if _COMMA.fullmatch(cell):
-            said.append("--decimal ,")
+            said.append("--decimal ','")
         if _PLAIN.fullmatch(cell) and self.style.decimal == ",":
-            said.append("--decimal .")
+            said.append("--decimal '.'")
         return " or ".join(said)
 
     def _all_numbers_of_some_kind(self) -> bool:
@@ -321,10 +316,11 @@ class _Column:
         return (
             f"Read column {clipped(self.name)} as text: {clipped(self.cells[i])} in "
             f"line {self.lines[i]} is not a number. Does it mean that the value is not "
-            f"known? Say --missing {_quoted(self.cells[i].strip(_SPACES))}"
+            f"known? Say --missing {_quoted(self.cells[i].strip(_SPACES))}."
         )
 
 
-def _quoted(cell: str) -> str:
-    """Return text as one writes it in a shell."""
-    return shlex.quote(cell)
+def _quoted(cell: str, always: bool = False) -> str:
+    """Return text as one writes it in a shell; a comma is seen better in quotes."""
+    safe = shlex.quote(cell)
+    return f"'{cell}'" if always and safe == cell else safe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from rankfair.tables.errors import TableError
+from rankfair.tables.errors import TableError, clipped
 
 __all__ = ["decode", "refuse_foreign"]
 
@@ -62,13 +62,13 @@ def decode(raw: bytes, encoding: str | None) -> str:
     named, raw = _marked(raw, encoding)
     try:
         text = raw.decode(named)
-    except (LookupError, TypeError) as error:
+    except UnicodeError as error:
+        raise _undecodable(raw, named, error) from error
+    except (LookupError, ValueError) as error:
         raise TableError(
-            f'cannot be read: "{named}" is no encoding known here',
+            f"cannot be read: {clipped(named)} is no encoding known here",
             cure="Names are for example utf-8, utf-16, latin-1, cp1252.",
         ) from error
-    except ValueError as error:  # also what odd codecs raise
-        raise _undecodable(raw, named, error) from error
     place = text.find("\0")
     if place >= 0:
         raise _with_nul(raw, text, place)
@@ -93,7 +93,7 @@ def _agrees(encoding: str | None, name: str) -> bool:
     return name.startswith(asked) or asked == "utf-8-sig"
 
 
-def _undecodable(raw: bytes, named: str, error: ValueError) -> TableError:
+def _undecodable(raw: bytes, named: str, error: UnicodeError) -> TableError:
     start = error.start if isinstance(error, UnicodeDecodeError) else 0
     byte = f"byte 0x{raw[start]:02X}" if start < len(raw) else "the end"
     if named != "utf-8":

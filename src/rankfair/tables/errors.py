@@ -44,7 +44,6 @@ class TableError(ValueError):
     def __init__(
         self,
         reason: str,
-        *,
         source: str = "",
         line: int | None = None,
         column: str | None = None,
@@ -60,7 +59,8 @@ class TableError(ValueError):
         place += [f"column {clipped(self.column)}"] if self.column is not None else []
         link = ": " if self.line is not None or self.column is not None else " "
         head = ", ".join(place) + link if place else ""
-        return f"{head}{self.reason}.{' ' + self.cure if self.cure else ''}"
+        end = "" if self.cure.endswith((".", "?")) else "."
+        return f"{head}{self.reason}.{f' {self.cure}{end}' if self.cure else ''}"
 
     def of(self, source: str) -> TableError:
         """Return the same error with the name of the file."""

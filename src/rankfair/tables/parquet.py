@@ -56,7 +56,7 @@ def _open(raw: bytes, columns: Sequence[str] | None, source: str) -> Any:
         lazy = pl.scan_parquet(io.BytesIO(raw))
         names = lazy.collect_schema().names()
         height = int(lazy.select(pl.len()).collect().item())
-    except Exception as error:
+    except _failures(pl) as error:
         raise _broken(source, error) from error
     check_names(columns or (), names, source)
     kept = [name for name in names if columns is None or name in columns]
@@ -71,7 +71,7 @@ def _open(raw: bytes, columns: Sequence[str] | None, source: str) -> Any:
         )
     try:
         return pl.read_parquet(io.BytesIO(raw), columns=kept)
-    except Exception as error:
+    except _failures(pl) as error:
         raise _broken(source, error) from error
 
 
@@ -87,7 +87,12 @@ def _polars(source: str) -> Any:
     return polars
 
 
-def _broken(source: str, error: Exception) -> TableError:
+def _failures(pl: Any) -> tuple[type[BaseException], ...]:
+    """What polars raises for bad bytes; its panics are no `Exception`."""
+    return Exception, pl.exceptions.PanicException
+
+
+def _broken(source: str, error: BaseException) -> TableError:
     said = str(error).splitlines()
     return TableError(
         f"is a damaged Parquet file ({(said or [type(error).__name__])[0][:100]})",

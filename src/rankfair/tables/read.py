@@ -86,13 +86,13 @@ def read_table(
     Traceback (most recent call last):
     ...
     rankfair.tables.errors.TableError: the data, line 2, column "pay": "1,234" is not a
-    plain number. Say --thousands , or --decimal ,, or read the column as text: --text
-    pay
+    plain number. Say --thousands ',' or --decimal ',', or read the column as text:
+    --text pay.
     """
-    raw, name = read_bytes(source, max_bytes)
     style = Style(decimal, thousands, tuple(missing))
+    style.check(delimiter)
+    raw, name = read_bytes(source, max_bytes)
     try:
-        style.check(delimiter)
         if is_parquet(raw):
             return read_parquet(raw, name, text, numbers, columns)
         refuse_foreign(raw)

@@ -87,8 +87,25 @@ def write_table(table: Table, target: str | os.PathLike[str]) -> None:
 
 
 def _to_stdout(content: str) -> None:
-    sys.stdout.write(content)
+    """Write UTF-8 whatever the terminal speaks, as to a file."""
     sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a stand-in, as in notebooks
+        sys.stdout.write(content)
+        return
+    binary.write(content.encode())
+    binary.flush()
+
+
+class _Lines(io.StringIO):
+    """Take lines that end with CR LF, keep them with LF.
+
+    The `csv` module quotes a cell for the signs of its line end alone; a CR left bare
+    in a cell could not be read again.
+    """
+
+    def write(self, line: str) -> int:
+        return super().write(line[:-2] + "\n")
 
 
 def to_csv(table: Table) -> str:
@@ -100,8 +117,8 @@ def to_csv(table: Table) -> str:
     >>> to_csv(Table({"n": np.array([1.0, 2.0, np.nan])}))
     'n\\n1\\n2\\n""\\n'
     """
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n")
+    stream = _Lines(newline="")
+    writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow([neutral(name) for name in table.names])
     columns = [_cells(column) for column in table.columns.values()]
     writer.writerows(zip(*columns, strict=True))
