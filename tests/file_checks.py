@@ -17,7 +17,7 @@ from rankfair.tables.split import split
 def text_of(raw, encoding=None):
     """Decode as the door says it does: a mark, else UTF-8."""
     if encoding is not None:
-        return raw.decode(encoding)
+        return raw.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     for name in ("utf-32", "utf-16"):
         marks = ("\ufeff".encode(f"{name}-le"), "\ufeff".encode(f"{name}-be"))
         if raw.startswith(marks):

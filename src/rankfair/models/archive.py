@@ -25,7 +25,12 @@ MAX_META = 64 << 20
 MAX_MEMBERS = 1000
 _ARRAY = re.compile(r"arrays/[0-9]{1,4}\.npy")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
-_KINDS = "biuf"
+_KINDS = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([^']{1,9})', 'fortran_order': False, "
+    rb"'shape': \(((?:[0-9]{1,18}, ?)*[0-9]{0,18})\), \} *\n",
+    re.DOTALL,
+)
 # RuntimeError and its child NotImplementedError are for encryption and odd methods.
 _ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError)
 _MAGIC = (
@@ -215,25 +220,26 @@ def _to_npy(array: NDArray[Any]) -> bytes:
 
 
 def _from_npy(raw: bytes, name: str) -> NDArray[Any]:
-    """Return an array, after its header was found to fit the bytes that follow."""
-    stream = io.BytesIO(raw)
-    try:
-        version = np.lib.format.read_magic(stream)
-        if version != (1, 0):
-            raise ValueError(f"version {version}")
-        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    except (ValueError, SyntaxError, TypeError, EOFError, RecursionError) as error:
-        raise ModelFileError(f"{name} is no .npy array ({error}).") from None
-    if dtype.hasobject or dtype.kind not in _KINDS:
+    """Return an array, after its header was found to fit the bytes that follow.
+
+    NumPy reads the header as a Python literal; here it is what `_to_npy` writes, letter
+    by letter, or nothing.
+    """
+    start = 10 + int.from_bytes(raw[8:10], "little")
+    header = _HEADER.fullmatch(raw[:start])
+    if header is None:
+        raise ModelFileError(f"{name} is no .npy array as model files hold them.")
+    kind = header[1].decode("latin-1")
+    if kind not in _KINDS:
         raise ModelFileError(
-            f"{name} holds {dtype}: only numbers are read, never pickled objects."
+            f"{name} holds {kind!r}: only numbers are read, never pickled objects."
         )
-    left = len(raw) - stream.tell()
-    if fortran or any(n < 0 for n in shape):
-        raise ModelFileError(f"{name} has a header that model files never have.")
+    shape = tuple(int(n) for n in header[2].decode().replace(",", " ").split())
+    dtype = np.dtype(kind)
+    left = len(raw) - start
     if math.prod(shape) * dtype.itemsize != left:
         raise ModelFileError(
             f"{name} declares shape {shape} of {dtype}, but {left} bytes follow."
         )
-    values = np.frombuffer(raw, dtype, offset=stream.tell()).reshape(shape)
+    values = np.frombuffer(raw, dtype, offset=start).reshape(shape)
     return values.astype(dtype.newbyteorder("="), copy=True)

@@ -79,10 +79,11 @@ def _check_shapes(model: Any) -> None:
     _demand(names is None or len(names) == width, "names of columns are missing")
     shared = model.shared_coef_
     if shared is not None:
+        fits = _floats(shared, 1) and len(shared) == n_predictors
+        _demand(fits, "the shared coefficients are not as many as the others")
         _demand(
-            _floats(shared, 1) and len(shared) == n_predictors, "shared part differs"
+            isinstance(model.shared_intercept_, float), "it lacks a shared intercept"
         )
-        _demand(isinstance(model.shared_intercept_, float), "shared part differs")
 
 
 def _floats(value: Any, ndim: int) -> bool:
