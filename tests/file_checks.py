@@ -70,6 +70,8 @@ def check_table(raw, **settings):
     delimiter = settings.get("delimiter")
     if delimiter is None:
         delimiter = split(text).delimiter
+    if re.match(f"sep={re.escape(delimiter)}[\r\n]", text):
+        text = text[5:]
     header, body = records(text, delimiter)
     assert table.names == tuple(header)
     assert table.n_rows == len(body)

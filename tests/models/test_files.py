@@ -271,6 +271,12 @@ def test_extra_must_be_plain_json(fitted, extra):
         model_bytes(fitted["plain"][0], extra=extra)
 
 
+def test_what_could_not_be_read_is_not_written(fitted, monkeypatch):
+    monkeypatch.setattr("rankfair.models.archive.MAX_META", 10)
+    with pytest.raises(ModelFileError, match="too large for a model file"):
+        model_bytes(fitted["plain"][0])
+
+
 def test_notes_must_be_text(fitted):
     with pytest.raises(ModelFileError, match="notes must be text"):
         model_bytes(fitted["plain"][0], notes=3)

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from file_checks import check_table
-from rankfair.tables import TableError, split
+from rankfair.tables import TableError, quick, split
 
 SIGNS = "ab01259+-.,;|\t\"'\n\r eE=_\u00e9\u20ac\ufeff"
 CELLS = st.one_of(
@@ -61,7 +61,7 @@ def damaged(draw):
 
 @pytest.fixture(autouse=True)
 def _polars_for_small_files_too(monkeypatch):
-    monkeypatch.setattr("rankfair.tables.split.FEW", 0)
+    monkeypatch.setattr("rankfair.tables.quick.FEW", 0)
 
 
 door = settings(max_examples=300)
@@ -119,7 +119,7 @@ def test_columns_of_text_are_kept_to_the_letter(rows):
 )
 def test_both_ways_to_cut_a_file_give_the_same_cells(rows, end):
     text = end.join(",".join(row) for row in [["a", "b"], *rows]) + end
-    fast = split._by_polars(text, "\n", ",", 2)
+    fast = quick.cut_by_polars(text, "\n", ",", 2)
     if fast is None:
         return
     columns, lines = split._by_rules(text, "\n", ",", ("a", "b"))

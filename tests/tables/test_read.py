@@ -5,6 +5,7 @@ import sys
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rankfair.tables import TableError, read_table
@@ -168,6 +169,8 @@ def test_settings_that_contradict_each_other_are_named(settings, said):
         (b"x,y\n9007199254740994,1\n1e300,2\n", {}, [9007199254740994, 1e300]),
         (b"x,a|b\n1,2\n3,4|4\n", {}, [1, 3]),
         (b"x,y\r1,2\r3,4\r", {}, [1, 3]),
+        (b"sep=;\r\nx;y,z\r\n1;2\r\n3;4\r\n", {}, [1, 3]),
+        (b"sep=|\nx|y\n1|2\n3|4\n", {"delimiter": "|"}, [1, 3]),
         (b"\n\nx,y\n\n1,2\n\n\n3,4\n\n", {}, [1, 3]),
     ],
 )
@@ -205,6 +208,26 @@ def test_lines_are_those_of_the_file():
     table = read_table(b'x,y\n1,"a\nb"\n\n2,c\n3,d\n')
     assert [table.line(i) for i in range(3)] == [2, 5, 6]
     assert read_table(b"x\n1\n2\n").lines.tolist() == [2, 3]
+    assert read_table(b"sep=;\nx;y\n1;2\n").lines.tolist() == [3]
+
+
+def test_names_in_a_cure_can_be_pasted_into_a_shell():
+    assert refused(b"base pay\n1e999\n").cure.endswith("--text 'base pay'")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "rows"),
+    [("wine", "winequality-red.csv", 1599), ("student", "student-mat.csv", 395)],
+)
+def test_real_files_are_read_as_pandas_reads_them(real_data, folder, name, rows):
+    path = next((real_data / folder).rglob(name), None)
+    if path is None:
+        pytest.skip(f"no {name} in RANKFAIR_DATA")
+    table, frame = read_table(path), pd.read_csv(path, sep=";")
+    assert table.names == tuple(frame.columns) and table.n_rows == rows
+    assert table.notes == ()
+    for column in frame:
+        assert table[column].tolist() == frame[column].tolist()
 
 
 @pytest.mark.parametrize("quote", ["", '"'])
@@ -280,3 +303,22 @@ def test_long_and_odd_cells_are_shown_short():
 def test_the_same_text_is_decoded_whatever_the_mark():
     assert decode(b"a", "utf-8-sig") == "a"
     assert decode("a".encode("utf-16"), "utf-16") == "a"
+    assert "no encoding" in str(refused(b"\xef\xbb\xbfa\n1\n", encoding="nope"))
+    # A mark of another encoding is not one: the person knows better.
+    assert decode(b"\xef\xbb\xbfa", "latin-1") == "ï»¿a"
+
+
+def test_a_delimiter_of_ones_own():
+    rows = "".join(f"{i}\u00a7{i}\n" for i in range(2000))
+    table = read_table(f"x\u00a7y\n{rows}".encode(), delimiter="\u00a7")
+    assert table["y"].tolist() == list(range(2000))
+
+
+def test_many_different_cells_are_read_by_the_rules_too():
+    rows = "".join(f'"v{i}\n",{i}\n' for i in range(60_000))
+    table = read_table(f"a,b\n{rows}".encode())
+    assert table["a"].tolist() == [f"v{i}\n" for i in range(60_000)]
+    assert table.line(59_999) == 2 + 2 * 59_999
+    numbers = "".join(f" {i}.25,\n" for i in range(110_000))
+    table = read_table(f"a,b\n{numbers}".encode())
+    np.testing.assert_array_equal(table["a"], np.arange(110_000) + 0.25)

@@ -1,3 +1,4 @@
+import io
 import os
 import subprocess
 import sys
@@ -90,6 +91,12 @@ def test_parquet_and_csv_hold_the_same(tmp_path):
 def test_a_dash_is_standard_output(capsysbinary):
     write_table(Table({"x": np.array([1.0]), "é": objects(["é"])}), "-")
     assert capsysbinary.readouterr().out.decode() == "x,é\n1,é\n"
+
+
+def test_a_stand_in_for_standard_output_will_do(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    write_table(Table({"x": np.array([1.0])}), "-")
+    assert sys.stdout.getvalue() == "x\n1\n"
 
 
 def test_a_folder_that_cannot_be_made_is_named_and_nothing_is_lost(tmp_path):

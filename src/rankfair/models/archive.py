@@ -66,6 +66,12 @@ def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
         "body": body,
     }
     text = json.dumps(meta, indent=1, allow_nan=False, ensure_ascii=True)
+    if len(text) > MAX_META or len(members) >= MAX_MEMBERS:
+        raise ModelFileError(
+            f"The model is too large for a model file: {len(text):,} bytes of labels "
+            f"and settings, {len(members)} arrays; the limits are {MAX_META:,} and "
+            f"{MAX_MEMBERS - 1}."
+        )
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, raw in {META: text.encode(), **members}.items():

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.style import Style
 
-__all__ = ["Style", "as_numbers", "as_text"]
+__all__ = ["as_numbers", "as_text"]
 
 Floats = NDArray[np.float64]
 _SPACES = " \t"
@@ -26,72 +27,6 @@ _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}(?:([,.'’ \u00a0\u202f_])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]*)?"
 )
 _EXACT = 2.0**53  # whole numbers beyond it may lose digits as floats
-THOUSANDS = (",", ".", "'", "’", " ", "\u00a0", "\u202f", "_")
-
-
-@dataclass(frozen=True)
-class Style:
-    """How numbers are written in a file.
-
-    Attributes
-    ----------
-    decimal : str
-        ``"."`` or ``","``.
-    thousands : str or None
-        What stands between groups of three digits.
-    missing : tuple of str
-        Cells that mean "not known" among numbers, beside the empty one.
-    """
-
-    decimal: str = "."
-    thousands: str | None = None
-    missing: tuple[str, ...] = ()
-
-    def check(self, delimiter: str | None) -> None:
-        """Raise if the signs contradict each other."""
-        if self.decimal not in (".", ","):
-            raise TableError(
-                f"decimal must be a point or a comma; got {clipped(self.decimal)}",
-                cure="--decimal '.' or --decimal ','",
-            )
-        if self.thousands is not None and self.thousands not in THOUSANDS:
-            raise TableError(
-                f"thousands cannot be {clipped(self.thousands)}",
-                cure="It is one of comma, point, apostrophe, space, underscore.",
-            )
-        if self.thousands == self.decimal:
-            raise TableError(
-                f"{clipped(self.decimal)} cannot be both the decimal sign and that of "
-                "thousands",
-                cure="Give --decimal and --thousands different signs.",
-            )
-        if delimiter is not None and len(delimiter) != 1:
-            raise TableError(
-                f"delimiter must be one character; got {clipped(delimiter)}",
-                cure="For a tab write --delimiter $'\\t'",
-            )
-        if delimiter is not None and delimiter in '"\r\n\0':
-            raise TableError(
-                f"delimiter cannot be {clipped(delimiter)}",
-                cure="Use a comma, a semicolon, a tab or a bar.",
-            )
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """What a number looks like, when it is not plain."""
-        point = re.escape(self.decimal)
-        whole = "[0-9]+"
-        if self.thousands is not None:
-            sign = re.escape(self.thousands)
-            whole = rf"(?:[0-9]{{1,3}}(?:{sign}[0-9]{{3}})+|[0-9]+)"
-        return re.compile(
-            rf"[+-]?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
-        )
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether Python reads such numbers as they are."""
-        return self.decimal == "." and self.thousands is None and not self.missing
 
 
 def as_text(cells: Any) -> NDArray[Any]:
@@ -193,7 +128,8 @@ class _Column:
             return self._keep_text(lost, what, asked)
         coded = self._zero_first()
         if coded is not None and not asked:
-            what = f"begins with 0, as codes do; for numbers say --number {self.name}"
+            cure = f"for numbers say --number {_quoted(self.name)}"
+            what = f"begins with 0, as codes do; {cure}"
             return self._keep_text(coded, what, asked)
         return found, ""
 
@@ -265,7 +201,8 @@ class _Column:
             f"{clipped(self.cells[i])} {what}",
             line=int(self.lines[i]),
             column=self.name,
-            cure=cure or f"Is it a label? Read the column as text: --text {self.name}",
+            cure=cure
+            or f"Is it a label? Read the column as text: --text {_quoted(self.name)}",
         )
 
     def _not_numbers(self, i: int, asked: bool) -> tuple[None, str]:
@@ -276,7 +213,7 @@ class _Column:
             raise self._error(
                 i,
                 "is not a plain number",
-                f"Say {flags}, or read the column as text: --text {self.name}",
+                f"Say {flags}, or read the column as text: --text {_quoted(self.name)}",
             )
         if asked:
             cure = "Mend the cell, or leave it empty if it is not known"

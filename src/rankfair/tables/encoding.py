@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -195,7 +196,7 @@ def _codes(table: Table, name: str, labels: tuple[str, ...]) -> NDArray[np.intp]
             "holds numbers, but held text when the model was fitted",
             source=table.source,
             column=name,
-            cure=f"Read it as text with --text {name}.",
+            cure=f"Read it as text with --text {shlex.quote(name)}.",
         )
     index = {label: code for code, label in enumerate(labels)}
     cells = table[name].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -123,7 +124,7 @@ def _column(series: Any, text: bool, asked: bool) -> tuple[NDArray[Any], str]:
             raise TableError(
                 reason,
                 column=series.name,
-                cure=f"Is it a label? Read it as text: --text {series.name}",
+                cure=f"A label? Read it as text: --text {shlex.quote(series.name)}",
             )
         return _objects(series), (
             f"Read column {clipped(series.name)} as text: {reason}."

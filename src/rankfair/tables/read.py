@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rankfair.tables.cells import Style, as_numbers, as_text
+from rankfair.tables.cells import as_numbers, as_text
 from rankfair.tables.decode import decode, refuse_foreign
 from rankfair.tables.errors import TableError
 from rankfair.tables.parquet import is_parquet, read_parquet
 from rankfair.tables.split import split
+from rankfair.tables.style import Style
 from rankfair.tables.table import Table, check_names
 
 __all__ = ["read_bytes", "read_table"]

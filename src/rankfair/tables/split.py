@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.quick import cut_by_polars
 
 __all__ = ["Sheet", "split"]
 
 DELIMITERS = (",", ";", "\t", "|")
 _SHOWN = {",": "','", "\t": "$'\\t'", ";": "';'", "|": "'|'"}
+_HINT = re.compile("sep=([,;\t|])(?=\r?\n|\r)")  # a first line that Excel understands
 CHUNK = 50_000  # records at a time
-FEW = 4096  # a file this small is not worth a second library
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Sheet:
 def split(text: str, delimiter: str | None = None) -> Sheet:
     """Return the cells of a CSV text.
 
-    Blank lines are skipped.  A cell keeps its spaces.
+    Blank lines are skipped, and so is a first line ``sep=;``.  A cell keeps its spaces.
 
     Examples
     --------
@@ -67,11 +69,15 @@ def split(text: str, delimiter: str | None = None) -> Sheet:
     if not text.strip():
         raise TableError("is empty: a header and rows are expected")
     end, notes = _line_end(text)
+    hint = _HINT.match(text)
+    if hint is not None and delimiter in (None, hint[1]):
+        delimiter = hint[1]
+        text = text[hint.end(1) :]  # a blank line is left, so that lines keep numbers
     if delimiter is None:
         delimiter = find_delimiter(text, end)
     header, line = _header(text, end, delimiter)
     notes += _check_header(header, line, delimiter)
-    fast = _by_polars(text, end, delimiter, len(header))
+    fast = cut_by_polars(text, end, delimiter, len(header))
     columns, lines = fast or _by_rules(text, end, delimiter, header)
     if not len(lines):
         raise TableError("has a header, but no rows", cure="Is it the whole file?")
@@ -280,72 +286,3 @@ def _broken(
         line=line,
         cure="Quote the cell that holds it, or write all line ends alike.",
     )
-
-
-def _by_polars(
-    text: str, end: str, delimiter: str, n_columns: int
-) -> tuple[tuple[Any, ...], NDArray[np.int64]] | None:
-    """Cut by polars where that can only mean one thing, else return None."""
-    if end == "\r" or len(text) < FEW or n_columns < 2 or not delimiter.isascii():
-        return None
-    try:
-        import polars as pl
-    except ImportError:
-        return None
-    raw = text.encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")
-    if b"\r" in raw:
-        return None
-    raw = raw.rstrip(b"\n") + b"\n"
-    n_lines = _even_lines(raw, delimiter.encode(), n_columns)
-    if n_lines < 2:
-        return None
-    try:
-        frame = pl.read_csv(
-            raw,
-            separator=delimiter,
-            quote_char='"' if '"' in text else None,
-            has_header=False,
-            skip_rows=1,
-            infer_schema=False,
-        )
-    except pl.exceptions.PolarsError:
-        return None
-    if frame.shape != (n_lines - 1, n_columns):
-        return None
-    return tuple(frame.fill_null("").get_columns()), np.arange(2, n_lines + 1)
-
-
-def _even_lines(raw: bytes, delimiter: bytes, n_columns: int) -> int:
-    """Return how many lines there are, 0 if one has not ``n_columns`` cells."""
-    buffer = np.frombuffer(raw, np.uint8)
-    ends = np.flatnonzero(buffer == ord("\n"))
-    signs = np.flatnonzero(buffer == ord(delimiter))
-    quotes = np.flatnonzero(buffer == ord('"'))
-    if len(quotes):
-        if not _at_edges(buffer, quotes, delimiter) or _inside(ends, quotes).any():
-            return 0
-        signs = signs[~_inside(signs, quotes)]
-    if len(signs) != len(ends) * (n_columns - 1):
-        return 0
-    # The last sign of each line is before its end, the first one after the line before.
-    of_line = signs.reshape(len(ends), n_columns - 1)
-    even = (of_line[:, -1] < ends).all() and (of_line[1:, 0] > ends[:-1]).all()
-    return len(ends) if even else 0
-
-
-def _at_edges(
-    buffer: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: bytes
-) -> bool:
-    """Tell whether quotes open and close whole cells, or stand twice inside one."""
-    if len(quotes) % 2:
-        return False
-    edges = np.zeros(256, bool)
-    edges[list(b'\n"' + delimiter)] = True
-    before = edges[buffer[quotes[::2] - 1]] | (quotes[::2] == 0)
-    return bool(before.all() and edges[buffer[quotes[1::2] + 1]].all())
-
-
-def _inside(places: NDArray[np.intp], quotes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which places have an odd number of quotes before them."""
-    found: NDArray[np.bool_] = np.searchsorted(quotes, places) % 2 == 1
-    return found
