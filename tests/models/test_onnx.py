@@ -106,8 +106,33 @@ def test_any_linear_model_is_the_same(seed, k, n):
     close(run(model, predictors=A, task=task), model.predict(A, tasks=task))
 
 
+def test_tasks_of_several_columns(monkeypatch):
+    frame = FRAME.assign(half=np.arange(len(FRAME)) % 3 // 2)
+    frame = frame[~((frame["task"] == "1") & (frame["half"] == 1))]
+    model = MultiTaskRegressor(tasks=["task", "half"]).fit(
+        frame.drop(columns="z"), Y[frame.index]
+    )
+    inputs = {
+        "predictors": frame[["x1", "x2", "x3", "x4"]].to_numpy(),
+        "task_1": frame["task"].to_numpy(object),
+        "task_2": frame["half"].to_numpy(np.int64),
+    }
+    close(run(model, **inputs), model.predict(frame.drop(columns="z")))
+    # Labels that are known, but never met, are a task not seen.
+    inputs["task_1"], inputs["task_2"] = (
+        inputs["task_1"].copy(),
+        inputs["task_2"].copy(),
+    )
+    inputs["task_1"][:3], inputs["task_2"][:3] = ["1", "other", "2"], [1, 0, 7]
+    found = run(model, **inputs)
+    assert np.isnan(found[:3]).all() and np.isfinite(found[3:]).all()
+    monkeypatch.setattr("rankfair.models.onnx.MOST_CELLS", 5)
+    with pytest.raises(ModelFileError, match="15 combinations"):
+        onnx_bytes(model)
+
+
 @pytest.mark.parametrize(
-    "tasks", [[1.5, 2.5], [("a", 1), ("b", 2)], ["a", 1], [2**63, 1]]
+    "tasks", [[1.5, 2.5], [("a", 1.5), ("b", 2)], ["a", 1], [2**63, 1]]
 )
 def test_labels_without_an_onnx_type_are_refused(tasks):
     labels = np.empty(6, dtype=object)

@@ -3,12 +3,16 @@
 import csv
 import io
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from file_checks import check_table
 from rankfair.tables import TableError, quick, split
+from rankfair.tables.cells import _Column, as_numbers
+from rankfair.tables.style import Style
 
 SIGNS = "ab01259+-.,;|\t\"'\n\r eE=_\u00e9\u20ac\ufeff"
 CELLS = st.one_of(
@@ -64,7 +68,7 @@ def _polars_for_small_files_too(monkeypatch):
     monkeypatch.setattr("rankfair.tables.quick.FEW", 0)
 
 
-door = settings(max_examples=300)
+door = settings(max_examples=200)
 
 
 @door
@@ -110,6 +114,27 @@ def test_columns_of_text_are_kept_to_the_letter(rows):
         assert isinstance(found, TableError)
     elif not isinstance(found, TableError):
         assert found["id"].tolist() == [cell or None for cell, _ in rows]
+
+
+@door
+@given(
+    st.lists(CELLS.filter(lambda cell: "\n" not in cell), min_size=1, max_size=6),
+    st.sampled_from([".", ","]),
+    st.sampled_from([(), ("NA",), ("NA", "-0", "")]),
+)
+@example(["1,5", "NA", "-2"], ",", ("NA",))
+def test_all_ways_to_read_numbers_agree(cells, decimal, missing):
+    def outcome(given, column):
+        try:
+            found, why = given(column, style, "x", lines, asked=False)
+        except TableError as error:
+            return str(error)
+        return None if found is None else found.tobytes(), why
+
+    style, lines = Style(decimal, None, missing), np.arange(2, len(cells) + 2)
+    slowly = outcome(lambda c, *rest, asked: _Column(c, *rest).numbers(asked), cells)
+    assert outcome(as_numbers, cells) == slowly
+    assert outcome(as_numbers, pl.Series(cells, dtype=pl.String)) == slowly
 
 
 @door

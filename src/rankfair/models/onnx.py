@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from rankfair.models.archive import ModelFileError
 __all__ = ["export_onnx"]
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+MOST_CELLS = 10_000_000
 
 
 def export_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
@@ -25,7 +27,8 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
 
     Inputs are ``predictors``, a double matrix with the predictors in the order of
     ``model.predictors_`` (the protected group left out); ``task``, one label a row, if
-    the model has tasks; and ``group``, one label a row, if the group is a predictor.
+    the model has tasks (``task_1``, ``task_2``, … if several columns name them); and
+    ``group``, one label a row, if the group is a predictor.
     Labels are strings or 64-bit integers, as in training.  The output ``prediction`` is
     one double a row.
 
@@ -112,7 +115,7 @@ def _build(graph: _Graph, model: Any) -> None:
         graph.node("Mul", [features, graph.table("coef", coef[:1])], "terms")
         offset = graph.table("intercept", intercept[:1])
     else:
-        row = graph.rows("task", layout.tasks.tolist(), "tasks")
+        row = _task_rows(graph, layout.tasks.tolist())
         graph.node("Gather", [graph.table("coef", coef), row], "coef_of_row")
         offset = graph.node(
             "Gather", [graph.table("intercept", intercept), row], "intercept_of_row"
@@ -121,6 +124,31 @@ def _build(graph: _Graph, model: Any) -> None:
     axes = graph.table("axes", np.array([1], np.int64))
     graph.node("ReduceSum", ["terms", axes], "total", keepdims=0)
     graph.node("Add", ["total", offset], "prediction")
+
+
+def _task_rows(graph: _Graph, tasks: list[Any]) -> str:
+    """Lay the way from labels to rows; combinations of columns by a table of all."""
+    if not isinstance(tasks[0], tuple):
+        return graph.rows("task", tasks, "tasks")
+    parts = [list(dict.fromkeys(labels)) for labels in zip(*tasks, strict=True)]
+    sizes = [len(part) + 1 for part in parts]  # one more for labels not seen
+    if math.prod(sizes) > MOST_CELLS:
+        raise ModelFileError(
+            f"tasks of {len(parts)} columns have {math.prod(sizes):,} combinations, "
+            "too many for an ONNX graph. Make one column of text of them before fit."
+        )
+    table = np.full(sizes, len(tasks), np.int64)
+    index = [{label: i for i, label in enumerate(part)} for part in parts]
+    for row, labels in enumerate(tasks):
+        table[tuple(of[x] for of, x in zip(index, labels, strict=True))] = row
+    place = graph.rows("task_1", parts[0], "tasks")
+    for number, part in enumerate(parts[1:], start=2):
+        step = graph.table(f"size_{number}", np.array([len(part) + 1], np.int64))
+        graph.node("Mul", [place, step], f"before_{number}")
+        own = graph.rows(f"task_{number}", part, "tasks")
+        place = graph.node("Add", [f"before_{number}", own], f"place_{number}")
+    stored = graph.table("row_of_place", table.ravel())
+    return graph.node("Gather", [stored, place], "row_of_task")
 
 
 def _tables(model: Any) -> tuple[Floats, Floats]:
@@ -218,5 +246,5 @@ def _keys(labels: list[Any], argument: str) -> tuple[str, list[Any]]:
     raise ModelFileError(
         f"{argument} has labels such as {shown(labels[0])} "
         f"({type(labels[0]).__name__}), which ONNX cannot look up: text or whole "
-        "numbers are expected, in one column. Convert them to text before fit."
+        "numbers are expected. Convert them to text before fit."
     )

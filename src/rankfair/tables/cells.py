@@ -24,7 +24,7 @@ _ZERO_FIRST_OF_LINE = re.compile(rf"^{_ZERO_FIRST.pattern}", re.MULTILINE)
 _NOT_ZERO = re.compile(r"[^eE]*[1-9]")  # a digit before the exponent
 _COMMA = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _GROUPED = re.compile(
-    r"[+-]?[0-9]{1,3}(?:([,.'’ \u00a0\u202f_])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]*)?"
+    r"[+-]?[0-9]{1,3}(?:([,.'’ \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]*)?"
 )
 _EXACT = 2.0**53  # whole numbers beyond it may lose digits as floats
 
@@ -70,16 +70,23 @@ def _listed(cells: Any) -> list[str]:
 
 def _quick(cells: Any, style: Style) -> Floats | None:
     """Return the numbers of a column in which nothing is out of the ordinary."""
-    if not style.is_plain:
+    if style.thousands is not None:
         return None
-    return _quick_list(cells) if isinstance(cells, list) else _quick_series(cells)
+    if isinstance(cells, list):
+        return _quick_list(cells, style)
+    return _quick_series(cells, style)
 
 
-def _quick_list(cells: list[str]) -> Floats | None:
+def _quick_list(cells: list[str], style: Style) -> Floats | None:
+    if style.missing:
+        cells = ["" if cell in style.missing else cell for cell in cells]
     joined = "\n".join(cells)
     # With these signs alone `float` takes plain numbers and nothing else.
-    if not joined.isascii() or joined.encode().translate(None, b"0123456789+-.eE\n"):
+    signs = f"0123456789+-eE\n{style.decimal}".encode()
+    if not joined.isascii() or joined.encode().translate(None, signs):
         return None
+    if style.decimal == ",":
+        cells = joined.replace(",", ".").split("\n")
     if _ZERO_FIRST_OF_LINE.search(joined):
         return None
     try:
@@ -92,11 +99,15 @@ def _quick_list(cells: list[str]) -> Floats | None:
     return None if any(_NOT_ZERO.match(cell) for cell in zeros) else found
 
 
-def _quick_series(cells: Any) -> Floats | None:
+def _quick_series(cells: Any, style: Style) -> Floats | None:
     import polars as pl
 
-    if not cells.str.contains(rf"^(?:{_PLAIN.pattern})?$").all():
+    if style.missing:
+        cells = cells.replace(list(style.missing), [""] * len(style.missing))
+    if not cells.str.contains(f"^(?:{style.pattern.pattern})?$").all():
         return None
+    if style.decimal == ",":
+        cells = cells.str.replace(",", ".", literal=True)
     if cells.str.contains(rf"^{_ZERO_FIRST.pattern}").any():
         return None
     values = cells.replace("", None).cast(pl.Float64, strict=True).to_numpy()

@@ -61,7 +61,7 @@ class Style:
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """What a number looks like, when it is not plain."""
+        """What a number looks like."""
         point = re.escape(self.decimal)
         whole = "[0-9]+"
         if self.thousands is not None:
@@ -70,8 +70,3 @@ class Style:
         return re.compile(
             rf"[+-]?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         )
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether Python reads such numbers as they are."""
-        return self.decimal == "." and self.thousands is None and not self.missing
