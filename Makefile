@@ -1,9 +1,10 @@
 .DEFAULT_GOAL := help
 PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
 VENV := .venv
+FUZZ_SECONDS ?= 60
 BIN := $(VENV)/bin
 
-.PHONY: help demo test bench bench-any bench-post bench-scope simulate-certificate reproduction balances readme lint format types clean
+.PHONY: $(shell awk -F: '/^[a-z-]+:/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,6 +14,9 @@ demo: $(VENV)/.demo  ## Fit every method on synthetic data: a table, and picture
 
 test: lint types  ## Lint, types and all tests with coverage
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+fuzz: $(VENV)/.fuzz  ## Feed the doors for files with odd bytes, 60 s (FUZZ_SECONDS) in all
+	OMP_NUM_THREADS=1 $(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 	$(BIN)/python benchmarks/bench_heart.py
@@ -64,3 +68,9 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
 	touch $@ $(VENV)/.demo
+
+# atheris has wheels for some versions of Python only; without it, hypothesis does it.
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet atheris \
+	    || echo 'atheris does not install here: fuzzing with hypothesis instead'
+	touch $@

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankfair"
 
 ROWS = (
-    {"_validation", "_groups", "_frames", "_disk"},
+    {"_validation", "_groups", "_frames", "_disk", "tables"},
     {"datasets"},
     {"blocks", "linear"},
     {"ranks"},
@@ -30,6 +30,7 @@ ROWS = (
     {"_regressor", "_scope"},
     {"_elsewhere"},
     {"estimators", "reduction", "postprocess", "baselines"},
+    {"models"},
     {"metrics", "audit", "path", "selection"},
     {"report", "cli", "experiments", "__main__"},
 )

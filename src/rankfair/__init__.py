@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rankfair.baselines import StratifiedEqualMeans as StratifiedEqualMeans
     from rankfair.estimators import MultiTaskRegressor as MultiTaskRegressor
     from rankfair.estimators import RankFairRegressor as RankFairRegressor
+    from rankfair.models import load_model as load_model
+    from rankfair.models import save_model as save_model
     from rankfair.path import fairness_path as fairness_path
     from rankfair.postprocess import RankFairPostprocessor as RankFairPostprocessor
     from rankfair.reduction import TiltedRegressor as TiltedRegressor
@@ -34,6 +36,8 @@ _HOMES = {
     "StratifiedEqualMeans": "rankfair.baselines",
     "TiltedRegressor": "rankfair.reduction",
     "fairness_path": "rankfair.path",
+    "load_model": "rankfair.models",
+    "save_model": "rankfair.models",
     "stream": "rankfair.streams",
 }
 _SUBMODULES = ("datasets", "metrics")
@@ -49,7 +53,9 @@ __all__ = [
     "TiltedRegressor",
     "datasets",
     "fairness_path",
+    "load_model",
     "metrics",
+    "save_model",
     "stream",
 ]
 

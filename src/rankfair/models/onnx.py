@@ -1,0 +1,250 @@
+"""Linear models as ONNX graphs: labels to rows of coefficients, in double precision."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair._disk import write_whole
+from rankfair._frames import Floats, shown
+from rankfair._regressor import TaskRegressor
+from rankfair.models.archive import ModelFileError
+
+__all__ = ["export_onnx"]
+
+OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+MOST_CELLS = 10_000_000
+
+
+def export_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
+    """Write a fitted linear model as an ONNX graph.
+
+    Inputs are ``predictors``, a double matrix with the predictors in the order of
+    ``model.predictors_`` (the protected group left out); ``task``, one label a row, if
+    the model has tasks (``task_1``, ``task_2``, … if several columns name them); and
+    ``group``, one label a row, if the group is a predictor.
+    Labels are strings or 64-bit integers, as in training.  The output ``prediction`` is
+    one double a row.
+
+    An ONNX graph cannot refuse a row.  A task not seen in training is predicted with
+    the shared coefficients if the model was made with ``unseen="shared"``; otherwise
+    its prediction is NaN, and so is that of a group not seen.
+
+    Parameters
+    ----------
+    model : RankFairRegressor, MultiTaskRegressor or one of the baselines
+        A fitted model.
+    path : str or path
+        Where to; by custom its name ends in ``.onnx``.
+
+    Returns
+    -------
+    Path
+        The same path.
+
+    Raises
+    ------
+    ModelFileError
+        If the labels have no ONNX type, or the file could not be written.
+    ImportError
+        If the extra ``onnx`` is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rankfair import MultiTaskRegressor
+    >>> from rankfair.models import export_onnx
+    >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export_onnx(model, f"{folder}/a.onnx").name
+    'a.onnx'
+    """
+    raw = onnx_bytes(model)
+    try:
+        return write_whole(Path(path), raw)
+    except OSError as error:
+        raise ModelFileError(
+            f"{os.fspath(path)} could not be written: {error.strerror or error}. "
+            "Nothing was changed."
+        ) from error
+
+
+def onnx_bytes(model: Any) -> bytes:
+    """Return the graph as bytes."""
+    if not isinstance(model, TaskRegressor) or not hasattr(model, "_layout"):
+        raise ModelFileError(
+            f"A {type(model).__name__} cannot become an ONNX graph: a fitted linear "
+            "model of rankfair is expected."
+        )
+    if not model.__sklearn_is_fitted__():
+        raise ModelFileError(f"This {type(model).__name__} is not fitted.")
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError(
+            'ONNX needs an extra: pip install "rankfair[onnx]"'
+        ) from error
+    graph = _Graph(onnx.helper, onnx.TensorProto)
+    _build(graph, model)
+    proto = graph.model(model)
+    onnx.checker.check_model(proto)
+    return bytes(proto.SerializeToString())
+
+
+def _build(graph: _Graph, model: Any) -> None:
+    """Lay the graph: coefficients of each row's task, times its features, summed."""
+    layout = model._layout
+    coef, intercept = _tables(model)
+    own, others = _places(layout, coef.shape[1])
+    graph.inputs.append(graph.value("predictors", "DOUBLE", [None, len(others)]))
+    features = "predictors"
+    if own:
+        indicators = _indicators(len(layout.groups))
+        row = graph.rows("group", layout.groups.tolist(), "sensitive_features")
+        graph.node("Gather", [graph.table("indicators", indicators), row], "of_group")
+        graph.node("Concat", ["predictors", "of_group"], "features", axis=1)
+        features = "features"
+    coef = coef[:, [*others, *own]]
+    if layout.task_columns is None:
+        graph.node("Mul", [features, graph.table("coef", coef[:1])], "terms")
+        offset = graph.table("intercept", intercept[:1])
+    else:
+        row = _task_rows(graph, layout.tasks.tolist())
+        graph.node("Gather", [graph.table("coef", coef), row], "coef_of_row")
+        offset = graph.node(
+            "Gather", [graph.table("intercept", intercept), row], "intercept_of_row"
+        )
+        graph.node("Mul", [features, "coef_of_row"], "terms")
+    axes = graph.table("axes", np.array([1], np.int64))
+    graph.node("ReduceSum", ["terms", axes], "total", keepdims=0)
+    graph.node("Add", ["total", offset], "prediction")
+
+
+def _task_rows(graph: _Graph, tasks: list[Any]) -> str:
+    """Lay the way from labels to rows; combinations of columns by a table of all."""
+    if not isinstance(tasks[0], tuple):
+        return graph.rows("task", tasks, "tasks")
+    parts = [list(dict.fromkeys(labels)) for labels in zip(*tasks, strict=True)]
+    sizes = [len(part) + 1 for part in parts]  # one more for labels not seen
+    if math.prod(sizes) > MOST_CELLS:
+        raise ModelFileError(
+            f"tasks of {len(parts)} columns have {math.prod(sizes):,} combinations, "
+            "too many for an ONNX graph. Make one column of text of them before fit."
+        )
+    table = np.full(sizes, len(tasks), np.int64)
+    index = [{label: i for i, label in enumerate(part)} for part in parts]
+    for row, labels in enumerate(tasks):
+        table[tuple(of[x] for of, x in zip(index, labels, strict=True))] = row
+    place = graph.rows("task_1", parts[0], "tasks")
+    for number, part in enumerate(parts[1:], start=2):
+        step = graph.table(f"size_{number}", np.array([len(part) + 1], np.int64))
+        graph.node("Mul", [place, step], f"before_{number}")
+        own = graph.rows(f"task_{number}", part, "tasks")
+        place = graph.node("Add", [f"before_{number}", own], f"place_{number}")
+    stored = graph.table("row_of_place", table.ravel())
+    return graph.node("Gather", [stored, place], "row_of_task")
+
+
+def _tables(model: Any) -> tuple[Floats, Floats]:
+    """Return coefficients and intercepts of the tasks, a last row for all others."""
+    shared = model.unseen == "shared" and model.shared_coef_ is not None
+    last = model.shared_coef_ if shared else np.zeros(model.coef_.shape[1])
+    offset = model.shared_intercept_ if shared else np.nan
+    return np.vstack((model.coef_, last)), np.append(model.intercept_, offset)
+
+
+def _places(layout: Any, n_predictors: int) -> tuple[list[int], list[int]]:
+    """Return columns of the coefficients that the group has, and the others."""
+    own: list[int] = []
+    if layout.group_column is not None:
+        if len(layout.groups) == 2:
+            own = [layout.predictors.index(layout.group_column)]
+        else:
+            n_own = len(layout.groups) - 1
+            own = list(range(n_predictors - n_own, n_predictors))
+    return own, [j for j in range(n_predictors) if j not in own]
+
+
+def _indicators(n_groups: int) -> Floats:
+    """Return what each group is read as; a last row for groups not seen."""
+    found = np.eye(n_groups)[:, 1:]
+    return np.vstack((found, np.full(n_groups - 1, np.nan)))
+
+
+@dataclass
+class _Graph:
+    """The parts of a graph while it is laid."""
+
+    helper: Any
+    kinds: Any
+
+    def __post_init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.inputs: list[Any] = []
+        self.stored: list[Any] = []
+
+    def value(self, name: str, kind: str, shape: list[int | None]) -> Any:
+        return self.helper.make_tensor_value_info(
+            name, getattr(self.kinds, kind), shape
+        )
+
+    def node(self, op: str, inputs: list[str], output: str, **settings: Any) -> str:
+        self.nodes.append(self.helper.make_node(op, inputs, [output], **settings))
+        return output
+
+    def table(self, name: str, values: NDArray[Any]) -> str:
+        from onnx import numpy_helper
+
+        self.stored.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def rows(self, name: str, labels: list[Any], argument: str) -> str:
+        """Add an input of labels; return the row of a table that each stands for."""
+        kind, keys = _keys(labels, argument)
+        self.inputs.append(self.value(name, kind, [None]))
+        attribute = "keys_strings" if kind == "STRING" else "keys_int64s"
+        settings = {
+            attribute: keys,
+            "values_int64s": list(range(len(keys))),
+            "default_int64": len(keys),
+        }
+        node = self.helper.make_node(
+            "LabelEncoder", [name], [f"row_of_{name}"], domain="ai.onnx.ml", **settings
+        )
+        self.nodes.append(node)
+        return f"row_of_{name}"
+
+    def model(self, model: Any) -> Any:
+        output = self.value("prediction", "DOUBLE", [None])
+        graph = self.helper.make_graph(
+            self.nodes, type(model).__name__, self.inputs, [output], self.stored
+        )
+        opsets = [
+            self.helper.make_opsetid("", OPSET),
+            self.helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+        ]
+        proto = self.helper.make_model(graph, opset_imports=opsets)
+        proto.ir_version = IR_VERSION
+        proto.producer_name = "rankfair"
+        names = [str(name) for name in model.predictors_.tolist()]
+        self.helper.set_model_props(proto, {"predictors": "\n".join(names)})
+        return proto
+
+
+def _keys(labels: list[Any], argument: str) -> tuple[str, list[Any]]:
+    if all(isinstance(label, str) for label in labels):
+        return "STRING", labels
+    # Booleans are whole numbers: 0 and 1.
+    if all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
+        return "INT64", [int(label) for label in labels]
+    raise ModelFileError(
+        f"{argument} has labels such as {shown(labels[0])} "
+        f"({type(labels[0]).__name__}), which ONNX cannot look up: text or whole "
+        "numbers are expected. Convert them to text before fit."
+    )

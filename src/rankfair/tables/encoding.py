@@ -1,0 +1,235 @@
+"""Predictors as numbers: categories become columns of 0 and 1, with a cap."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.table import Table
+
+__all__ = ["Encoded", "Encoding", "learn_encoding"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Predictors as numbers.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns: ``"age"``, or ``"colour=red"`` for a category.
+    values : ndarray of shape (n_rows, n_names), float64
+        Their values, finite.
+    unknown : dict of str to int
+        How many rows of a column have a category that was not there to be learnt.
+    message : str
+        A few sentences for a person; empty if there is nothing to say.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    unknown: Mapping[str, int]
+    message: str
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the columns of a file become predictors: learnt once, used for new rows.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns of the file, in order.
+    categories : dict of str to tuple of str
+        For each column of text its categories, sorted.  The first is the reference:
+        the others get a column of 0 and 1 each.
+    """
+
+    columns: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the predictors."""
+        found: list[str] = []
+        for name in self.columns:
+            if name in self.categories:
+                found += [f"{name}={label}" for label in self.categories[name][1:]]
+            else:
+                found.append(name)
+        return tuple(found)
+
+    def apply(self, table: Table) -> Encoded:
+        """Return the predictors of a table's rows.
+
+        A category that was not learnt has 0 in all columns, as the reference has; such
+        rows are counted.  Missing cells are refused.
+        """
+        table.check_names(self.columns)
+        refuse_missing(table, self.columns)
+        parts: list[Floats] = []
+        unknown: dict[str, int] = {}
+        for name in self.columns:
+            labels = self.categories.get(name)
+            if labels is None:
+                parts.append(_numbers(table, name)[:, None])
+                continue
+            codes = _codes(table, name, labels)
+            parts.append((codes[:, None] == np.arange(1, len(labels))).astype(float))
+            if (codes < 0).any():
+                unknown[name] = int((codes < 0).sum())
+        values = np.hstack(parts) if parts else np.empty((table.n_rows, 0))
+        said = [_say_unknown(name, n, self.categories) for name, n in unknown.items()]
+        return Encoded(
+            self.names, np.ascontiguousarray(values), unknown, " ".join(said)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types, for the ``extra`` of a model file."""
+        return {
+            "columns": list(self.columns),
+            "categories": {name: list(of) for name, of in self.categories.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Encoding:
+        """Return what `to_dict` stored."""
+        return cls(
+            tuple(stored["columns"]),
+            {name: tuple(labels) for name, labels in stored["categories"].items()},
+        )
+
+
+def learn_encoding(
+    table: Table, columns: Sequence[str], *, cap: int = 50
+) -> tuple[Encoding, str]:
+    """Learn how columns of a table become predictors, and say what was done.
+
+    Parameters
+    ----------
+    table : Table
+        The rows to learn from.
+    columns : sequence of str
+        The predictors.
+    cap : int, default=50
+        The most categories that a column of text may have.
+
+    Returns
+    -------
+    encoding : Encoding
+        ``encoding.apply(table)`` gives the numbers.
+    message : str
+        Which columns were encoded; empty if all were numbers.
+
+    Raises
+    ------
+    TableError
+        If a cell is missing, or a column has more categories than the cap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> colour = np.array(["red", "blue", "red"], object)
+    >>> table = Table({"age": np.array([1.0, 2.0, 3.0]), "colour": colour})
+    >>> encoding, message = learn_encoding(table, ["age", "colour"])
+    >>> encoding.names
+    ('age', 'colour=red')
+    >>> encoding.apply(table).values.tolist()
+    [[1.0, 1.0], [2.0, 0.0], [3.0, 1.0]]
+    >>> message
+    'Encoded "colour" as 0/1 columns (2 categories, against "blue").'
+    """
+    table.check_names(columns)
+    refuse_missing(table, columns)
+    categories: dict[str, tuple[str, ...]] = {}
+    said = []
+    for name in columns:
+        if not table.is_text(name):
+            continue
+        labels = tuple(sorted(set(table[name].tolist())))
+        if len(labels) > cap:
+            raise _too_many(table, name, labels, cap)
+        categories[name] = labels
+        said.append(_say(name, labels))
+    return Encoding(tuple(columns), categories), " ".join(said)
+
+
+def refuse_missing(table: Table, columns: Sequence[str]) -> None:
+    """Raise if a cell of these columns is empty, and say where the first one is."""
+    for name in columns:
+        gone = table.missing(name)
+        count = int(gone.sum())
+        if count:
+            cells = "1 cell is" if count == 1 else f"{count} cells are"
+            raise TableError(
+                f"{cells} empty in {table.n_rows} rows; this line has the first",
+                source=table.source,
+                line=table.line(int(gone.argmax())),
+                column=name,
+                cure="Fill them, leave the column out, or drop such rows with "
+                "--drop-missing.",
+            )
+
+
+def _numbers(table: Table, name: str) -> Floats:
+    if table.is_text(name):
+        raise TableError(
+            "holds text, but held numbers when the model was fitted",
+            source=table.source,
+            column=name,
+            cure=table.why_text.get(name, ""),
+        )
+    return np.asarray(table[name], dtype=np.float64)
+
+
+def _codes(table: Table, name: str, labels: tuple[str, ...]) -> NDArray[np.intp]:
+    if not table.is_text(name):
+        raise TableError(
+            "holds numbers, but held text when the model was fitted",
+            source=table.source,
+            column=name,
+            cure=f"Read it as text with --text {shlex.quote(name)}.",
+        )
+    index = {label: code for code, label in enumerate(labels)}
+    cells = table[name].tolist()
+    return np.fromiter((index.get(cell, -1) for cell in cells), np.intp, len(cells))
+
+
+def _say(name: str, labels: tuple[str, ...]) -> str:
+    if len(labels) < 2:
+        return f"Left out {clipped(name)}: all rows have {clipped(labels[0])}."
+    return (
+        f"Encoded {clipped(name)} as 0/1 columns ({len(labels)} categories, against "
+        f"{clipped(labels[0])})."
+    )
+
+
+def _say_unknown(
+    name: str, count: int, categories: Mapping[str, tuple[str, ...]]
+) -> str:
+    rows = "1 row has" if count == 1 else f"{count} rows have"
+    return (
+        f"{rows} a category of {clipped(name)} that was not there when the model was "
+        f"fitted; read as {clipped(categories[name][0])}."
+    )
+
+
+def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> TableError:
+    reason = table.why_text.get(name, "")
+    return TableError(
+        f"has {len(labels)} categories, more than {cap}, for example "
+        f"{', '.join(clipped(label) for label in labels[:3])}",
+        source=table.source,
+        column=name,
+        cure=reason
+        or "Leave it out, group its rare values, or raise the cap with "
+        f"--max-categories {len(labels)}.",
+    )

@@ -1,0 +1,165 @@
+"""`read_table`: a file becomes columns, or a sentence says where it does not."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rankfair.tables.cells import as_numbers, as_text
+from rankfair.tables.decode import decode, refuse_foreign
+from rankfair.tables.errors import TableError
+from rankfair.tables.parquet import is_parquet, read_parquet
+from rankfair.tables.split import split
+from rankfair.tables.style import Style
+from rankfair.tables.table import Table, check_names
+
+__all__ = ["read_bytes", "read_table"]
+
+MAX_BYTES = 4 << 30
+STDIN = "standard input"
+
+
+def read_table(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    text: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    thousands: str | None = None,
+    missing: Sequence[str] = (),
+    max_bytes: int = MAX_BYTES,
+) -> Table:
+    """Read a CSV or Parquet file without a guess that changes a value.
+
+    A column is numbers if every cell that is not empty is a plain number; otherwise it
+    is text, cell by cell as it stands in the file.  Numbers may have spaces around
+    them.  Codes (``01001``) and whole numbers that a float cannot hold stay text, and a
+    note says so.  Numbers written in a way that the settings do not expect, and all
+    that cannot be read in one way only, are errors that name the flag which helps.
+
+    Parameters
+    ----------
+    source : str, path or bytes
+        The file; ``"-"`` is standard input; bytes are the content itself.  What begins
+        as a Parquet file is read as one, all else as CSV.
+    text : sequence of str
+        Columns that are text whatever they hold: tasks, groups, identifiers.
+    numbers : sequence of str
+        Columns that must be numbers: target, prediction, weight.
+    columns : sequence of str, optional
+        The only columns to return, in the order of the file; by default all.
+    encoding : str, optional
+        By default UTF-8, or what a byte-order mark says.
+    delimiter : str, optional
+        By default the comma, semicolon, tab or bar that the header shows.
+    decimal : {".", ","}, default="."
+        The decimal sign.
+    thousands : str, optional
+        What stands between groups of three digits.
+    missing : sequence of str
+        Cells that mean "not known" in columns of numbers, for instance ``NA``; an empty
+        cell always does.
+    max_bytes : int, default=4 GiB
+        Larger files are refused before they are read.
+
+    Returns
+    -------
+    Table
+        Columns as arrays, and notes for the reader.
+
+    Raises
+    ------
+    TableError
+        With line, column and cure, where they are known.
+
+    Examples
+    --------
+    >>> table = read_table(b"fips,pay\\n01001,2.5\\n01003,\\n", text=["fips"])
+    >>> table["fips"].tolist(), table["pay"].tolist()
+    (['01001', '01003'], [2.5, nan])
+    >>> read_table(b'pay\\n"1,234"\\n')
+    Traceback (most recent call last):
+    ...
+    rankfair.tables.errors.TableError: the data, line 2, column "pay": "1,234" is not a
+    plain number. Say --thousands ',' or --decimal ',', or read the column as text:
+    --text pay.
+    """
+    style = Style(decimal, thousands, tuple(missing))
+    style.check(delimiter)
+    raw, name = read_bytes(source, max_bytes)
+    try:
+        if is_parquet(raw):
+            return read_parquet(raw, name, text, numbers, columns)
+        refuse_foreign(raw)
+        return _read_csv(
+            decode(raw, encoding), name, text, numbers, columns, delimiter, style
+        )
+    except TableError as error:
+        raise (error if error.source else error.of(name)) from error.__cause__
+
+
+def _read_csv(
+    content: str,
+    source: str,
+    text: Sequence[str],
+    numbers: Sequence[str],
+    columns: Sequence[str] | None,
+    delimiter: str | None,
+    style: Style,
+) -> Table:
+    sheet = split(content, delimiter)
+    check_names([*text, *numbers, *(columns or ())], sheet.names, source)
+    found: dict[str, Any] = {}
+    why: dict[str, str] = {}
+    for name, cells in zip(sheet.names, sheet.columns, strict=True):
+        if columns is not None and name not in columns:
+            continue
+        values, reason = None, ""
+        if name not in text:
+            values, reason = as_numbers(
+                cells, style, name, sheet.lines, asked=name in numbers
+            )
+        found[name] = as_text(cells) if values is None else values
+        if reason:
+            why[name] = reason
+    return Table(found, source, (*sheet.notes, *why.values()), why, sheet.lines)
+
+
+def read_bytes(
+    source: str | os.PathLike[str] | bytes, max_bytes: int
+) -> tuple[bytes, str]:
+    """Return the content of a file and its name in messages; refuse large ones.
+
+    Examples
+    --------
+    >>> read_bytes(b"abc", 10)
+    (b'abc', 'the data')
+    """
+    if isinstance(source, bytes):
+        return _small(source, max_bytes, "the data"), "the data"
+    if os.fspath(source) == "-":
+        return _small(sys.stdin.buffer.read(max_bytes + 1), max_bytes, STDIN), STDIN
+    path = Path(source)
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TableError(f"cannot be read: {reason}", source=str(source)) from error
+    return _small(raw, max_bytes, str(source)), str(source)
+
+
+def _small(raw: bytes, max_bytes: int, name: str) -> bytes:
+    if len(raw) > max_bytes:
+        raise TableError(
+            f"is larger than {max_bytes:,} bytes",
+            source=name,
+            cure="Take fewer rows or columns, or raise the limit with --max-bytes.",
+        )
+    return raw

@@ -1,0 +1,288 @@
+"""Text to cells: records of one length, by the strict rules of CSV.
+
+The `csv` module in its strict mode decides.  Where each quote stands at the edge of a
+cell, no cell holds a line end, and every line has as many delimiters outside quotes as
+the header, a file can be cut in one way only: polars does that, several times faster.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.quick import cut_by_polars
+
+__all__ = ["Sheet", "split"]
+
+DELIMITERS = (",", ";", "\t", "|")
+_SHOWN = {",": "','", "\t": "$'\\t'", ";": "';'", "|": "'|'"}
+_HINT = re.compile("sep=([,;\t|])(?=\r?\n|\r)")  # a first line that Excel understands
+CHUNK = 50_000  # records at a time
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Cells as text, column by column.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The header.
+    columns : tuple
+        One for each name: a list of str, or a polars Series of String.
+    lines : ndarray of shape (n_rows,)
+        The line at which each record starts.
+    delimiter : str
+        What separates the cells.
+    notes : tuple of str
+        What was noticed.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Any, ...]
+    lines: NDArray[np.int64]
+    delimiter: str
+    notes: tuple[str, ...]
+
+
+def split(text: str, delimiter: str | None = None) -> Sheet:
+    """Return the cells of a CSV text.
+
+    Blank lines are skipped, and so is a first line ``sep=;``.  A cell keeps its spaces.
+
+    Examples
+    --------
+    >>> sheet = split('a;b\\n1;"x;y"\\n')
+    >>> sheet.names, sheet.columns, sheet.lines.tolist()
+    (('a', 'b'), (['1'], ['x;y']), [2])
+    """
+    if not text.strip():
+        raise TableError("is empty: a header and rows are expected")
+    end, notes = _line_end(text)
+    hint = _HINT.match(text)
+    if hint is not None and delimiter in (None, hint[1]):
+        delimiter = hint[1]
+        text = text[hint.end(1) :]  # a blank line is left, so that lines keep numbers
+    if delimiter is None:
+        delimiter = find_delimiter(text, end)
+    header, line = _header(text, end, delimiter)
+    notes += _check_header(header, line, delimiter)
+    fast = cut_by_polars(text, end, delimiter, len(header))
+    columns, lines = fast or _by_rules(text, end, delimiter, header)
+    if not len(lines):
+        raise TableError("has a header, but no rows", cure="Is it the whole file?")
+    return Sheet(header, columns, lines, delimiter, notes)
+
+
+def _line_end(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return what ends a line; only a file without any LF may have CR alone."""
+    if "\n" not in text and "\r" in text:
+        return "\r", ("Lines end with CR alone, as on old Macintoshes.",)
+    return "\n", ()
+
+
+def _records(text: str, end: str, delimiter: str) -> Iterator[list[str]]:
+    """Return a strict reader; it says at which line it is (``line_num``)."""
+    # Only `end` ends a line here, so a stray CR is seen, and one in quotes is kept.
+    source = io.StringIO(text, newline=end)
+    return csv.reader(source, delimiter=delimiter, strict=True)
+
+
+def find_delimiter(text: str, end: str = "\n") -> str:
+    """Return what separates the cells of the header, if only one sign can.
+
+    Where several signs could, it is the one that cuts the first records evenly.
+
+    Examples
+    --------
+    >>> find_delimiter("a;b\\n1,5;2\\n")
+    ';'
+    """
+    head = _head(text, end)
+    widths = {sign: _widths(head, end, sign) for sign in DELIMITERS}
+    several = [sign for sign, found in widths.items() if found and found[0] > 1]
+    if len(several) > 1:
+        even = [sign for sign in several if len(set(widths[sign])) == 1]
+        several = even if len(even) == 1 else several
+    if len(several) > 1:
+        flags = " or ".join(f"--delimiter {_SHOWN[s]}" for s in several)
+        raise TableError(
+            "the header can be cut in more than one way", line=1, cure=f"Say {flags}."
+        )
+    return several[0] if several else ","
+
+
+def _head(text: str, end: str, most: int = 50) -> str:
+    place = -1
+    for _ in range(most):
+        place = text.find(end, place + 1)
+        if place < 0:
+            return text
+    return text[: place + 1]
+
+
+def _widths(head: str, end: str, delimiter: str) -> list[int]:
+    """Return the number of cells of the first records, as far as they can be read."""
+    found: list[int] = []
+    with suppress(csv.Error):
+        found.extend(len(row) for row in _records(head, end, delimiter) if row)
+    return found
+
+
+def _header(text: str, end: str, delimiter: str) -> tuple[tuple[str, ...], int]:
+    """Return the first record that is not blank, and its line."""
+    reader: Any = _records(text, end, delimiter)
+    before = 0
+    try:
+        for row in reader:
+            if row:
+                return tuple(row), before + 1
+            before = reader.line_num
+    except csv.Error as error:
+        raise _broken(error, before + 1, text, end, delimiter) from None
+    raise TableError("is empty: a header and rows are expected")
+
+
+def _check_header(names: Sequence[str], line: int, delimiter: str) -> tuple[str, ...]:
+    for place, name in enumerate(names):
+        if not name.strip():
+            cure = "Give it a name."
+            if place == 0:
+                cure += " An index written by pandas? Write with index=False."
+            if not names[-1].strip() and place == len(names) - 1:
+                cure += f" Does the header end with a {clipped(delimiter)} too many?"
+            raise TableError(
+                f"column {place + 1} of {len(names)} has no name", line=line, cure=cure
+            )
+        first = names.index(name)
+        if first < place:
+            raise TableError(
+                f"columns {first + 1} and {place + 1} have the same name",
+                line=line,
+                column=name,
+                cure="Rename one of them.",
+            )
+    if all(_looks_like_a_number(name) for name in names):
+        return ("The names in the header are all numbers: does the file have one?",)
+    return ()
+
+
+def _looks_like_a_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _by_rules(
+    text: str, end: str, delimiter: str, header: tuple[str, ...]
+) -> tuple[tuple[list[str], ...], NDArray[np.int64]]:
+    """Cut by the `csv` module, record by record."""
+    reader: Any = _records(text, end, delimiter)
+    columns: tuple[list[str], ...] = tuple([] for _ in header)
+    shared: dict[str, str] = {}  # one copy of each text, however often it stands there
+    plain = True
+    first = True
+    before = 0
+    try:
+        while rows := list(islice(reader, CHUNK)):
+            if reader.line_num - before != len(rows):
+                plain = False
+            if set(map(len, rows)) != {len(header)}:
+                plain = False
+                rows = [row for row in rows if row]
+                if set(map(len, rows)) - {len(header)}:
+                    raise _ragged(text, end, delimiter, header)
+            if first and rows:
+                rows, first = rows[1:], False
+            before = reader.line_num
+            for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
+                column.extend(map(shared.setdefault, cells, cells))
+            if len(shared) > CHUNK:
+                shared.clear()
+    except csv.Error as error:
+        line = _line_of_error(text, end, delimiter)
+        raise _broken(error, line, text, end, delimiter) from None
+    n_rows = len(columns[0])
+    if plain:
+        return columns, np.arange(2, n_rows + 2)
+    return columns, _starts(text, end, delimiter)[1:]
+
+
+def _starts(text: str, end: str, delimiter: str) -> NDArray[np.int64]:
+    """Return the line at which each record starts, blank lines left out."""
+    reader: Any = _records(text, end, delimiter)
+    found, before = [], 0
+    for row in reader:
+        if row:
+            found.append(before + 1)
+        before = reader.line_num
+    return np.array(found, np.int64)
+
+
+def _line_of_error(text: str, end: str, delimiter: str) -> int:
+    """Return the line at which the record starts that cannot be read."""
+    reader: Any = _records(text, end, delimiter)
+    before = 0
+    try:
+        for _ in reader:
+            before = reader.line_num
+    except csv.Error:
+        return before + 1
+    raise AssertionError("the file was broken a moment ago")  # pragma: no cover
+
+
+def _ragged(text: str, end: str, delimiter: str, header: tuple[str, ...]) -> TableError:
+    reader: Any = _records(text, end, delimiter)
+    before = 0
+    row: list[str] = []
+    for row in reader:
+        if row and len(row) != len(header):
+            break
+        before = reader.line_num
+    cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+    names = "1 name" if len(header) == 1 else f"{len(header)} names"
+    cure = "Quote cells that hold the delimiter, or mend the line."
+    if len(header) == 1 and delimiter == ",":
+        cure = "Decimal commas? Try --delimiter ';' --decimal ','"
+    elif len(row) == len(header) + 1 and not row[-1]:
+        cure = "The line ends with a delimiter; the header does not."
+    return TableError(
+        f"has {cells}, but the header has {names}", line=before + 1, cure=cure
+    )
+
+
+def _broken(
+    error: csv.Error, line: int, text: str, end: str, delimiter: str
+) -> TableError:
+    said = str(error)
+    if "unexpected end of data" in said or "field larger" in said:
+        return TableError(
+            "a quote is opened and never closed"
+            if "end of data" in said
+            else "a cell is longer than 131,072 characters: is a quote left open?",
+            line=line,
+            cure='Close it; a quote inside a quoted cell is written twice ("").',
+        )
+    if "expected after" in said:
+        return TableError(
+            "a quoted cell goes on after its closing quote",
+            line=line,
+            cure='A quote inside a quoted cell is written twice ("").',
+        )
+    return TableError(
+        "a carriage return (CR) stands inside a line that ends otherwise",
+        line=line,
+        cure="Quote the cell that holds it, or write all line ends alike.",
+    )

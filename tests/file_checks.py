@@ -1,0 +1,108 @@
+"""What must hold for any bytes at the doors: used by hypothesis and by the fuzzers."""
+
+import csv
+import io
+import math
+import re
+from decimal import Decimal
+
+import numpy as np
+
+from rankfair.models.archive import ModelFileError
+from rankfair.models.files import describe_bytes, model_of
+from rankfair.tables import TableError, read_table
+from rankfair.tables.split import split
+
+
+def text_of(raw, encoding=None):
+    """Decode as the door says it does: a mark, else UTF-8."""
+    if encoding is not None:
+        return raw.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    for name in ("utf-32", "utf-16"):
+        marks = ("\ufeff".encode(f"{name}-le"), "\ufeff".encode(f"{name}-be"))
+        if raw.startswith(marks):
+            return raw.decode(name)
+    return raw.decode("utf-8-sig")
+
+
+def records(text, delimiter):
+    """Read by the csv module: every line end is one, blank lines are skipped."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header, *body = [row for row in rows if row]
+    return header, body
+
+
+def number(cell):
+    return float(cell) if cell.strip(" \t") else math.nan
+
+
+def is_number(cell):
+    """Tell whether a cell can be a number without losing anything that it says."""
+    bare = cell.strip(" \t")
+    if not bare:
+        return True
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", bare, re.ASCII) is None:
+        return False
+    whole = re.fullmatch(r"[+-]?\d+", bare, re.ASCII)
+    if whole and Decimal(bare) != Decimal(float(bare)):
+        return False
+    return re.match(r"[+-]?0\d", bare, re.ASCII) is None
+
+
+def same(a, b):
+    return a == b or (a != a and b != b)
+
+
+def check_table(raw, **settings):
+    """Read bytes: either a `TableError`, or what the csv module reads as well.
+
+    Returns the table, or the error.
+    """
+    try:
+        table = read_table(raw, **settings)
+    except TableError as error:
+        assert str(error).strip()
+        assert error.line is None or error.line >= 1
+        return error
+    if raw.startswith(b"PAR1"):
+        return table
+    text = text_of(raw, settings.get("encoding"))
+    delimiter = settings.get("delimiter")
+    if delimiter is None:
+        delimiter = split(text).delimiter
+    if re.match(f"sep={re.escape(delimiter)}[\r\n]", text):
+        text = text[5:]
+    header, body = records(text, delimiter)
+    assert table.names == tuple(header)
+    assert table.n_rows == len(body)
+    assert body and all(len(row) == len(header) for row in body)
+    for name, cells in zip(header, zip(*body, strict=True), strict=True):
+        column = table[name]
+        if table.is_text(name):
+            assert column.tolist() == [cell or None for cell in cells]
+            assert name in settings.get("text", ()) or not all(map(is_number, cells))
+            continue
+        assert name not in settings.get("text", ())
+        assert column.dtype == np.float64 and not np.isinf(column).any()
+        for value, cell in zip(column.tolist(), cells, strict=True):
+            assert same(value, number(cell)), (name, value, cell)
+            # No digit of a whole number is lost, and no leading zero of a code.
+            bare = cell.strip(" \t")
+            if bare.isdigit() and name not in settings.get("numbers", ()):
+                assert str(int(value)) == bare
+    assert len(table.lines) == table.n_rows
+    assert all(np.diff(table.lines) > 0)
+    return table
+
+
+def check_model(raw, X, expected):
+    """Read bytes: either a `ModelFileError`, or a model that predicts the same."""
+    try:
+        model = model_of(raw)
+        description = describe_bytes(raw)
+    except ModelFileError as error:
+        assert str(error).strip()
+        return error
+    assert description["estimator"] == type(model).__name__
+    np.testing.assert_array_equal(model.predict(X), expected)
+    return model

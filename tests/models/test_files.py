@@ -1,0 +1,614 @@
+"""A model file gives back the same model, or says why not."""
+
+import datetime
+import io
+import json
+import pickle
+import sys
+import zipfile
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from file_checks import check_model
+from rankfair import (
+    DecisionBoundaryCovariance,
+    MultiTaskRegressor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    StratifiedBalancedResiduals,
+    StratifiedEqualMeans,
+    TiltedRegressor,
+    load_model,
+    save_model,
+)
+from rankfair._disk import write_whole
+from rankfair.balances import Mean, Rank
+from rankfair.datasets import make_biased_tasks
+from rankfair.models import ModelFileError, describe_model, read_extra
+from rankfair.models.archive import META, pack, unpack
+from rankfair.models.files import describe_bytes, model_bytes, model_of
+from rankfair.penalties import Ridge, Shared
+from rankfair.solvers import NCADMM, Tilt
+
+DATA = make_biased_tasks(4, 25, random_state=0)
+FRAME, Y = DATA.frame, DATA.target
+NAMED = {"tasks": "task", "sensitive_features": "z"}
+
+
+def several_groups():
+    rng = np.random.default_rng(0)
+    return FRAME.assign(z=rng.choice(["a", "b", "c"], len(FRAME)))
+
+
+MODELS = {
+    "fair": (RankFairRegressor(0.02, **NAMED), FRAME),
+    "blind": (RankFairRegressor(0.02, **NAMED, blind=True), FRAME),
+    "two balances": (RankFairRegressor(0.05, **NAMED, balance=["rank", "mean"]), FRAME),
+    "three groups": (RankFairRegressor(0.05, **NAMED), several_groups()),
+    "plain": (MultiTaskRegressor(tasks="task"), FRAME.drop(columns="z")),
+    "no tasks": (MultiTaskRegressor(), FRAME.drop(columns=["z", "task"])),
+    "shared": (
+        MultiTaskRegressor(tasks="task", penalty="shared", unseen="shared"),
+        FRAME.drop(columns="z"),
+    ),
+    "equal means": (StratifiedEqualMeans(2, **NAMED), FRAME),
+    "residuals": (StratifiedBalancedResiduals(2, **NAMED), FRAME),
+    "covariance": (DecisionBoundaryCovariance(**NAMED), FRAME),
+    "several columns": (
+        RankFairRegressor(0.05, tasks=["task", "half"], sensitive_features="z"),
+        FRAME.assign(half=np.arange(len(FRAME)) % 2),
+    ),
+    "array": (
+        MultiTaskRegressor(tasks=4),
+        FRAME.drop(columns="z").astype({"task": int}).to_numpy(float),
+    ),
+    "polars": (RankFairRegressor(0.02, **NAMED), pl.DataFrame(FRAME.to_dict("list"))),
+    "objects": (
+        RankFairRegressor(
+            **NAMED, penalty=Ridge(0.5), balance=Rank(0.02), solver=Tilt(max_iter=40)
+        ),
+        FRAME,
+    ),
+    "admm": (RankFairRegressor(**NAMED, solver=NCADMM(rho=0.5)), FRAME),
+    "list of objects": (
+        RankFairRegressor(
+            **NAMED, penalty=Shared(0.5), balance=[Rank(0.03), Mean(0.1)]
+        ),
+        FRAME,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {name: (model.fit(X, Y), X) for name, (model, X) in MODELS.items()}
+
+
+def alike(a, b):
+    """Tell whether two values are equal in type and content, NaN like NaN."""
+    if isinstance(a, np.ndarray):
+        if a.dtype.kind == "O":
+            return a.shape == b.shape and alike(a.tolist(), b.tolist())
+        return a.dtype == b.dtype and np.array_equal(
+            a, b, equal_nan=a.dtype.kind == "f"
+        )
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(alike(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if hasattr(a, "__dataclass_fields__"):
+        return alike(vars(a), vars(b))
+    return a == b or (a != a and b != b)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_comes_back_to_the_last_bit(fitted, tmp_path, name):
+    model, X = fitted[name]
+    again = load_model(save_model(model, tmp_path / "a.rankfair"))
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert sorted(vars(again)) == sorted(vars(model))
+    for key, value in vars(model).items():
+        assert alike(vars(again)[key], value), key
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_model_makes_the_same_bytes(fitted, name):
+    model, _ = fitted[name]
+    raw = model_bytes(model)
+    assert raw == model_bytes(model_of(raw))
+
+
+def test_tasks_passed_as_arrays_come_back():
+    X, tasks = FRAME[["x1", "x2"]], FRAME["task"].to_numpy()
+    model = RankFairRegressor().fit(X, Y, tasks=tasks, sensitive_features=FRAME["z"])
+    again = model_of(model_bytes(model))
+    expected = model.predict(X, tasks=tasks)
+    np.testing.assert_array_equal(again.predict(X, tasks=tasks), expected)
+    with pytest.raises(ValueError, match="tasks is missing"):
+        again.predict(X)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b"],
+        [1, 2],
+        [1.5, 2.5],
+        [True, False],
+        [1, "b"],
+        [2**70, 1],
+        [datetime.date(2020, 1, 1), datetime.date(2020, 2, 1)],
+        [datetime.datetime(2020, 1, 1, 5), datetime.datetime(2020, 2, 1)],
+        [Decimal("1.10"), Decimal("2")],
+        [("a", 1), ("b", 2)],
+        ["\ud800", "\U0001f600\u202e</script>"],
+    ],
+)
+def test_labels_keep_their_type(labels):
+    tasks = np.empty(6, dtype=object)
+    tasks[:] = labels * 3
+    model = MultiTaskRegressor(beta=0.1).fit(
+        np.arange(6.0)[:, None], range(6), tasks=tasks
+    )
+    again = model_of(model_bytes(model))
+    assert alike(again.tasks_, model.tasks_)
+    np.testing.assert_array_equal(
+        again.predict([[7.0]] * 6, tasks=tasks), model.predict([[7.0]] * 6, tasks=tasks)
+    )
+
+
+def test_a_day_of_pandas_is_a_date():
+    days = pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"] * 3))
+    model = MultiTaskRegressor().fit(np.arange(6.0)[:, None], range(6), tasks=days)
+    again = model_of(model_bytes(model))
+    X = np.arange(6.0)[:, None]
+    np.testing.assert_array_equal(
+        again.predict(X, tasks=days), model.predict(X, tasks=days)
+    )
+
+
+def test_new_attributes_are_stored_without_being_listed(fitted):
+    model = model_of(model_bytes(fitted["fair"][0]))
+    model.other_ = {"a": [(1, np.float64(2)), None], 3: np.arange(6.0).reshape(2, 3)}
+    again = model_of(model_bytes(model))
+    assert alike(again.other_, model.other_)
+
+
+def test_what_it_says_about_itself(fitted, tmp_path):
+    model, _ = fitted["fair"]
+    path = tmp_path / "a.rankfair"
+    save_model(
+        model, path, notes="for the board", extra={"target": "pay", "n": [1, None]}
+    )
+    found = describe_model(path)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["estimator"] == "RankFairRegressor"
+    assert found["notes"] == "for the board"
+    assert found["extra"] == read_extra(path) == {"target": "pay", "n": [1, None]}
+    assert found["params"]["epsilon"] == 0.02
+    assert found["tasks"] == ["1", "2", "3", "4"] and found["groups"] == ["0", "1"]
+    assert found["achieved"]["rank_auc_"] == model.rank_auc_
+    assert found["achieved"]["status_"] == model.status_
+    assert found["bytes"] == path.stat().st_size
+    roles = {
+        column["name"]: (column["role"], column["type"]) for column in found["columns"]
+    }
+    assert roles["task"] == ("task", "str")
+    assert roles["z"] == ("group and predictor", "str")
+    assert roles["x1"] == ("predictor", "float64")
+
+
+def test_roles_of_other_layouts(fitted):
+    def role(name, column):
+        found = describe_bytes(model_bytes(fitted[name][0]))["columns"]
+        return {each["name"]: (each["role"], each["type"]) for each in found}[column]
+
+    assert role("blind", "z") == ("group, not used to predict", "str")
+    assert role("several columns", "half") == ("task", "int")
+    assert role("array", "x4") == ("task", "int")
+    assert role("no tasks", "x1") == ("predictor", "float64")
+
+
+def test_descriptions_show_records_and_other_keys(fitted):
+    found = describe_bytes(model_bytes(fitted["objects"][0]))
+    assert found["params"]["penalty"] == {"record": "Ridge", "beta": 0.5}
+    model = model_of(model_bytes(fitted["fair"][0]))
+    model.group_auc_ = {1: float("nan"), Decimal("2"): np.zeros(2)}
+    found = describe_bytes(model_bytes(model))
+    shown = found["achieved"]["group_auc_"]
+    assert shown["1"] is None and shown["2"].startswith("array ")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"random_state": np.random.default_rng(0)}, "set_params"),
+        ({"penalty": object()}, "penalty holds a builtins.object"),
+        ({"tasks": {1, 2}}, "tasks holds a builtins.set"),
+        ({"balance": np.array([[1j]])}, "balance holds a numpy.ndarray"),
+        ({"tol": np.float16(1)}, "tol holds a numpy.float16"),
+        ({"balance": pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns")}, "Timestamp"),
+    ],
+)
+def test_what_cannot_be_stored_is_named(fitted, change, said):
+    model = model_of(model_bytes(fitted["fair"][0])).set_params(**change)
+    with pytest.raises(ModelFileError, match=said):
+        model_bytes(model)
+
+
+def test_a_penalty_of_ones_own_is_refused(fitted):
+    class Own(Ridge):
+        pass
+
+    model = model_of(model_bytes(fitted["plain"][0])).set_params(penalty=Own(1.0))
+    with pytest.raises(ModelFileError, match=r"Own, which a model file does not store"):
+        model_bytes(model)
+
+
+def test_other_models_are_refused_with_a_way_out(fitted):
+    with pytest.raises(ModelFileError, match="is not fitted"):
+        model_bytes(RankFairRegressor())
+    with pytest.raises(ModelFileError, match="TiltedRegressor is not stored"):
+        model_bytes(TiltedRegressor(Ridge(1.0)))
+    chosen = RankFairRegressorCV(betas=[1.0], cv=2, **NAMED).fit(FRAME, Y)
+    with pytest.raises(ModelFileError, match="Save its estimator_ instead"):
+        model_bytes(chosen)
+    assert model_of(model_bytes(chosen.estimator_)).status_ == chosen.estimator_.status_
+
+
+@pytest.mark.parametrize("extra", [{"a": object()}, {"a": float("nan")}, [1]])
+def test_extra_must_be_plain_json(fitted, extra):
+    with pytest.raises(ModelFileError, match="plain JSON"):
+        model_bytes(fitted["plain"][0], extra=extra)
+
+
+def test_what_could_not_be_read_is_not_written(fitted, monkeypatch):
+    monkeypatch.setattr("rankfair.models.archive.MAX_META", 10)
+    with pytest.raises(ModelFileError, match="too large for a model file"):
+        model_bytes(fitted["plain"][0])
+
+
+def test_notes_must_be_text(fitted):
+    with pytest.raises(ModelFileError, match="notes must be text"):
+        model_bytes(fitted["plain"][0], notes=3)
+
+
+def test_a_path_that_cannot_be_written_keeps_what_was_there(fitted, tmp_path):
+    path = write_whole(tmp_path / "file", "old")
+    with pytest.raises(ModelFileError, match="Nothing was changed"):
+        save_model(fitted["plain"][0], path / "a.rankfair")
+    assert path.read_text() == "old"
+
+
+def test_reading_never_runs_anything(tmp_path, fitted):
+    class Bomb:
+        def __reduce__(self):
+            return (sys.exit, ("ran",))
+
+    path = tmp_path / "a.rankfair"
+    path.write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ModelFileError, match="looks like a pickle"):
+        load_model(path)
+    # and not inside an array either
+    stream = io.BytesIO()
+    np.lib.format.write_array(stream, np.array([Bomb()], object), allow_pickle=True)
+    body, arrays = unpack(model_bytes(fitted["plain"][0]))
+    raw = tampered(pack(body, arrays), {"arrays/0.npy": stream.getvalue()}, body)
+    with pytest.raises(ModelFileError, match="never pickled objects"):
+        model_of(raw)
+
+
+def tampered(raw, members, body=None):
+    """Put other members into a model file, with checksums that fit them."""
+    import hashlib
+
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    held.update(members)
+    meta = json.loads(held[META])
+    meta["sha256"] = {
+        name: hashlib.sha256(content).hexdigest()
+        for name, content in held.items()
+        if name != META
+    }
+    if body is not None:
+        meta["body"] = body
+        canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        meta["body_sha256"] = hashlib.sha256(canonical.encode()).hexdigest()
+    held[META] = json.dumps(meta).encode()
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in held.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+SMALL = MultiTaskRegressor(tasks=1, penalty="shared", beta=0.1, unseen="shared").fit(
+    [[0.0, 1], [1.0, 1], [2.5, 1], [0.0, 2], [1.0, 2], [2.0, 2]], [0, 1, 2, 5, 3, 1.5]
+)
+RAW = model_bytes(SMALL)
+NEW = [[0.5, 1], [0.7, 2], [3.0, 9]]
+EXPECTED = SMALL.predict(NEW)
+BODY, ARRAYS = unpack(RAW)
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+HUGE = (
+    npy(np.zeros(1))
+    .replace(b"(1,)", b"(9" + b"9" * 9 + b",)")
+    .replace(b" " * 9, b"", 1)
+)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"../evil.npy": b""}, "no part of a model file"),
+        ({"/etc/passwd": b""}, "no part of a model file"),
+        ({"model.pkl": b""}, "no part of a model file"),
+        ({"arrays/7.npy": npy(np.zeros(1))}, "is missing"),
+        ({"arrays/0.npy": b""}, "no .npy array"),
+        ({"arrays/0.npy": HUGE}, "bytes follow"),
+        ({"arrays/0.npy": npy(np.zeros(1)).replace(b"<f8", b"<f\xff")}, "only numbers"),
+        ({"arrays/0.npy": npy(np.zeros(1)).replace(b"{'d", b"{(d")}, "no .npy array"),
+        ({"arrays/0.npy": npy(np.zeros(1)) + b"more"}, "bytes follow"),
+        ({"arrays/0.npy": npy(np.zeros(2, "U3"))}, "only numbers are read"),
+        ({"arrays/0.npy": npy(np.zeros((3, 2), order="F"))}, "no .npy array"),
+        ({"arrays/0.npy": b"\x93NUMPY\x03\x00" + bytes(20)}, "no .npy array"),
+        ({"arrays/0.npy": npy(np.zeros((2, 5)))}, "differ"),
+        ({"arrays/0.npy": npy(np.zeros((2, 1), np.float32))}, "no numbers"),
+    ],
+)
+def test_a_forged_member_is_refused(members, said):
+    with pytest.raises(ModelFileError, match=said):
+        model_of(tampered(RAW, members))
+
+
+def test_forging_with_the_same_members_changes_nothing():
+    np.testing.assert_array_equal(model_of(tampered(RAW, {})).predict(NEW), EXPECTED)
+
+
+def changed(path, value):
+    body = json.loads(json.dumps(BODY))
+    inner = body
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return body
+
+
+LAYOUT = ("fitted", "_layout", "$record")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("estimator",), "os.system", "it holds a 'os.system'"),
+        (("estimator",), 3, "lacks 'estimator'"),
+        (("params", "other"), 1, "setting 'other'"),
+        (("fitted", "predict"), 1, "attribute 'predict'"),
+        (("fitted", "__class__"), 1, "attribute '__class__'"),
+        (("fitted", "beta"), 1, "attribute 'beta'"),
+        (("fitted", "coef_"), None, "no numbers"),
+        (("fitted", "coef_"), {"$array": 99}, "unsound"),
+        (("fitted", "coef_"), {"$array": -1}, "unsound"),
+        (("fitted", "coef_"), {"$what": 1}, "not known here"),
+        (("fitted", "coef_"), {"$array": 0, "$b": 1}, "not known here"),
+        (("fitted", "n_iter_"), {"$scalar": ["object", 1]}, "unsound"),
+        (("fitted", "n_iter_"), {"$float": "1"}, "unsound"),
+        (("fitted", "n_iter_"), {"$tuple": 3}, "list is expected"),
+        (("fitted", "n_iter_"), {"$decimal": "x"}, "unsound"),
+        (("fitted", "n_iter_"), {"$date": "x"}, "unsound"),
+        (("fitted", "n_iter_"), {"$dict": [[[], 1]]}, "unsound"),
+        (("fitted", "n_iter_"), {"$text": [1]}, "unsound"),
+        (("fitted", "n_iter_"), {"$whole": ["<i8", ["a"]]}, "unsound"),
+        (("fitted", "n_iter_"), {"$whole": ["<i4", [2**40]]}, "unsound"),
+        (("fitted", "n_iter_"), {"$record": ["os", "system", {}]}, "unsound"),
+        (
+            ("fitted", "n_iter_"),
+            {"$record": ["rankfair.penalties", "Own", {}]},
+            "unsound",
+        ),
+        (
+            ("fitted", "n_iter_"),
+            {"$record": ["rankfair.penalties", "Penalty", {}]},
+            "unsound",
+        ),
+        (("fitted", "_layout"), None, "layout"),
+        (("fitted", "n_features_in_"), 1, "not there"),
+        (("fitted", "n_features_in_"), "2", "not there"),
+        (("fitted", "shared_coef_"), {"$array": 0}, "shared coefficients"),
+        (("fitted", "shared_intercept_"), None, "shared intercept"),
+        (("fitted", "feature_names_in_"), {"$text": ["a"]}, "names of columns"),
+        ((*LAYOUT, 2, "tasks"), {"$whole": ["<i8", [1, 1]]}, "twice"),
+        ((*LAYOUT, 2, "tasks"), {"$whole": ["<i8", [1]]}, "tasks and coefficients"),
+        ((*LAYOUT, 2, "names"), {"$tuple": []}, "names and coefficients"),
+        ((*LAYOUT, 2, "names"), 3, "do not fit together"),
+        ((*LAYOUT, 2, "predictors"), {"$tuple": [-1]}, "not there"),
+        ((*LAYOUT, 2, "extra"), 1, "unsound"),
+    ],
+)
+def test_a_forged_description_is_refused(path, value, said):
+    with pytest.raises(ModelFileError, match=said):
+        model_of(tampered(RAW, {}, changed(path, value)))
+
+
+def test_a_deep_description_is_refused():
+    deep = 1
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(ModelFileError, match="too deeply"):
+        model_of(tampered(RAW, {}, changed(("fitted", "n_iter_"), deep)))
+
+
+def with_meta(text, kind=zipfile.ZIP_STORED, name=META):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", kind) as archive:
+        archive.writestr(name, text)
+    return stream.getvalue()
+
+
+GOOD = {"format": "rankfair-model", "version": 1, "sha256": {}}
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"", "empty"),
+        (b"\x80\x04K\x01.", "pickle"),
+        (b"{}", "JSON"),
+        (b"<html>", "HTML"),
+        (b"PK\x03\x04 and no more", "damaged or cut"),
+        (b"anything", "no zip archive"),
+        (with_meta("", name="a.txt"), "no part of a model file"),
+        (with_meta("{}", zipfile.ZIP_DEFLATED), "is compressed"),
+        (with_meta("{"), "not sound JSON"),
+        (with_meta(b"\xff"), "not sound JSON"),
+        (with_meta("[" * 100_000), "not sound JSON"),
+        (with_meta('{"a": 1, "a": 2}'), "twice in one object"),
+        (with_meta('{"a": NaN}'), "holds NaN"),
+        (with_meta("[]"), "does not say"),
+        (with_meta('{"format": "other"}'), "does not say"),
+        (
+            with_meta(json.dumps({**GOOD, "version": 2})),
+            "version 2; this release reads 1",
+        ),
+        (with_meta(json.dumps({**GOOD, "version": True})), "version True"),
+        (with_meta(json.dumps(GOOD)), "lacks"),
+        (with_meta(json.dumps({**GOOD, "sha256": [], "body": 1})), "lacks"),
+        (with_meta(json.dumps({**GOOD, "sha256": {"a": 1}, "body": 1})), "lacks"),
+        (with_meta(json.dumps({**GOOD, "body": 1})), "its checksum differs"),
+        (
+            with_meta(json.dumps({**GOOD, "body": 0}).replace(": 0", ": 1e999")),
+            "cannot",
+        ),
+        (pack({}, []), "lacks 'estimator'"),
+        (pack([], []), "no object"),
+    ],
+)
+def test_another_file_is_refused_with_the_reason(tmp_path, raw, said):
+    path = tmp_path / "a.rankfair"
+    path.write_bytes(raw)
+    for read in (load_model, describe_model, read_extra):
+        with pytest.raises(ModelFileError, match=said) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
+
+
+def test_members_that_are_missing_doubled_or_too_many():
+    with zipfile.ZipFile(io.BytesIO(RAW)) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+
+    def zipped(pairs):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, content in pairs:
+                archive.writestr(name, content)
+        return stream.getvalue()
+
+    pairs = list(held.items())
+    with pytest.raises(ModelFileError, match="does not match"):
+        model_of(zipped(pairs[:-1]))
+    with pytest.raises(ModelFileError, match=r"no meta\.json"):
+        model_of(zipped(pairs[1:]))
+    with pytest.warns(UserWarning, match="Duplicate"):
+        doubled = zipped([*pairs, pairs[0]])
+    with pytest.raises(ModelFileError, match="twice"):
+        model_of(doubled)
+    many = [(f"arrays/{i}.npy", b"") for i in range(1001)]
+    with pytest.raises(ModelFileError, match="1002 members"):
+        model_of(zipped([pairs[0], *many]))
+    other = [
+        (name, npy(np.ones(2)) if name == "arrays/0.npy" else c) for name, c in pairs
+    ]
+    with pytest.raises(ModelFileError, match="its checksum differs"):
+        model_of(zipped(other))
+
+
+def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(META, b" " * (50 << 20))
+    assert len(stream.getvalue()) < 100_000
+    with pytest.raises(ModelFileError, match="is compressed"):
+        model_of(stream.getvalue())
+    monkeypatch.setattr("rankfair.models.archive.MAX_META", 10)
+    with pytest.raises(ModelFileError, match="larger than 10 bytes"):
+        model_of(RAW)
+
+
+def test_sizes_that_lie_are_refused():
+    # In the directory at the end the sizes of a member are at 20 and 24.
+    place = RAW.index(b"PK\x01\x02")
+    lie = bytearray(RAW)
+    lie[place + 20 : place + 28] = (10**8).to_bytes(4, "little") * 2
+    with pytest.raises(ModelFileError, match="larger than the file"):
+        model_of(bytes(lie))
+    lie = bytearray(RAW)
+    lie[place + 24] ^= 1
+    with pytest.raises(ModelFileError, match="size it declares"):
+        model_of(bytes(lie))
+    locked = bytearray(RAW)
+    locked[place + 8] |= 1
+    with pytest.raises(ModelFileError, match="encrypted"):
+        model_of(bytes(locked))
+
+
+def test_large_files_are_refused_before_they_are_read(tmp_path):
+    path = write_whole(tmp_path / "a.rankfair", RAW)
+    with pytest.raises(ModelFileError, match="larger than 100 bytes"):
+        load_model(path, max_bytes=100)
+    assert load_model(path, max_bytes=len(RAW)) is not None
+    with pytest.raises(ModelFileError, match="No such file"):
+        load_model(tmp_path / "none")
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_model("a\0b")
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 8 * len(RAW) - 1))
+def test_a_flipped_bit_is_seen_or_does_no_harm(bit):
+    raw = bytearray(RAW)
+    raw[bit // 8] ^= 1 << bit % 8
+    check_model(bytes(raw), NEW, EXPECTED)
+
+
+@given(st.integers(0, len(RAW) - 1))
+def test_a_cut_file_is_refused(cut):
+    with pytest.raises(ModelFileError):
+        model_of(RAW[:cut])
+
+
+@settings(max_examples=300)
+@given(
+    st.integers(0, len(RAW)),
+    st.integers(0, len(RAW)),
+    st.integers(0, len(RAW)),
+    st.binary(),
+)
+def test_a_spliced_file_is_refused_or_does_no_harm(at, start, stop, put):
+    check_model(RAW[:at] + put + RAW[at:], NEW, EXPECTED)
+    check_model(RAW[:at] + RAW[start:stop] + RAW[at:], NEW, EXPECTED)
+    check_model(RAW[:at] + RAW[max(at, stop) :], NEW, EXPECTED)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused(raw):
+    with pytest.raises(ModelFileError):
+        model_of(raw)
+    with pytest.raises(ModelFileError):
+        model_of(b"PK\x03\x04" + raw)

@@ -1,0 +1,165 @@
+"""The graph predicts what the model predicts, to 1e-9 in double."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankfair import MultiTaskRegressor, RankFairRegressor, TiltedRegressor
+from rankfair.datasets import make_biased_tasks
+from rankfair.models import ModelFileError, export_onnx
+from rankfair.models.onnx import onnx_bytes
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+DATA = make_biased_tasks(4, 25, random_state=0)
+FRAME, Y = DATA.frame, DATA.target
+X = FRAME[["x1", "x2", "x3", "x4"]].to_numpy()
+TASK, GROUP = FRAME["task"].to_numpy(object), FRAME["z"].to_numpy(object)
+NAMED = {"tasks": "task", "sensitive_features": "z"}
+
+
+def run(model, **inputs):
+    session = onnxruntime.InferenceSession(
+        onnx_bytes(model), providers=["CPUExecutionProvider"]
+    )
+    assert {each.name for each in session.get_inputs()} == set(inputs)
+    (found,) = session.run(["prediction"], inputs)
+    assert found.dtype == np.float64
+    return found
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def test_text_labels_of_task_and_group():
+    model = RankFairRegressor(0.02, **NAMED).fit(FRAME, Y)
+    close(run(model, predictors=X, task=TASK, group=GROUP), model.predict(FRAME))
+
+
+def test_a_blind_model_does_not_ask_for_the_group():
+    model = RankFairRegressor(0.02, **NAMED, blind=True).fit(FRAME, Y)
+    close(run(model, predictors=X, task=TASK), model.predict(FRAME))
+
+
+def test_three_groups_in_the_middle_of_the_columns():
+    rng = np.random.default_rng(0)
+    group = rng.choice(["a", "b", "c"], len(FRAME)).astype(object)
+    frame = FRAME.assign(z=group)[["x1", "z", "x2", "x3", "task", "x4"]]
+    model = RankFairRegressor(0.05, **NAMED).fit(frame, Y)
+    close(run(model, predictors=X, task=TASK, group=group), model.predict(frame))
+
+
+def test_two_groups_in_the_middle_of_the_columns():
+    frame = FRAME[["x1", "z", "x2", "x3", "task", "x4"]]
+    model = RankFairRegressor(0.02, **NAMED).fit(frame, Y)
+    close(run(model, predictors=X, task=TASK, group=GROUP), model.predict(frame))
+
+
+def test_whole_labels():
+    frame = FRAME.astype({"task": int, "z": int})
+    model = RankFairRegressor(0.02, **NAMED).fit(frame, Y)
+    task, group = frame["task"].to_numpy(np.int64), frame["z"].to_numpy(np.int64)
+    close(run(model, predictors=X, task=task, group=group), model.predict(frame))
+
+
+def test_labels_of_true_and_false_are_whole_numbers():
+    task = np.arange(len(X)) % 2 == 0
+    model = MultiTaskRegressor().fit(X, Y, tasks=task)
+    found = run(model, predictors=X, task=task.astype(np.int64))
+    close(found, model.predict(X, tasks=task))
+
+
+def test_no_tasks():
+    model = MultiTaskRegressor().fit(X, Y)
+    close(run(model, predictors=X), model.predict(X))
+
+
+def test_a_task_or_group_not_seen_is_nan():
+    model = RankFairRegressor(0.02, **NAMED).fit(FRAME, Y)
+    task, group = TASK.copy(), GROUP.copy()
+    task[0], group[1] = "other", "other"
+    found = run(model, predictors=X, task=task, group=group)
+    assert np.isnan(found[:2]).all()
+    close(found[2:], model.predict(FRAME)[2:])
+
+
+def test_a_task_not_seen_is_shared_if_the_model_says_so():
+    model = MultiTaskRegressor(tasks="task", penalty="shared", unseen="shared")
+    frame = FRAME.drop(columns="z")
+    model.fit(frame, Y)
+    frame = frame.assign(task=["other", *frame["task"][1:]])
+    found = run(model, predictors=X, task=frame["task"].to_numpy(object))
+    close(found, model.predict(frame))
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 5))
+def test_any_linear_model_is_the_same(seed, k, n):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(12 * k, n)) * 10.0 ** rng.integers(-3, 3, n)
+    task = np.array([f"tâsk {i}" for i in np.arange(12 * k) % k], object)
+    model = MultiTaskRegressor(beta=0.1).fit(A, rng.normal(size=12 * k), tasks=task)
+    close(run(model, predictors=A, task=task), model.predict(A, tasks=task))
+
+
+def test_tasks_of_several_columns(monkeypatch):
+    frame = FRAME.assign(half=np.arange(len(FRAME)) % 3 // 2)
+    frame = frame[~((frame["task"] == "1") & (frame["half"] == 1))]
+    model = MultiTaskRegressor(tasks=["task", "half"]).fit(
+        frame.drop(columns="z"), Y[frame.index]
+    )
+    inputs = {
+        "predictors": frame[["x1", "x2", "x3", "x4"]].to_numpy(),
+        "task_1": frame["task"].to_numpy(object),
+        "task_2": frame["half"].to_numpy(np.int64),
+    }
+    close(run(model, **inputs), model.predict(frame.drop(columns="z")))
+    # Labels that are known, but never met, are a task not seen.
+    inputs["task_1"], inputs["task_2"] = (
+        inputs["task_1"].copy(),
+        inputs["task_2"].copy(),
+    )
+    inputs["task_1"][:3], inputs["task_2"][:3] = ["1", "other", "2"], [1, 0, 7]
+    found = run(model, **inputs)
+    assert np.isnan(found[:3]).all() and np.isfinite(found[3:]).all()
+    monkeypatch.setattr("rankfair.models.onnx.MOST_CELLS", 5)
+    with pytest.raises(ModelFileError, match="15 combinations"):
+        onnx_bytes(model)
+
+
+@pytest.mark.parametrize(
+    "tasks", [[1.5, 2.5], [("a", 1.5), ("b", 2)], ["a", 1], [2**63, 1]]
+)
+def test_labels_without_an_onnx_type_are_refused(tasks):
+    labels = np.empty(6, dtype=object)
+    labels[:] = tasks * 3
+    model = MultiTaskRegressor().fit(np.arange(6.0)[:, None], range(6), tasks=labels)
+    with pytest.raises(ModelFileError, match="Convert them to text before fit"):
+        onnx_bytes(model)
+
+
+def test_other_models_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(ModelFileError, match="A TiltedRegressor cannot become"):
+        export_onnx(TiltedRegressor(None), tmp_path / "a.onnx")
+    with pytest.raises(ModelFileError, match="cannot become"):
+        export_onnx(MultiTaskRegressor(), tmp_path / "a.onnx")
+    model = MultiTaskRegressor().fit(X, Y)
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(ModelFileError, match="Nothing was changed"):
+        export_onnx(model, tmp_path / "file" / "a.onnx")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"rankfair\[onnx\]"):
+        export_onnx(model, tmp_path / "a.onnx")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_it_can_be_read_from_its_file(tmp_path):
+    model = MultiTaskRegressor().fit(X, Y)
+    path = export_onnx(model, tmp_path / "a.onnx")
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    assert session.get_modelmeta().producer_name == "rankfair"
+    assert session.get_modelmeta().custom_metadata_map["predictors"] == "x0\nx1\nx2\nx3"

@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.preprocessing import OneHotEncoder
+
+from rankfair.tables import Encoding, TableError, learn_encoding, read_table
+
+RAW = b"age,colour,town\n1,red,a\n2,blue,b\n3,red,c\n"
+
+
+def test_numbers_and_categories_side_by_side():
+    table = read_table(RAW)
+    encoding, message = learn_encoding(table, ["colour", "age"])
+    found = encoding.apply(table)
+    assert found.names == encoding.names == ("colour=red", "age")
+    assert found.values.tolist() == [[1, 1], [0, 2], [1, 3]]
+    assert found.values.flags.c_contiguous
+    assert found.message == "" and found.unknown == {}
+    assert message == 'Encoded "colour" as 0/1 columns (2 categories, against "blue").'
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=12))
+def test_it_is_one_hot_but_for_the_first_category(labels):
+    table = read_table(("x,y\n" + "".join(f"{v},1\n" for v in labels)).encode())
+    encoding, _ = learn_encoding(table, ["x"])
+    reference = OneHotEncoder(drop="first", sparse_output=False)
+    expected = reference.fit_transform(np.array(labels)[:, None])
+    np.testing.assert_array_equal(encoding.apply(table).values, expected)
+
+
+def test_new_rows_are_encoded_alike_and_unknown_categories_counted():
+    encoding, _ = learn_encoding(read_table(RAW), ["age", "colour"])
+    encoding = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
+    new = read_table(b"colour,age\ngreen,4\nred,5\ngreen,6\n")
+    found = encoding.apply(new)
+    assert found.values.tolist() == [[4, 0], [5, 1], [6, 0]]
+    assert found.unknown == {"colour": 2}
+    assert '2 rows have a category of "colour"' in found.message
+    one = encoding.apply(read_table(b"colour,age\ngreen,4\n"))
+    assert '1 row has a category of "colour"' in one.message
+
+
+def test_too_many_categories_are_refused_with_what_stopped_the_numbers():
+    rows = b"".join(b"%d,v%d\n" % (i, i) for i in range(60))
+    table = read_table(b"x,y\n" + rows + b"NA,v\n")
+    with pytest.raises(TableError, match="61 categories, more than 50") as caught:
+        learn_encoding(table, ["y"])
+    assert "--max-categories 61" in caught.value.cure
+    with pytest.raises(TableError, match="--missing NA"):
+        learn_encoding(table, ["x"])
+    assert len(learn_encoding(table, ["y"], cap=61)[0].names) == 60
+
+
+def test_a_column_of_one_value_is_left_out_and_said():
+    table = read_table(b"x,y\na,1\na,2\n")
+    encoding, message = learn_encoding(table, ["x", "y"])
+    assert encoding.names == ("y",)
+    assert message == 'Left out "x": all rows have "a".'
+    assert learn_encoding(table, ["x"])[0].apply(table).values.shape == (2, 0)
+    assert learn_encoding(table, [])[0].apply(table).values.shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("raw", "column", "line", "said"),
+    [
+        (b"x,y\n1,a\n,b\n,c\n", "x", 3, "2 cells are empty in 3 rows"),
+        (b"x,y\n1,a\n2,\n3,c\n", "y", 3, "1 cell is empty in 3 rows"),
+    ],
+)
+def test_missing_cells_are_refused_with_the_first_line(raw, column, line, said):
+    table = read_table(raw)
+    with pytest.raises(TableError, match=said) as caught:
+        learn_encoding(table, [column])
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert "--drop-missing" in caught.value.cure
+    kept = table.take(~(table.missing("x") | table.missing("y")))
+    assert kept.n_rows == (1 if column == "x" else 2)
+    assert len(kept.lines) == kept.n_rows
+
+
+def test_a_column_that_changed_its_kind_is_refused():
+    encoding, _ = learn_encoding(read_table(RAW), ["age", "colour"])
+    with pytest.raises(TableError, match="holds text, but held numbers"):
+        encoding.apply(read_table(b"age,colour\nold,red\n"))
+    with pytest.raises(TableError, match="--text colour"):
+        encoding.apply(read_table(b"age,colour\n1,2\n"))
+    with pytest.raises(TableError, match='no column "colour"'):
+        encoding.apply(read_table(b"age\n1\n"))

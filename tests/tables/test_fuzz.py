@@ -1,0 +1,152 @@
+"""Any bytes at the door: an error with a place, or exactly what is in the file."""
+
+import csv
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from file_checks import check_table
+from rankfair.tables import TableError, quick, split
+from rankfair.tables.cells import _Column, as_numbers
+from rankfair.tables.style import Style
+
+SIGNS = "ab01259+-.,;|\t\"'\n\r eE=_\u00e9\u20ac\ufeff"
+CELLS = st.one_of(
+    st.sampled_from(["", "NA", "01001", "1.5", "-0", "0", "1e999", "1e-999", "1,234"]),
+    st.sampled_from(["12345678901234567890", "9007199254740993", " 1 ", "1_0", "٣"]),
+    st.sampled_from(["=1+1", "inf", "nan", "a,b", 'q"q', "two\nlines", "cr\rhere"]),
+    st.integers().map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.text(SIGNS, max_size=6),
+)
+
+
+@st.composite
+def sheets(draw):
+    """A sound file: header, rows, a delimiter, a line end, and how it is quoted."""
+    width = draw(st.integers(1, 4))
+    name = st.text("abcxyz é1", min_size=1, max_size=4).filter(str.strip)
+    names = draw(st.lists(name, min_size=width, max_size=width, unique=True))
+    rows = draw(st.lists(st.lists(CELLS, min_size=width, max_size=width), max_size=6))
+    stream = io.StringIO(newline="")
+    writer = csv.writer(
+        stream,
+        delimiter=draw(st.sampled_from(",;\t|")),
+        lineterminator=draw(st.sampled_from(["\n", "\r\n", "\r", "\n\n"])),
+        quoting=draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])),
+    )
+    writer.writerows([names, *rows])
+    encoding = draw(st.sampled_from(["utf-8"] * 5 + ["utf-8-sig", "utf-16", "utf-32"]))
+    return stream.getvalue().encode(encoding)
+
+
+@st.composite
+def damaged(draw):
+    """A sound file with a few bytes changed, cut out, doubled or put in."""
+    raw = draw(sheets())
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(raw)))
+        upto = draw(st.integers(at, min(len(raw), at + 8)))
+        put = draw(
+            st.one_of(
+                st.binary(max_size=3),
+                st.sampled_from(
+                    [b'"', b"\n", b"\r", b",", b";", b"\x00", raw[at:upto] * 2]
+                ),
+            )
+        )
+        raw = raw[:at] + put + raw[upto:]
+    return raw
+
+
+@pytest.fixture(autouse=True)
+def _polars_for_small_files_too(monkeypatch):
+    monkeypatch.setattr("rankfair.tables.quick.FEW", 0)
+
+
+door = settings(max_examples=200)
+
+
+@door
+@given(sheets())
+@example(b"a,b\n1,2\n")
+@example(b"a\n\n1\n\n\n2\n")
+@example(b'a\n""\n1\n')
+@example(b"a,b\r\n1,2\r\n")
+def test_a_sound_file_is_read_as_the_csv_module_reads_it(raw):
+    check_table(raw)
+
+
+@door
+@given(damaged())
+def test_a_damaged_file_is_refused_or_read_as_the_csv_module_reads_it(raw):
+    check_table(raw)
+
+
+@door
+@given(st.one_of(st.binary(max_size=80), st.text(SIGNS, max_size=60).map(str.encode)))
+@example(b"a,b\n1,2\r3,4\n")
+@example(b"a\x00")
+@example(b"\xff\xfe")
+@example(b"PAR1")
+def test_any_bytes_are_refused_or_read_as_the_csv_module_reads_them(raw):
+    check_table(raw)
+
+
+@door
+@given(st.text(SIGNS, max_size=60), st.sampled_from([",", ";", "\t", "|", "a"]))
+def test_a_delimiter_that_is_given_is_the_one_used(text, delimiter):
+    check_table(text.encode(), delimiter=delimiter)
+
+
+@door
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8))
+def test_columns_of_text_are_kept_to_the_letter(rows):
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator="\n").writerows([("id", "x"), *rows])
+    raw = stream.getvalue().encode()
+    found = check_table(raw, text=["id", "x"], delimiter=",")
+    if any("\x00" in cell for row in rows for cell in row):
+        assert isinstance(found, TableError)
+    elif not isinstance(found, TableError):
+        assert found["id"].tolist() == [cell or None for cell, _ in rows]
+
+
+@door
+@given(
+    st.lists(CELLS.filter(lambda cell: "\n" not in cell), min_size=1, max_size=6),
+    st.sampled_from([".", ","]),
+    st.sampled_from([(), ("NA",), ("NA", "-0", "")]),
+)
+@example(["1,5", "NA", "-2"], ",", ("NA",))
+def test_all_ways_to_read_numbers_agree(cells, decimal, missing):
+    def outcome(given, column):
+        try:
+            found, why = given(column, style, "x", lines, asked=False)
+        except TableError as error:
+            return str(error)
+        return None if found is None else found.tobytes(), why
+
+    style, lines = Style(decimal, None, missing), np.arange(2, len(cells) + 2)
+    slowly = outcome(lambda c, *rest, asked: _Column(c, *rest).numbers(asked), cells)
+    assert outcome(as_numbers, cells) == slowly
+    assert outcome(as_numbers, pl.Series(cells, dtype=pl.String)) == slowly
+
+
+@door
+@given(
+    st.lists(st.lists(CELLS, min_size=2, max_size=2), min_size=1, max_size=8),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_both_ways_to_cut_a_file_give_the_same_cells(rows, end):
+    text = end.join(",".join(row) for row in [["a", "b"], *rows]) + end
+    fast = quick.cut_by_polars(text, "\n", ",", 2)
+    if fast is None:
+        return
+    columns, lines = split._by_rules(text, "\n", ",", ("a", "b"))
+    assert [column.to_list() for column in fast[0]] == list(columns)
+    assert fast[1].tolist() == lines.tolist()

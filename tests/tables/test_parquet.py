@@ -1,0 +1,96 @@
+import datetime
+import io
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankfair.tables import TableError, parquet, read_table
+
+
+def parquet_bytes(**columns):
+    stream = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(stream)
+    return stream.getvalue()
+
+
+SOUND = parquet_bytes(x=[1.5, None, 3.0], who=["a", "", None], n=[1, 2, 3])
+
+
+def test_numbers_are_floats_and_the_rest_is_text():
+    day = datetime.date(2020, 1, 2)
+    raw = parquet_bytes(
+        f=[1.5, None], i=[1, 2], b=[True, None], s=["01", ""], d=[day, None]
+    )
+    table = read_table(raw)
+    np.testing.assert_array_equal(table["f"], [1.5, np.nan])
+    np.testing.assert_array_equal(table["i"], [1, 2])
+    np.testing.assert_array_equal(table["b"], [1, np.nan])
+    assert table["s"].tolist() == ["01", None]
+    assert table["d"].tolist() == ["2020-01-02", None]
+    assert table.line(0) is None
+
+
+def test_text_may_be_asked_for():
+    raw = parquet_bytes(i=[12345678901234567, 2], x=[1.0, 2.0])
+    table = read_table(raw, text=["i"], columns=["i"])
+    assert table.names == ("i",)
+    assert table["i"].tolist() == ["12345678901234567", "2"]
+
+
+def test_digits_are_not_lost():
+    raw = parquet_bytes(i=[2**53 + 1, 2], even=[2**60, None])
+    table = read_table(raw)
+    assert table["i"].tolist() == [str(2**53 + 1), "2"]
+    assert "more digits" in table.notes[0]
+    np.testing.assert_array_equal(table["even"], [2.0**60, np.nan])
+    with pytest.raises(TableError, match="--text i") as caught:
+        read_table(raw, numbers=["i"])
+    assert caught.value.column == "i"
+
+
+@pytest.mark.parametrize(
+    ("raw", "settings", "said"),
+    [
+        (parquet_bytes(x=[[1], [2]]), {}, "neither numbers nor text"),
+        (parquet_bytes(x=[b"a"]), {}, "neither numbers nor text"),
+        (parquet_bytes(x=["a"]), {"numbers": ["x"]}, "not numbers"),
+        (parquet_bytes(x=[float("inf")]), {}, "row 1 is infinite"),
+        (parquet_bytes(x=pl.Series([], dtype=pl.Float64)), {}, "no rows"),
+        (parquet_bytes(**{" ": [1]}), {}, "has no name"),
+        (parquet_bytes(pay=[1]), {"text": ["Pay"]}, 'mean "pay"'),
+        (parquet_bytes(pay=[1]), {"columns": ["Pay"]}, 'mean "pay"'),
+        (b"PAR1 and then nothing", {}, "damaged Parquet"),
+    ],
+)
+def test_what_cannot_be_read_is_named(raw, settings, said):
+    with pytest.raises(TableError, match=said):
+        read_table(raw, **settings)
+
+
+def test_rows_beyond_memory_are_refused_before_they_are_read(monkeypatch):
+    monkeypatch.setattr(parquet, "MAX_CELLS", 8)
+    with pytest.raises(TableError, match="more than fit in memory"):
+        read_table(SOUND)
+    assert read_table(SOUND, columns=["x"]).n_rows == 3
+
+
+def test_without_polars_it_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(TableError, match="needs polars"):
+        read_table(SOUND)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 8 * len(SOUND) - 1), st.integers(0, len(SOUND)))
+def test_damage_never_ends_in_another_kind_of_error(bit, cut):
+    flipped = bytearray(SOUND)
+    flipped[bit // 8] ^= 1 << bit % 8
+    for raw in (bytes(flipped), SOUND[:cut]):
+        try:
+            assert read_table(raw).n_rows >= 1
+        except TableError as error:
+            assert str(error)

@@ -1,0 +1,324 @@
+"""Each trap of a CSV file: read right, or refused with line, column and cure."""
+
+import io
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rankfair.tables import TableError, read_table
+from rankfair.tables.decode import decode
+
+
+def refused(raw, **settings):
+    with pytest.raises(TableError) as caught:
+        read_table(raw, **settings)
+    return caught.value
+
+
+def cells(raw, **settings):
+    table = read_table(raw, **settings)
+    return {name: table[name].tolist() for name in table.names}
+
+
+def test_text_is_kept_to_the_letter():
+    raw = b"id,task,group,x\n12345678901234567890,01001,NA, 1 \n7,1e5, F ,2\n"
+    found = cells(raw, text=["id", "task", "group"])
+    assert found == {
+        "id": ["12345678901234567890", "7"],
+        "task": ["01001", "1e5"],
+        "group": ["NA", " F "],
+        "x": [1.0, 2.0],
+    }
+
+
+def test_empty_cells_are_missing():
+    table = read_table(b"x,who\n1,\n,b\n")
+    np.testing.assert_array_equal(table["x"], [1, np.nan])
+    assert table["who"].tolist() == [None, "b"]
+    assert table.missing("x").tolist() == [False, True]
+    assert table.missing("who").tolist() == [True, False]
+
+
+def test_a_column_of_nothing_is_numbers_that_are_missing():
+    assert np.isnan(read_table(b"x,y\n,1\n,2\n")["x"]).all()
+
+
+def test_only_some_columns():
+    raw = b"a,b,c\n1,1e999,x\n"
+    assert cells(raw, columns=["c", "a"]) == {"a": [1.0], "c": ["x"]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_mark_says_the_encoding(encoding):
+    raw = "näme,x\n\u20ac,1\n".encode(encoding)
+    assert cells(raw) == {"näme": ["\u20ac"], "x": [1.0]}
+    # and naming it as well does no harm
+    assert cells(raw, encoding=encoding) == {"näme": ["\u20ac"], "x": [1.0]}
+
+
+def test_the_encoding_may_be_said():
+    assert cells("é\n1\n".encode("latin-1"), encoding="latin-1") == {"é": [1.0]}
+    assert cells("é\n1\n".encode("utf-16-be"), encoding="utf-16-be") == {"é": [1.0]}
+    assert cells("é\n1\n".encode("utf-8-sig"), encoding="utf-8") == {"é": [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("raw", "settings", "line", "column", "said", "cure"),
+    [
+        (b"", {}, None, None, "is empty", ""),
+        (b" \n\n", {}, None, None, "is empty", ""),
+        (b"\n,\n", {}, 2, None, "column 1 of 2 has no name", "pandas"),
+        (b"a,b\n", {}, None, None, "no rows", "whole file"),
+        (b"a,b\n\n\n", {}, None, None, "no rows", "whole file"),
+        ("é\n1\n".encode("latin-1"), {}, 1, None, "0xE9", "--encoding latin-1"),
+        (b"a\n\x931\n", {}, 2, None, "0x93", "--encoding cp1252"),
+        (b"\xff\xfea", {}, 1, None, "UTF-16", "Leave --encoding out"),
+        (b"a\n1\n", {"encoding": "nope"}, None, None, '"nope"', "latin-1"),
+        (b"a\n1\n", {"encoding": "rot13"}, None, None, '"rot13"', "latin-1"),
+        (b"a\n1\n", {"encoding": "a\0b"}, None, None, "cannot be read", "latin-1"),
+        ("a,b\n1,2".encode("utf-16-le"), {}, 1, None, "NUL", "--encoding utf-16-le"),
+        ("a,b\n1,2".encode("utf-16-be"), {}, 1, None, "NUL", "--encoding utf-16-be"),
+        (b"a,b\n1,\x00\n", {}, 2, None, "NUL", "damaged"),
+        (b"a;b\n1,5;2\n", {}, 2, "a", '"1,5"', "--decimal ','"),
+        (b"x\n1,5\n", {}, 2, None, "2 cells", "--delimiter ';' --decimal ','"),
+        (b"a,b\n1,2\r3,4\n", {}, 2, None, "(CR)", "Quote"),
+        (b"a\rb,c\n1,2\n", {}, 1, None, "(CR)", "Quote"),
+        (b"a,b\n1,2\n\n1,2,3\n", {}, 4, None, "3 cells", "Quote"),
+        (b'a,b\n"1\n1",2\n1\n', {}, 4, None, "1 cell,", "mend"),
+        (b"a,b\n1,2,\n", {}, 2, None, "3 cells", "ends with a delimiter"),
+        (b'a,b\n1,2\n3,"4\n5,6\n', {}, 3, None, "never closed", 'twice ("")'),
+        (b'a,"b\n1,2\n', {"delimiter": ","}, 1, None, "never closed", "Close"),
+        (b'a,b\n1,"2"3\n', {}, 2, None, "goes on", 'twice ("")'),
+        (b'a\n"' + b"x" * 140_000, {}, 2, None, "131,072", "Close"),
+        (b"a,b,a\n1,2,3\n", {}, 1, "a", "columns 1 and 3", "Rename"),
+        (b"a, \n1,2\n", {}, 1, None, "column 2 of 2", "too many?"),
+        (b"a,,b\n1,2,3\n", {}, 1, None, "column 2 of 3", "Give it a name"),
+        (b'x\n1\n"1,234"\n', {}, 3, "x", '"1,234"', "--thousands ',' or --decimal"),
+        (b"x;y\n1.234,5;2\n", {}, 2, "x", "1.234,5", "--thousands '.' --decimal ','"),
+        (b"x;y\n1 234;2\n", {}, 2, "x", "1 234", "--thousands ' '"),
+        (b"x\n1\n-1e999\n", {}, 3, "x", "too large", "--text x"),
+        (b"x\n0.0\n1e-999\n", {}, 3, "x", "too small", "--text x"),
+        (b"x\nNA\n", {"numbers": ["x"]}, 2, "x", '"NA"', "--missing NA"),
+        (b"x\n1\n$5\n", {"numbers": ["x"]}, 3, "x", '"$5"', "--missing '$5'"),
+        (
+            b"x\n9007199254740993\n",
+            {"numbers": ["x"]},
+            2,
+            "x",
+            "more digits",
+            "--text x",
+        ),
+        (b"x;y\n1.5;2\n", {"decimal": ","}, 2, "x", '"1.5"', "--decimal '.'"),
+        (b"x\n1,5,5\n", {"delimiter": ";", "numbers": ["x"]}, 2, "x", "not a n", ""),
+        (b"a;b,c\n1;2,3\n", {}, 1, None, "more than one way", "--delimiter"),
+        (b"pay\n1\n", {"text": ["Pay"]}, None, None, 'no column "Pay"', '"pay"'),
+        (b"pay\n1\n", {"columns": ["q"]}, None, None, 'no column "q"', '"pay"'),
+        (b"PK\x03\x04 a", {}, None, None, "Excel", "as CSV"),
+        (b"\x1f\x8b a", {}, None, None, "gzip", "gunzip"),
+        (b"x\n1\n", {"max_bytes": 3}, None, None, "larger than 3", "--max-bytes"),
+    ],
+)
+def test_a_trap_is_named_with_its_place_and_cure(
+    raw, settings, line, column, said, cure
+):
+    error = refused(raw, **settings)
+    assert said in str(error)
+    assert cure in error.cure
+    assert (error.line, error.column) == (line, column)
+    assert str(error).startswith("the data")
+    if line is not None:
+        assert f"line {line}" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"delimiter": ",,"}, "one character"),
+        ({"delimiter": ""}, "one character"),
+        ({"delimiter": '"'}, "delimiter cannot be"),
+        ({"decimal": ";"}, "a point or a comma"),
+        ({"thousands": "x"}, "thousands cannot be"),
+        ({"thousands": "."}, "both"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_named(settings, said):
+    error = refused(b"a\n1\n", **settings)
+    assert said in str(error)
+    assert "the data" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("raw", "settings", "values"),
+    [
+        (
+            b"x;y\n1.234,50;1\n-2,5e1;2\n",
+            {"decimal": ",", "thousands": "."},
+            [1234.5, -25],
+        ),
+        (b'x,y\n"1,234",1\n12,2\n', {"thousands": ","}, [1234, 12]),
+        (b"x,y\n1'234.5,1\n.5,2\n", {"thousands": "'"}, [1234.5, 0.5]),
+        ("x,y\n1\u202f234,1\n5.,2\n".encode(), {"thousands": "\u202f"}, [1234, 5]),
+        (b"x,y\nNA,1\n?,2\n", {"missing": ["NA", "?"]}, [np.nan, np.nan]),
+        (b"x,y\n007,1\n10,2\n", {"numbers": ["x"]}, [7, 10]),
+        (b"x\ty\n1\t1\n2\t2\n", {}, [1, 2]),
+        (b"x|y\n1|1\n2|2\n", {}, [1, 2]),
+        (b"x,y\n\t1 ,1\n+2,2\n", {}, [1, 2]),
+        (b"x,y\n9007199254740994,1\n1e300,2\n", {}, [9007199254740994, 1e300]),
+        (b"x,a|b\n1,2\n3,4|4\n", {}, [1, 3]),
+        (b"x,y\r1,2\r3,4\r", {}, [1, 3]),
+        (b"sep=;\r\nx;y,z\r\n1;2\r\n3;4\r\n", {}, [1, 3]),
+        (b"sep=|\nx|y\n1|2\n3|4\n", {"delimiter": "|"}, [1, 3]),
+        (b"\n\nx,y\n\n1,2\n\n\n3,4\n\n", {}, [1, 3]),
+    ],
+)
+def test_numbers_are_read_as_the_settings_say(raw, settings, values):
+    np.testing.assert_array_equal(read_table(raw, **settings)["x"], values)
+
+
+def test_wrong_groups_of_digits_are_no_number():
+    error = refused(b"x;y\n12.34;1\n", decimal=",", thousands=".", numbers=["x"])
+    assert error.line == 2
+
+
+@pytest.mark.parametrize(
+    ("raw", "note"),
+    [
+        (b"x,y\n1,1\nn/a,2\n3,3\n", "--missing n/a"),
+        (b"zip,y\n10001,1\n01001,2\n", "begins with 0"),
+        (b"id,y\n12345678901234567890,1\n", "more digits"),
+        (b"1,2\n3,4\n", "all numbers"),
+        (b"x,y\r1,2\r", "CR alone"),
+    ],
+)
+def test_what_was_noticed_is_said(raw, note):
+    table = read_table(raw)
+    assert note in " ".join(table.notes)
+    assert read_table(b"x,y\n1,a\n").notes == ()
+
+
+def test_what_stopped_a_column_of_numbers_is_kept_for_later():
+    assert "line 3" in read_table(b"x\n1\nNA\n3\n").why_text["x"]
+    assert read_table(b"x\na\nb\n1\n").why_text == {}
+
+
+def test_lines_are_those_of_the_file():
+    table = read_table(b'x,y\n1,"a\nb"\n\n2,c\n3,d\n')
+    assert [table.line(i) for i in range(3)] == [2, 5, 6]
+    assert read_table(b"x\n1\n2\n").lines.tolist() == [2, 3]
+    assert read_table(b"sep=;\nx;y\n1;2\n").lines.tolist() == [3]
+
+
+def test_names_in_a_cure_can_be_pasted_into_a_shell():
+    assert refused(b"base pay\n1e999\n").cure.endswith("--text 'base pay'")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "rows"),
+    [("wine", "winequality-red.csv", 1599), ("student", "student-mat.csv", 395)],
+)
+def test_real_files_are_read_as_pandas_reads_them(real_data, folder, name, rows):
+    path = next((real_data / folder).rglob(name), None)
+    if path is None:
+        pytest.skip(f"no {name} in RANKFAIR_DATA")
+    table, frame = read_table(path), pd.read_csv(path, sep=";")
+    assert table.names == tuple(frame.columns) and table.n_rows == rows
+    assert table.notes == ()
+    for column in frame:
+        assert table[column].tolist() == frame[column].tolist()
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_many_rows_are_read_alike_with_and_without_polars(monkeypatch, quote):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000) * 10.0 ** rng.integers(-300, 300, 3000)
+    codes = rng.integers(0, 99_999, 3000)
+    body = [
+        f"{quote}{v!r}{quote},{quote}{c:05d}{quote},{i},\n"
+        for i, (v, c) in enumerate(zip(x.tolist(), codes.tolist(), strict=True))
+    ]
+    raw = ("x,code,n,none\n" + "".join(body)).encode()
+    fast = read_table(raw)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    slow = read_table(raw)
+    np.testing.assert_array_equal(fast["x"], x)
+    assert fast.is_text("code")
+    for name in fast.names:
+        np.testing.assert_array_equal(fast[name], slow[name])
+    assert fast.notes == slow.notes
+    np.testing.assert_array_equal(fast.lines, slow.lines)
+
+
+@pytest.mark.parametrize(
+    "odd", ["1e999", "1e-999", "9007199254740993", "007", "a", "1,5", " 7", "0e7"]
+)
+def test_one_odd_cell_among_many_is_seen_in_either_way(monkeypatch, odd):
+    rows = [f"{i},{i}" for i in range(2000)] + [
+        f"0,{odd}" if "," not in odd else '0,"1,5"'
+    ]
+    raw = "\n".join(["a,b", *rows]).encode()
+
+    def outcome():
+        try:
+            return read_table(raw)["b"].tolist()
+        except TableError as error:
+            return str(error)
+
+    fast = outcome()
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert outcome() == fast
+
+
+def test_a_path_and_standard_input(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x\n1\n")
+    assert cells(path) == cells(str(path)) == {"x": [1.0]}
+    monkeypatch.setattr(
+        sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b"x\n2\n"))
+    )
+    assert cells("-") == {"x": [2.0]}
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b"")))
+    assert str(refused("-")).startswith("standard input is empty")
+
+
+def test_a_file_that_is_not_there_or_not_a_file(tmp_path):
+    assert "No such file" in str(refused(tmp_path / "no.csv"))
+    assert "cannot be read" in str(refused(tmp_path))
+    assert "cannot be read" in str(refused("a\0b"))
+
+
+def test_an_error_of_one_file_names_it(tmp_path):
+    path = tmp_path / "pay.csv"
+    path.write_bytes(b"a,b\n1\n")
+    assert str(refused(path)).startswith(f"{path}, line 2: has 1 cell")
+
+
+def test_long_and_odd_cells_are_shown_short():
+    error = refused(b"x\n" + b"\x1b[31m" + b"y" * 99 + b"\n", numbers=["x"])
+    assert "\x1b" not in str(error) and "…" in str(error)
+
+
+def test_the_same_text_is_decoded_whatever_the_mark():
+    assert decode(b"a", "utf-8-sig") == "a"
+    assert decode("a".encode("utf-16"), "utf-16") == "a"
+    assert "no encoding" in str(refused(b"\xef\xbb\xbfa\n1\n", encoding="nope"))
+    # A mark of another encoding is not one: the person knows better.
+    assert decode(b"\xef\xbb\xbfa", "latin-1") == "ï»¿a"
+
+
+def test_a_delimiter_of_ones_own():
+    rows = "".join(f"{i}\u00a7{i}\n" for i in range(2000))
+    table = read_table(f"x\u00a7y\n{rows}".encode(), delimiter="\u00a7")
+    assert table["y"].tolist() == list(range(2000))
+
+
+def test_many_different_cells_are_read_by_the_rules_too():
+    rows = "".join(f'"v{i}\n",{i}\n' for i in range(60_000))
+    table = read_table(f"a,b\n{rows}".encode())
+    assert table["a"].tolist() == [f"v{i}\n" for i in range(60_000)]
+    assert table.line(59_999) == 2 + 2 * 59_999
+    numbers = "".join(f" {i}.25,\n" for i in range(110_000))
+    table = read_table(f"a,b\n{numbers}".encode())
+    np.testing.assert_array_equal(table["a"], np.arange(110_000) + 0.25)
