@@ -30,8 +30,17 @@ bench-post: $(VENV)/.dev  ## Maps of predictions against EquiPy and a linear pro
 bench-scope: $(VENV)/.dev  ## Bands in every task against one over all rows: time
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_scope.py
 
+bench-audit: $(VENV)/.dev  ## An audit of 10⁶ rows × 1,000 tasks against one sort of the rows
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_audit.py
+
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
+
+simulate-intervals: $(VENV)/.dev  ## Coverage of the limits of AUC, into docs/intervals.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_intervals.py
+
+schema: $(VENV)/.dev  ## The JSON schema of an audit again, from its records
+	$(BIN)/python tools/schema.py
 
 reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
 	$(BIN)/rankfair reproduce --out results --docs docs --resume

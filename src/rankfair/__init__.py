@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankfair import datasets as datasets
     from rankfair import metrics as metrics
+    from rankfair.audit import Audit as Audit
+    from rankfair.audit import audit as audit
     from rankfair.baselines import (
         DecisionBoundaryCovariance as DecisionBoundaryCovariance,
     )
@@ -27,6 +29,7 @@ __version__ = "0.1.0"
 
 # Public names load on first use: `rankfair --help` must not wait for scikit-learn.
 _HOMES = {
+    "Audit": "rankfair.audit",
     "DecisionBoundaryCovariance": "rankfair.baselines",
     "MultiTaskRegressor": "rankfair.estimators",
     "RankFairPostprocessor": "rankfair.postprocess",
@@ -40,9 +43,11 @@ _HOMES = {
     "save_model": "rankfair.models",
     "stream": "rankfair.streams",
 }
-_SUBMODULES = ("datasets", "metrics")
+# `rankfair.audit` is a package that can be called: `audit(y, predictions, …)`.
+_SUBMODULES = ("audit", "datasets", "metrics")
 
 __all__ = [
+    "Audit",
     "DecisionBoundaryCovariance",
     "MultiTaskRegressor",
     "RankFairPostprocessor",
@@ -51,6 +56,7 @@ __all__ = [
     "StratifiedBalancedResiduals",
     "StratifiedEqualMeans",
     "TiltedRegressor",
+    "audit",
     "datasets",
     "fairness_path",
     "load_model",
