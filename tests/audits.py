@@ -79,8 +79,17 @@ def histogram(model, attribute, group, centre, bins=40):
 
 
 def attribute(name, groups, models, **more):
+    each = list(enumerate(models))
     made = tuple(
-        Group(g, 400 + 988 * i, 400.0, 3000.0, {m: 3000.0 + 150 * i for m in models})
+        Group(
+            label=g,
+            n_rows=400 + 988 * i,
+            weight=400.0,
+            mean_target=3000.0,
+            mean_predicted={m: 3500.0 - 250 * i + 200 * j * i for j, m in each},
+            share_above_median={m: 0.6 - 0.15 * i / (1 + 3 * j) for j, m in each},
+            impact_ratio={m: 1 - 0.25 * i / (1 + 3 * j) for j, m in each},
+        )
         for i, g in enumerate(groups)
     )
     return Attribute(
@@ -117,8 +126,8 @@ def task_lines(n, models, name, group, against, label="task {}"):
                     unknown("group F has 2 rows, fewer than 5")
                     if few
                     else Estimate(auc, auc - 0.12, min(auc + 0.11, 1.0), 0.03),
-                    None if few else round(abs(math.cos(1.7 * i)), 4),
-                    not few and abs(auc - 0.5) > 0.3,
+                    None if few else 0.5 * math.exp(-40 * (auc - 0.5) ** 2),
+                    not few and 0.5 * math.exp(-40 * (auc - 0.5) ** 2) <= 0.05,
                 )
             )
     return tuple(lines)

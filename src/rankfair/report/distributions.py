@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankfair.report.scales import Scale, ticks
-from rankfair.report.text import amount
+from rankfair.report.text import clipped, round_number
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Attribute, Audit, Histogram
 
 __all__ = ["COLOURS", "Panel", "Shape", "panels"]
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 40, 14, 12, 42
-HEIGHT, ROW = 236, 46
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 40, 24, 12, 42
+HEIGHT, ROW, NAMES, LONGEST = 236, 46, 118, 17
 # More outlines over each other than this cannot be told apart, nor more colours.
 OVERLAID, COLOURS, MOST_ROWS = 3, 6, 12
 
@@ -26,6 +26,7 @@ class Shape:
     """The outline of one group: path, colour (1 …), baseline and place of its mean."""
 
     group: str
+    label: str
     colour: int
     path: str
     base: float
@@ -43,9 +44,9 @@ class Panel:
     shapes: tuple[Shape, ...]
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    left: float = LEFT
+    left: float
+    base: float
     right: float = WIDTH - RIGHT
-    base: float = HEIGHT - BOTTOM
     width: int = WIDTH
 
 
@@ -74,7 +75,8 @@ def panels(audit: Audit, attribute: Attribute) -> list[Panel]:
     if not shown:
         return []
     edges = shown[0].edges
-    x = Scale(*_widened(edges[0], edges[-1]), LEFT, WIDTH - RIGHT)
+    left = NAMES if len(groups) > OVERLAID else LEFT
+    x = Scale(*_widened(edges[0], edges[-1]), left, WIDTH - RIGHT)
     most = max(max(h.shares, default=0.0) for h in shown) or 1.0
     return [
         _panel(model.name, attribute, groups, drawn, x, most)
@@ -101,30 +103,20 @@ def _panel(
         if histogram is not None:
             mean = _place(x, _mean(attribute, group, model))
             path = _outline(histogram, x, y)
-            shapes.append(Shape(group, colour, path, base, y.end, mean))
+            label = clipped(group, LONGEST)
+            shapes.append(Shape(group, label, colour, path, base, y.end, mean))
     y = Scale(0, most, height - BOTTOM, TOP)
-    marks = [] if rows else ticks(0, most, 3)
+    marks = [] if rows else ticks(0, most, 4)
     return Panel(
         model,
         height,
         rows,
         tuple(shapes),
-        tuple((x(v), amount_of_tick(v)) for v in ticks(x.low, x.high, 5)),
+        tuple((x(v), round_number(v)) for v in ticks(x.low, x.high, 5)),
         tuple((y(v), f"{100 * v:.3g} %") for v in marks),
+        left=x.start,
         base=height - BOTTOM,
     )
-
-
-def amount_of_tick(value: float) -> str:
-    """Return a tick as short as it can be said.
-
-    Examples
-    --------
-    >>> amount_of_tick(-0.5), amount_of_tick(20000.0), amount_of_tick(1e9)
-    ('−0.5', '20,000', '1.000e+09')
-    """
-    text = f"{value:,.10g}" if abs(value) < 1e7 else amount(value)
-    return text.replace("-", "−", 1) if value < 0 else text
 
 
 def _largest(attribute: Attribute) -> dict[str, int]:

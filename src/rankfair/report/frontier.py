@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rankfair.report.distributions import amount_of_tick
 from rankfair.report.scales import Scale, covering, ticks
+from rankfair.report.text import clipped, round_number
 
 __all__ = ["Dot", "Picture", "Spot", "draw"]
 
 WIDTH, HEIGHT = 440, 320
-LEFT, RIGHT, TOP, BOTTOM = 54, 16, 14, 46
+LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
 LETTER, LINE = 6.6, 13.0
 LONGEST = 26
 
@@ -62,15 +62,15 @@ class Picture:
     base: float = HEIGHT - BOTTOM
 
 
-def draw(dots: Sequence[Dot], *, joined: bool = True) -> Picture | None:
+def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     """Return error (up) against rank gap (right), or None without a finite point.
 
     Parameters
     ----------
     dots : sequence of Dot
-        In the order in which a curve joins them.
-    joined : bool, default=True
-        Whether they are points of one path.
+        Points that stand alone.
+    path : sequence of Dot
+        Points that a curve joins, in its order.
 
     Returns
     -------
@@ -78,11 +78,12 @@ def draw(dots: Sequence[Dot], *, joined: bool = True) -> Picture | None:
 
     Examples
     --------
-    >>> picture = draw([Dot(0.0, 2.0, label="ε = 0"), Dot(0.3, 1.0, chosen=True)])
+    >>> picture = draw([Dot(0.2, 2.0, label="shift")], [Dot(0.0, 2.0), Dot(0.3, 1.0)])
     >>> len(picture.spots), picture.curve.count("L")
-    (2, 1)
+    (3, 1)
     """
-    dots = [dot for dot in dots if math.isfinite(dot.gap) and math.isfinite(dot.error)]
+    path = [dot for dot in path if _known(dot)]
+    dots = [*path, *(dot for dot in dots if _known(dot))]
     if not dots:
         return None
     gaps = [v for dot in dots for v in (0.0, dot.gap, dot.gap_low, dot.gap_high)]
@@ -92,46 +93,52 @@ def draw(dots: Sequence[Dot], *, joined: bool = True) -> Picture | None:
     y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
     at = [(x(dot.gap), y(dot.error)) for dot in dots]
     spots = tuple(
-        Spot(*place, dot.chosen, _bars(dot, x, y), *label)
-        for dot, place, label in zip(dots, at, _labels(dots, at), strict=True)
+        Spot(u, v, dot.chosen, _bars(dot, x, y), *label)
+        for dot, (u, v), label in zip(dots, at, _labels(dots, at, x, y), strict=True)
     )
-    curve = "M" + "L".join(f"{u:g} {v:g}" for u, v in at)
+    curve = "M" + "L".join(f"{u:g} {v:g}" for u, v in at[: len(path)])
     return Picture(
         spots,
-        curve if joined and len(at) > 1 else "",
-        tuple((x(v), amount_of_tick(v)) for v in ticks(x.low, x.high, 5)),
-        tuple((y(v), amount_of_tick(v)) for v in ticks(y.low, y.high, 5)),
+        curve if len(path) > 1 else "",
+        tuple((x(v), round_number(v)) for v in ticks(x.low, x.high, 5)),
+        tuple((y(v), round_number(v)) for v in ticks(y.low, y.high, 5)),
     )
 
 
-def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[tuple[float, float, float, float], ...]:
+def _known(dot: Dot) -> bool:
+    return math.isfinite(dot.gap) and math.isfinite(dot.error)
+
+
+Box = tuple[float, float, float, float]
+
+
+def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[Box, ...]:
     u, v = x(dot.gap), y(dot.error)
     across = (x.clipped(dot.gap_low), v, x.clipped(dot.gap_high), v)
     upright = (u, y.clipped(dot.error_low), u, y.clipped(dot.error_high))
     return tuple(bar for bar in (across, upright) if all(map(math.isfinite, bar)))
 
 
-Box = tuple[float, float, float, float]
-
-
 def _labels(
-    dots: Sequence[Dot], at: Sequence[tuple[float, float]]
+    dots: Sequence[Dot], at: Sequence[tuple[float, float]], x: Scale, y: Scale
 ) -> list[tuple[str, str, float, float, str]]:
     """Each label where it meets least of what is there, the chosen point's first."""
-    taken: list[Box] = [(u - 5, v - 5, u + 5, v + 5) for u, v in at]
+    taken: list[Box] = [(u - 6, v - 6, u + 6, v + 6) for u, v in at]
+    taken += [_around(bar) for dot in dots for bar in _bars(dot, x, y)]
     placed = [("", "", 0.0, 0.0, "start")] * len(dots)
     for i in sorted(range(len(dots)), key=lambda i: not dots[i].chosen):
         if not dots[i].label:
             continue
-        text = _short(dots[i].label)
+        text = clipped(dots[i].label, LONGEST)
         best = min(_places(at[i], text), key=lambda it: _cost(it[0], taken))
         taken.append(best[0])
         placed[i] = (text, dots[i].label, *best[1:])
     return placed
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+def _around(bar: Box) -> Box:
+    u, v = sorted((bar[0], bar[2])), sorted((bar[1], bar[3]))
+    return u[0] - 1, v[0] - 1, u[1] + 1, v[1] + 1
 
 
 def _places(

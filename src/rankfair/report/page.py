@@ -9,8 +9,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from rankfair.report.cells import STRIP, View
 from rankfair.report.text import shown
-from rankfair.report.view import STRIP, View, view
+from rankfair.report.view import view
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -131,7 +132,11 @@ def _finalize(value: Any) -> Any:
     """Spell out control characters in whatever a template prints."""
     from markupsafe import Markup
 
-    return value if isinstance(value, Markup) or not isinstance(value, str) else shown(value)
+    return (
+        value
+        if isinstance(value, Markup) or not isinstance(value, str)
+        else shown(value)
+    )
 
 
 def named(text: str, group: str, against: str) -> Any:
@@ -148,6 +153,8 @@ def named(text: str, group: str, against: str) -> Any:
     # Split first: a group that is called "{against}" is a name like any other.
     parts = re.split(r"(\{group\}|\{against\})", text)
     return Markup("").join(
-        Markup("<bdi>{}</bdi>").format(shown(names[part])) if part in names else escape(part)
+        Markup("<bdi>{}</bdi>").format(shown(names[part]))
+        if part in names
+        else escape(part)
         for part in parts
     )

@@ -7,7 +7,18 @@ import math
 import re
 from typing import Any
 
-__all__ = ["DASH", "amount", "as_json", "between", "chance", "count", "decimal", "shown"]
+__all__ = [
+    "DASH",
+    "amount",
+    "as_json",
+    "between",
+    "chance",
+    "clipped",
+    "count",
+    "decimal",
+    "round_number",
+    "shown",
+]
 
 DASH = "–"
 # Direction marks that reorder what follows, and characters that a file cannot hold.
@@ -30,6 +41,18 @@ def shown(text: str) -> str:
     ('a[U+202E]b', 'שלום')
     """
     return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a text as it is shown, its end left out where it is too long.
+
+    Examples
+    --------
+    >>> clipped("Native American", 8), clipped("F", 8)
+    ('Native …', 'F')
+    """
+    whole = shown(text)
+    return whole if len(whole) <= most else whole[: most - 1] + "…"
 
 
 def as_json(value: Any) -> str:
@@ -82,6 +105,18 @@ def amount(value: float) -> str:
     size = math.floor(math.log10(abs(value)))
     form = f",.{max(0, 3 - size)}f" if -5 < size < 7 else ".3e"
     return f"{value:{form}}".replace("-", "−", 1 if value < 0 else 0)
+
+
+def round_number(value: float) -> str:
+    """Return a number that is round, a tick or a setting, as short as can be.
+
+    Examples
+    --------
+    >>> round_number(-0.5), round_number(20000.0), round_number(1e9)
+    ('−0.5', '20,000', '1.000e+09')
+    """
+    text = f"{value:,.10g}" if abs(value) < 1e7 else amount(value)
+    return text.replace("-", "−", 1) if value < 0 else text
 
 
 def _endless(value: float) -> str:
