@@ -69,9 +69,7 @@ def strip(estimate: Any, x: Scale, name: str) -> View:
         With ``x``, ``low``, ``high`` (None where there is none) and ``title``.
     """
     said = cell(estimate)
-    numbers = (
-        f"{said['text']} ({said['interval']})" if said["interval"] else said["text"]
-    )
+    limits = f" ({said['interval']})" if said["interval"] else ""
     return {
         "x": place_of(estimate.value, x),
         "low": place_of(estimate.low, x),

@@ -1,4 +1,4 @@
-"""The section of single tasks: what stands in the page itself, and the data beside it."""
+"""The section of single tasks: what stands in the page, and the data beside it."""
 
 from __future__ import annotations
 

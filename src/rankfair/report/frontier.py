@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rankfair.report.labels import Box, Label, along, place
 from rankfair.report.scales import Scale, covering, ticks
 from rankfair.report.text import clipped, round_number
 
@@ -13,7 +15,6 @@ __all__ = ["Dot", "Picture", "Spot", "draw"]
 
 WIDTH, HEIGHT = 440, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
-LETTER, LINE = 6.6, 13.0
 LONGEST = 26
 
 
@@ -33,17 +34,13 @@ class Dot:
 
 @dataclass(frozen=True)
 class Spot:
-    """A point on the paper; bars are lines ``x1, y1, x2, y2``, a label has a place."""
+    """A point on the paper, its whiskers (``x1, y1, x2, y2``) and its name."""
 
     x: float
     y: float
     chosen: bool
-    bars: tuple[tuple[float, float, float, float], ...]
-    label: str
-    whole: str
-    label_x: float
-    label_y: float
-    anchor: str
+    bars: tuple[Box, ...]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +48,7 @@ class Picture:
     """The frontier on paper."""
 
     spots: tuple[Spot, ...]
+    labels: tuple[Label | None, ...]
     curve: str
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
@@ -91,15 +89,15 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     # The axis of gaps starts at no gap: that is what the reader looks for.
     x = Scale(0.0, max(covering(gaps)[1], 0.01), LEFT, WIDTH - RIGHT)
     y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
-    at = [(x(dot.gap), y(dot.error)) for dot in dots]
     spots = tuple(
-        Spot(u, v, dot.chosen, _bars(dot, x, y), *label)
-        for dot, (u, v), label in zip(dots, at, _labels(dots, at, x, y), strict=True)
+        Spot(x(d.gap), y(d.error), d.chosen, _bars(d, x, y), d.label) for d in dots
     )
-    curve = "M" + "L".join(f"{u:g} {v:g}" for u, v in at[: len(path)])
+    at = [(spot.x, spot.y) for spot in spots[: len(path)]]
+    pieces = [(*one, *two) for one, two in itertools.pairwise(at)]
     return Picture(
         spots,
-        curve if len(path) > 1 else "",
+        tuple(_labels(spots, pieces)),
+        "M" + "L".join(f"{u:g} {v:g}" for u, v in at) if pieces else "",
         tuple((x(v), round_number(v)) for v in ticks(x.low, x.high, 5)),
         tuple((y(v), round_number(v)) for v in ticks(y.low, y.high, 5)),
     )
@@ -109,9 +107,6 @@ def _known(dot: Dot) -> bool:
     return math.isfinite(dot.gap) and math.isfinite(dot.error)
 
 
-Box = tuple[float, float, float, float]
-
-
 def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[Box, ...]:
     u, v = x(dot.gap), y(dot.error)
     across = (x.clipped(dot.gap_low), v, x.clipped(dot.gap_high), v)
@@ -119,48 +114,17 @@ def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[Box, ...]:
     return tuple(bar for bar in (across, upright) if all(map(math.isfinite, bar)))
 
 
-def _labels(
-    dots: Sequence[Dot], at: Sequence[tuple[float, float]], x: Scale, y: Scale
-) -> list[tuple[str, str, float, float, str]]:
-    """Each label where it meets least of what is there, the chosen point's first."""
-    taken: list[Box] = [(u - 6, v - 6, u + 6, v + 6) for u, v in at]
-    taken += [_around(bar) for dot in dots for bar in _bars(dot, x, y)]
-    placed = [("", "", 0.0, 0.0, "start")] * len(dots)
-    for i in sorted(range(len(dots)), key=lambda i: not dots[i].chosen):
-        if not dots[i].label:
-            continue
-        text = clipped(dots[i].label, LONGEST)
-        best = min(_places(at[i], text), key=lambda it: _cost(it[0], taken))
-        taken.append(best[0])
-        placed[i] = (text, dots[i].label, *best[1:])
-    return placed
-
-
-def _around(bar: Box) -> Box:
-    u, v = sorted((bar[0], bar[2])), sorted((bar[1], bar[3]))
-    return u[0] - 1, v[0] - 1, u[1] + 1, v[1] + 1
-
-
-def _places(
-    at: tuple[float, float], text: str
-) -> Iterable[tuple[Box, float, float, str]]:
-    (u, v), wide = at, LETTER * len(text)
-    for dx, dy in ((9, 4), (9, -9), (9, 17), (9, -22), (9, 30)):
-        yield (u + dx, v + dy - LINE, u + dx + wide, v + dy), u + dx, v + dy, "start"
-        yield (u - dx - wide, v + dy - LINE, u - dx, v + dy), u - dx, v + dy, "end"
-    for dy in (-10, 20):
-        box = (u - wide / 2, v + dy - LINE, u + wide / 2, v + dy)
-        yield box, u, v + dy, "middle"
-
-
-def _cost(box: Box, taken: Sequence[Box]) -> float:
-    """How much of a label lies on others, or outside the frame, which is worse."""
-    outside = max(0, LEFT + 2 - box[0]) + max(0, box[2] - WIDTH + 2)
-    outside += max(0, TOP - box[1]) + max(0, box[3] - (HEIGHT - BOTTOM))
-    return 100 * outside + sum(_shared(box, other) for other in taken)
-
-
-def _shared(one: Box, other: Box) -> float:
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
-    return wide * high if wide > 0 and high > 0 else 0.0
+def _labels(spots: Sequence[Spot], curve: Sequence[Box]) -> list[Label | None]:
+    """Labels that keep off points, whiskers and curve, the chosen point's first."""
+    order = sorted(range(len(spots)), key=lambda i: not spots[i].chosen)
+    obstacles = [(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]
+    lines = [*curve, *(bar for spot in spots for bar in spot.bars)]
+    obstacles += [box for line in lines for box in along(line)]
+    placed = place(
+        [(spots[i].x, spots[i].y) for i in order],
+        [clipped(spots[i].name, LONGEST) for i in order],
+        obstacles,
+        (LEFT + 2, TOP, WIDTH - 2, HEIGHT - BOTTOM),
+    )
+    found = dict(zip(order, placed, strict=True))
+    return [found[i] for i in range(len(spots))]

@@ -102,7 +102,6 @@ def _of(
 
 def _comparison(by_model: dict[str, Comparison], x: Scale, place: int) -> View:
     first = next(iter(by_model.values()))
-    asked = [m for m in words.METRICS if getattr(first, m.field, None) is not None]
     return {
         "group": first.group,
         "against": first.against,
@@ -123,6 +122,6 @@ def _comparison(by_model: dict[str, Comparison], x: Scale, place: int) -> View:
                     for c in by_model.values()
                 ],
             }
-            for metric in asked
+            for metric in words.METRICS
         ],
     }

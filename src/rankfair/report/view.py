@@ -122,16 +122,17 @@ def _frontier(points: Sequence[FrontierPoint]) -> View | None:
 
 
 def _methods(audit: Audit) -> list[tuple[str, list[str]]]:
-    """Which way each interval was made; every way once a figure."""
-    found: dict[str, dict[str, None]] = {}
+    """Which figures were made in the same ways, and the ways; every one once."""
+    ways: dict[str, dict[str, None]] = {}
     for comparison in audit.comparisons:
         for metric in words.METRICS:
-            method = getattr(getattr(comparison, metric.field, None), "method", "")
+            method = getattr(comparison, metric.field).method
             if method:
-                name = metric.name.replace("{group}", "a group")
-                name = name.replace("{against}", "the other group")
-                found.setdefault(name, {})[method] = None
-    return [(name, list(methods)) for name, methods in found.items()]
+                ways.setdefault(metric.plain_name, {})[method] = None
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, methods in ways.items():
+        alike.setdefault(tuple(methods), []).append(name)
+    return [(", ".join(names), list(methods)) for methods, names in alike.items()]
 
 
 def origin(made: Provenance, *more: tuple[str, str]) -> View:

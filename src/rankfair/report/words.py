@@ -23,6 +23,11 @@ class Metric:
     level: str
     form: Callable[[float], str] = decimal
 
+    @property
+    def plain_name(self) -> str:
+        """The name where no groups are at hand."""
+        return self.name.format(group="a group", against="the other")
+
 
 METRICS = (
     Metric(
