@@ -17,6 +17,7 @@ from rankfair.audit.records import (
     TaskLine,
 )
 from rankfair.inference.estimate import Estimate
+from rankfair.report import MethodLine
 
 METHOD = "DeLong's variance on the logit scale"
 HOSTILE = (
@@ -29,6 +30,34 @@ HOSTILE = (
     "long " * 60 + "x" * 300,
     "a\x00b\u2028c\ud800]]>--><!--",
 )
+
+
+# What pages are tried with, as arguments of `make_audit`.
+AUDITS = {
+    "two groups, two models": {},
+    "one model": {"models": ("prediction",), "frontier": False},
+    "many groups, several attributes": {
+        "models": ("a", "b", "c", "d", "e"),
+        "attributes": (("race", tuple("vwxyz")), ("sex", ("M", "F"))),
+    },
+    "nothing but predictions": {
+        "models": ("m",),
+        "n_tasks": 0,
+        "frontier": False,
+        "target": False,
+        "command": None,
+    },
+    "hostile": {
+        "models": HOSTILE[:2],
+        "attributes": (
+            (HOSTILE[2], HOSTILE),
+            (HOSTILE[7], HOSTILE[3:5]),
+        ),
+        "title": " ".join(HOSTILE),
+        "label": HOSTILE[0] + "{}" + HOSTILE[4],
+        "command": " ".join(HOSTILE),
+    },
+}
 
 
 def estimate(value, half=0.05, p=None, **more):
@@ -198,4 +227,16 @@ def make_audit(
             "title": title,
             **more,
         }
+    )
+
+
+def method(name, rmse, gap, **more):
+    """Return a line of a table of methods."""
+    return MethodLine(
+        name,
+        estimate(rmse, 10.0),
+        estimate(gap, 0.01),
+        estimate(gap * 100, 5.0),
+        estimate(gap * 1.5, 0.02),
+        **more,
     )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankfair.report.scales import Scale, around_half, ticks
 from rankfair.report.text import between, chance, decimal
+
+if TYPE_CHECKING:
+    from rankfair.inference.estimate import Estimate
 
 __all__ = ["STRIP", "View", "axis", "cell", "place_of", "strip"]
 
@@ -16,13 +19,13 @@ STRIP = (280, 26, 12)  # width, height a line, and room at the sides
 View = dict[str, Any]
 
 
-def cell(estimate: Any, form: Callable[[float], str] = decimal) -> View:
+def cell(estimate: Estimate, form: Callable[[float], str] = decimal) -> View:
     """Return an estimate in words: number, interval, p-value, and why one is missing.
 
     Parameters
     ----------
-    estimate : Estimate, float or None
-        A bare number has no interval.
+    estimate : Estimate
+        What was measured.
     form : callable
         Turns a number into text.
 
@@ -33,25 +36,20 @@ def cell(estimate: Any, form: Callable[[float], str] = decimal) -> View:
 
     Examples
     --------
-    >>> cell(0.25)
-    {'text': '0.250', 'interval': '', 'p': '', 'note': ''}
+    >>> from rankfair.inference.estimate import Estimate
+    >>> cell(Estimate(0.25, 0.2, 0.3, 0.04))
+    {'text': '0.250', 'interval': '0.200 to 0.300', 'p': 'p = 0.040', 'note': ''}
     """
-    if estimate is None or isinstance(estimate, int | float):
-        value = math.nan if estimate is None else float(estimate)
-        return {"text": form(value), "interval": "", "p": "", "note": ""}
-    interval = between(form(estimate.low), form(estimate.high))
-    note = estimate.note
-    if math.isnan(estimate.value):
-        note = note or "not estimable"
+    missing = "not estimable" if math.isnan(estimate.value) else ""
     return {
         "text": form(estimate.value),
-        "interval": interval,
+        "interval": between(form(estimate.low), form(estimate.high)),
         "p": chance(estimate.p_value),
-        "note": note,
+        "note": estimate.note or missing,
     }
 
 
-def strip(estimate: Any, x: Scale, name: str) -> View:
+def strip(estimate: Estimate, x: Scale, name: str) -> View:
     """Return the places of an estimate and its interval on a line.
 
     Parameters

@@ -224,5 +224,6 @@
   });
   addEventListener("afterprint", () => show());
   $("task-controls").hidden = $("task-pager").hidden = false;
+  $("task-first").hidden = true;
   choose();
 })();

@@ -113,8 +113,12 @@ def _part(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError(
+            'The page needs an extra, jinja2: pip install "rankfair[cli]"'
+        ) from error
     made = Environment(
         loader=PackageLoader("rankfair.report"),
         autoescape=True,

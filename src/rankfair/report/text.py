@@ -95,7 +95,7 @@ def amount(value: float) -> str:
 
     Examples
     --------
-    >>> amount(12345.6), amount(-0.012345), amount(0.0), amount(2.5e9)
+    >>> amount(12345.6), amount(-0.012341), amount(0.0), amount(2.5e9)
     ('12,346', '−0.01234', '0', '2.500e+09')
     """
     if not math.isfinite(value):
