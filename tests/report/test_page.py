@@ -120,8 +120,7 @@ def test_the_view_is_plain_data(audit):
 def test_every_figure_has_its_interval_or_says_why_not():
     seen = view(audits.make_audit(models=("m",), target=False))
     cells = {
-        row["name"]: row["cells"][0]
-        for row in seen["sections"][0]["comparisons"][0]["rows"]
+        row["name"]: row["cells"][0] for row in seen["sections"][0]["tables"][0]["rows"]
     }
     why = cells.pop("Difference of mean residuals")
     assert (why["text"], why["interval"], why["note"]) == (
@@ -138,7 +137,7 @@ def test_a_missing_number_without_a_reason_still_says_so():
     audit = audits.make_audit(models=("m",))
     lost = replace(audit.comparisons[0], ks=audits.unknown(""))
     seen = view(replace(audit, comparisons=(lost,)))
-    rows = seen["sections"][0]["comparisons"][0]["rows"]
+    rows = seen["sections"][0]["tables"][0]["rows"]
     (ks,) = [row for row in rows if row["name"].startswith("Kolmogorov")]
     assert ks["cells"][0]["note"] == "not estimable"
 
@@ -173,10 +172,43 @@ def test_wording_measures_and_does_not_judge(audit):
 
 
 def test_lines_that_do_not_fit_are_owned_up_to():
-    audit = audits.make_audit(n_tasks=8000, label="x" * 100 + "{}", models=("m",))
+    audit = audits.make_audit(n_tasks=8000, label="x" * 120 + "{}", models=("m",))
     html = render(audit)
     assert len(html.encode()) < 1_000_000
     assert re.search(r"The page holds [\d,]+ of 8,000 lines", html)
+
+
+def test_many_groups_and_many_tasks_share_a_megabyte():
+    groups = tuple(f"group {i}" for i in range(20))
+    audit = audits.make_audit(n_tasks=10_000, attributes=(("race", groups),))
+    html = render(audit)
+    assert len(html.encode()) < 1_000_000
+    assert re.search(r"The page holds [\d,]+ of 10,000 lines", html)
+    assert "The 24 largest rank gaps of 210 comparisons" in html
+    assert html.count("<details") == 24
+
+
+def test_tables_of_the_largest_gaps_stay_unknown_ones_go():
+    groups = tuple("abcdefgh")
+    audit = audits.make_audit(models=("m",), attributes=(("race", groups),))
+    shifts = [0.001 * (7 * i % 36) for i in range(36)]
+    made = tuple(
+        replace(c, auc=audits.estimate(0.5 - shift) if shift else audits.unknown())
+        for c, shift in zip(audit.comparisons, shifts, strict=True)
+    )
+    (section,) = view(replace(audit, comparisons=made))["sections"]
+    kept = [(table["group"], table["against"]) for table in section["tables"]]
+    largest = sorted(shifts)[-24:]
+    assert kept == [
+        (c.group, c.against)
+        for c, shift in zip(made, shifts, strict=True)
+        if shift in largest
+    ]
+
+
+def test_without_tasks_a_page_is_as_large_as_it_must_be(monkeypatch):
+    monkeypatch.setattr(assembly, "MOST_BYTES", 1000)
+    assert len(render(audits.make_audit(n_tasks=0))) > 1000
 
 
 def test_the_audit_writes_the_page(tmp_path):

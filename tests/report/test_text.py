@@ -46,7 +46,8 @@ def test_json_refuses_what_is_no_json():
 @given(numbers)
 def test_a_decimal_is_the_rounded_number(value):
     out = text.decimal(value)
-    assert float(out.replace("−", "-")) == pytest.approx(value, abs=0.000501)
+    read = float(out.replace("−", "-").replace(",", ""))
+    assert read == pytest.approx(value, abs=0.000501)
     assert "-" not in out
     assert out.startswith("−") == (round(value, 3) < 0)
 
@@ -55,6 +56,16 @@ def test_a_decimal_is_the_rounded_number(value):
 def test_an_amount_has_four_figures(value):
     out = text.amount(value).replace("−", "-").replace(",", "")
     assert float(out) == pytest.approx(value, rel=6e-4)
+
+
+@given(st.lists(numbers))
+def test_numbers_alike_have_the_same_decimals_and_four_figures(values):
+    out = text.alike(values)
+    read = [float(one.replace("−", "-").replace(",", "")) for one in out]
+    largest = max(map(abs, values), default=0.0)
+    assert read == pytest.approx(values, abs=6e-4 * largest)
+    if 1e-5 < largest < 1e6:
+        assert len({len(one.partition(".")[2]) for one in out}) == 1
 
 
 @given(numbers)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from rankfair.report.scales import Scale, around_half, ticks
-from rankfair.report.text import between, chance, decimal
+from rankfair.report.text import Form, between, chance, decimals
 
 if TYPE_CHECKING:
     from rankfair.inference.estimate import Estimate
@@ -19,7 +19,7 @@ STRIP = (280, 26, 12)  # width, height a line, and room at the sides
 View = dict[str, Any]
 
 
-def cell(estimate: Estimate, form: Callable[[float], str] = decimal) -> View:
+def cell(estimate: Estimate, form: Form = decimals) -> View:
     """Return an estimate in words: number, interval, p-value, and why one is missing.
 
     Parameters
@@ -27,7 +27,7 @@ def cell(estimate: Estimate, form: Callable[[float], str] = decimal) -> View:
     estimate : Estimate
         What was measured.
     form : callable
-        Turns a number into text.
+        Turns the number and its limits into text.
 
     Returns
     -------
@@ -40,10 +40,11 @@ def cell(estimate: Estimate, form: Callable[[float], str] = decimal) -> View:
     >>> cell(Estimate(0.25, 0.2, 0.3, 0.04))
     {'text': '0.250', 'interval': '0.200 to 0.300', 'p': 'p = 0.040', 'note': ''}
     """
+    value, low, high = form((estimate.value, estimate.low, estimate.high))
     missing = "not estimable" if math.isnan(estimate.value) else ""
     return {
-        "text": form(estimate.value),
-        "interval": between(form(estimate.low), form(estimate.high)),
+        "text": value,
+        "interval": between(low, high),
         "p": chance(estimate.p_value),
         "note": estimate.note or missing,
     }

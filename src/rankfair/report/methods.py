@@ -6,7 +6,7 @@ from rankfair.report.cells import View, cell
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.page import fill
 from rankfair.report.records import MethodLine, MethodTable
-from rankfair.report.text import amount, count
+from rankfair.report.text import alike, count
 from rankfair.report.view import dots_of, origin
 
 __all__ = ["render_comparison"]
@@ -39,7 +39,7 @@ def render_comparison(table: MethodTable) -> str:
     >>> one = Estimate(0.1, 0.05, 0.15)
     >>> line = MethodLine("tilt", one, one, one, one)
     >>> page = render_comparison(MethodTable((line,), Provenance(100, 4, "9f2c")))
-    >>> "0.05000 to 0.1500" in page
+    >>> "0.0500 to 0.1500" in page
     True
     """
     return fill("methods.html.j2", _view(table))
@@ -85,9 +85,9 @@ def _row(line: MethodLine) -> View:
         "chosen": line.chosen,
         "note": line.note,
         "cells": [
-            cell(line.rmse, amount),
+            cell(line.rmse, alike),
             cell(line.auc_gap),
-            cell(line.mean_difference, amount),
+            cell(line.mean_difference, alike),
             cell(line.ks),
         ],
     }

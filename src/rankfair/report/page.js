@@ -93,17 +93,19 @@
     return node;
   };
 
+  const model = (m, cls) => {
+    const node = make("span", undefined, cls);
+    node.append(make("bdi", data.models[m]));
+    return node;
+  };
+
   const row = (set, i) => {
     const head = cell("th", "", "rowheader", make("bdi", set.task[i]));
     head.scope = "row";
     const numbers = cell("td", "numbers", "cell"), chances = cell("td", "chances", "cell");
     set.by.forEach((by, m) => {
       const line = make("div", undefined, "line"), limits = interval(by, i);
-      if (several) {
-        const model = make("span", undefined, "model");
-        model.append(make("bdi", data.models[m]));
-        line.append(model, " ");
-      }
+      if (several) line.append(model(m, "model"), " ");
       line.append(make("span", number(by.auc[i]), "value"));
       if (limits) line.append(" ", make("span", `(${limits})`, "interval"));
       const note = data.notes[by.note[i]];
@@ -113,7 +115,9 @@
         line.append(" ", why);
       }
       numbers.append(line);
-      const p = make("div", chance(by.p[i]), "line");
+      const p = make("div", undefined, "line");
+      if (several) p.append(model(m, "model narrow"), " ");
+      p.append(chance(by.p[i]));
       if (by.flag[i] === "1") p.append(" ", make("span", "flagged", "flag"));
       chances.append(p);
     });

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["fill", "named", "policy", "render", "render_fragment"]
 
-NOTEBOOK_BYTES = 60_000
+# A page is at most 1 MB: what the rest of it takes is taken from the lines of tasks.
+MOST_BYTES, NOTEBOOK_BYTES = 1_000_000, 60_000
 
 
 def render(audit: Audit) -> str:
@@ -39,7 +40,13 @@ def render(audit: Audit) -> str:
     str
         A whole HTML document.
     """
-    return fill("audit.html.j2", view(audit))
+    values = view(audit)
+    page = fill("audit.html.j2", values)
+    excess = len(page.encode()) - MOST_BYTES
+    if excess <= 0 or values["tasks"] is None:
+        return page
+    left = len(values["tasks"]["json"].encode()) - excess
+    return fill("audit.html.j2", view(audit, most_bytes=left))
 
 
 def render_fragment(audit: Audit) -> str:

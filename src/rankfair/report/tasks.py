@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Payload", "pack"]
 
-MOST_BYTES = 700_000
+MOST_BYTES = 900_000
 GRAIN = 10_000
 
 

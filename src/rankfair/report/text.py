@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 __all__ = [
     "DASH",
+    "Form",
+    "alike",
     "amount",
     "as_json",
     "between",
@@ -16,11 +19,13 @@ __all__ = [
     "clipped",
     "count",
     "decimal",
+    "decimals",
     "round_number",
     "shown",
 ]
 
 DASH = "–"
+Form = Callable[[Sequence[float]], list[str]]  # numbers of one kind → texts
 # Direction marks that reorder what follows, and characters that a file cannot hold.
 _UNSEEN = re.compile(
     "[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]"
@@ -82,10 +87,10 @@ def decimal(value: float, places: int = 3) -> str:
     """
     if not math.isfinite(value):
         return _endless(value)
-    text = f"{value:.{places}f}"
+    text = f"{value:,.{places}f}"
     unsigned = text.removeprefix("-")
     # Nothing is below zero that is shown as zero.
-    if unsigned == text or not unsigned.strip("0."):
+    if unsigned == text or not unsigned.strip("0.,"):
         return unsigned
     return f"−{unsigned}"
 
@@ -123,6 +128,32 @@ def _endless(value: float) -> str:
     if math.isnan(value):
         return DASH
     return "∞" if value > 0 else "−∞"
+
+
+def decimals(values: Sequence[float]) -> list[str]:
+    """Return numbers with three decimals each.
+
+    Examples
+    --------
+    >>> decimals([0.64217, 1.0])
+    ['0.642', '1.000']
+    """
+    return [decimal(value) for value in values]
+
+
+def alike(values: Sequence[float]) -> list[str]:
+    """Return numbers of one kind with the same decimals, four figures for the largest.
+
+    Examples
+    --------
+    >>> alike([0.004363, -0.07299, 0.08172]), alike([-6e-17, 1234.5])
+    (['0.00436', '−0.07299', '0.08172'], ['0', '1,234'])
+    """
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    size = math.floor(math.log10(largest)) if largest else 0
+    if not -5 < size < 7:
+        return [amount(value) for value in values]
+    return [decimal(value, max(0, 3 - size)) for value in values]
 
 
 def count(value: float) -> str:

@@ -11,7 +11,7 @@ from rankfair.report.forest import forest
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.sections import section
 from rankfair.report.tasks import MOST_BYTES, pack
-from rankfair.report.text import amount, between, count, decimal, round_number
+from rankfair.report.text import alike, between, count, decimal, round_number
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, FrontierPoint, ModelLine, Provenance
@@ -37,7 +37,8 @@ def view(audit: Audit, *, most_bytes: int = MOST_BYTES) -> View:
     payload = pack(audit, most_bytes)
     return {
         "title": audit.title,
-        "verdict": audit.verdict,
+        # No line begins with a lonely sign.
+        "verdict": audit.verdict.replace(" %", "\u00a0%"),
         "facts": _facts(audit),
         "models": [model.name for model in audit.models],
         "sections": [section(audit, it, i) for i, it in enumerate(audit.attributes, 1)],
@@ -78,7 +79,7 @@ def _errors(models: Iterable[ModelLine]) -> View:
         "rows": [
             {
                 "model": line.name,
-                "cells": [cell(getattr(line, f), amount) for f, _, _ in words.ERRORS],
+                "cells": [cell(getattr(line, f), alike) for f, _, _ in words.ERRORS],
             }
             for line in lines
         ],
@@ -106,13 +107,14 @@ def _frontier(points: Sequence[FrontierPoint]) -> View | None:
     picture = draw((), dots_of(points))
     if picture is None:
         return None
+    errors = iter(alike([v for p in points for v in (p.rmse, p.rmse_low, p.rmse_high)]))
     rows = [
         {
             "epsilon": round_number(p.epsilon),
             "label": p.label,
             "chosen": p.chosen,
-            "rmse": amount(p.rmse),
-            "rmse_interval": between(amount(p.rmse_low), amount(p.rmse_high)),
+            "rmse": next(errors),
+            "rmse_interval": between(next(errors), next(errors)),
             "gap": decimal(p.auc_gap),
             "gap_interval": between(decimal(p.gap_low), decimal(p.gap_high)),
         }

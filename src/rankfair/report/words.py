@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from rankfair.report.text import amount, decimal
+from rankfair.report.text import Form, alike, decimals
 
 __all__ = ["ERRORS", "LIMITS", "METRICS", "NOTES", "Metric"]
 
@@ -21,7 +20,7 @@ class Metric:
     name: str
     meaning: str
     level: str
-    form: Callable[[float], str] = decimal
+    form: Form = decimals
 
     @property
     def plain_name(self) -> str:
@@ -56,7 +55,7 @@ METRICS = (
         "Difference of means",
         "Mean prediction of {group} less that of {against}, in units of the target.",
         "0",
-        amount,
+        alike,
     ),
     Metric(
         "balanced_residuals",
@@ -64,7 +63,7 @@ METRICS = (
         "Mean of observed less predicted, {group} less {against}. Above 0, {group} is "
         "predicted too low compared with {against}.",
         "0",
-        amount,
+        alike,
     ),
     Metric(
         "impact_rank_ratio",
@@ -86,7 +85,7 @@ METRICS = (
         "How far predictions of one group must move on average to be spread like "
         "those of the other, in units of the target.",
         "0",
-        amount,
+        alike,
     ),
     Metric(
         "share_above_median",
