@@ -10,7 +10,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from rankfair._frames import Codes, Floats, as_columns, find_known, find_labels, listed
+from rankfair._frames import (
+    Codes,
+    Floats,
+    as_columns,
+    find_known,
+    find_labels,
+    listed,
+    shown,
+)
 from rankfair._validation import (
     MOST_GROUPS,
     check_lengths,
@@ -70,8 +78,10 @@ def read_rows(
     check_lengths(n_rows, y_true=target)
     weights = read_weights(sample_weight, n_rows)
     groupings = _read_groupings(sensitive_features, n_rows)
+    if weights is not None:
+        _refuse_weightless(groupings, weights)
     if intersect:
-        groupings += _intersections(groupings)
+        groupings += _intersections(groupings, weights)
     codes, labels = None, ("all",)
     if tasks is not None:
         columns = as_columns(tasks, "tasks")
@@ -179,7 +189,21 @@ def _refuse_odd(argument: str, labels: list[Any], codes: Codes) -> None:
         )
 
 
-def _intersections(groupings: tuple[Grouping, ...]) -> tuple[Grouping, ...]:
+def _refuse_weightless(groupings: tuple[Grouping, ...], weights: Floats) -> None:
+    for grouping in groupings:
+        heavy = grouping.codes[(weights > 0) & (grouping.codes >= 0)]
+        gone = np.flatnonzero(np.bincount(heavy, minlength=len(grouping.labels)) == 0)
+        if len(gone):
+            raise ValueError(
+                f"sample_weight is zero for all rows of group "
+                f"{shown(grouping.labels[gone[0]])} in attribute {grouping.name!r}: "
+                "there is nothing to compare."
+            )
+
+
+def _intersections(
+    groupings: tuple[Grouping, ...], weights: Floats | None
+) -> tuple[Grouping, ...]:
     """Every combination of two or more attributes, with the groups that occur."""
     if len(groupings) < 2:
         raise ValueError(
@@ -189,15 +213,15 @@ def _intersections(groupings: tuple[Grouping, ...]) -> tuple[Grouping, ...]:
     found = []
     for size in range(2, len(groupings) + 1):
         for parts in combinations(groupings, size):
-            made = _intersection(parts)
+            made = _intersection(parts, weights)
             if 2 <= len(made.labels) <= MOST_GROUPS:
                 found.append(made)
     return tuple(found)
 
 
-def _intersection(parts: tuple[Grouping, ...]) -> Grouping:
+def _intersection(parts: tuple[Grouping, ...], weights: Floats | None) -> Grouping:
     cells = np.zeros(len(parts[0].codes), np.intp)
-    known = np.ones(len(cells), bool)
+    known = np.ones(len(cells), bool) if weights is None else weights > 0
     for part in parts:
         cells = cells * len(part.labels) + part.codes
         known &= part.codes >= 0

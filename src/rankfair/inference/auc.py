@@ -3,51 +3,208 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
 
 from rankfair.inference.estimate import Estimate
-from rankfair.inference.sides import Sides
-from rankfair.inference.spread import Spread, placement_spread
+from rankfair.inference.limits import (
+    ROWS,
+    TASKS,
+    GroupSpread,
+    Prior,
+    score_limits,
+    score_p_value,
+)
+from rankfair.inference.permutation import mann_whitney
+from rankfair.inference.sides import Side, Sides
+from rankfair.inference.spread import Part, exact_upper
 
 __all__ = ["auc_estimate"]
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+# Few tasks hardly show how alike their rows are: so much over their degrees of freedom
+# is added to the correlation, and vanishes with many.
+DOUBT = 0.5
 
 
 def auc_estimate(
-    above: Floats, below: Floats, sides: Sides, confidence: float
+    above: Floats,
+    below: Floats,
+    sides: Sides,
+    confidence: float,
+    twice_ranks: tuple[Codes, Codes] | None = None,
+    seed: int | None = 0,
 ) -> Estimate:
-    """Return AUC from placements."""
-    spread = placement_spread(above, below, weights=sides.weights)
+    """Return AUC with limits, and the p-value of "ranks do not tell the groups apart".
+
+    Rows are independent, or tasks are clusters (see `clusters_of`); where both may be,
+    the wider limits count.  The p-value of independent rows is Mann and Whitney's, by
+    permutations below 30 rows in a group; with clusters or weights it is that of the
+    limits.
+
+    Parameters
+    ----------
+    above : ndarray of shape (n_A,)
+        The share of group B below each row of A.
+    below : ndarray of shape (n_B,)
+        The share of group A above each row of B.
+    sides : Sides
+        The groups.
+    confidence : float
+        Between 0 and 1.
+    twice_ranks : pair of integer ndarrays, optional
+        Twice the mid-ranks of the rows of A and of B among both.
+    seed : int or None
+        Of permutations, where not all can be counted.
+
+    Returns
+    -------
+    Estimate
+        Without limits where a group has one row (or task), or no placement differs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_a = np.arange(20) % 2 == 0
+    >>> sides = Sides.of(in_a, ~in_a, ("A", "B"))
+    >>> print(auc_estimate(np.arange(10) / 10, np.arange(10) / 10, sides, 0.95))
+    0.450 (0.235 to 0.690)
+    """
+    rows = _View.of_rows(above, below, sides)
+    view = rows
     if sides.needed or sides.possible:
-        clustered = placement_spread(
-            above, below, sides.tasks, sides.n_tasks, sides.weights
+        tasks = _View.of_tasks(above, below, sides, rows)
+        view = tasks if sides.needed else _wider(rows, tasks, confidence)
+    if view.doubt:
+        return Estimate(view.auc, note=view.doubt)
+    low, high = view.limits(confidence)
+    p = float(score_p_value(view.auc, view.a, view.b, view.prior, view.factor))
+    method = view.method
+    if view is rows and twice_ranks is not None and sides.a.weights is None:
+        both = np.concatenate(twice_ranks)
+        n_a = len(twice_ranks[0])
+        p, test = mann_whitney(int(twice_ranks[0].sum()), both, n_a, seed)
+        method = f"{method}; {test}"
+    return Estimate(view.auc, low, high, p, method)
+
+
+@dataclass(frozen=True)
+class _View:
+    """One way to see what is independent: the rows, or the tasks."""
+
+    auc: float
+    a: GroupSpread
+    b: GroupSpread
+    prior: Prior
+    factor: float
+    n_tasks: int | None
+
+    @classmethod
+    def of_rows(cls, above: Floats, below: Floats, sides: Sides) -> _View:
+        auc = float(np.average(above, weights=sides.a.weights))
+        a, b = (
+            _row_spread(placements - auc, side)
+            for placements, side in ((above, sides.a), (below, sides.b))
         )
-        wider = clustered.se >= spread.se or not clustered.estimable
-        spread = clustered if sides.needed or wider else spread
-    if not spread.estimable:
-        unit = "row" if spread.n_clusters is None else "task"
-        return Estimate(
-            spread.auc, note=f"a group has one {unit} only, which shows no spread"
+        return cls(auc, a, b, ROWS, 1.0, None)
+
+    @classmethod
+    def of_tasks(cls, above: Floats, below: Floats, sides: Sides, rows: _View) -> _View:
+        (code_a, code_b), (w_a, w_b) = sides.tasks, sides.weights
+        a = Part.of_clusters(above - rows.auc, code_a, sides.n_tasks, w_a)
+        b = Part.of_clusters(below - rows.auc, code_b, sides.n_tasks, w_b)
+        alike = _correlation(a, rows.a, b, rows.b)
+        spread_a, spread_b = (
+            GroupSpread(
+                part.variance,
+                part.df,
+                own.size / (1.0 + max(_rows_a_task(part, own) - 1.0, 0.0) * alike),
+                part.df + 1.0,
+            )
+            for part, own in ((a, rows.a), (b, rows.b))
         )
-    low, high = spread.interval(confidence)
-    return Estimate(spread.auc, low, high, _p_value(spread), _method(spread))
+        total = a.variance + b.variance
+        shared = 2.0 * float(a.pulls @ b.pulls)
+        factor = 1.0 + shared / total if total > 0.0 else 1.0
+        present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
+        return cls(rows.auc, spread_a, spread_b, TASKS, factor, present)
+
+    @property
+    def doubt(self) -> str:
+        """Why nothing is known about the population, if so."""
+        unit = "row" if self.n_tasks is None else "task"
+        total = self.a.variance + self.b.variance
+        if math.isnan(total):
+            return f"a group has one {unit} only, which shows no spread"
+        if self.auc in (0.0, 1.0):
+            return ""
+        if total == 0.0 or self.factor <= 0.0:
+            return (
+                f"no {unit} is placed differently from another: nothing to learn from"
+            )
+        return ""
+
+    @property
+    def method(self) -> str:
+        """How limits are made, in words."""
+        if self.auc in (0.0, 1.0):
+            return "limits that hold for any distributions (groups do not overlap)"
+        if self.n_tasks is None:
+            return "DeLong's variance, score limits"
+        return f"variance over {self.n_tasks:,} tasks (Obuchowski), score limits"
+
+    def limits(self, confidence: float) -> tuple[float, float]:
+        """Return limits of AUC; wide ones where the groups do not overlap."""
+        low, high = score_limits(
+            self.auc, self.a, self.b, confidence, self.prior, self.factor
+        )
+        units, alpha = min(self.a.units, self.b.units), (1.0 - confidence) / 2
+        reach = exact_upper(0.0, float(units), alpha)
+        if self.auc == 1.0:
+            return min(float(low), 1.0 - reach), 1.0
+        if self.auc == 0.0:
+            return 0.0, max(float(high), reach)
+        return float(low), float(high)
 
 
-def _method(spread: Spread) -> str:
-    if spread.exact:
-        return "Hoeffding's limits"
-    if spread.n_clusters is None:
-        return "DeLong's variance on the logit scale"
-    return f"variance over {spread.n_clusters:,} tasks (Obuchowski), logit scale"
+def _wider(rows: _View, tasks: _View, confidence: float) -> _View:
+    if rows.doubt or tasks.doubt:
+        return rows
+    widths = [high - low for low, high in (v.limits(confidence) for v in (rows, tasks))]
+    return tasks if widths[1] > widths[0] else rows
 
 
-def _p_value(spread: Spread) -> float | None:
-    if spread.exact:
-        return None
-    slope = spread.auc * (1.0 - spread.auc)
-    size = abs(math.log(spread.auc / (1.0 - spread.auc))) * slope / spread.se
-    return 2.0 * float(student.sf(size, spread.df))
+def _row_spread(excess: Floats, side: Side) -> GroupSpread:
+    if side.weights is None:
+        part = Part.of_rows(excess)
+        return GroupSpread(part.variance, part.df, float(side.n), float(side.n))
+    part = Part.of_clusters(excess, np.arange(side.n), side.n, side.weights)
+    size = 1.0 / float(part.share @ part.share)  # Kish's effective size
+    return GroupSpread(part.variance, part.df, size, part.df + 1.0)
+
+
+def _rows_a_task(part: Part, rows: GroupSpread) -> float:
+    """How many rows a task has, large tasks counting more."""
+    return float(rows.size * (part.share @ part.share))
+
+
+def _correlation(a: Part, rows_a: GroupSpread, b: Part, rows_b: GroupSpread) -> float:
+    """How alike placements of one task are, 0 to 1, from both groups together.
+
+    Tasks of s rows make the variance ``1 + (s − 1) ρ`` times that of independent rows.
+    """
+    seen, weight = 0.0, 0.0
+    for part, rows in ((a, rows_a), (b, rows_b)):
+        size = _rows_a_task(part, rows)
+        if size > 1.0 and rows.variance > 0.0 and part.variance >= 0.0:
+            # A group whose tasks have one row each says nothing about it.
+            share = part.df * (size - 1.0) / size
+            seen += share * (part.variance / rows.variance - 1.0) / (size - 1.0)
+            weight += share
+    if not weight > 0.0:
+        return 0.0
+    return min(max(seen / weight + DOUBT / (a.df + b.df), 0.0), 1.0)

@@ -22,6 +22,7 @@ __all__ = [
     "auc_spread",
     "auc_standard_error",
     "clusters_of",
+    "exact_upper",
     "placement_spread",
     "placements",
 ]
@@ -193,8 +194,8 @@ class Spread:
         if not self.estimable:
             return math.nan, math.nan
         if self.exact:
-            high = _exact_upper(self.auc, self.units, alpha)
-            return 1.0 - _exact_upper(1.0 - self.auc, self.units, alpha), high
+            high = exact_upper(self.auc, self.units, alpha)
+            return 1.0 - exact_upper(1.0 - self.auc, self.units, alpha), high
         # On the logit scale limits stay inside (0, 1) and are nearly symmetric.
         half = student.isf(alpha, self.df) * self.se / (self.auc * (1.0 - self.auc))
         middle = logit(self.auc)
@@ -402,7 +403,7 @@ def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     return (share + z * z / (2 * n)) / shrink, half
 
 
-def _exact_upper(auc: float, n: float, alpha: float) -> float:
+def exact_upper(auc: float, n: float, alpha: float) -> float:
     """The upper limit that holds for n units whatever the distributions.
 
     AUC is the mean, over all ways to match n units of A with n of B, of a mean of n
