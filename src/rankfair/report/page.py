@@ -39,6 +39,14 @@ def render(audit: Audit) -> str:
     -------
     str
         A whole HTML document.
+
+    Examples
+    --------
+    >>> from rankfair import audit
+    >>> found = audit(None, [3.0, 1.0, 2.0], sensitive_features=["M", "F", "<b>"])
+    >>> page = render(found)
+    >>> page.count("Content-Security-Policy"), "<b>" in page, "&lt;b&gt;" in page
+    (1, False, True)
     """
     values = view(audit)
     page = fill("audit.html.j2", values)
@@ -64,6 +72,13 @@ def render_fragment(audit: Audit) -> str:
     -------
     str
         A part of an HTML document.
+
+    Examples
+    --------
+    >>> from rankfair import audit
+    >>> found = audit(None, [3.0, 1.0], sensitive_features=["M", "F"], title="Pay")
+    >>> "<strong" in render_fragment(found)
+    True
     """
     shortened = view(audit, most_bytes=NOTEBOOK_BYTES)
     page = fill("audit.html.j2", shortened)
