@@ -93,7 +93,7 @@ def test_the_page_of_methods_is_quiet_too(opened):
     made = audits.make_audit().provenance
     page = opened(render_comparison(MethodTable(lines, made, path=audits.path())))
     labels = page.locator("svg.picture .label").all_text_contents()
-    assert labels == ["ε = 0.04", "a", "b"]
+    assert labels == ["ε = 0", "ε = 0.04", "ε = 0.16", "a", "b"]
 
 
 def test_the_policy_stops_whatever_is_not_the_page_s_own(opened):

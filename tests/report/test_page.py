@@ -109,6 +109,14 @@ def test_a_group_that_is_called_like_a_place_stays_a_name():
     )
 
 
+def test_a_label_that_most_points_share_is_not_repeated():
+    points = [replace(p, label="satisfied") for p in audits.path()]
+    points[-1] = replace(points[-1], label="inactive")
+    seen = view(replace(audits.make_audit(), frontier=tuple(points)))
+    labels = [row["label"] for row in seen["frontier"]["rows"]]
+    assert labels == [""] * (len(points) - 1) + ["inactive"]
+
+
 def test_the_view_is_plain_data(audit):
     def plain(value):
         assert is_dataclass(value)

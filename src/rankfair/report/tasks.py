@@ -18,6 +18,8 @@ __all__ = ["Payload", "pack"]
 
 MOST_BYTES = 900_000
 GRAIN = 10_000
+# No line of one model takes less.
+LEAST_BYTES = 12
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,14 @@ def pack(audit: Audit, most_bytes: int = MOST_BYTES) -> Payload | None:
     if not audit.tasks:
         return None
     sets = _grouped(audit.tasks)
-    n_all, share = sum(map(len, sets.values())), 1.0
+    n_all = sum(map(len, sets.values()))
+    # Lines that could not fit however short they are need not be written to see it.
+    share = most_bytes / (LEAST_BYTES * len(audit.tasks))
+    kept, ranked = sets, dict[Key, list[str]]()
     while True:
-        kept = {key: _kept(rows, share) for key, rows in sets.items()}
+        if share < 1:
+            ranked = ranked or {key: _ranked(rows) for key, rows in sets.items()}
+            kept = {key: _kept(sets[key], ranked[key], share) for key in sets}
         data = _data(audit, kept)
         text = as_json(data)
         size, n_shown = len(text.encode()), sum(map(len, kept.values()))
@@ -80,12 +87,13 @@ def _grouped(lines: Sequence[TaskLine]) -> dict[Key, Rows]:
     return sets
 
 
-def _kept(rows: Rows, share: float) -> Rows:
-    if share >= 1:
-        return rows
-    most = max(1, math.floor(share * len(rows)))
-    first = sorted(rows, key=lambda task: _weight(rows[task]), reverse=True)[:most]
-    chosen = set(first)
+def _ranked(rows: Rows) -> list[str]:
+    """Tasks in the order in which they stay: flagged, then by their largest gap."""
+    return sorted(rows, key=lambda task: _weight(rows[task]), reverse=True)
+
+
+def _kept(rows: Rows, ranked: list[str], share: float) -> Rows:
+    chosen = set(ranked[: max(1, math.floor(share * len(rows)))])
     return {task: by_model for task, by_model in rows.items() if task in chosen}
 
 

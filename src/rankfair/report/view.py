@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ def view(audit: Audit, *, most_bytes: int = MOST_BYTES) -> View:
         "verdict": audit.verdict.replace(" %", "\u00a0%"),
         "facts": _facts(audit),
         "models": [model.name for model in audit.models],
+        "names_width": _width(audit),
         "sections": [section(audit, it, i) for i, it in enumerate(audit.attributes, 1)],
         "errors": _errors(audit.models),
         "frontier": _frontier(audit.frontier),
@@ -53,6 +55,12 @@ def view(audit: Audit, *, most_bytes: int = MOST_BYTES) -> View:
         ),
         "confidence": _percent(audit),
     }
+
+
+def _width(audit: Audit) -> int:
+    """Letters that the names of models need in a column, 4 to 16, even."""
+    longest = max((len(model.name) for model in audit.models), default=0)
+    return min(max(4, longest + longest % 2), 16)
 
 
 def _percent(audit: Audit) -> str:
@@ -86,8 +94,9 @@ def _errors(models: Iterable[ModelLine]) -> View:
     }
 
 
-def dots_of(points: Iterable[FrontierPoint]) -> list[Dot]:
-    """Return the points of a path as they are drawn."""
+def dots_of(points: Sequence[FrontierPoint]) -> list[Dot]:
+    """Return the points of a path as they are drawn; ends and choice have names."""
+    ends = {0, len(points) - 1}
     return [
         Dot(
             p.auc_gap,
@@ -96,22 +105,28 @@ def dots_of(points: Iterable[FrontierPoint]) -> list[Dot]:
             p.gap_high,
             p.rmse_low,
             p.rmse_high,
-            p.label or (f"ε = {round_number(p.epsilon)}" if p.chosen else ""),
+            f"ε = {_short(p.epsilon)}" if p.chosen or i in ends else "",
             p.chosen,
         )
-        for p in points
+        for i, p in enumerate(points)
     ]
+
+
+def _short(epsilon: float) -> str:
+    return round_number(float(f"{epsilon:.3g}"))
 
 
 def _frontier(points: Sequence[FrontierPoint]) -> View | None:
     picture = draw((), dots_of(points))
     if picture is None:
         return None
+    labels = Counter(p.label for p in points)
     errors = iter(alike([v for p in points for v in (p.rmse, p.rmse_low, p.rmse_high)]))
     rows = [
         {
-            "epsilon": round_number(p.epsilon),
-            "label": p.label,
+            "epsilon": _short(p.epsilon),
+            # What most points share says nothing about one of them.
+            "label": p.label if 2 * labels[p.label] <= len(points) else "",
             "chosen": p.chosen,
             "rmse": next(errors),
             "rmse_interval": between(next(errors), next(errors)),
