@@ -3,7 +3,7 @@ PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test bench bench-any bench-post simulate-certificate reproduction readme lint format types clean
+.PHONY: help demo test bench bench-any bench-post bench-audit simulate-certificate simulate-intervals schema reproduction readme lint format types clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,8 +23,17 @@ bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shif
 bench-post: $(VENV)/.dev  ## Maps of predictions against EquiPy and a linear programme
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_post.py
 
+bench-audit: $(VENV)/.dev  ## An audit of 10⁶ rows × 1,000 tasks against one sort of the rows
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_audit.py
+
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
+
+simulate-intervals: $(VENV)/.dev  ## Coverage of the limits of AUC, into docs/intervals.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_intervals.py
+
+schema: $(VENV)/.dev  ## The JSON schema of an audit again, from its records
+	$(BIN)/python tools/schema.py
 
 reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
 	$(BIN)/rankfair reproduce --out results --docs docs --resume

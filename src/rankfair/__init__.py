@@ -35,10 +35,10 @@ _HOMES = {
     "StratifiedBalancedResiduals": "rankfair.baselines",
     "StratifiedEqualMeans": "rankfair.baselines",
     "TiltedRegressor": "rankfair.reduction",
-    "audit": "rankfair.audit",
     "fairness_path": "rankfair.path",
 }
-_SUBMODULES = ("datasets", "metrics")
+# `rankfair.audit` is a package that can be called: `audit(y, predictions, …)`.
+_SUBMODULES = ("audit", "datasets", "metrics")
 
 __all__ = [
     "Audit",

@@ -312,18 +312,30 @@ def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
     ([1, -1, 0], ['a', 'b'])
     """
     values = _plain(column)
-    if isinstance(values, list):
-        missing = np.fromiter(map(is_missing, values), bool, len(values))
-    else:
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
+    missing = _missing(values)
     if not missing.any():
         return _code(values, argument)
     here = np.flatnonzero(~missing)
-    known = [values[i] for i in here] if isinstance(values, list) else values[here]
-    found, labels = _code(known if isinstance(known, list) else _whole(known), argument)
+    if isinstance(values, list):
+        found, labels = _code([values[i] for i in here], argument)
+    else:
+        found, labels = _code(_whole(values[here]), argument)
     codes = np.full(len(missing), -1, np.intp)
     codes[here] = found
     return codes, labels
+
+
+def _missing(values: NDArray[Any] | list[Any]) -> NDArray[np.bool_]:
+    """Which values are missing; nothing where none is."""
+    if not isinstance(values, list):
+        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
+    try:
+        distinct = set(values)
+    except TypeError:  # to be refused with a sentence later
+        return np.zeros(0, bool)
+    if not any(map(is_missing, distinct)):
+        return np.zeros(0, bool)
+    return np.fromiter(map(is_missing, values), bool, len(values))
 
 
 def encode(

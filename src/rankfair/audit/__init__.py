@@ -1,11 +1,13 @@
 """Audits: how predictions rank protected groups, measured with limits.
 
-The package shares its name with its one function, so the module can be called too:
-``rankfair.audit(…)`` works whichever of the two an earlier import left there.
+The package shares its name with its one function, so it can be called itself:
+``rankfair.audit(y, predictions, sensitive_features=…)``, whatever was imported before.
 """
 
 import sys
+from inspect import signature
 from types import ModuleType
+from typing import Any
 
 from rankfair.audit.api import audit
 from rankfair.audit.gate import Gate
@@ -15,7 +17,9 @@ __all__ = ["Audit", "Gate", "audit"]
 
 
 class _Callable(ModuleType):
-    __call__ = staticmethod(audit)
+    def __call__(self, *args: Any, **kwargs: Any) -> Audit:
+        return audit(*args, **kwargs)
 
 
 sys.modules[__name__].__class__ = _Callable
+__signature__ = signature(audit)

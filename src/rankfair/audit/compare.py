@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -171,7 +172,7 @@ def _without_limits(found: Comparison, least: int) -> Comparison:
     small = [few_rows(label, n, least) for label, n in counts if n < least]
     if not small:
         return found
-    bare = {
+    bare: dict[str, Any] = {
         name: Estimate(value.value, note=value.note or small[0])
         for name, value in vars(found).items()
         if isinstance(value, Estimate)

@@ -42,9 +42,9 @@ def model_line(
     )
     mean = np.average(rows.target, weights=rows.weights)
     spread = float(np.average((rows.target - mean) ** 2, weights=rows.weights))
-    r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
-    if not spread > 0.0:
-        r2 = Estimate(math.nan, note="y_true is constant")
+    r2 = Estimate(math.nan, note="y_true is constant")
+    if spread > 0.0:
+        r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
     return ModelLine(name, rmse, _mean(np.abs(error), rows, confidence), r2)
 
 

@@ -1,4 +1,4 @@
-"""The gate of a continuous-integration job: one rule for Python and the command line."""
+"""The gate of a CI job: one rule for Python and the command line."""
 
 from __future__ import annotations
 

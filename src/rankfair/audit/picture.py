@@ -34,12 +34,18 @@ def draw(audit: Audit, ax: Any = None) -> Any:
         for y, c in zip(at, mine, strict=True):
             if c.auc.estimable:
                 ax.plot([c.auc.low, c.auc.high], [y, y], color=colour, lw=2)
-        ax.plot([c.auc.value for c in mine], at, "o", color=colour, label=model, ms=5)
+        values = [c.auc.value for c in mine]
+        ax.plot(values, at, "o", color=colour, label=_text(model), ms=5)
     ax.axvline(0.5, color=INK, lw=0.8)
-    ax.set_yticks(range(len(names)), [f"{a}: {g} v {o}" for a, g, o in names])
+    ax.set_yticks(range(len(names)), [_text(f"{a}: {g} v {o}") for a, g, o in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel(f"AUC with {100 * audit.confidence:g} % limits; 0.5 is level")
-    ax.set_title(audit.title)
+    ax.set_title(_text(audit.title))
     if n_models > 1:
         ax.legend(frameon=False)
     return ax
+
+
+def _text(label: str) -> str:
+    """A label as it is: matplotlib would set text between dollars as a formula."""
+    return label.replace("$", r"\$")

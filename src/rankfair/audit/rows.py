@@ -82,7 +82,8 @@ def read_rows(
         _refuse_weightless(groupings, weights)
     if intersect:
         groupings += _intersections(groupings, weights)
-    codes, labels = None, ("all",)
+    codes: Codes | None = None
+    labels: tuple[str, ...] = ("all",)
     if tasks is not None:
         columns = as_columns(tasks, "tasks")
         check_lengths(n_rows, tasks=columns[0])
@@ -271,12 +272,12 @@ def _fingerprint(
     digest = hashlib.sha256()
     for name, values in predicted.items():
         digest.update(name.encode())
-        digest.update(np.ascontiguousarray(values))
+        digest.update(values.tobytes())
     for array in (target, tasks, weights):
-        digest.update(b"none" if array is None else np.ascontiguousarray(array))
+        digest.update(b"none" if array is None else array.tobytes())
     for grouping in groupings:
         digest.update("\0".join((grouping.name, *grouping.labels)).encode())
-        digest.update(np.ascontiguousarray(grouping.codes))
+        digest.update(grouping.codes.tobytes())
     return digest.hexdigest()[:16]
 
 

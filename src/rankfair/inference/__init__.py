@@ -1,6 +1,7 @@
 """How sure a number about two groups is: limits, tests, and what cannot be known."""
 
 from rankfair.inference.estimate import Estimate
+from rankfair.inference.independence import IndependenceTest, independence_test
 from rankfair.inference.spread import (
     ENOUGH_TASKS,
     Spread,
@@ -12,8 +13,10 @@ from rankfair.inference.spread import (
 __all__ = [
     "ENOUGH_TASKS",
     "Estimate",
+    "IndependenceTest",
     "Spread",
     "auc_spread",
     "auc_standard_error",
     "clusters_of",
+    "independence_test",
 ]

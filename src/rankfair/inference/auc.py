@@ -14,21 +14,19 @@ from rankfair.inference.limits import (
     TASKS,
     GroupSpread,
     Prior,
+    TaskPart,
+    over_tasks,
     score_limits,
     score_p_value,
 )
 from rankfair.inference.permutation import mann_whitney
 from rankfair.inference.sides import Side, Sides
-from rankfair.inference.spread import Part, exact_upper
+from rankfair.inference.spread import Part
 
 __all__ = ["auc_estimate"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
-
-# Few tasks hardly show how alike their rows are: so much over their degrees of freedom
-# is added to the correlation, and vanishes with many.
-DOUBT = 0.5
 
 
 def auc_estimate(
@@ -117,16 +115,13 @@ class _View:
         (code_a, code_b), (w_a, w_b) = sides.tasks, sides.weights
         a = Part.of_clusters(above - rows.auc, code_a, sides.n_tasks, w_a)
         b = Part.of_clusters(below - rows.auc, code_b, sides.n_tasks, w_b)
-        alike = _correlation(a, rows.a, b, rows.b)
-        spread_a, spread_b = (
-            GroupSpread(
-                part.variance,
-                part.df,
-                own.size / (1.0 + max(_rows_a_task(part, own) - 1.0, 0.0) * alike),
-                part.df + 1.0,
+        parts = (
+            TaskPart(
+                part.variance, part.df, float(own.size * (part.share @ part.share))
             )
             for part, own in ((a, rows.a), (b, rows.b))
         )
+        spread_a, spread_b = over_tasks((rows.a, rows.b), (next(parts), next(parts)))
         total = a.variance + b.variance
         shared = 2.0 * float(a.pulls @ b.pulls)
         factor = 1.0 + shared / total if total > 0.0 else 1.0
@@ -137,7 +132,7 @@ class _View:
     def doubt(self) -> str:
         """Why nothing is known about the population, if so."""
         unit = "row" if self.n_tasks is None else "task"
-        total = self.a.variance + self.b.variance
+        total = float(self.a.variance + self.b.variance)
         if math.isnan(total):
             return f"a group has one {unit} only, which shows no spread"
         if self.auc in (0.0, 1.0):
@@ -158,16 +153,10 @@ class _View:
         return f"variance over {self.n_tasks:,} tasks (Obuchowski), score limits"
 
     def limits(self, confidence: float) -> tuple[float, float]:
-        """Return limits of AUC; wide ones where the groups do not overlap."""
+        """Return limits of AUC."""
         low, high = score_limits(
             self.auc, self.a, self.b, confidence, self.prior, self.factor
         )
-        units, alpha = min(self.a.units, self.b.units), (1.0 - confidence) / 2
-        reach = exact_upper(0.0, float(units), alpha)
-        if self.auc == 1.0:
-            return min(float(low), 1.0 - reach), 1.0
-        if self.auc == 0.0:
-            return 0.0, max(float(high), reach)
         return float(low), float(high)
 
 
@@ -185,26 +174,3 @@ def _row_spread(excess: Floats, side: Side) -> GroupSpread:
     part = Part.of_clusters(excess, np.arange(side.n), side.n, side.weights)
     size = 1.0 / float(part.share @ part.share)  # Kish's effective size
     return GroupSpread(part.variance, part.df, size, part.df + 1.0)
-
-
-def _rows_a_task(part: Part, rows: GroupSpread) -> float:
-    """How many rows a task has, large tasks counting more."""
-    return float(rows.size * (part.share @ part.share))
-
-
-def _correlation(a: Part, rows_a: GroupSpread, b: Part, rows_b: GroupSpread) -> float:
-    """How alike placements of one task are, 0 to 1, from both groups together.
-
-    Tasks of s rows make the variance ``1 + (s − 1) ρ`` times that of independent rows.
-    """
-    seen, weight = 0.0, 0.0
-    for part, rows in ((a, rows_a), (b, rows_b)):
-        size = _rows_a_task(part, rows)
-        if size > 1.0 and rows.variance > 0.0 and part.variance >= 0.0:
-            # A group whose tasks have one row each says nothing about it.
-            share = part.df * (size - 1.0) / size
-            seen += share * (part.variance / rows.variance - 1.0) / (size - 1.0)
-            weight += share
-    if not weight > 0.0:
-        return 0.0
-    return min(max(seen / weight + DOUBT / (a.df + b.df), 0.0), 1.0)

@@ -23,8 +23,8 @@ def shares_and_ratio(
     """Return the share chosen of each group, and the ratio of the first to the second.
 
     Limits of a share are Wilson's, for as many independent rows as the variance over
-    tasks (or weights) is worth; those of the ratio are made on its logarithm.  Where the
-    line is drawn (a median, say) is taken as given.
+    tasks (or weights) is worth; those of the ratio are made on its logarithm.  Where
+    the line is drawn (a median, say) is taken as given.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ def shares_and_ratio(
     ...     np.arange(20) < 12, np.arange(40) < 18, sides, 0.95
     ... )
     >>> print(of_a, of_b, ratio, sep="\\n")
-    0.600 (0.385 to 0.783)
-    0.450 (0.305 to 0.604)
-    1.333 (0.799 to 2.225)
+    0.600 (0.380 to 0.786)
+    0.450 (0.303 to 0.606)
+    1.333 (0.791 to 2.246)
     """
     found = difference(chosen_a.astype(np.float64), chosen_b.astype(np.float64), sides)
     shares = ((found.mean_a, found.variance_a), (found.mean_b, found.variance_b))

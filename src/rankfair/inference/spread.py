@@ -22,7 +22,6 @@ __all__ = [
     "auc_spread",
     "auc_standard_error",
     "clusters_of",
-    "exact_upper",
     "placement_spread",
     "placements",
 ]
@@ -194,8 +193,8 @@ class Spread:
         if not self.estimable:
             return math.nan, math.nan
         if self.exact:
-            high = exact_upper(self.auc, self.units, alpha)
-            return 1.0 - exact_upper(1.0 - self.auc, self.units, alpha), high
+            high = _exact_upper(self.auc, self.units, alpha)
+            return 1.0 - _exact_upper(1.0 - self.auc, self.units, alpha), high
         # On the logit scale limits stay inside (0, 1) and are nearly symmetric.
         half = student.isf(alpha, self.df) * self.se / (self.auc * (1.0 - self.auc))
         middle = logit(self.auc)
@@ -357,6 +356,7 @@ class Part:
 
     @classmethod
     def of_rows(cls, placements: Floats) -> Part:
+        """Every row is independent of the others."""
         n = len(placements)
         variance = float(placements.var(ddof=1)) / n if n > 1 else math.nan
         return cls(placements[:0], placements[:0], variance, n - 1.0, float(n))
@@ -365,6 +365,7 @@ class Part:
     def of_clusters(
         cls, excess: Floats, codes: Codes, n_labels: int, weights: Floats | None
     ) -> Part:
+        """Rows are summed by cluster; ``excess`` is what they are above the mean."""
         weights = np.ones(len(codes)) if weights is None else weights
         total = weights.sum()
         share = np.bincount(codes, weights, minlength=n_labels) / total
@@ -403,7 +404,7 @@ def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     return (share + z * z / (2 * n)) / shrink, half
 
 
-def exact_upper(auc: float, n: float, alpha: float) -> float:
+def _exact_upper(auc: float, n: float, alpha: float) -> float:
     """The upper limit that holds for n units whatever the distributions.
 
     AUC is the mean, over all ways to match n units of A with n of B, of a mean of n

@@ -218,7 +218,7 @@ def task_estimates(
     if judged.any():
         some = found.at(judged)
         a, b = some.spreads()
-        low[judged], high[judged] = _task_limits(some, a, b, confidence)
+        low[judged], high[judged] = score_limits(some.auc, a, b, confidence)
         p[judged] = score_p_value(some.auc, a, b)
     tests = ["that of the limits"] * len(notes)
     if twice_ranks is not None:
@@ -243,18 +243,6 @@ def task_estimates(
             *(column.tolist() for column in columns), notes, tests, strict=True
         )
     ]
-
-
-def _task_limits(
-    found: WithinTasks, a: GroupSpread, b: GroupSpread, confidence: float
-) -> tuple[Floats, Floats]:
-    low, high = score_limits(found.auc, a, b, confidence)
-    units = np.minimum(a.units, b.units)
-    # Clopper and Pearson's limit, where groups do not overlap.
-    reach = 1.0 - ((1.0 - confidence) / 2) ** (1.0 / units)
-    low = np.where(found.auc == 1.0, np.minimum(low, 1.0 - reach), low)
-    high = np.where(found.auc == 0.0, np.maximum(high, reach), high)
-    return low, high
 
 
 def _notes(found: WithinTasks, min_group: int, labels: tuple[str, str]) -> list[str]:

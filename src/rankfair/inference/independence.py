@@ -1,0 +1,266 @@
+"""Whether a target depends on a binary attribute: the test that fits both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from rankfair._frames import (
+    Codes,
+    Column,
+    as_columns,
+    column_numbers,
+    find_known,
+    find_labels,
+    listed,
+    shown,
+)
+from rankfair._validation import check_choice, check_flag, check_lengths
+
+__all__ = ["IndependenceTest", "independence_test"]
+
+Floats = NDArray[np.float64]
+
+NATURES = ("auto", "numeric", "ordinal", "categorical")
+FEW_EXPECTED = 5.0  # below it a chi-square of a table of counts is not trusted
+ENOUGH_NORMAL = 8  # rows below which normality cannot be seen
+MOST_SHAPIRO = 5_000
+
+
+@dataclass(frozen=True)
+class IndependenceTest:
+    """What an independence test found, and why it was chosen.
+
+    Attributes
+    ----------
+    test : str
+        Its name.
+    statistic : float
+        Its statistic, as scipy gives it.
+    p_value : float
+        Two-sided; NaN where nothing varies.
+    reason : str
+        Why this test.
+    nature_y, nature_z : str
+        What the target and the groups were taken as.
+    n_a, n_b : int
+        Rows (or pairs) of either group; A is the label that sorts last.
+
+    Examples
+    --------
+    >>> print(independence_test([1.0, 2.0, 4.0, 9.0], ["F", "F", "M", "M"]))
+    Mann-Whitney U: p = 0.333 (too few rows to see whether y is normal).
+    """
+
+    test: str
+    statistic: float
+    p_value: float
+    reason: str
+    nature_y: str
+    nature_z: str
+    n_a: int
+    n_b: int
+
+    def __str__(self) -> str:
+        return f"{self.test}: p = {self.p_value:.3g} ({self.reason})."
+
+
+def independence_test(
+    y: Any, z: Any, *, paired: bool = False, nature: str = "auto"
+) -> IndependenceTest:
+    """Test whether ``y`` is independent of the binary attribute ``z``.
+
+    ============ ============== ============================================
+    groups       target         test
+    ============ ============== ============================================
+    independent  numeric        Student's t (Welch) if normal, else Mann-Whitney U
+    independent  ordinal        Mann-Whitney U
+    independent  categorical    chi-square; Fisher's exact if few are expected
+    paired       numeric        paired t if differences are normal, else Wilcoxon
+    paired       ordinal        Wilcoxon signed-rank
+    paired       categorical    McNemar (exact)
+    ============ ============== ============================================
+
+    Parameters
+    ----------
+    y : array-like of shape (N,)
+        The target.  Text and booleans are categories; numbers are numeric, unless they
+        have two values only.
+    z : array-like of shape (N,)
+        Labels of two groups.
+    paired : bool, default=False
+        Whether the i-th row of one group belongs to the i-th row of the other.
+    nature : {"auto", "numeric", "ordinal", "categorical"}, default="auto"
+        What ``y`` is, if it does not show.
+
+    Returns
+    -------
+    IndependenceTest
+        The test, its p-value and why it was chosen.
+
+    Notes
+    -----
+    The tests take rows (or pairs) as independent.  Where rows share tasks and the group
+    is constant within them, use `rankfair.audit`, which takes tasks as clusters.
+    A normal look is decided at the 5 % level of Shapiro and Wilk's test (of D'Agostino
+    and Pearson's above 5,000 rows); choosing a test by another costs a little of its
+    level.
+
+    Examples
+    --------
+    >>> found = independence_test(["hired", "not"] * 3, ["F", "F", "M", "M", "M", "M"])
+    >>> found.test, round(found.p_value, 3)
+    ("Fisher's exact", 1.0)
+    """
+    check_flag("paired", paired)
+    check_choice("nature", nature, NATURES)
+    (target,), (labels,) = _one(y, "y"), _one(z, "z")
+    check_lengths(len(target), z=labels)
+    codes, names = find_known(labels, "z")
+    if (codes < 0).any():
+        raise ValueError(
+            f"z is missing in {int((codes < 0).sum())} rows: drop those rows first."
+        )
+    if len(names) != 2:
+        raise ValueError(
+            f"z has {len(names)} groups ({listed(names.tolist())}): two are expected. "
+            "Compare one with the rest, or two of them."
+        )
+    kind = _nature(target) if nature == "auto" else nature
+    in_a = codes == 1
+    if paired and 2 * int(in_a.sum()) != len(in_a):
+        raise ValueError(
+            f"paired=True needs as many rows of {shown(names.tolist()[0])} as of "
+            f"{shown(names.tolist()[1])}; got {int((~in_a).sum())} and "
+            f"{int(in_a.sum())}."
+        )
+    if kind == "categorical":
+        found = _categorical(find_labels([target], "y"), in_a, paired)
+    else:
+        values = column_numbers(target, "y")
+        if not np.isfinite(values).all():
+            raise ValueError("y has missing or infinite values: drop those rows first.")
+        found = _numeric(values[in_a], values[~in_a], paired, kind)
+    test, statistic, p, reason = found
+    return IndependenceTest(
+        test,
+        float(statistic),
+        float(p),
+        reason,
+        kind,
+        "paired" if paired else "independent",
+        int(in_a.sum()),
+        int((~in_a).sum()),
+    )
+
+
+Found = tuple[str, float, float, str]
+
+
+def _one(values: Any, argument: str) -> list[Column]:
+    columns = as_columns(values, argument)
+    if len(columns) != 1 or not len(columns[0]):
+        raise ValueError(f"{argument} must hold one value a row, and at least one row.")
+    return columns
+
+
+def _nature(column: Column) -> str:
+    if isinstance(column, nw.Series):
+        if not column.dtype.is_numeric():
+            return "categorical"
+        column = column.to_numpy()
+    if column.dtype.kind not in "iuf":
+        return "categorical"
+    return "categorical" if len(np.unique(column)) <= 2 else "numeric"
+
+
+def _numeric(a: Floats, b: Floats, paired: bool, kind: str) -> Found:
+    if paired:
+        return _paired(a, b, kind)
+    if (a == a[0]).all() and (b == a[0]).all():
+        return "Mann-Whitney U", len(a) * len(b) / 2, 1.0, "y is constant"
+    normal, why = (
+        _looks_normal((a, b)) if kind == "numeric" else (False, "y is ordinal")
+    )
+    if normal:
+        found = stats.ttest_ind(a, b, equal_var=False)
+        return "Student's t (Welch)", found.statistic, found.pvalue, why
+    found = stats.mannwhitneyu(a, b)
+    return "Mann-Whitney U", found.statistic, found.pvalue, why
+
+
+def _paired(a: Floats, b: Floats, kind: str) -> Found:
+    differences = a - b
+    if not differences.any():
+        return "Wilcoxon signed-rank", 0.0, 1.0, "no pair differs"
+    normal, why = False, "y is ordinal"
+    if kind == "numeric":
+        normal, why = _looks_normal((differences,))
+    if normal:
+        found = stats.ttest_rel(a, b)
+        return "paired t", found.statistic, found.pvalue, why
+    found = stats.wilcoxon(a, b)
+    return "Wilcoxon signed-rank", found.statistic, found.pvalue, why
+
+
+def _looks_normal(samples: tuple[Floats, ...]) -> tuple[bool, str]:
+    what = "y" if len(samples) == 2 else "differences"
+    verb = "is" if len(samples) == 2 else "are"
+    if min(map(len, samples)) < ENOUGH_NORMAL:
+        return False, f"too few rows to see whether {what} {verb} normal"
+    for sample in samples:
+        if np.ptp(sample) == 0.0:
+            return False, f"{what} {verb} not normal: constant in a group"
+        standard = (sample - sample.mean()) / sample.std()
+        big = len(sample) > MOST_SHAPIRO
+        test = stats.normaltest if big else stats.shapiro
+        p = float(test(standard).pvalue)
+        if p < 0.05 / len(samples):
+            return False, f"{what} {verb} not normal, p = {p:.2g}"
+    return (
+        True,
+        f"{what} {verb} numeric and {'looks' if verb == 'is' else 'look'} normal",
+    )
+
+
+def _categorical(
+    coded: tuple[Codes, NDArray[Any]], in_a: NDArray[np.bool_], paired: bool
+) -> Found:
+    codes, labels = coded
+    n = len(labels)
+    if paired:
+        return _mcnemar(codes[in_a], codes[~in_a], n)
+    table = np.array([np.bincount(codes[m], minlength=n) for m in (in_a, ~in_a)])
+    if n == 1:
+        return "chi-square", 0.0, 1.0, "y has one category only"
+    expected = stats.contingency.expected_freq(table)
+    least = float(expected.min())
+    why = f"y is categorical, at least {least:.1f} are expected in a cell"
+    if least < FEW_EXPECTED and n == 2:
+        found = stats.fisher_exact(table)
+        return "Fisher's exact", found.statistic, found.pvalue, why
+    if least < FEW_EXPECTED:
+        why += ": few; unite rare categories for a surer answer"
+    found = stats.chi2_contingency(table, correction=False)
+    return "chi-square", found.statistic, found.pvalue, why
+
+
+def _mcnemar(first: Codes, second: Codes, n: int) -> Found:
+    if n > 2:
+        raise ValueError(
+            f"paired=True with a categorical y needs two categories (McNemar); got {n}."
+            " Unite categories, or say nature='ordinal' if they are numbers in order."
+        )
+    up = int(((first == 1) & (second == 0)).sum())
+    down = int(((first == 0) & (second == 1)).sum())
+    why = f"y is categorical and paired: {up} pairs changed one way, {down} the other"
+    if not up + down:
+        return "McNemar", math.nan, 1.0, why
+    found = stats.binomtest(up, up + down)
+    return "McNemar", float(min(up, down)), found.pvalue, why

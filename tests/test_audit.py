@@ -1,0 +1,561 @@
+import json
+import math
+from dataclasses import replace
+from importlib.resources import files
+from inspect import signature
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+
+import rankfair
+from rankfair import audit, metrics
+from rankfair.audit import Audit, Gate
+from rankfair.audit.gate import judge
+from rankfair.audit.records import (
+    Attribute,
+    Comparison,
+    FrontierPoint,
+    ModelLine,
+    Provenance,
+)
+from rankfair.inference import Estimate
+from rankfair.path import Path as FairnessPath
+from rankfair.path import PathRow
+
+ROOT = Path(__file__).parents[1]
+
+
+def sample(n=240, seed=0, groups="FM", tasks=12, ties=False):
+    rng = np.random.default_rng(seed)
+    g = rng.choice(list(groups), n)
+    t = rng.integers(0, tasks, n)
+    y = rng.normal(size=n) + 0.3 * (g == groups[-1]) + 0.1 * t
+    p = y + rng.normal(size=n)
+    return y, (np.round(p) if ties else p), g, t
+
+
+def simple(auc=0.6, low=0.55, high=0.65, attributes=("sex",)):
+    """An audit made by hand, with one comparison for each attribute."""
+    some = Estimate(math.nan)
+    lines = {f: some for f in Comparison.__dataclass_fields__ if f not in ("kind",)}
+    lines |= {"model": "m", "group": "M", "against": "F", "kind": "pair"}
+    lines |= {"n_group": 10, "n_against": 10, "auc": Estimate(auc, low, high)}
+    return Audit(
+        models=(ModelLine("m", some, some, some),),
+        attributes=tuple(Attribute(a, (), 0, False, 5) for a in attributes),
+        comparisons=tuple(Comparison(**lines | {"attribute": a}) for a in attributes),
+        tasks=(),
+        histograms=(),
+        provenance=Provenance(20, 1, ""),
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weighted", ["no", "whole", "fractional"])
+def test_values_are_those_of_the_metrics(seed, ties, weighted):
+    y, p, g, t = sample(seed=seed, ties=ties)
+    rng = np.random.default_rng(seed)
+    w = {
+        "no": None,
+        "whole": rng.integers(0, 4, len(y)),
+        "fractional": rng.random(len(y)),
+    }[weighted]
+    (found,) = audit(y, p, sensitive_features=g, tasks=t, sample_weight=w).comparisons
+    for name, own in (
+        ("rank_auc", found.auc),
+        ("mean_difference", found.mean_difference),
+        ("balanced_residuals", found.balanced_residuals),
+    ):
+        metric = getattr(metrics, name)
+        wanted = metric(y, p, sensitive_features=g, sample_weight=w)
+        assert own.value == pytest.approx(wanted, abs=1e-12), name
+        assert own.low <= own.value <= own.high
+    wanted = metrics.impact_rank_ratio(y, p, sensitive_features=g, sample_weight=w)
+    assert found.impact_rank_ratio.value == pytest.approx(wanted)
+
+
+def test_whole_weights_are_repeated_rows():
+    y, p, g, t = sample(ties=True)
+    w = np.random.default_rng(1).integers(0, 3, len(y))
+    weighted = audit(y, p, sensitive_features=g, tasks=t, sample_weight=w)
+    again = [np.repeat(v, w) for v in (y, p, g, t)]
+    repeated = audit(*again[:2], sensitive_features=again[2], tasks=again[3])
+    assert weighted.comparisons == repeated.comparisons
+    assert weighted.tasks == repeated.tasks
+    assert weighted.models == repeated.models
+
+
+def test_the_unit_of_fractional_weights_does_not_matter():
+    y, p, g, t = sample()
+    w = np.random.default_rng(1).random(len(y)) + 0.1
+    a, b = (
+        audit(y, p, sensitive_features=g, tasks=t, sample_weight=c * w).comparisons[0]
+        for c in (1.0, 1000.0)
+    )
+    for name in ("auc", "mean_difference", "ks", "within_task_auc", "impact_ratio"):
+        one, other = getattr(a, name), getattr(b, name)
+        assert one.value == pytest.approx(other.value)
+        assert one.high == pytest.approx(other.high)
+
+
+def test_rows_in_another_order_give_the_same_numbers():
+    y, p, g, t = sample(ties=True)
+    order = np.random.default_rng(5).permutation(len(y))
+    a = audit(y, p, sensitive_features=g, tasks=t)
+    b = audit(y[order], p[order], sensitive_features=g[order], tasks=t[order])
+    for one, other in zip(a.comparisons, b.comparisons, strict=True):
+        assert one.auc.low == pytest.approx(other.auc.low)
+        assert one.ks.p_value == pytest.approx(other.ks.p_value)
+        assert one.within_task_auc.value == pytest.approx(other.within_task_auc.value)
+    for one, other in zip(a.tasks, b.tasks, strict=True):
+        assert (one.task, one.n_group) == (other.task, other.n_group)
+        assert one.auc.p_value == pytest.approx(other.auc.p_value)
+
+
+def test_swapping_the_groups_mirrors_the_numbers():
+    y, p, g, t = sample()
+    swapped = np.where(g == "F", "M", "F")
+    (a,) = audit(y, p, sensitive_features=g, tasks=t).comparisons
+    (b,) = audit(y, p, sensitive_features=swapped, tasks=t).comparisons
+    assert a.auc.low == pytest.approx(1 - b.auc.high)
+    assert a.auc.p_value == pytest.approx(b.auc.p_value)
+    assert a.mean_difference.low == pytest.approx(-b.mean_difference.high)
+    assert a.within_task_auc.value == pytest.approx(1 - b.within_task_auc.value)
+    assert a.impact_ratio.low == pytest.approx(1 / b.impact_ratio.high)
+    assert a.ks.value == pytest.approx(b.ks.value)
+
+
+def test_within_and_between_make_up_the_whole():
+    y, p, g, t = sample(ties=True)
+    found = audit(y, p, sensitive_features=g, tasks=t, min_group=1)
+    (whole,) = found.comparisons
+    inside = [line.n_group * line.n_against for line in found.tasks]
+    won = sum(n * line.auc.value for n, line in zip(inside, found.tasks, strict=True))
+    pairs = whole.n_group * whole.n_against
+    apart = pairs - sum(inside)
+    again = (won + apart * whole.between_task_auc.value) / pairs
+    assert again == pytest.approx(whole.auc.value)
+
+
+def test_a_difference_that_tasks_explain_is_not_within_them():
+    rng = np.random.default_rng(0)
+    t = rng.integers(0, 40, 4000)
+    g = np.where(rng.random(4000) < np.where(t % 2, 0.8, 0.2), "M", "F")
+    p = 2.0 * (t % 2) + rng.normal(size=4000)  # depends on the task only
+    (found,) = audit(None, p, sensitive_features=g, tasks=t).comparisons
+    assert found.auc.value > 0.65
+    assert found.within_task_auc.covers(0.5)
+    assert abs(found.within_task_auc.value - 0.5) < 0.03
+
+
+def test_tasks_with_a_constant_attribute_are_clusters():
+    y, p, _, t = sample(tasks=20)
+    found = audit(y, p, sensitive_features=t % 2, tasks=t)
+    assert found.attributes[0].constant_in_tasks
+    assert "20 tasks (Obuchowski)" in found.comparisons[0].auc.method
+    assert found.comparisons[0].between_task_auc == found.comparisons[0].auc
+    assert found.tasks == ()
+
+
+def test_three_groups_are_compared_with_the_rest_and_with_each_other():
+    y, p, g, t = sample(groups="ABC")
+    found = audit(y, p, sensitive_features=g, tasks=t)
+    kinds = [(c.kind, c.group, c.against) for c in found.comparisons]
+    assert kinds == [
+        ("rest", "A", "the rest"),
+        ("rest", "B", "the rest"),
+        ("rest", "C", "the rest"),
+        ("pair", "B", "A"),
+        ("pair", "C", "A"),
+        ("pair", "C", "B"),
+    ]
+    wanted = metrics.rank_auc(None, p, sensitive_features=g == "B")
+    assert found.comparisons[1].auc.value == pytest.approx(wanted)
+    assert {line.against for line in found.tasks} == {"the rest"}
+
+
+def test_many_groups_are_compared_with_the_rest_only():
+    rng = np.random.default_rng(0)
+    g = rng.integers(0, 21, 800)
+    found = audit(None, rng.normal(size=800), sensitive_features=g)
+    assert {c.kind for c in found.comparisons} == {"rest"}
+    assert "more than 20 groups" in found.attributes[0].note
+
+
+def test_attributes_models_and_intersections_side_by_side():
+    y, p, g, t = sample()
+    frame = pd.DataFrame({"sex": g, "site": np.where(t % 2, "n", "s")})
+    found = audit(
+        y, {"before": p, "after": -p}, sensitive_features=frame, intersect=True
+    )
+    assert found.model_names == ("before", "after")
+    assert [a.name for a in found.attributes] == ["sex", "site", "sex × site"]
+    assert [g.label for g in found.attributes[2].groups] == [
+        "F × n",
+        "F × s",
+        "M × n",
+        "M × s",
+    ]
+    assert sum(g.n_rows for g in found.attributes[2].groups) == len(y)
+    before, after = (
+        next(c for c in found.comparisons if c.model == m) for m in found.model_names
+    )
+    assert before.auc.value == pytest.approx(1 - after.auc.value)
+
+
+def test_missing_groups_are_counted_and_left_out():
+    y, p, g, _ = sample()
+    holes = g.astype(object)
+    holes[:7] = None
+    holes[7:9] = float("nan")
+    found = audit(y, p, sensitive_features={"sex": holes})
+    kept = audit(y[9:], p[9:], sensitive_features={"sex": g[9:]})
+    assert found.attributes[0].n_missing == 9
+    a, b = found.comparisons[0], kept.comparisons[0]
+    assert (a.auc, a.mean_difference) == (b.auc, b.mean_difference)
+
+
+def test_missing_numbers_and_series_of_any_library():
+    y, p, g, _ = sample()
+    code = (g == "M").astype(float)
+    code[:5] = np.nan
+    wanted = audit(y, p, sensitive_features=code).comparisons[0].auc
+    for column in (pd.Series(code), pl.Series(code), pl.Series(code).fill_nan(None)):
+        found = audit(y, p, sensitive_features=column)
+        assert found.attributes[0].n_missing == 5
+        assert found.comparisons[0].auc == wanted
+
+
+def test_the_share_above_the_median_is_that_of_local_law_144():
+    y, p, g, _ = sample(groups="ABC")
+    found = audit(y, p, sensitive_features=g)
+    rates = {k: (p > np.median(p))[g == k].mean() for k in "ABC"}
+    for group in found.attributes[0].groups:
+        assert group.share_above_median["predicted"] == rates[group.label]
+        ratio = rates[group.label] / max(rates.values())
+        assert group.impact_ratio["predicted"] == pytest.approx(ratio)
+    pair = found.comparisons[3]
+    assert pair.impact_ratio.value == pytest.approx(rates["B"] / rates["A"])
+    assert pair.share_above_median.covers(rates["B"])
+
+
+def test_small_groups_have_numbers_but_no_limits():
+    y, p, g, _ = sample()
+    g[:] = "F"
+    g[:3] = "M"
+    found = audit(y, p, sensitive_features=g)
+    (c,) = found.comparisons
+    wanted = metrics.rank_auc(None, p, sensitive_features=g)
+    assert c.auc.value == pytest.approx(wanted)
+    assert not any(
+        getattr(c, name).estimable
+        for name in ("auc", "ks", "mean_difference", "share_above_median")
+    )
+    assert c.auc.note == "group M has 3 rows, fewer than 5"
+    assert found.gate(0.5) is Gate.NOT_ESTIMABLE
+    assert math.isnan(found.gap)
+    assert "fewer than 5 rows: M" in found.attributes[0].note
+    assert "cannot be estimated" in found.verdict
+    assert "has 3 rows" in found.verdict
+    assert audit(y, p, sensitive_features=g, min_group=3).gap >= 0
+
+
+def test_small_groups_within_tasks_are_not_flagged():
+    y, p, g, t = sample(tasks=30)
+    found = audit(y, p, sensitive_features=g, tasks=t)
+    for line in found.tasks:
+        small = min(line.n_group, line.n_against) < 5
+        assert small == (line.adjusted_p is None) == bool(line.note)
+        assert not (small and line.flagged)
+
+
+def test_tasks_that_differ_are_flagged_and_others_are_not():
+    rng = np.random.default_rng(0)
+    t = np.repeat(np.arange(40), 60)
+    g = np.where(rng.random(2400) < 0.5, "M", "F")
+    p = rng.normal(size=2400) + 3.0 * ((t < 4) & (g == "M"))
+    found = audit(None, p, sensitive_features=g, tasks=t)
+    assert {line.task for line in found.tasks if line.flagged} == {"0", "1", "2", "3"}
+
+
+@pytest.mark.parametrize(
+    "predicted", [np.zeros(40), np.r_[np.zeros(20), np.ones(20)]], ids=["flat", "apart"]
+)
+def test_no_interval_is_of_zero_width(predicted):
+    g = np.repeat(["F", "M"], 20)
+    (c,) = audit(predicted, predicted, sensitive_features=g).comparisons
+    for name in ("auc", "mean_difference", "balanced_residuals", "impact_ratio"):
+        own = getattr(c, name)
+        assert not own.estimable or own.high > own.low
+    if predicted.any():
+        assert c.auc.value == 1.0 and c.auc.low < 0.9
+    else:
+        assert c.auc.value == 0.5 and not c.auc.estimable
+
+
+def test_without_a_target_errors_are_not_estimable():
+    _, p, g, _ = sample()
+    found = audit(None, p, sensitive_features=g)
+    assert not found.models[0].rmse.estimable
+    assert "y_true was not given" in found.models[0].rmse.note
+    assert "y_true was not given" in found.comparisons[0].balanced_residuals.note
+
+
+def test_errors_of_models():
+    y, p, g, _ = sample()
+    (line,) = audit(y, p, sensitive_features=g).models
+    assert line.rmse.value == pytest.approx(metrics.rmse(y, p))
+    assert line.rmse.low < line.rmse.value < line.rmse.high
+    assert line.mae.value == pytest.approx(np.abs(y - p).mean())
+    assert line.r2.value == pytest.approx(1 - ((y - p) ** 2).sum() / y.var() / len(y))
+    (flat,) = audit(np.ones(len(p)), p, sensitive_features=g).models
+    assert math.isnan(flat.r2.value)
+    (exact,) = audit(y, y, sensitive_features=g).models
+    assert exact.rmse.value == 0.0 and not exact.rmse.estimable
+
+
+def test_histograms_share_their_edges_and_sum_to_one():
+    y, p, g, _ = sample()
+    found = audit(y, {"a": p, "b": 3 * p}, sensitive_features=g)
+    assert len({h.edges for h in found.histograms}) == 1
+    for h in found.histograms:
+        assert sum(h.shares) == pytest.approx(1.0)
+        values = {"a": p, "b": 3 * p}[h.model][g == h.group]
+        wanted = np.histogram(values, h.edges)[0] / len(values)
+        assert h.shares == pytest.approx(tuple(wanted))
+
+
+def test_constant_predictions_have_a_histogram():
+    found = audit(None, np.full(20, 1e12), sensitive_features=np.arange(20) % 2)
+    assert sum(found.histograms[0].shares) == pytest.approx(1.0)
+
+
+def test_the_gate_lets_equality_pass():
+    assert judge(0.1 + 0.2, 0.3) is Gate.HELD
+    assert judge(0.3001, 0.3) is Gate.EXCEEDED
+    assert [g.exit_code for g in Gate] == [0, 1, 3]
+    found = simple(auc=0.6)
+    assert found.gate(0.1) is Gate.HELD and found.passes(0.1)
+    assert found.gate(0.09) is Gate.EXCEEDED and not found.passes(0.09)
+    with pytest.raises(ValueError, match=r"max_gap must be a number in \[0, 0.5\]"):
+        found.gate(0.7)
+    with pytest.raises(ValueError, match="model must be one of"):
+        found.gate(0.1, model="other")
+
+
+def test_an_attribute_without_any_estimable_comparison_closes_the_gate():
+    found = simple(attributes=("sex", "race"))
+    lost = replace(found.comparisons[1], auc=Estimate(0.9, note="few"))
+    found = replace(found, comparisons=(found.comparisons[0], lost))
+    assert found.gate(0.5) is Gate.NOT_ESTIMABLE
+    assert ": few" in found.verdict
+
+
+def test_the_verdict_measures_and_does_not_judge():
+    y, p, g, t = sample(groups="ABC")
+    found = audit(y, {"before": p, "after": y}, sensitive_features=g, tasks=t)
+    for text in (found.verdict, str(found), json.dumps(found.to_dict())):
+        for word in ("compliant", "complies", "unfair", "fair ", "illegal", "pass"):
+            assert word not in text.lower()
+    assert "95 % interval" in found.verdict and '"after"' in found.verdict
+    assert "the largest gap of 6 comparisons" in found.verdict
+    assert "rank level" in simple(auc=0.5).verdict
+    assert "rank below" in simple(auc=0.4, low=0.3, high=0.5).verdict
+
+
+def test_the_dict_follows_the_schema():
+    schema = json.loads((ROOT / "docs" / "audit.schema.json").read_text("utf-8"))
+    packaged = files("rankfair.audit").joinpath("audit.schema.json").read_text("utf-8")
+    assert schema == json.loads(packaged)
+    Draft202012Validator.check_schema(schema)
+    y, p, g, t = sample()
+    path = FairnessPath(tuple(PathRow(e, *[0.5] * 12, "ok") for e in (0.0, 0.1)), 9, 9)
+    g[:2] = "X"
+    full = audit(
+        y,
+        {"a": p, "b": y},
+        sensitive_features={"sex": g, "site": t % 2},
+        tasks=t,
+        intersect=True,
+        path=path,
+        command="rankfair audit x.csv",
+        title="A title",
+    )
+    for found in (full, simple(), audit(None, p, sensitive_features=t % 2)):
+        text = json.dumps(found.to_dict(), allow_nan=False)
+        Draft202012Validator(schema).validate(json.loads(text))
+    assert full.to_dict()["provenance"]["command"] == "rankfair audit x.csv"
+    assert full.title == "A title"
+
+
+def test_the_schema_is_made_from_the_records():
+    import runpy
+
+    made = runpy.run_path(str(ROOT / "tools" / "schema.py"))["schema"]()
+    text = (ROOT / "docs" / "audit.schema.json").read_text("utf-8")
+    assert json.loads(text) == made
+
+
+def test_frames_of_the_library_that_came():
+    y, p, g, t = sample()
+    for given, kind in ((pd.Series(g), pd.DataFrame), (pl.Series(g), pl.DataFrame)):
+        found = audit(y, p, sensitive_features=given, tasks=t)
+        frame = found.to_frame()
+        assert isinstance(frame, kind)
+        assert len(frame) == len(found.comparisons)
+        assert frame["auc"].to_list() == [c.auc.value for c in found.comparisons]
+        tasks = found.tasks_frame()
+        assert isinstance(tasks, kind)
+        assert tasks["task"].to_list() == [line.task for line in found.tasks]
+    plain = audit(y, p, sensitive_features=g)
+    assert isinstance(plain.to_frame(), pd.DataFrame)
+
+
+def test_without_frame_libraries_there_is_a_dict(monkeypatch):
+    y, p, g, _ = sample()
+    monkeypatch.setattr("rankfair.audit.frames.find_spec", lambda name: None)
+    found = audit(y, p, sensitive_features=g).to_frame()
+    assert isinstance(found, dict) and found["group"] == ["M"]
+
+
+def test_measures_by_name():
+    from rankfair.audit.frames import measures
+
+    (c,) = simple().comparisons
+    assert measures(c)["auc"] is c.auc and next(iter(measures(c))) == "auc"
+
+
+def test_the_picture_has_a_line_for_each_model():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    y, p, g, _ = sample()
+    found = audit(y, {"$a": p, "b": y}, sensitive_features=g, title="5 $ or 10 $")
+    axes = found.plot()
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == [r"\$a", "b"]
+    axes.figure.canvas.draw()
+    assert found.plot(axes) is axes
+    assert audit(y, p, sensitive_features=g).plot().get_legend() is None
+    matplotlib.pyplot.close("all")
+
+
+def test_the_page_is_made_by_the_report(tmp_path, monkeypatch):
+    import sys
+    from types import SimpleNamespace
+
+    def render(found):
+        return f"<p>{found.provenance.command}</p>"
+
+    monkeypatch.setitem(sys.modules, "rankfair.report", SimpleNamespace(render=render))
+    path = simple().to_html(tmp_path / "a.html", command="x")
+    assert path.read_text() == "<p>x</p>"
+    assert simple()._repr_html_() == "<p>None</p>"
+    simple().to_html(tmp_path / "a.html")
+    assert path.read_text() == "<p>None</p>"
+
+
+def test_the_frontier_comes_from_a_path():
+    rows = [
+        PathRow(e, r, r - 0.1, r + 0.1, 0.6, 0.55, 0.65, 0.1, *[0.0] * 5, "satisfied")
+        for e, r in ((0.0, 1.0), (0.1, 0.4), (0.2, 0.2))
+    ]
+    path = FairnessPath((*rows, rows[-1]._replace(epsilon=0.3, auc_low=0.45)), 10, 10)
+    _, p, g, _ = sample()
+    found = audit(None, p, sensitive_features=g, path=path).frontier
+    assert [point.epsilon for point in found] == [0.0, 0.1, 0.2, 0.3]
+    assert sum(point.chosen for point in found) == 1
+    assert found[0].gap_low == pytest.approx(0.05)
+    assert found[0].gap_high == pytest.approx(0.15)
+    assert found[3].gap_low == 0.0
+    lost = FairnessPath((rows[0]._replace(auc_low=math.nan),), 1, 1)
+    (point,) = audit(None, p, sensitive_features=g, path=lost).frontier
+    assert isinstance(point, FrontierPoint) and math.isnan(point.gap_low)
+
+
+def test_the_fingerprint_is_that_of_the_values():
+    y, p, g, t = sample()
+    one = audit(y, p, sensitive_features=g, tasks=t).provenance
+    same = audit(list(y), p.copy(), sensitive_features=list(g), tasks=t).provenance
+    other = audit(y, p + 1e-9, sensitive_features=g, tasks=t).provenance
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    assert (one.n_rows, one.n_tasks, one.seed) == (240, 12, 0)
+    assert {"rankfair", "numpy", "scipy", "python"} <= set(one.versions)
+
+
+def test_the_same_call_gives_the_same_records():
+    y, p, g, t = sample()
+    a, b = (audit(y, p, sensitive_features=g, tasks=t) for _ in range(2))
+    assert a.comparisons == b.comparisons and a.tasks == b.tasks
+
+
+def test_inputs_are_not_modified():
+    y, p, g, t = sample()
+    w = np.random.default_rng(0).random(len(y))
+    copies = [v.copy() for v in (y, p, g, t, w)]
+    audit(y, p, sensitive_features=g, tasks=t, sample_weight=w)
+    for now, before in zip((y, p, g, t, w), copies, strict=True):
+        np.testing.assert_array_equal(now, before)
+
+
+def test_labels_of_several_columns_and_of_mixed_types():
+    y, p, g, t = sample()
+    tasks = pd.DataFrame({"a": t, "b": g})
+    found = audit(y, p, sensitive_features=(t % 2).astype(bool), tasks=tasks)
+    assert all(" / " in line.task for line in found.tasks)
+    mixed = np.array([1, "1"] * 120, dtype=object)
+    labels = [
+        g.label for g in audit(y, p, sensitive_features=mixed).attributes[0].groups
+    ]
+    assert sorted(labels) == ["'1'", "1"]
+
+
+def test_the_package_is_its_function():
+    assert rankfair.audit is audit
+    assert signature(audit) == signature(audit.audit)
+    assert audit.records.Audit is Audit is rankfair.Audit
+    assert isinstance(audit.audit(None, [1.0, 2.0], sensitive_features=[0, 1]), Audit)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y_pred": {}}, "y_pred is an empty dict"),
+        ({"y_pred": {"m": [1.0]}}, "inconsistent numbers of samples"),
+        ({"y_true": [1.0]}, "y_true has 1"),
+        ({"sensitive_features": None}, "the group of each row is expected"),
+        ({"sensitive_features": {}}, "sensitive_features is an empty dict"),
+        ({"sensitive_features": {"s": np.zeros((4, 2))}}, "has 2 columns"),
+        ({"sensitive_features": ["F"] * 4}, "has one group only"),
+        ({"sensitive_features": [None] * 4}, "is missing in all 4 rows"),
+        ({"sensitive_features": {"s": ["F", "M"]}}, "attribute 's' has 2 values"),
+        ({"tasks": [1]}, "tasks has 1"),
+        ({"intersect": True}, "needs two or more attributes"),
+        ({"confidence": 1.0}, "confidence must be below 1"),
+        ({"min_group": 0}, "min_group must be a whole number"),
+        ({"sample_weight": [1, 0, 1, 0]}, 'zero for all rows of group "M"'),
+        ({"random_state": "x"}, "random_state must be"),
+    ],
+)
+def test_what_is_wrong_is_said(change, message):
+    given = {
+        "y_true": np.arange(4.0),
+        "y_pred": np.arange(4.0),
+        "sensitive_features": ["F", "M", "F", "M"],
+    } | change
+    with pytest.raises(ValueError, match=message):
+        audit(given.pop("y_true"), given.pop("y_pred"), **given)
+
+
+def test_too_many_groups_look_like_numbers():
+    with pytest.raises(ValueError, match="Cut it into a few bins"):
+        audit(None, np.arange(60.0), sensitive_features=np.arange(60))
+
+
+def test_arrays_of_several_attributes():
+    y, p, g, t = sample()
+    found = audit(y, p, sensitive_features=np.column_stack([g, t % 2]))
+    assert [a.name for a in found.attributes] == ["attribute 1", "attribute 2"]
