@@ -355,7 +355,8 @@ class Audit:
         return write_whole(Path(path), _page(found))
 
     def _repr_html_(self) -> str:
-        return _page(self)
+        html: str = import_module("rankfair.report").render_fragment(self)
+        return html
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the AUC of every comparison with its limits, by matplotlib.

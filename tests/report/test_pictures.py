@@ -1,0 +1,126 @@
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+import audits
+from rankfair.report.distributions import COLOURS, MOST_ROWS, panels
+from rankfair.report.frontier import Dot, draw
+from rankfair.report.labels import place
+
+
+def test_every_model_has_a_picture_on_the_same_scales():
+    audit = audits.make_audit(models=("a", "b", "c"))
+    one, *others = panels(audit, audit.attributes[0])
+    assert [one.model, *(p.model for p in others)] == ["a", "b", "c"]
+    assert all(p.x_ticks == one.x_ticks and p.y_ticks == one.y_ticks for p in others)
+
+
+def test_the_area_of_an_outline_is_the_same_for_all_groups():
+    audit = audits.make_audit()
+    areas = [
+        sum(h * w for h, w in _steps(shape.path, shape.base))
+        for panel in panels(audit, audit.attributes[0])
+        for shape in panel.shapes
+    ]
+    assert areas == pytest.approx([areas[0]] * len(areas), rel=2e-3)
+
+
+def _steps(path, base):
+    """Return height and width of every step."""
+    x = float(re.match(r"M([\d.]+) ", path)[1])
+    for y, right in re.findall(r"V([\d.]+)H([\d.]+)", path):
+        yield base - float(y), float(right) - x
+        x = float(right)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_few_groups_lie_over_each_other(n):
+    audit = audits.make_audit(attributes=(("race", tuple("abc"[:n])),))
+    for panel in panels(audit, audit.attributes[0]):
+        assert {shape.base for shape in panel.shapes} == {panel.base}
+        assert len({shape.colour for shape in panel.shapes}) == n
+
+
+def test_many_groups_stand_in_rows_the_largest_of_them():
+    names = tuple(f"group {i:02}" for i in range(MOST_ROWS + 3))
+    audit = audits.make_audit(attributes=(("race", names),))
+    for panel in panels(audit, audit.attributes[0]):
+        assert [shape.group for shape in panel.shapes] == list(names[3:])
+        assert len({shape.base for shape in panel.shapes}) == MOST_ROWS
+        assert {shape.colour for shape in panel.shapes} == set(range(1, COLOURS + 1))
+
+
+def test_a_mean_outside_the_picture_or_unknown_is_not_drawn():
+    audit = audits.make_audit(models=("m",))
+    (attribute,) = audit.attributes
+    groups = tuple(
+        replace(group, mean_predicted={"m": mean})
+        for group, mean in zip(attribute.groups, (math.nan, 1e9), strict=True)
+    )
+    (panel,) = panels(audit, replace(attribute, groups=groups))
+    assert [shape.mean for shape in panel.shapes] == [None, None]
+
+
+def test_one_prediction_for_all_rows_can_be_drawn():
+    audit = audits.make_audit(models=("m",))
+    flat = tuple(replace(h, edges=(3.0, 3.0), shares=(1.0,)) for h in audit.histograms)
+    (panel,) = panels(replace(audit, histograms=flat), audit.attributes[0])
+    assert all(shape.path for shape in panel.shapes)
+
+
+def test_without_histograms_there_is_no_picture():
+    audit = audits.make_audit(histograms=())
+    assert panels(audit, audit.attributes[0]) == []
+
+
+def test_a_model_or_a_group_without_histograms_is_left_out():
+    audit = audits.make_audit()
+    some = tuple(h for h in audit.histograms if h.model == "after" and h.group == "F")
+    (panel,) = panels(replace(audit, histograms=some), audit.attributes[0])
+    assert panel.model == "after"
+    assert [shape.group for shape in panel.shapes] == ["F"]
+
+
+def test_a_frontier_keeps_the_order_of_errors_and_gaps():
+    dots = [Dot(0.1, 3.0), Dot(0.2, 2.0), Dot(0.3, 1.0)]
+    spots = draw((), dots).spots
+    assert [s.x for s in spots] == sorted(s.x for s in spots)
+    assert [s.y for s in spots] == sorted(s.y for s in spots)
+
+
+def test_unknown_points_are_left_out_and_nothing_is_no_picture():
+    known = Dot(0.1, 1.0, label="a")
+    assert len(draw([known, Dot(math.nan, 1.0), Dot(0.1, math.nan)]).spots) == 1
+    assert draw([Dot(math.nan, 1.0)]) is None
+    assert draw(()) is None
+
+
+def test_a_single_point_of_a_path_is_no_curve():
+    assert draw((), [Dot(0.0, 1.0)]).curve == ""
+
+
+def test_whiskers_are_drawn_where_both_limits_are_known():
+    nan = math.nan
+    spots = draw([Dot(0.1, 1.0, 0.05, 0.15), Dot(0.2, 1.0, nan, nan, 0.5, 1.5)]).spots
+    assert [len(spot.bars) for spot in spots] == [1, 1]
+    (across,), (upright,) = (spot.bars for spot in spots)
+    assert across[1] == across[3]
+    assert upright[0] == upright[2]
+
+
+def test_labels_of_a_cluster_do_not_cover_each_other():
+    points = [(200 + i, 150 + i) for i in range(8)]
+    labels = place(points, [f"method {i}" for i in range(8)], [], (0, 0, 440, 320))
+    boxes = [label.box for label in labels]
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            apart = one[2] <= other[0] or other[2] <= one[0]
+            assert apart or one[3] <= other[1] or other[3] <= one[1]
+    assert all(b[0] >= 0 and b[1] >= 0 and b[2] <= 440 and b[3] <= 320 for b in boxes)
+    assert any(label.leader for label in labels)
+
+
+def test_no_text_no_label():
+    assert place([(1, 1)], [""], [], (0, 0, 9, 9)) == [None]

@@ -1,0 +1,98 @@
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audits import HOSTILE
+from rankfair.report import text
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+@given(st.text())
+def test_shown_text_can_be_written_and_has_no_marks_that_turn_text_round(any_text):
+    out = text.shown(any_text)
+    out.encode()
+    assert not set(out) & set(
+        "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\0"
+    )
+    assert text.shown(out) == out
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "N", "P", "S"])))
+def test_letters_and_signs_stay_as_they_are(plain):
+    assert text.shown(plain) == plain
+
+
+@given(st.lists(st.text(alphabet="<>&'\"/! -ascript\u2028\u2029é\\")))
+def test_json_says_the_same_and_holds_no_tag(value):
+    out = text.as_json(value)
+    assert json.loads(out) == value
+    assert not set(out) & set("<>&'\u2028\u2029")
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_survive_json(name):
+    assert json.loads(text.as_json(text.shown(name))) == text.shown(name)
+
+
+def test_json_refuses_what_is_no_json():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        text.as_json([math.nan])
+
+
+@given(numbers)
+def test_a_decimal_is_the_rounded_number(value):
+    out = text.decimal(value)
+    read = float(out.replace("−", "-").replace(",", ""))
+    assert read == pytest.approx(value, abs=0.000501)
+    assert "-" not in out
+    assert out.startswith("−") == (round(value, 3) < 0)
+
+
+@given(numbers)
+def test_an_amount_has_four_figures(value):
+    out = text.amount(value).replace("−", "-").replace(",", "")
+    assert float(out) == pytest.approx(value, rel=6e-4)
+
+
+@given(st.lists(numbers))
+def test_numbers_alike_have_the_same_decimals_and_four_figures(values):
+    out = text.alike(values)
+    read = [float(one.replace("−", "-").replace(",", "")) for one in out]
+    largest = max(map(abs, values), default=0.0)
+    assert read == pytest.approx(values, abs=6e-4 * largest)
+    if 1e-5 < largest < 1e6:
+        assert len({len(one.partition(".")[2]) for one in out}) == 1
+
+
+@given(numbers)
+def test_a_round_number_keeps_ten_figures_or_four(value):
+    out = text.round_number(value).replace("−", "-").replace(",", "")
+    assert float(out) == pytest.approx(value, rel=6e-4)
+
+
+@pytest.mark.parametrize("form", [text.decimal, text.amount])
+def test_what_is_no_number_is_a_dash_and_no_end_is_said(form):
+    assert [form(v) for v in (math.nan, math.inf, -math.inf)] == ["–", "∞", "−∞"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [("1", "2", "1 to 2"), ("–", "2", ""), ("1", "–", "")]
+)
+def test_an_interval_needs_both_ends(low, high, said):
+    assert text.between(low, high) == said
+
+
+def test_p_values():
+    said = [text.chance(p) for p in (0.0, 0.00099, 0.001, 1.0, math.nan, None)]
+    assert said == ["p < 0.001", "p < 0.001", "p = 0.001", "p = 1.000", "", ""]
+
+
+@given(st.text(), st.integers(2, 30))
+def test_clipped_text_is_never_longer(any_text, most):
+    out = text.clipped(any_text, most)
+    assert len(out) <= most
+    assert out == text.shown(any_text) or out.endswith("…")
