@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankfair import datasets as datasets
     from rankfair import metrics as metrics
+    from rankfair.audit import Audit as Audit
+    from rankfair.audit import audit as audit
     from rankfair.baselines import (
         DecisionBoundaryCovariance as DecisionBoundaryCovariance,
     )
@@ -26,6 +28,7 @@ __version__ = "0.1.0"
 
 # Public names load on first use: `rankfair --help` must not wait for scikit-learn.
 _HOMES = {
+    "Audit": "rankfair.audit",
     "DecisionBoundaryCovariance": "rankfair.baselines",
     "MultiTaskRegressor": "rankfair.estimators",
     "RankFairPostprocessor": "rankfair.postprocess",
@@ -34,6 +37,7 @@ _HOMES = {
     "StratifiedBalancedResiduals": "rankfair.baselines",
     "StratifiedEqualMeans": "rankfair.baselines",
     "TiltedRegressor": "rankfair.reduction",
+    "audit": "rankfair.audit",
     "fairness_path": "rankfair.path",
     "load_model": "rankfair.models",
     "save_model": "rankfair.models",
@@ -41,6 +45,7 @@ _HOMES = {
 _SUBMODULES = ("datasets", "metrics")
 
 __all__ = [
+    "Audit",
     "DecisionBoundaryCovariance",
     "MultiTaskRegressor",
     "RankFairPostprocessor",
@@ -49,6 +54,7 @@ __all__ = [
     "StratifiedBalancedResiduals",
     "StratifiedEqualMeans",
     "TiltedRegressor",
+    "audit",
     "datasets",
     "fairness_path",
     "load_model",

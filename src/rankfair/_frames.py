@@ -301,6 +301,31 @@ def find_labels(columns: Sequence[Column], argument: str) -> tuple[Codes, NDArra
     return codes, label_array(list(zip(*parts, strict=True)))
 
 
+def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
+    """Return codes and sorted labels like `find_labels`, −1 where a label is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, labels = find_known(np.array(["b", None, "a"], object), "groups")
+    >>> codes.tolist(), labels.tolist()
+    ([1, -1, 0], ['a', 'b'])
+    """
+    values = _plain(column)
+    if isinstance(values, list):
+        missing = np.fromiter(map(is_missing, values), bool, len(values))
+    else:
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
+    if not missing.any():
+        return _code(values, argument)
+    here = np.flatnonzero(~missing)
+    known = [values[i] for i in here] if isinstance(values, list) else values[here]
+    found, labels = _code(known if isinstance(known, list) else _whole(known), argument)
+    codes = np.full(len(missing), -1, np.intp)
+    codes[here] = found
+    return codes, labels
+
+
 def encode(
     columns: Sequence[Column], labels: NDArray[Any], argument: str
 ) -> tuple[Codes, list[Any]]:

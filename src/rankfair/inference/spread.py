@@ -15,7 +15,16 @@ from scipy.stats import t as student
 
 from rankfair.ranks import split
 
-__all__ = ["Spread", "auc_spread", "auc_standard_error", "clusters_of"]
+__all__ = [
+    "ENOUGH_TASKS",
+    "Part",
+    "Spread",
+    "auc_spread",
+    "auc_standard_error",
+    "clusters_of",
+    "placement_spread",
+    "placements",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -65,8 +74,8 @@ def auc_standard_error(
     a, b = split(predicted, in_a)
     if len(a) < 2 or len(b) < 2:
         return math.nan
-    above = _placements(a, b)
-    below = 1.0 - _placements(b, a)
+    above = placements(a, b)
+    below = 1.0 - placements(b, a)
     auc = float(above.mean())
     if clusters is None:
         return math.sqrt(above.var(ddof=1) / len(a) + below.var(ddof=1) / len(b))
@@ -232,18 +241,64 @@ def auc_spread(
     """
     a, b = split(predicted, in_a)
     w_a, w_b = (None, None) if weights is None else split(weights, in_a)
-    above, below = _placements(a, b, w_b), 1.0 - _placements(b, a, w_a)
+    above, below = placements(a, b, w_b), 1.0 - placements(b, a, w_a)
+    if clusters is None:
+        return placement_spread(above, below, weights=(w_a, w_b))
+    labels, codes = np.unique(np.asarray(clusters), return_inverse=True)
+    units = split(codes, in_a)
+    return placement_spread(above, below, units, len(labels), (w_a, w_b))
+
+
+def placement_spread(
+    above: Floats,
+    below: Floats,
+    clusters: tuple[Codes, Codes] | None = None,
+    n_clusters: int | None = None,
+    weights: tuple[Floats | None, Floats | None] = (None, None),
+) -> Spread:
+    """Return the spread of AUC from the placements of the rows of either group.
+
+    Parameters
+    ----------
+    above : ndarray of shape (n_A,)
+        The share of group B below each row of A.
+    below : ndarray of shape (n_B,)
+        The share of group A above each row of B.
+    clusters : pair of integer ndarrays, optional
+        The cluster of each row, from 0.
+    n_clusters : int, optional
+        How many clusters there are, numbers that do not occur included.
+    weights : pair of ndarrays, optional
+        Weights of the rows.
+
+    Returns
+    -------
+    Spread
+        As `auc_spread`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> placement_spread(np.array([0.5, 1.0]), np.array([0.5, 1.0])).auc
+    0.75
+    """
+    w_a, w_b = weights
     auc = float(np.average(above, weights=w_a))
-    if clusters is None and weights is None:
-        return _spread(auc, _Part.of_rows(above), _Part.of_rows(below), mixed=0.0)
-    units = np.arange(len(in_a)) if clusters is None else np.asarray(clusters)
-    labels, codes = np.unique(units, return_inverse=True)
-    code_a, code_b = split(codes, in_a)
-    part_a = _Part.of_clusters(above - auc, code_a, len(labels), w_a)
-    part_b = _Part.of_clusters(below - auc, code_b, len(labels), w_b)
+    if clusters is None and w_a is None:
+        return _spread(auc, Part.of_rows(above), Part.of_rows(below), mixed=0.0)
+    if clusters is None:
+        # Rows are their own clusters: they differ in weight only.
+        n = len(above) + len(below)
+        code_a, code_b = np.arange(len(above)), np.arange(len(above), n)
+    else:
+        (code_a, code_b), n = clusters, n_clusters or 0
+    part_a = Part.of_clusters(above - auc, code_a, n, w_a)
+    part_b = Part.of_clusters(below - auc, code_b, n, w_b)
     mixed = 2.0 * float(part_a.pulls @ part_b.pulls)
-    n_clusters = None if clusters is None else len(labels)
-    return _spread(auc, part_a, part_b, mixed, n_clusters)
+    present = None
+    if clusters is not None:
+        present = int(np.count_nonzero((part_a.share > 0) | (part_b.share > 0)))
+    return _spread(auc, part_a, part_b, mixed, present)
 
 
 def clusters_of(
@@ -290,40 +345,42 @@ def clusters_of(
 
 
 @dataclass(frozen=True)
-class _Part:
-    """What one group adds to the variance of AUC."""
+class Part:
+    """What one group adds to the variance of a difference of two means."""
 
     pulls: Floats  # of each cluster; its square sum is the variance
+    share: Floats  # of each cluster in the weight of the group
     variance: float
     df: float
     units: float
 
     @classmethod
-    def of_rows(cls, placements: Floats) -> _Part:
+    def of_rows(cls, placements: Floats) -> Part:
         n = len(placements)
         variance = float(placements.var(ddof=1)) / n if n > 1 else math.nan
-        return cls(placements[:0], variance, n - 1.0, float(n))
+        return cls(placements[:0], placements[:0], variance, n - 1.0, float(n))
 
     @classmethod
     def of_clusters(
         cls, excess: Floats, codes: Codes, n_labels: int, weights: Floats | None
-    ) -> _Part:
+    ) -> Part:
         weights = np.ones(len(codes)) if weights is None else weights
         total = weights.sum()
         share = np.bincount(codes, weights, minlength=n_labels) / total
         sums = np.bincount(codes, weights * excess, minlength=n_labels) / total
         present = int(np.count_nonzero(share))
         if present < 2:
-            return cls(sums, math.nan, 0.0, 1.0)
+            return cls(sums, share, math.nan, 0.0, 1.0)
         pulls = sums / (1.0 - share) * math.sqrt((present - 1) / present)
         squares = share**2
         even = float(squares.sum() ** 2 / (squares @ squares))
         # The largest share limits how many disjoint pairs of clusters there can be.
-        return cls(pulls, float(pulls @ pulls), even - 1.0, 1.0 / float(share.max()))
+        variance, units = float(pulls @ pulls), 1.0 / float(share.max())
+        return cls(pulls, share, variance, even - 1.0, units)
 
 
 def _spread(
-    auc: float, a: _Part, b: _Part, mixed: float, n_clusters: int | None = None
+    auc: float, a: Part, b: Part, mixed: float, n_clusters: int | None = None
 ) -> Spread:
     total = a.variance + b.variance
     units = min(a.units, b.units)
@@ -364,7 +421,7 @@ def _exact_upper(auc: float, n: float, alpha: float) -> float:
     return float(brentq(excess, auc, nearly_one))
 
 
-def _placements(these: Floats, others: Floats, weights: Floats | None = None) -> Floats:
+def placements(these: Floats, others: Floats, weights: Floats | None = None) -> Floats:
     """The share of ``others`` below each of ``these``, ties half."""
     order, order_of_others = np.argsort(these), np.argsort(others)
     # Searching in order stays in the processor's cache.

@@ -1,0 +1,144 @@
+"""`audit`: predictions and groups in, records out."""
+
+from __future__ import annotations
+
+import math
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from rankfair import __version__
+from rankfair._validation import check_count, check_flag, check_number, check_seed
+from rankfair.audit.measure import measure
+from rankfair.audit.records import Audit, FrontierPoint, Provenance
+from rankfair.audit.rows import Rows, read_rows
+
+__all__ = ["audit"]
+
+
+def audit(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    tasks: Any = None,
+    sample_weight: Any = None,
+    intersect: bool = False,
+    confidence: float = 0.95,
+    min_group: int = 5,
+    path: Any = None,
+    command: str | None = None,
+    title: str | None = None,
+    random_state: int | None = 0,
+) -> Audit:
+    """Measure how predictions rank protected groups, with limits of every number.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (N,) or None
+        What was observed; without it errors and residuals are not estimable.
+    y_pred : array-like of shape (N,), or dict of them
+        Predictions, or those of several models by name; the last one is judged.
+    sensitive_features : array-like of shape (N,), data frame or dict of columns
+        The group of each row, for one or several attributes.  Rows without a group
+        (None, NaN) are counted and left out of comparisons.
+    tasks : array-like of shape (N,), optional
+        The task of each row.  Where most rows are in tasks of one group only, tasks
+        are taken as clusters.
+    sample_weight : array-like of shape (N,), optional
+        Whole weights stand for repeated rows.  With others, a row of weight 2 counts
+        twice but is one observation; limits follow the effective size.
+    intersect : bool, default=False
+        Also compare groups of several attributes together (``sex × race``).
+    confidence : float, default=0.95
+        Of all limits, from 0.5 to below 1.
+    min_group : int, default=5
+        A group of fewer rows, in all or within a task, is not judged.
+    path : Path, optional
+        What `fairness_path` returned, for the frontier.
+    command : str, optional
+        The command that made the audit, to be shown.
+    title : str, optional
+        A title to be shown.
+    random_state : int or None, default=0
+        Seed of permutations, where not all of them can be counted.
+
+    Returns
+    -------
+    Audit
+        Records, with ``to_dict``, ``to_frame``, ``to_html``, ``gate`` and ``verdict``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> sex = np.where(rng.random(400) < 0.5, "F", "M")
+    >>> y = rng.normal(size=400) + (sex == "M")
+    >>> found = audit(y, {"before": y, "after": y - (sex == "M")},
+    ...               sensitive_features=sex)
+    >>> found.gap < 0.1, found.passes(0.1)
+    (True, True)
+    """
+    confidence = check_number("confidence", confidence, 0.5, 1.0)
+    if confidence == 1.0:
+        raise ValueError("confidence must be below 1; got 1: nothing is that sure.")
+    min_group = check_count("min_group", min_group, 1)
+    check_flag("intersect", intersect)
+    check_seed("random_state", random_state)
+    rows = read_rows(
+        y_true, y_pred, sensitive_features, tasks, sample_weight, intersect
+    )
+    parts = measure(rows, confidence, min_group, random_state)
+    return Audit(
+        **parts,
+        frontier=_frontier(path),
+        provenance=_provenance(rows, command, random_state),
+        confidence=confidence,
+        min_group=min_group,
+        title=title or "Rank audit",
+        backend=rows.backend,
+    )
+
+
+def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
+    if path is None:
+        return ()
+    knee = path.knee()
+    return tuple(
+        FrontierPoint(
+            epsilon=row.epsilon,
+            rmse=row.rmse,
+            rmse_low=row.rmse_low,
+            rmse_high=row.rmse_high,
+            auc_gap=row.gap,
+            gap_low=_gap_low(row.auc_low, row.auc_high),
+            gap_high=max(abs(row.auc_low - 0.5), abs(row.auc_high - 0.5)),
+            label=row.status,
+            chosen=row.epsilon == knee,
+        )
+        for row in path.rows
+    )
+
+
+def _gap_low(low: float, high: float) -> float:
+    """The least |AUC − 1/2| between two limits of AUC."""
+    if math.isnan(low) or math.isnan(high):
+        return math.nan
+    return 0.0 if low <= 0.5 <= high else min(abs(low - 0.5), abs(high - 0.5))
+
+
+def _provenance(rows: Rows, command: str | None, seed: int | None) -> Provenance:
+    python = ".".join(map(str, sys.version_info[:3]))
+    versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return Provenance(
+        n_rows=rows.n_given,
+        n_tasks=1 if rows.tasks is None else len(np.unique(rows.tasks)),
+        fingerprint=rows.fingerprint,
+        versions={"rankfair": __version__, "python": python, **versions},
+        command=command,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        seed=seed if isinstance(seed, int) else None,
+    )

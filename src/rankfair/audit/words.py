@@ -1,0 +1,96 @@
+"""An audit as text: measurements and their limits, and no judgement."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rankfair._frames import shown
+
+if TYPE_CHECKING:
+    from rankfair.audit.records import Audit, Comparison
+
+__all__ = ["table", "verdict"]
+
+
+def verdict(audit: Audit) -> str:
+    """Return the largest gap of the last model in a sentence, with its limits."""
+    worst = audit.worst()
+    model = shown(audit.model_names[-1])
+    if worst is None:
+        lost = next(iter(_unknown(audit)), "")
+        return f"The rank gap of {model} cannot be estimated from these rows{lost}."
+    return (
+        f"In {model}, {_relation(worst)} ({worst.attribute}): AUC "
+        f"{worst.auc.value:.3f}, {100 * audit.confidence:g} % interval "
+        f"{worst.auc.low:.3f} to {worst.auc.high:.3f}{_of_how_many(audit)}."
+    )
+
+
+def _relation(c: Comparison) -> str:
+    chance = c.auc.value
+    against = c.against if c.kind == "rest" else shown(c.against)
+    verb = "rank above" if chance >= 0.5 else "rank below"
+    share = 100 * max(chance, 1.0 - chance)
+    if chance == 0.5:
+        return f"rows of {shown(c.group)} and of {against} rank level"
+    return (
+        f"rows of {shown(c.group)} {verb} rows of {against} in {share:.1f} % of pairs"
+    )
+
+
+def _of_how_many(audit: Audit) -> str:
+    name = audit.model_names[-1]
+    mine = [c for c in audit.comparisons if c.model == name]
+    known = sum(c.auc.estimable for c in mine)
+    if len(mine) == 1:
+        return ""
+    lost = len(mine) - known
+    missing = f", {lost} not estimable" if lost else ""
+    return f"; the largest gap of {len(mine)} comparisons{missing}"
+
+
+def _unknown(audit: Audit) -> list[str]:
+    name = audit.model_names[-1]
+    return [
+        f": {c.auc.note}"
+        for c in audit.comparisons
+        if c.model == name and not c.auc.estimable and c.auc.note
+    ]
+
+
+def table(audit: Audit) -> str:
+    """Return title, verdict and a line for each comparison."""
+    head = ("model", "attribute", "groups", "AUC", "limits", "p", "within tasks", "MD")
+    rows = [head, *(_line(c) for c in audit.comparisons)]
+    widths = [max(len(row[j]) for row in rows) for j in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return "\n".join([audit.title, audit.verdict, "", *lines])
+
+
+def _line(c: Comparison) -> tuple[str, ...]:
+    auc = c.auc
+    limits = f"{auc.low:.3f} to {auc.high:.3f}" if auc.estimable else "not estimable"
+    return (
+        c.model,
+        c.attribute,
+        f"{c.group} v {c.against}",
+        _number(auc.value),
+        limits,
+        _chance(auc.p_value),
+        _number(c.within_task_auc.value),
+        _number(c.mean_difference.value, ".4g"),
+    )
+
+
+def _number(value: float, form: str = ".3f") -> str:
+    return "-" if math.isnan(value) else format(value, form)
+
+
+def _chance(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,60 @@
+"""A number with what is known about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Estimate"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number counted on a sample, with its limits in the population.
+
+    Attributes
+    ----------
+    value : float
+        What was counted; NaN if it does not exist.
+    low, high : float
+        Confidence limits; NaN where they cannot be known.
+    p_value : float or None
+        Of "no difference between the groups", where a matching test exists.
+    method : str
+        How limits and p-value were made, in plain words.
+    note : str
+        Why it is not estimable, or what to beware of.
+
+    Examples
+    --------
+    >>> print(Estimate(0.62, 0.51, 0.72, 0.03))
+    0.620 (0.510 to 0.720)
+    >>> print(Estimate(0.62, note="group M has one row only"))
+    0.620 (not estimable)
+    """
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    p_value: float | None = None
+    method: str = ""
+    note: str = ""
+
+    @property
+    def estimable(self) -> bool:
+        """Whether limits exist."""
+        return not (math.isnan(self.low) or math.isnan(self.high))
+
+    def covers(self, value: float) -> bool:
+        """Tell whether ``value`` is within the limits; False if there are none.
+
+        Examples
+        --------
+        >>> Estimate(0.62, 0.51, 0.72).covers(0.5)
+        False
+        """
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        limits = f"{self.low:.3f} to {self.high:.3f}"
+        return f"{self.value:.3f} ({limits if self.estimable else 'not estimable'})"

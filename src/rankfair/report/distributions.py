@@ -1,0 +1,150 @@
+"""Where the predictions of each group lie: outlines over each other, or in rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rankfair.report.scales import Scale, ticks
+from rankfair.report.text import clipped, round_number
+
+if TYPE_CHECKING:
+    from rankfair.audit.records import Attribute, Audit, Histogram
+
+__all__ = ["COLOURS", "Panel", "Shape", "panels"]
+
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 40, 24, 12, 42
+HEIGHT, ROW, NAMES, LONGEST = 236, 46, 118, 17
+# More outlines over each other than this cannot be told apart, nor more colours.
+OVERLAID, COLOURS, MOST_ROWS = 3, 6, 12
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The outline of one group: path, colour (1 …), baseline and place of its mean."""
+
+    group: str
+    label: str
+    colour: int
+    path: str
+    base: float
+    top: float
+    mean: float | None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture: the groups of an attribute as one model predicts them."""
+
+    model: str
+    height: int
+    rows: bool
+    shapes: tuple[Shape, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    left: float
+    base: float
+    right: float = WIDTH - RIGHT
+    width: int = WIDTH
+
+
+def panels(audit: Audit, attribute: Attribute) -> list[Panel]:
+    """Return a picture for each model, all on the same scales.
+
+    Up to three groups lie over each other; more stand in rows, the largest twelve.
+
+    Parameters
+    ----------
+    audit : Audit
+        With its histograms.
+    attribute : Attribute
+        Whose groups.
+
+    Returns
+    -------
+    list of Panel
+        One a model that has histograms, in the order of the models.
+    """
+    drawn = {
+        (h.model, h.group): h for h in audit.histograms if h.attribute == attribute.name
+    }
+    groups = _largest(attribute)
+    shown = [h for (_, group), h in drawn.items() if group in groups]
+    if not shown:
+        return []
+    edges = shown[0].edges
+    left = NAMES if len(groups) > OVERLAID else LEFT
+    x = Scale(*_widened(edges[0], edges[-1]), left, WIDTH - RIGHT)
+    most = max(max(h.shares, default=0.0) for h in shown) or 1.0
+    return [
+        _panel(model.name, attribute, groups, drawn, x, most)
+        for model in audit.models
+        if any((model.name, group) in drawn for group in groups)
+    ]
+
+
+def _panel(
+    model: str,
+    attribute: Attribute,
+    groups: Mapping[str, int],
+    drawn: Mapping[tuple[str, str], Histogram],
+    x: Scale,
+    most: float,
+) -> Panel:
+    rows = len(groups) > OVERLAID
+    height = TOP + BOTTOM + ROW * len(groups) if rows else HEIGHT
+    shapes = []
+    for place, (group, colour) in enumerate(groups.items()):
+        base = TOP + ROW * (place + 1) if rows else height - BOTTOM
+        y = Scale(0, most, base, base - (ROW - 8) if rows else TOP)
+        histogram = drawn.get((model, group))
+        if histogram is not None:
+            mean = _place(x, _mean(attribute, group, model))
+            path = _outline(histogram, x, y)
+            label = clipped(group, LONGEST)
+            shapes.append(Shape(group, label, colour, path, base, y.end, mean))
+    y = Scale(0, most, height - BOTTOM, TOP)
+    marks = [] if rows else ticks(0, most, 4)
+    return Panel(
+        model,
+        height,
+        rows,
+        tuple(shapes),
+        tuple((x(v), round_number(v)) for v in ticks(x.low, x.high, 5)),
+        tuple((y(v), f"{100 * v:.3g} %") for v in marks),
+        left=x.start,
+        base=height - BOTTOM,
+    )
+
+
+def _largest(attribute: Attribute) -> dict[str, int]:
+    """Groups that are drawn, each with its colour, in the order of the attribute."""
+    by_size = sorted(attribute.groups, key=lambda group: -group.n_rows)[:MOST_ROWS]
+    kept = {group.label for group in by_size}
+    labels = [group.label for group in attribute.groups if group.label in kept]
+    return {label: place % COLOURS + 1 for place, label in enumerate(labels)}
+
+
+def _widened(low: float, high: float) -> tuple[float, float]:
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _mean(attribute: Attribute, label: str, model: str) -> float:
+    group = next(group for group in attribute.groups if group.label == label)
+    means: Any = group.mean_predicted
+    return float(means.get(model, math.nan))
+
+
+def _place(x: Scale, value: float) -> float | None:
+    return x(value) if x.low <= value <= x.high else None
+
+
+def _outline(histogram: Histogram, x: Scale, y: Scale) -> str:
+    """A closed outline of steps: along the baseline at both ends."""
+    edges: Sequence[float] = histogram.edges
+    steps = [f"M{x(edges[0]):g} {y.start:g}"]
+    for share, right in zip(histogram.shares, edges[1:], strict=True):
+        steps.append(f"V{y(share):g}H{x(right):g}")
+    return "".join([*steps, f"V{y.start:g}Z"])

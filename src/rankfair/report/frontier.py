@@ -1,0 +1,130 @@
+"""Error against rank gap: points, their intervals, and labels that keep apart."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rankfair.report.labels import Box, Label, along, place
+from rankfair.report.scales import Scale, covering, ticks
+from rankfair.report.text import clipped, round_number
+
+__all__ = ["Dot", "Picture", "Spot", "draw"]
+
+WIDTH, HEIGHT = 440, 320
+LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
+LONGEST = 26
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A point to draw: rank gap and error with their limits (NaN where unknown)."""
+
+    gap: float
+    error: float
+    gap_low: float = math.nan
+    gap_high: float = math.nan
+    error_low: float = math.nan
+    error_high: float = math.nan
+    label: str = ""
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A point on the paper, its whiskers (``x1, y1, x2, y2``) and its name."""
+
+    x: float
+    y: float
+    chosen: bool
+    bars: tuple[Box, ...]
+    name: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The frontier on paper."""
+
+    spots: tuple[Spot, ...]
+    labels: tuple[Label | None, ...]
+    curve: str
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+    top: float = TOP
+    base: float = HEIGHT - BOTTOM
+
+
+def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
+    """Return error (up) against rank gap (right), or None without a finite point.
+
+    Parameters
+    ----------
+    dots : sequence of Dot
+        Points that stand alone.
+    path : sequence of Dot
+        Points that a curve joins, in its order.
+
+    Returns
+    -------
+    Picture or None
+
+    Examples
+    --------
+    >>> picture = draw([Dot(0.2, 2.0, label="shift")], [Dot(0.0, 2.0), Dot(0.3, 1.0)])
+    >>> len(picture.spots), picture.curve.count("L")
+    (3, 1)
+    """
+    path = [dot for dot in path if _known(dot)]
+    dots = [*path, *(dot for dot in dots if _known(dot))]
+    if not dots:
+        return None
+    gaps = [v for dot in dots for v in (0.0, dot.gap, dot.gap_low, dot.gap_high)]
+    errors = [v for dot in dots for v in (dot.error, dot.error_low, dot.error_high)]
+    # The axis of gaps starts at no gap: that is what the reader looks for.
+    x = Scale(0.0, max(covering(gaps)[1], 0.01), LEFT, WIDTH - RIGHT)
+    y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
+    spots = tuple(
+        Spot(x(d.gap), y(d.error), d.chosen, _bars(d, x, y), d.label) for d in dots
+    )
+    at = [(spot.x, spot.y) for spot in spots[: len(path)]]
+    pieces = [(*one, *two) for one, two in itertools.pairwise(at)]
+    return Picture(
+        spots,
+        tuple(_labels(spots, pieces)),
+        "M" + "L".join(f"{u:g} {v:g}" for u, v in at) if pieces else "",
+        tuple((x(v), round_number(v)) for v in ticks(x.low, x.high, 5)),
+        tuple((y(v), round_number(v)) for v in ticks(y.low, y.high, 5)),
+    )
+
+
+def _known(dot: Dot) -> bool:
+    return math.isfinite(dot.gap) and math.isfinite(dot.error)
+
+
+def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[Box, ...]:
+    u, v = x(dot.gap), y(dot.error)
+    across = (x.clipped(dot.gap_low), v, x.clipped(dot.gap_high), v)
+    upright = (u, y.clipped(dot.error_low), u, y.clipped(dot.error_high))
+    return tuple(bar for bar in (across, upright) if all(map(math.isfinite, bar)))
+
+
+def _labels(spots: Sequence[Spot], curve: Sequence[Box]) -> list[Label | None]:
+    """Labels that keep off points, whiskers and curve, the chosen point's first."""
+    order = sorted(range(len(spots)), key=lambda i: not spots[i].chosen)
+    obstacles = [(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]
+    lines = [*curve, *(bar for spot in spots for bar in spot.bars)]
+    obstacles += [box for line in lines for box in along(line)]
+    placed = place(
+        [(spots[i].x, spots[i].y) for i in order],
+        [clipped(spots[i].name, LONGEST) for i in order],
+        obstacles,
+        (LEFT + 2, TOP, WIDTH - 2, HEIGHT - BOTTOM),
+    )
+    found = dict(zip(order, placed, strict=True))
+    return [found[i] for i in range(len(spots))]
