@@ -28,7 +28,7 @@ ROWS = (
     {"estimators", "reduction", "postprocess", "baselines"},
     {"models"},
     {"metrics", "audit", "path", "selection"},
-    {"report", "cli", "experiments", "__main__"},
+    {"report", "cli", "jobs", "experiments", "__main__"},
     {"engines"},
 )
 DOOR = ROWS[0]
