@@ -87,9 +87,9 @@ def fit(
             "--out", "-o", dir_okay=False, metavar="FILE", help="The model file."
         ),
     ] = None,
-    holdout: Annotated[
-        float, typer.Option(help="Share of rows held out for the report.")
-    ] = 0.25,
+    folds: Annotated[
+        int, typer.Option(min=0, help="Folds of the report; 0: on the rows fitted.")
+    ] = 5,
     notes: Annotated[
         str | None, typer.Option(help="A few words to keep in the model file.")
     ] = None,
@@ -101,8 +101,8 @@ def fit(
 ) -> None:
     """Fit a model whose predictions do not rank one group above another.
 
-    The report compares it with the same model without the balance, on rows that
-    neither has seen; the model that is kept is then fitted to all rows.
+    The report compares it with the same model without the balance, on rows that the
+    fits behind it have not seen; the model that is kept is fitted to all rows.
 
     Example: rankfair fit pay.csv --target pay --sensitive gender --task job -o
     pay.rankfair --html fit.html
@@ -119,7 +119,7 @@ def fit(
                 files.reading(),
                 settings.settings(columns),
                 out=model,
-                holdout=holdout,
+                folds=folds,
                 cap=settings.max_categories,
                 notes=notes,
                 command=command_line(),

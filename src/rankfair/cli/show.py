@@ -180,7 +180,7 @@ def described(found: dict[str, Any], as_json: bool) -> None:
     _table(("column", "role", "type"), rows)
 
 
-def _comparisons(found: Audit) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def _comparisons(found: Audit) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     errors = {line.name: line.rmse for line in found.models}
     head = ("model", "groups", "rows", "AUC", "limits", "in tasks", "MD", "KS", "RMSE")
     rows = [

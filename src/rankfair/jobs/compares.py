@@ -118,24 +118,13 @@ def compare_files(
     return Compared(page, audit, refused, notes)
 
 
-def _held_out(
-    model: Any, data: Data, parts: Sequence[tuple[NDArray[Any], NDArray[Any]]]
-) -> tuple[Floats, str]:
-    """Return predictions of all rows that are held out once, and what was warned of."""
-    from sklearn.base import clone
-
-    out = np.full(len(data.y), math.nan)
+def _held_out(model: Any, data: Data, parts: Any) -> tuple[Floats, str]:
+    """Return held-out predictions, and how many fits were warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        for train, test in parts:
-            X, y = data.take(train)
-            weights = {} if data.weights is None else {"sample_weight": data.weights}
-            own = {name: values[train] for name, values in weights.items()}
-            fitted = clone(model).fit(X, y, **own)
-            out[test] = fitted.predict(data.X[test.tolist()])
+        out = data.held_out(model, parts)
     count = len(caught)
-    note = f"{count} of {len(parts)} fits did not reach the band" if count else ""
-    return out, note
+    return out, f"{count} of {len(parts)} fits did not reach the band" if count else ""
 
 
 def _line(audit: Audit, name: str, note: str) -> MethodLine:

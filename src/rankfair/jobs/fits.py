@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,13 @@ from rankfair.jobs.columns import Reading, Roles, column_or_none, load
 from rankfair.jobs.design import Design
 from rankfair.jobs.groups import strata_of
 from rankfair.models import save_model
-from rankfair.path import task_folds
+from rankfair.path import make_folds
 from rankfair.selection import RankFairRegressorCV
 from rankfair.tables import Table
 
-__all__ = ["Fitted", "Settings", "data_of", "fit_files"]
+__all__ = ["Data", "Fitted", "Settings", "data_of", "fit_files"]
+
+Folds = list[tuple[NDArray[Any], NDArray[Any]]]
 
 BEFORE, AFTER = "before", "after"
 FREE = 0.5  # the band that asks for nothing
@@ -75,9 +78,17 @@ class Data:
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
 
-    def take(self, rows: NDArray[Any]) -> tuple[Any, NDArray[np.float64]]:
-        """Return some rows of X and y."""
-        return self.X[rows.tolist()], self.y[rows]
+    def fit(self, model: Any, rows: NDArray[Any]) -> Any:
+        """Return a copy of a model, fitted to some rows."""
+        more = {} if self.weights is None else {"sample_weight": self.weights[rows]}
+        return clone(model).fit(self.X[rows.tolist()], self.y[rows], **more)
+
+    def held_out(self, model: Any, parts: Folds) -> NDArray[np.float64]:
+        """Return predictions by fits to other rows; NaN where a row is in no fold."""
+        out = np.full(len(self.y), math.nan)
+        for train, test in parts:
+            out[test] = self.fit(model, train).predict(self.X[test.tolist()])
+        return out
 
 
 @dataclass(frozen=True)
@@ -91,9 +102,9 @@ class Fitted:
     path : Path or None
         The model file.
     audit : Audit
-        Predictions without and with the balance, on rows held out from both fits.
+        Predictions without and with the balance, by fits to other rows.
     held_out : bool
-        Whether there were rows to hold out; otherwise the audit is of the rows fitted.
+        Whether that is so; otherwise the audit is of the rows fitted.
     notes : tuple of str
         What a person should know.
     """
@@ -126,7 +137,7 @@ def fit_files(
     settings: Settings,
     *,
     out: Path | None = None,
-    holdout: float = 0.25,
+    folds: int = 5,
     cap: int = 50,
     notes: str | None = None,
     command: str | None = None,
@@ -135,8 +146,9 @@ def fit_files(
 ) -> Fitted:
     """Fit a model to the rows of some files and report what it changed.
 
-    Two models are fitted to a part of the rows, one with and one without the balance,
-    and audited on the others; the model that is kept is then fitted to all rows.
+    Models with and without the balance are fitted to part of the rows and predict the
+    others, fold by fold; these predictions are audited.  The model that is kept is
+    fitted to all rows.
 
     Parameters
     ----------
@@ -150,8 +162,8 @@ def fit_files(
         What the model is asked for.
     out : Path, optional
         The model file; without it the model is not kept.
-    holdout : float, default=0.25
-        The share of rows for the report; 0 reports on the rows fitted.
+    folds : int, default=5
+        How many folds; 0 reports on the rows fitted.
     cap : int, default=50
         The most categories of a column of text.
     notes : str, optional
@@ -169,48 +181,41 @@ def fit_files(
     tell = on_step or (lambda name, step, steps: None)
     tell("reading", 1, 5)
     data = data_of(files, roles, reading, cap)
-    model = _chosen(settings.model(data.design.roles), data, settings, tell)
-    rows, test = _split(data, roles, holdout, settings)
-    tell("fit without the balance", 3, 5)
-    free = {"epsilon": FREE, "balance": "rank", "scope": "global"}
-    before = _fit(clone(model).set_params(**free), data, rows)
-    tell("fit with the balance", 4, 5)
-    after = _fit(clone(model), data, rows)
-    X_test = data.X[test.tolist()]
-    both = {BEFORE: before.predict(X_test), AFTER: after.predict(X_test)}
-    tell("fit to all rows", 5, 5)
-    final = after if holdout == 0 else _fit(clone(model), data, np.arange(len(data.y)))
+    tell("choosing beta", 2, 5)
+    model = _chosen(settings.model(data.design.roles), data, settings)
+    tell("fit to all rows", 3, 5)
+    final = data.fit(model, np.arange(len(data.y)))
+    parts = _parts(data, roles, folds, settings.seed)
+    free = clone(model).set_params(epsilon=FREE, balance="rank", scope="global")
+    tell("what it was without the balance", 4, 5)
+    before = data.held_out(free, parts)
+    tell("what it is with the balance", 5, 5)
+    after = data.held_out(model, parts)
     path = None
     if out is not None:
         path = save_model(final, out, notes=notes, extra=data.design.to_dict())
+    judged = np.flatnonzero(~np.isnan(after))
     found = audit_table(
-        data.table.take(test),
+        data.table.take(judged),
         roles,
         bins=settings.bins,
-        models=both,
+        models={BEFORE: before[judged], AFTER: after[judged]},
         intersect=settings.intersect,
         command=command,
         title=title,
         random_state=settings.seed,
     )
-    return Fitted(final, path, found, holdout > 0, _notes(data))
+    return Fitted(final, path, found, folds > 0, _notes(data))
 
 
 def _notes(data: Data) -> tuple[str, ...]:
     return tuple(filter(None, (*data.table.notes, data.design.message)))
 
 
-def _fit(model: Any, data: Data, rows: NDArray[Any]) -> Any:
-    X, y = data.take(rows)
-    weights = None if data.weights is None else data.weights[rows]
-    return model.fit(X, y, sample_weight=weights)
-
-
-def _chosen(model: Any, data: Data, settings: Settings, tell: Any) -> Any:
+def _chosen(model: Any, data: Data, settings: Settings) -> Any:
     """Return the model, with β chosen by cross-validation if that was asked for."""
     if settings.beta is not None:
         return model
-    tell("choosing beta", 2, 5)
     search = RankFairRegressorCV(penalties=[settings.penalty])
     known = search.get_params(deep=False)
     shared = {k: v for k, v in model.get_params(deep=False).items() if k in known}
@@ -218,25 +223,14 @@ def _chosen(model: Any, data: Data, settings: Settings, tell: Any) -> Any:
     return model.set_params(beta=search.beta_)
 
 
-def _split(
-    data: Data, roles: Roles, holdout: float, settings: Settings
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _parts(data: Data, roles: Roles, folds: int, seed: int) -> Folds:
     """Return rows to fit and rows to report on, within tasks and groups."""
-    if not 0 <= holdout <= 0.5:
-        raise ValueError(f"--holdout is a share from 0 to 0.5; got {holdout:g}.")
-    everything = np.arange(len(data.y))
-    if holdout == 0:
-        return everything, everything
+    if folds == 0:
+        everything = np.arange(len(data.y))
+        return [(everything, everything)]
     codes, groups = strata_of(data.table, roles)
-    rng = np.random.default_rng(settings.seed)
-    fold = task_folds(codes, groups, round(1 / holdout), rng)
-    test = np.flatnonzero(fold == 0)
-    if not len(test):
-        raise ValueError(
-            "no row can be held out for the report: each task has one row only. "
-            "Use --holdout 0 to report on the rows fitted."
-        )
-    return np.flatnonzero(fold != 0), test
+    rng = np.random.default_rng(seed)
+    return make_folds(folds, codes, groups, rng, weights=data.weights)
 
 
 def _one_or_all(names: tuple[str, ...]) -> Any:

@@ -104,7 +104,8 @@ def _summary(path: Path) -> str:
     first, last = path.rows[0], path.rows[-1]
     more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
     return (
-        f"At epsilon {first.epsilon:.3g} the error on held-out rows is {first.rmse:.4g}, "
-        f"{abs(more):.1f} % {'above' if more >= 0 else 'below'} that at epsilon "
-        f"{last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of {last.gap:.3f}."
+        f"At epsilon {first.epsilon:.3g} the error on held-out rows is "
+        f"{first.rmse:.4g}, {abs(more):.1f} % {'above' if more >= 0 else 'below'} that "
+        f"at epsilon {last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of "
+        f"{last.gap:.3f}."
     )
