@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rankfair import __version__
+from rankfair.cli import data
 from rankfair.cli.ends import fail, writing
 from rankfair.cli.reproduce import reproduce
 
@@ -16,9 +17,9 @@ __all__ = ["app"]
 app = typer.Typer(
     name="rankfair",
     help="Regression whose predictions do not rank one group above another.\n\n"
-    "Example: rankfair demo --out demo",
+    "Example: rankfair audit pay.csv --target pay --sensitive gender --task job",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -71,6 +72,11 @@ def demo(
         done = run(out, seed, on_step=on_step)
     show(done)
 
+
+for command in (data.audit, data.fit, data.predict, data.path, data.compare):
+    app.command()(command)
+app.command()(data.describe)
+app.command("export-onnx")(data.export_onnx)
 
 # In `--tables 2 3` the 3 is an argument more.
 app.command(context_settings={"allow_extra_args": True})(reproduce)

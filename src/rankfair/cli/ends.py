@@ -1,5 +1,6 @@
 """How a command ends when it cannot go on: one sentence and a code."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-__all__ = ["fail", "writing"]
+__all__ = ["fail", "telling", "writing"]
 
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
@@ -23,3 +24,30 @@ def writing(option: str, folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         fail(f"Could not write to {option} {folder}: {error.strerror or error}")
+
+
+@contextmanager
+def telling(quiet: bool = False) -> Iterator[None]:
+    """Turn what a user can mend into a sentence, and warnings into lines on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            fail(_sentence(error))
+        except ModuleNotFoundError as error:
+            fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
+        except MemoryError:
+            fail("There is not enough memory for these rows.")
+        except KeyboardInterrupt:
+            fail("Stopped; nothing was written.", 130)
+        finally:
+            if not quiet:
+                for line in dict.fromkeys(str(each.message) for each in caught):
+                    typer.echo(f"Note: {line}", err=True)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror or error}"
+    return str(error)

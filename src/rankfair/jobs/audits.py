@@ -1,0 +1,145 @@
+"""`rankfair audit`: the predictions of a file, or of a model, or the target itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rankfair.audit import Audit, audit
+from rankfair.jobs.columns import Reading, Roles, column_or_none, load
+from rankfair.jobs.design import Design
+from rankfair.jobs.groups import groups_of
+from rankfair.models import load_model, read_extra
+from rankfair.tables import Table, TableError
+
+__all__ = ["PREDICTION", "audit_files", "audit_table", "predicted"]
+
+PREDICTION = "prediction"
+
+
+def audit_files(
+    files: Sequence[str],
+    roles: Roles,
+    reading: Reading,
+    *,
+    model: str | None = None,
+    bins: int | None = None,
+    **settings: Any,
+) -> tuple[Audit, Table]:
+    """Audit the rows of some files.
+
+    Parameters
+    ----------
+    files : sequence of str
+        CSV or Parquet files.
+    roles : Roles
+        The target, the protected columns, tasks, predictions and weights.  Without
+        predictions and model the target itself is audited.
+    reading : Reading
+        How the files are written.
+    model : str, optional
+        A model file, whose predictions are audited.
+    bins : int, optional
+        Cut protected numbers into so many groups of equal size.
+    **settings
+        Of `rankfair.audit`.
+
+    Returns
+    -------
+    audit : Audit
+        What was measured.
+    table : Table
+        The rows, with the predictions of the model if one was given.
+    """
+    if model is None:
+        table = load(files, roles, reading)
+    else:
+        table = predicted(files, roles, reading, model)
+        roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
+    return audit_table(table, roles, bins=bins, **settings), table
+
+
+def audit_table(
+    table: Table,
+    roles: Roles,
+    *,
+    bins: int | None = None,
+    models: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Audit:
+    """Audit a table whose predictions are columns, or given by ``models``."""
+    if not roles.sensitive:
+        raise ValueError("name the protected column with --sensitive.")
+    target = column_or_none(table, roles.target)
+    named = models or {name: table[name] for name in roles.predictions}
+    if target is None and not named:
+        raise ValueError("name what to audit: --prediction, --model, or --target.")
+    for name in (*roles.predictions, *((roles.target,) if roles.target else ())):
+        _refuse_gaps(table, name)
+    judged = named or {str(roles.target): target}
+    return audit(
+        target if named else None,
+        judged,
+        sensitive_features=groups_of(table, roles, bins),
+        tasks=_tasks(table, roles),
+        sample_weight=column_or_none(table, roles.weight),
+        **settings,
+    )
+
+
+def predicted(
+    files: Sequence[str], roles: Roles, reading: Reading, model: str
+) -> Table:
+    """Return the rows of some files with a column of a model's predictions."""
+    design = Design.from_dict(read_extra(model))
+    own, reading = design.reading(reading)
+    wanted = Roles(
+        target=roles.target,
+        sensitive=tuple(dict.fromkeys((*roles.sensitive, *own.sensitive))),
+        tasks=tuple(dict.fromkeys((*roles.tasks, *own.tasks))),
+        weight=roles.weight,
+        predictions=roles.predictions,
+        features=own.features,
+        binned=roles.binned or own.binned,
+    )
+    table = load(files, wanted, reading)
+    values = load_model(model).predict(design.draw(table).X)
+    return table.with_column(_free(table), values)
+
+
+def _free(table: Table) -> str:
+    if PREDICTION in table.names:
+        raise TableError(
+            f'already has a column "{PREDICTION}"',
+            source=table.source,
+            cure="Name it in --prediction instead of a model, or rename it.",
+        )
+    return PREDICTION
+
+
+def _tasks(table: Table, roles: Roles) -> Any:
+    if not roles.tasks:
+        return None
+    columns = [table[name] for name in roles.tasks]
+    for name in roles.tasks:
+        _refuse_gaps(table, name)
+    if len(columns) == 1:
+        return columns[0]
+    joined = np.empty(table.n_rows, object)
+    joined[:] = [" · ".join(row) for row in zip(*columns, strict=True)]
+    return joined
+
+
+def _refuse_gaps(table: Table, name: str) -> None:
+    gone = table.missing(name)
+    if gone.any():
+        raise TableError(
+            f"{int(gone.sum())} of {table.n_rows} cells are empty",
+            source=table.source,
+            line=table.line(int(gone.argmax())),
+            column=name,
+            cure="Fill them, or leave such rows out with --drop-missing.",
+        )

@@ -1,0 +1,199 @@
+"""Files as one table, and what its columns are for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.tables import Table, TableError, read_table
+
+__all__ = ["Reading", "Roles", "load"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files are written; see `rankfair.tables.read_table`."""
+
+    text: tuple[str, ...] = ()
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    missing: tuple[str, ...] = ()
+    file_column: str | None = None  # a column more: the name of the file
+    drop_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns are for; all others are predictors unless ``drop`` has them.
+
+    Examples
+    --------
+    >>> roles = Roles(target="pay", sensitive=("sex",), tasks=("job",))
+    >>> roles.predictors(("id", "pay", "sex", "job", "age"))
+    ('id', 'age')
+    """
+
+    target: str | None = None
+    sensitive: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    predictions: tuple[str, ...] = ()
+    weight: str | None = None
+    features: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    binned: bool = False  # the protected columns hold numbers to be cut into groups
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that are text whatever they hold."""
+        return (*(() if self.binned else self.sensitive), *self.tasks)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns that must hold numbers."""
+        single = tuple(n for n in (self.target, self.weight) if n is not None)
+        return (*single, *self.predictions, *(self.sensitive if self.binned else ()))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All columns that have a role of their own."""
+        return (*self.labels, *self.numbers)
+
+    def predictors(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns to predict from, the protected ones not among them."""
+        if self.features is not None:
+            return self.features
+        taken = {*self.named, *self.drop}
+        return tuple(name for name in names if name not in taken)
+
+    def check(self) -> None:
+        """Raise if a column has two roles."""
+        seen: dict[str, str] = {}
+        for role, names in (
+            ("--target", (self.target,) if self.target else ()),
+            ("--sensitive", self.sensitive),
+            ("--task", self.tasks),
+            ("--prediction", self.predictions),
+            ("--weight", (self.weight,) if self.weight else ()),
+            ("--drop", self.drop),
+        ):
+            for name in names:
+                if name in seen:
+                    twice = "twice" if seen[name] == role else f"and {seen[name]}"
+                    raise ValueError(
+                        f'column "{name}" is named by {role} {twice}: a column has '
+                        "one role."
+                    )
+                seen[name] = role
+
+
+def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
+    """Read one or several files as one table.
+
+    Parameters
+    ----------
+    files : sequence of str
+        CSV or Parquet files, or ``"-"``; they must have the same columns.
+    roles : Roles
+        Columns with a role are read as what they have to be.
+    reading : Reading
+        How the files are written.
+
+    Returns
+    -------
+    Table
+        The rows of all files, in order, those with empty cells in columns that matter
+        left out if `reading` says so.
+    """
+    roles.check()
+    parts = [_read(file, roles, reading) for file in files]
+    table = parts[0] if len(parts) == 1 else _joined(parts)
+    table.check_names(roles.named)
+    if roles.features is not None:
+        table.check_names(roles.features)
+    if reading.drop_missing:
+        table = _whole_rows(table, roles)
+    return table
+
+
+def _read(file: str, roles: Roles, reading: Reading) -> Table:
+    extra = reading.file_column
+    texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
+    table = read_table(
+        file,
+        text=texts,
+        numbers=roles.numbers,
+        encoding=reading.encoding,
+        delimiter=reading.delimiter,
+        decimal=reading.decimal,
+        thousands=reading.thousands,
+        missing=reading.missing,
+    )
+    if extra is None:
+        return table
+    if extra in table.names:
+        raise TableError(
+            f'already has a column "{extra}"',
+            source=table.source,
+            cure="Give --file-column another name.",
+        )
+    stem = "-" if file == "-" else Path(file).stem
+    return table.with_column(extra, np.full(table.n_rows, stem, object))
+
+
+def _joined(parts: list[Table]) -> Table:
+    """Return the rows of several tables with the same columns, kinds agreed."""
+    first = parts[0]
+    for other in parts[1:]:
+        gone = [name for name in first.names if name not in other.names]
+        more = [name for name in other.names if name not in first.names]
+        if gone or more:
+            what = f'no column "{gone[0]}"' if gone else f'a column "{more[0]}" more'
+            raise TableError(
+                f"has {what} than {first.source}",
+                source=other.source,
+                cure="All files must have the same columns.",
+            )
+        for name in first.names:
+            if first.is_text(name) != other.is_text(name):
+                kinds = "text" if other.is_text(name) else "numbers"
+                raise TableError(
+                    f"holds {kinds}, but not so in {first.source}",
+                    source=other.source,
+                    column=name,
+                    cure=f"Read it as text in all files with --text {name}.",
+                )
+    columns = {n: np.concatenate([part[n] for part in parts]) for n in first.names}
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    sources = ", ".join(part.source for part in parts)
+    return Table(columns, sources, notes, first.why_text)
+
+
+def _whole_rows(table: Table, roles: Roles) -> Table:
+    """Return the rows without an empty cell where one matters, and count the others."""
+    # A row without a group takes part in the fit and is counted there.
+    names = [*roles.tasks, *roles.numbers, *roles.predictors(table.names)]
+    gone = np.zeros(table.n_rows, bool)
+    for name in dict.fromkeys(names):
+        gone |= table.missing(name)
+    if gone.all():
+        raise TableError(
+            f"has an empty cell in each of its {table.n_rows} rows",
+            source=table.source,
+            cure="Leave columns with many empty cells out with --drop.",
+        )
+    if not gone.any():
+        return table
+    note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
+    return replace(table.take(~gone), notes=(*table.notes, note))
+
+
+def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:
+    """Return a column, or None if it has no name."""
+    return None if name is None else table[name]

@@ -1,0 +1,33 @@
+"""Protected columns of a table as labels, and strata to split rows by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.jobs.columns import Roles
+from rankfair.tables import Table
+
+__all__ = ["groups_of", "strata_of"]
+
+
+def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, Any]:
+    """Return the group of each row by attribute; None where a cell is empty."""
+    return {name: table[name] for name in roles.sensitive}
+
+
+def strata_of(table: Table, roles: Roles) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return task codes, and the first group of the first attribute or not."""
+    codes = _codes([table[name] for name in roles.tasks], table.n_rows)
+    groups = _codes([table[name] for name in roles.sensitive[:1]], table.n_rows)
+    return codes, groups == groups.max()
+
+
+def _codes(columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.intp]:
+    if not columns:
+        return np.zeros(n_rows, np.intp)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    index = {row: code for code, row in enumerate(dict.fromkeys(rows))}
+    return np.fromiter((index[row] for row in rows), np.intp, n_rows)

@@ -1,0 +1,111 @@
+"""`rankfair path`: what each ε costs on one's own data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rankfair.inference.estimate import Estimate
+from rankfair.jobs.audits import audit_table
+from rankfair.jobs.columns import Reading, Roles
+from rankfair.jobs.fits import Settings, data_of
+from rankfair.path import Path, PathRow, fairness_path
+from rankfair.report.records import MethodLine, MethodTable
+
+__all__ = ["Priced", "path_files"]
+
+HOW = (
+    "Every ε is fitted with its own band on part of the rows and measured on the rest; "
+    "the figures are of the held-out predictions of all folds together. The mark is "
+    "the ε from which on less fairness buys little accuracy."
+)
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A path of ε, and the page that shows it."""
+
+    path: Path
+    page: MethodTable
+    notes: tuple[str, ...]
+
+
+def path_files(
+    files: Sequence[str],
+    roles: Roles,
+    reading: Reading,
+    settings: Settings,
+    *,
+    epsilons: Sequence[float] | None = None,
+    folds: int = 5,
+    cap: int = 50,
+    command: str | None = None,
+    title: str | None = None,
+) -> Priced:
+    """Fit for each of many ε and measure on rows held out.
+
+    Parameters
+    ----------
+    files, roles, reading, settings
+        As for `rankfair.jobs.fits.fit_files`.
+    epsilons : sequence of float, optional
+        By default twelve from 0 to the rank gap of the unconstrained fit.
+    folds : int, default=5
+        How many folds.
+    cap : int, default=50
+        The most categories of a column of text.
+    command, title : str, optional
+        To be shown on the page.
+
+    Returns
+    -------
+    Priced
+        The path and its page.
+    """
+    data = data_of(files, roles, reading, cap)
+    path = fairness_path(
+        settings.model(data.design.roles),
+        data.X,
+        data.y,
+        epsilons=epsilons,
+        cv=folds,
+        sample_weight=data.weights,
+        random_state=settings.seed,
+    )
+    base = audit_table(data.table, roles, bins=settings.bins, path=path)
+    page = MethodTable(
+        lines=tuple(_line(row, path.knee()) for row in path.rows),
+        provenance=replace(base.provenance, command=command, seed=settings.seed),
+        summary=_summary(path),
+        path=base.frontier,
+        title=title or "What fairness costs",
+        notes=(HOW,),
+    )
+    notes = tuple(filter(None, (*data.table.notes, data.design.message)))
+    return Priced(path, page, notes)
+
+
+def _line(row: PathRow, knee: float) -> MethodLine:
+    ends = sorted((abs(row.auc_low - 0.5), abs(row.auc_high - 0.5)))
+    low = 0.0 if row.auc_low <= 0.5 <= row.auc_high else ends[0]
+    return MethodLine(
+        f"epsilon {row.epsilon:.4g}",
+        rmse=Estimate(row.rmse, row.rmse_low, row.rmse_high),
+        auc_gap=Estimate(row.gap, low, ends[1]),
+        mean_difference=Estimate(row.md),
+        ks=Estimate(math.nan),
+        chosen=row.epsilon == knee,
+        note="" if row.status in ("satisfied", "inactive") else row.status,
+    )
+
+
+def _summary(path: Path) -> str:
+    first, last = path.rows[0], path.rows[-1]
+    more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
+    return (
+        f"At epsilon {first.epsilon:.3g} the error on held-out rows is "
+        f"{first.rmse:.4g}, {abs(more):.1f} % {'above' if more >= 0 else 'below'} that "
+        f"at epsilon {last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of "
+        f"{last.gap:.3f}."
+    )

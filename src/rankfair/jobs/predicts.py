@@ -1,0 +1,74 @@
+"""`rankfair predict`: the rows of a file with one column more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankfair.jobs.columns import Reading, load
+from rankfair.jobs.design import Design
+from rankfair.models import load_model, read_extra
+from rankfair.tables import Table, TableError, write_table
+
+__all__ = ["Predicted", "predict_files"]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Rows with predictions, and what a person should know of them."""
+
+    table: Table
+    n_rows: int
+    notes: tuple[str, ...]
+
+
+def predict_files(
+    model: str,
+    files: Sequence[str],
+    reading: Reading,
+    *,
+    out: str = "-",
+    name: str = "prediction",
+    keep: Sequence[str] | None = None,
+) -> Predicted:
+    """Predict the rows of some files and write them with a column more.
+
+    Parameters
+    ----------
+    model : str
+        A model file that `rankfair fit` wrote.
+    files : sequence of str
+        CSV or Parquet files with the columns that the model reads.
+    reading : Reading
+        How the files are written.
+    out : str, default="-"
+        Where to; CSV or Parquet by its name, ``"-"`` for standard output.
+    name : str, default="prediction"
+        The name of the new column.
+    keep : sequence of str, optional
+        Columns to write beside it; by default all.
+
+    Returns
+    -------
+    Predicted
+        What was written.
+    """
+    design = Design.from_dict(read_extra(model))
+    estimator = load_model(model)
+    roles, how = design.reading(reading)
+    table = load(files, roles, how)
+    if name in table.names:
+        raise TableError(
+            f'already has a column "{name}"',
+            source=table.source,
+            cure="Give the new one another name with --name.",
+        )
+    drawn = design.draw(table)
+    values = np.asarray(estimator.predict(drawn.X))
+    shown = table if keep is None else table.select(list(keep))
+    written = shown.with_column(name, values)
+    write_table(written, out)
+    notes = tuple(filter(None, (*table.notes, drawn.message)))
+    return Predicted(written, table.n_rows, notes)
