@@ -487,10 +487,11 @@ def group_labels(
     if intersect and len(found) > 1:
         cells = crossed(list(found.values()))
         found = {cells.name: cells}
-    return {name: _spelt(groups) for name, groups in found.items()}
+    return {name: spelt(groups) for name, groups in found.items()}
 
 
-def _spelt(groups: Groups) -> NDArray[Any]:
+def spelt(groups: Groups) -> NDArray[Any]:
+    """Return the label of each row, None where it is not known."""
     labels = np.empty(len(groups.labels) + 1, dtype=object)
     labels[:-1] = groups.labels.tolist()
     return labels[groups.codes]  # the last one, None, for code −1

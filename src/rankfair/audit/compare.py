@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankfair._frames import Codes, Floats
-from rankfair._validation import Bools
+from rankfair._groups import Bools
 from rankfair.audit.records import Comparison, TaskLine
 from rankfair.audit.rows import Grouping, Rows
 from rankfair.inference.auc import auc_estimate

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from rankfair._frames import Codes, Floats
-from rankfair._validation import Bools
+from rankfair._groups import Bools
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Grouping, Rows
 from rankfair.inference.estimate import Estimate

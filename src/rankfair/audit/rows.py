@@ -19,12 +19,8 @@ from rankfair._frames import (
     listed,
     shown,
 )
-from rankfair._validation import (
-    MOST_GROUPS,
-    check_lengths,
-    read_target,
-    read_weights,
-)
+from rankfair._groups import MOST_GROUPS
+from rankfair._validation import check_lengths, read_target, read_weights
 
 __all__ = ["Grouping", "Rows", "read_rows"]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._groups import Source, read_attributes, spelt
 from rankfair.jobs.columns import Roles
 from rankfair.tables import Table
 
@@ -14,8 +15,19 @@ __all__ = ["groups_of", "strata_of"]
 
 
 def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, Any]:
-    """Return the group of each row by attribute; None where a cell is empty."""
-    return {name: table[name] for name in roles.sensitive}
+    """Return the group of each row by attribute; None where a cell is empty.
+
+    Examples
+    --------
+    >>> table = Table({"age": np.array([20.0, 30.0, 40.0, 50.0])})
+    >>> groups_of(table, Roles(sensitive=("age",), binned=True), bins=2)
+    {'age': array(['[20, 40)', '[20, 40)', '[40, 50]', '[40, 50]'], dtype=object)}
+    """
+    if bins is None:
+        return {name: table[name] for name in roles.sensitive}
+    columns = [table[name] for name in roles.sensitive]
+    source = Source("--sensitive", columns, (), roles.sensitive)
+    return {it.name: spelt(it) for it in read_attributes(source, bins=bins)}
 
 
 def strata_of(table: Table, roles: Roles) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
