@@ -450,7 +450,8 @@ def test_the_page_is_made_by_the_report(tmp_path, monkeypatch):
     def render(found):
         return f"<p>{found.provenance.command}</p>"
 
-    monkeypatch.setitem(sys.modules, "rankfair.report", SimpleNamespace(render=render))
+    report = SimpleNamespace(render=render, render_fragment=render)
+    monkeypatch.setitem(sys.modules, "rankfair.report", report)
     path = simple().to_html(tmp_path / "a.html", command="x")
     assert path.read_text() == "<p>x</p>"
     assert simple()._repr_html_() == "<p>None</p>"
