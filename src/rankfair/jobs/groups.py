@@ -25,7 +25,7 @@ def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, 
     """
     if bins is None:
         return {name: table[name] for name in roles.sensitive}
-    columns = [table[name] for name in roles.sensitive]
+    columns: list[Any] = [table[name] for name in roles.sensitive]
     source = Source("--sensitive", columns, (), roles.sensitive)
     return {it.name: spelt(it) for it in read_attributes(source, bins=bins)}
 
