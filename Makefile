@@ -39,8 +39,11 @@ simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/ce
 simulate-intervals: $(VENV)/.dev  ## Coverage of the limits of AUC, into docs/intervals.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_intervals.py
 
-schema: $(VENV)/.dev  ## The JSON schema of an audit again, from its records
+schema: $(VENV)/.dev  ## The JSON schemas in docs/ again, from the records
 	$(BIN)/python tools/schema.py
+
+cli-page: $(VENV)/.dev  ## The help of all commands again, into docs/cli.md
+	$(BIN)/python tools/cli_page.py
 
 reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
 	$(BIN)/rankfair reproduce --out results --docs docs --resume

@@ -1,4 +1,4 @@
-"""Write the JSON schema of an audit from its records: the package's copy and docs/."""
+"""Write JSON schemas from the records: of an audit, and of what commands print."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 
 from rankfair.audit import records
 from rankfair.inference.estimate import Estimate
+from rankfair.path import PathRow
+from rankfair.report.records import MethodLine
 
 ROOT = Path(__file__).parents[1]
 FILES = (
@@ -84,10 +86,105 @@ def schema() -> dict[str, Any]:
     }
 
 
+def _printed(command: str, title: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that a command prints with --json."""
+    head = {"format": {"const": f"rankfair-{command}"}, "version": {"const": 1}}
+    found = {**head, **properties, "notes": of_type("tuple[str, ...]")}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "type": "object",
+        "properties": found,
+        "required": list(found),
+        "additionalProperties": False,
+    }
+
+
+def fit_schema() -> dict[str, Any]:
+    """Return the schema of `rankfair fit --json`: an audit inside, if there is one."""
+    audit = schema()
+    definitions = audit.pop("$defs")
+    del audit["$schema"]
+    text, numbers = {"type": "string"}, PLAIN["dict[str, float]"]
+    found = _printed(
+        "fit",
+        "A fit by rankfair",
+        {
+            "model": PLAIN["str | None"],
+            "status": text,
+            "rank_auc": NUMBER,
+            "balance": numbers,
+            "beta": {"type": "number"},
+            "unbalanced_tasks": PLAIN["dict[str, str]"],
+            "held_out": {"type": "boolean"},
+            "encoding": text,
+            "audit": {"anyOf": [audit, {"type": "null"}]},
+        },
+    )
+    return {**found, "$defs": definitions}
+
+
+def path_schema() -> dict[str, Any]:
+    """Return the schema of `rankfair path --json`."""
+    kinds = {name: str(kind) for name, kind in PathRow.__annotations__.items()}
+    row = {name: of_type(_plain_name(kind)) for name, kind in kinds.items()}
+    rows = {
+        "type": "array",
+        "minItems": 1,
+        "items": {
+            "type": "object",
+            "properties": row,
+            "required": list(row),
+            "additionalProperties": False,
+        },
+    }
+    return _printed(
+        "path",
+        "What each epsilon costs, by rankfair",
+        {
+            "knee": {"type": "number"},
+            "summary": {"type": "string"},
+            "n_held_out": {"type": "integer"},
+            "rows": rows,
+        },
+    )
+
+
+def compare_schema() -> dict[str, Any]:
+    """Return the schema of `rankfair compare --json`."""
+    found = _printed(
+        "compare",
+        "Methods compared by rankfair",
+        {
+            "summary": {"type": "string"},
+            "methods": of_type("tuple[MethodLine, ...]"),
+            "not_run": PLAIN["dict[str, str]"],
+        },
+    )
+    parts = {each.__name__: of_record(each) for each in (MethodLine, Estimate)}
+    return {**found, "$defs": parts}
+
+
+def _plain_name(kind: str) -> str:
+    """Return an annotation as it was written: ForwardRef('float') is float."""
+    return kind.removeprefix("ForwardRef('").partition("'")[0]
+
+
+def files() -> dict[Path, dict[str, Any]]:
+    """Return every file and what belongs into it."""
+    docs = ROOT / "docs"
+    return {
+        **dict.fromkeys(FILES, schema()),
+        docs / "fit.schema.json": fit_schema(),
+        docs / "path.schema.json": path_schema(),
+        docs / "compare.schema.json": compare_schema(),
+    }
+
+
 def main() -> int:
-    """Write both files."""
-    text = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
-    for path in FILES:
+    """Write all files."""
+    for path, found in files().items():
+        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
         path.write_text(text, encoding="utf-8")
     return 0
 

@@ -22,7 +22,7 @@ def test_version():
 
 
 def test_every_help_page_has_an_example():
-    commands = [command.callback.__name__ for command in app.registered_commands]
+    commands = [each.name or each.callback.__name__ for each in app.registered_commands]
     assert commands
     for arguments in [[], *([name] for name in commands)]:
         page = run(app, [*arguments, "--help"])

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from rankfair.cli.bundles import Columns, Demand, Files, Model, Out
-from rankfair.cli.ends import check_outputs, telling
+from rankfair.cli.ends import check_outputs, fail, telling
 from rankfair.cli.spread import expanded
 
 __all__ = ["audit", "compare", "describe", "export_onnx", "fit", "path", "predict"]
 
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".html")
 MaxGap = Annotated[
     float | None,
     typer.Option(
@@ -151,6 +152,8 @@ def fit(
         from rankfair.jobs.fits import fit_files
 
         check_outputs([to, out.html], files.files)
+        if to is not None and to.suffix.lower() in TABLES:
+            fail(f"{to} is named like a table: give the model another name.")
         with progress(out.quiet) as on_step:
             done = fit_files(
                 files.files,

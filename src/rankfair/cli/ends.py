@@ -11,13 +11,12 @@ from typing import NoReturn
 
 import typer
 
-__all__ = ["check_outputs", "fail", "in_flags", "telling", "writing"]
+__all__ = ["capital", "check_outputs", "fail", "in_flags", "telling", "writing"]
 
 DEBUG = "RANKFAIR_TRACEBACK"
 STOPPED, CLOSED, FAULT = 130, 141, 70
 # Arguments of Python by the flag they come from; the first words of many sentences.
 FLAGS = {
-    "sensitive_features": "--sensitive",
     "sample_weight": "--weight",
     "epsilons": "--at",
     "tasks": "--task",
@@ -92,7 +91,7 @@ def _sentences() -> Iterator[None]:
     except (typer.Exit, typer.BadParameter):
         raise
     except NotEstimableError as error:
-        fail(_capital(str(error)), 3)
+        fail(capital(str(error)), 3)
     except BrokenPipeError:
         _leave_quietly()
     except (TableError, ModelFileError) as error:
@@ -132,13 +131,15 @@ def in_flags(sentence: str) -> str:
     """
     sentence = PAIR.sub(r"--\1 \2", sentence)
     sentence = re.sub(r'(column "[^"]*") of X\b', r"\1", sentence)
+    sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
     found = FIRST.match(sentence)
     if found is None:
-        return _capital(sentence)
+        return capital(sentence)
     return (FLAGS[found[1]] if found[1] else f"--{found[2]}") + sentence[found.end() :]
 
 
-def _capital(sentence: str) -> str:
+def capital(sentence: str) -> str:
+    """Return a sentence with a capital letter in front."""
     return sentence[:1].upper() + sentence[1:]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rankfair.cli.ends import fail, writing
+from rankfair.cli.ends import capital, fail, writing
 
 __all__ = ["reproduce"]
 
@@ -74,7 +74,7 @@ def reproduce(
         chosen, names = _sorted(tables, data, context.args)
         members = settings.chosen_data(chosen or tuple(settings.TABLES), names)
     except ValueError as error:
-        fail(str(error))
+        fail(capital(str(error)))
     drawn = not chosen if figures is None else figures
     if drawn and find_spec("matplotlib") is None:
         fail('Figures need an extra: pip install "rankfair[plot]"; or --no-figures')
@@ -96,7 +96,7 @@ def reproduce(
             130,
         )
     except (RefusedError, LostWorkerError) as error:
-        fail(str(error))
+        fail(capital(str(error)))
     show_reproduction(result, written)
     if any("error" in record for record in result.records):
         raise typer.Exit(1)

@@ -75,11 +75,12 @@ def fitted(done: Fitted, out: Out) -> None:
         print_json(sheets.fitted_dict(done))
     else:
         say(_status(done))
-        rows = "Held-out rows" if done.held_out else "The rows fitted"
-        say(f"{rows}, without the balance (before) and with it (after):\n")
-        _comparisons(done.audit)
-        say(f"\n{done.audit.verdict}")
-    if out.html is not None:
+        if done.audit is not None:
+            rows = "Held-out rows" if done.held_out else "The rows fitted"
+            say(f"{rows}, without the balance (before) and with it (after):\n")
+            _comparisons(done.audit)
+            say(f"\n{done.audit.verdict}")
+    if done.audit is not None and out.html is not None:
         done.audit.to_html(out.html)
         _wrote(out, out.html)
     if done.path is not None:

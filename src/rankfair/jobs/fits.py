@@ -149,8 +149,9 @@ class Fitted:
         The model file.
     n_rows : int
         Rows fitted.
-    audit : Audit
-        Predictions without and with the balance, by fits to other rows.
+    audit : Audit or None
+        Predictions without and with the balance, by fits to other rows; None for rows
+        that are not in memory.
     held_out : bool
         Whether that is so; otherwise the audit is of the rows fitted.
     notes : tuple of str
@@ -162,7 +163,7 @@ class Fitted:
     model: Any
     path: Path | None
     n_rows: int
-    audit: Audit
+    audit: Audit | None
     held_out: bool
     notes: tuple[str, ...]
     details: str = ""

@@ -69,7 +69,7 @@ def fitted_dict(done: Fitted) -> dict[str, Any]:
         "held_out": done.held_out,
         "notes": list(done.notes),
         "encoding": done.details,
-        "audit": done.audit.to_dict(),
+        "audit": None if done.audit is None else done.audit.to_dict(),
     }
 
 

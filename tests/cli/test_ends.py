@@ -1,0 +1,146 @@
+"""How commands end when something goes wrong, and the words they use."""
+
+import errno
+import io
+import os
+import sys
+
+import numpy as np
+import pytest
+import typer
+
+from rankfair.cli import ends
+from rankfair.cli.ends import check_outputs, in_flags, telling
+from rankfair.cli.tables import say, show_table, table_lines
+from rankfair.jobs.columns import NotEstimableError
+from rankfair.models.archive import ModelFileError
+from rankfair.tables import Table, TableError, write_table
+
+
+def ended(error, capsys, **more):
+    """Return the code and what was said when a command raised an error."""
+    with pytest.raises(typer.Exit) as left, telling(**more):
+        raise error
+    return left.value.exit_code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (ValueError("cv holds out no row."), 2, "--folds holds out no row.\n"),
+        (ValueError("no such thing."), 2, "No such thing.\n"),
+        (TableError("is empty", source="a.csv"), 2, "a.csv is empty.\n"),
+        (ModelFileError("m is odd."), 2, "m is odd.\n"),
+        (NotEstimableError("too few."), 3, "Too few.\n"),
+        (
+            OSError(errno.ENOSPC, "No space left", "a.html"),
+            2,
+            "a.html: No space left\n",
+        ),
+        (OSError("odd"), 2, "odd\n"),
+        (ModuleNotFoundError(name="onnx"), 2, 'pip install "rankfair[all]" (onnx)'),
+        (MemoryError(), 2, "not enough memory"),
+        (KeyboardInterrupt(), 130, "Stopped.\n"),
+        (TypeError("odd"), 70, "a fault of its own: TypeError: odd"),
+    ],
+)
+def test_every_error_is_a_sentence(error, code, sentence, capsys, monkeypatch):
+    monkeypatch.delenv(ends.DEBUG, raising=False)
+    found, said = ended(error, capsys)
+    assert found == code
+    assert sentence in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_fault_is_shown_to_those_who_ask(monkeypatch):
+    monkeypatch.setenv(ends.DEBUG, "1")
+    with pytest.raises(TypeError, match="odd"), telling():
+        raise TypeError("odd")
+
+
+def test_warnings_are_notes_once(capsys):
+    import warnings
+
+    for quiet in (False, True):
+        with telling(quiet):
+            for _ in range(2):
+                warnings.warn("beta=3 is odd.", UserWarning, stacklevel=1)
+        assert capsys.readouterr().err == ("" if quiet else "Note: --beta 3 is odd.\n")
+
+
+class Closed(io.RawIOBase):
+    """A pipe whose reader has gone."""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_a_reader_that_went_away_is_no_error(capsys, monkeypatch):
+    assert ended(BrokenPipeError(errno.EPIPE, "Broken pipe"), capsys) == (141, "")
+    stream = io.TextIOWrapper(io.BufferedWriter(Closed()))
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(typer.Exit) as left, telling():
+        write_table(Table({"a": np.arange(9.0)}), "-")
+    monkeypatch.undo()
+    assert left.value.exit_code == 141
+    assert capsys.readouterr().err == ""
+    with pytest.raises(BrokenPipeError):
+        stream.close()
+
+
+@pytest.mark.skipif(os.name == "nt" or not os.getuid(), reason="root may write all")
+def test_a_folder_that_may_not_be_written_is_told_before_the_work(tmp_path, capsys):
+    tmp_path.chmod(0o500)
+    with pytest.raises(typer.Exit):
+        check_outputs([tmp_path / "a.html"], [])
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_outputs_that_are_fine_are_let_through(tmp_path):
+    check_outputs([None, "-", tmp_path / "new" / "a.html"], ["-", str(tmp_path / "a")])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('use penalty="shared".', "Use --penalty shared."),
+        ("scope='task' asks.", "--scope task asks."),
+        ("Set bins=4 to balance", "Set --bins 4 to balance"),
+        ("bins=4.", "--bins 4."),
+        ("y must be finite", "--target must be finite"),
+        ("yes it is", "Yes it is"),
+        ("tasks has", "--task has"),
+        ('sensitive_features (column "g" of X) has', '--sensitive (column "g") has'),
+    ],
+)
+def test_sentences_name_options(before, after):
+    assert in_flags(before) == after
+
+
+def test_tables_fit_and_line_up():
+    rows = [("日本", "1.5", "-", "x"), ("a\x1b[31m", "12.25", "-", "y" * 99)]
+    lines = table_lines(("name", "n", "gone", "label"), rows)
+    assert "gone" not in lines[0]
+    assert "\x1b" not in "".join(lines)
+    assert lines[2].startswith("日本" + " " * 6 + "1.5")
+    assert lines[3].endswith("…")
+
+
+def test_bold_only_where_it_is_wanted(monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(typer, "echo", seen.append)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    show_table(("a",), [("x",), ("y",)], strong=[1])
+    monkeypatch.setenv("NO_COLOR", "1")
+    show_table(("a",), [("x",), ("y",)], strong=[1])
+    assert ["\x1b" in line for line in seen] == [False] * 3 + [True] + [False] * 4
+
+
+def test_prose_is_folded_between_words(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "20")
+    say("one two three four five\n\nsix")
+    lines = capsys.readouterr().out.split("\n")
+    assert lines == ["one two three four", "five", "", "six", ""]

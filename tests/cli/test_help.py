@@ -1,0 +1,132 @@
+"""Help, completion, and what is said without rich: every page runs as it stands."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rankfair.cli import screen
+from rankfair.cli.app import app
+from sheets import pay_csv, people, write_csv
+
+ROOT = Path(__file__).parents[2]
+OWN = ("audit", "fit", "predict", "path", "compare", "describe", "export-onnx")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def example(command):
+    """Return the words of the example on a help page."""
+    page = run(*command, "--help").stdout
+    found = re.search(r"Example: (rankfair .*?)(?=\n\s*\n)", page, re.S)
+    return shlex.split(found[1])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with the files that the examples name."""
+    monkeypatch.chdir(tmp_path)
+    pay_csv(tmp_path)
+    write_csv(tmp_path / "new.csv", people(n=5, seed=3))
+    return tmp_path
+
+
+def test_examples_of_all_commands_run_one_after_another(here):
+    pytest.importorskip("onnx")
+    for command in ([], *([name] for name in OWN)):
+        words = example(command)
+        assert words[1] == (command[0] if command else "audit")
+        done = run(*words[1:])
+        assert done.exit_code == 0, (words, done.output)
+    made = {path.name for path in here.iterdir()}
+    pages = {"audit.html", "fit.html", "path.html", "methods.html"}
+    assert pages | {"pay.rankfair", "predicted.csv", "pay.onnx"} <= made
+
+
+@pytest.mark.parametrize("command", OWN)
+def test_every_option_says_what_it_is(command):
+    page = run(command, "--help").stdout
+    for option in re.findall(r"^  (?:-\w, )?(--[\w-]+)", page, re.M):
+        assert re.search(rf"{option}\b.*(\n\s+)?[A-Z“].*", page), option
+    assert not re.search(r"--[\w-]+ <", page), "give it a metavar"
+    assert max(map(len, page.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_there_for(shell, monkeypatch):
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    done = run("--show-completion", shell)
+    assert done.exit_code == 0
+    assert "rankfair" in done.output or "_COMPLETE" in done.output
+
+
+def test_the_page_on_the_command_line_is_what_the_commands_say():
+    import runpy
+
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    made = runpy.run_path(str(ROOT / "tools" / "cli_page.py"))["page"]()
+    assert page == made, "make cli-page"
+    for command in app.registered_commands:
+        name = command.name or command.callback.__name__
+        assert f"## rankfair {name}\n" in page
+
+
+def test_commands_are_said_without_rich(here, monkeypatch):
+    monkeypatch.setattr(screen, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    common = ["pay.csv", "--target", "pay", "--sensitive", "gender", "--folds", "2"]
+    for line in (
+        ["fit", *common],
+        ["path", *common, "--at", "0.1"],
+        ["compare", *common, "--method", "tilt"],
+    ):
+        done = run(*line)
+        assert done.exit_code == 0
+        assert re.search(r"^\d/\d ", done.stderr, re.M)
+
+
+def process(*arguments, **more):
+    environment = {**os.environ, **more.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, "-m", "rankfair", *arguments],
+        capture_output=True,
+        env=environment,
+        **more,
+    )
+
+
+def test_processes_end_with_the_codes(here):
+    common = ["--target", "pay", "--sensitive", "gender", "--max-gap"]
+    for most, code in (("0.5", 0), ("0", 1)):
+        done = process("audit", "-", *common, most, input=Path("pay.csv").read_bytes())
+        assert done.returncode == code
+        assert done.stderr == b""
+    assert process("audit", "none.csv", *common, "0").returncode == 2
+    assert process("audit", "pay.csv", "--nonsense").returncode == 2
+
+
+def test_no_colour_where_none_is_wanted(here):
+    options = ["--target", "pay", "--sensitive", "gender", "--method", "tilt"]
+    for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        done = process("compare", "pay.csv", *options, "--folds", "2", env=env)
+        assert done.returncode == 0
+        assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from rankfair.cli.app import app\n"
+        "print([m for m in ('numpy', 'sklearn', 'polars', 'scipy', 'jinja2', 'rich')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

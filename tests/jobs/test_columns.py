@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from rankfair.jobs.columns import Reading, Roles, load
+from rankfair.tables import TableError
+from sheets import pay_csv, people, write_csv
+
+PLAIN = Reading()
+ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
+
+
+def test_roles_are_read_as_what_they_are(tmp_path):
+    columns = {"job": ["01", "02"], "g": ["1", "2"], "pay": [1, 2]}
+    roles = Roles(target="pay", sensitive=("g",), tasks=("job",))
+    table = load([write_csv(tmp_path / "a.csv", columns)], roles, PLAIN)
+    assert table["job"].tolist() == ["01", "02"]
+    assert table["g"].tolist() == ["1", "2"]
+    assert table["pay"].tolist() == [1.0, 2.0]
+
+
+def test_several_files_are_one_table_with_the_name_of_each(tmp_path):
+    files = [pay_csv(tmp_path, f"{name}.csv", n=10) for name in ("a", "b")]
+    table = load(files, ROLES, Reading(file_column="site"))
+    assert table.n_rows == 20
+    assert table["site"].tolist() == ["a"] * 10 + ["b"] * 10
+
+
+def test_a_file_column_that_is_there_is_refused(tmp_path):
+    with pytest.raises(TableError, match="--file-column another name"):
+        load([pay_csv(tmp_path)], ROLES, Reading(file_column="age"))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda c: c.pop("age"), 'no column "age"'),
+        (lambda c: c.update(more=c["age"]), 'a column "more" more'),
+        (lambda c: c.update(age=["old"] * len(c["age"])), "--text age"),
+    ],
+)
+def test_files_that_differ_are_refused(tmp_path, change, sentence):
+    other = people(n=10, seed=1)
+    change(other)
+    files = [pay_csv(tmp_path, n=10), write_csv(tmp_path / "b.csv", other)]
+    with pytest.raises(TableError, match=sentence):
+        load(files, ROLES, PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("roles", "sentence"),
+    [
+        (Roles(target="a", sensitive=("a",)), "--sensitive and --target"),
+        (Roles(sensitive=("a", "a")), "--sensitive twice"),
+        (Roles(target="a", features=("a",)), "--feature and --target"),
+        (Roles(features=("a",), drop=("a",)), "--drop and --feature"),
+    ],
+)
+def test_a_column_has_one_role(roles, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        roles.check()
+
+
+def test_a_feature_named_twice_is_one(tmp_path):
+    Roles(features=("a", "a")).check()
+    assert Roles(features=("a", "a")).predictors(()) == ("a",)
+
+
+@pytest.mark.parametrize("more", [{"features": ("agee",)}, {"drop": ("agee",)}])
+def test_misspelt_columns_are_named(tmp_path, more):
+    with pytest.raises(TableError, match=r'no column "agee"\. Did you mean "age"'):
+        load([pay_csv(tmp_path)], Roles(target="pay", **more), PLAIN)
+
+
+def test_what_must_be_numbers_is_not_read_as_text(tmp_path):
+    with pytest.raises(ValueError, match='"pay" is to be read as text'):
+        load([pay_csv(tmp_path)], ROLES, Reading(text=("pay",)))
+
+
+def test_rows_with_empty_cells_are_dropped_and_counted(tmp_path):
+    blank = [(0, "age"), (3, "pay"), (3, "age"), (5, "gender")]
+    file = write_csv(tmp_path / "a.csv", people(n=20), blank)
+    table = load([file], ROLES, Reading(drop_missing=True))
+    assert table.n_rows == 18  # a row without a group stays
+    assert table.notes[-1] == "Dropped 2 of 20 rows with empty cells."
+    assert not np.isnan(table["age"]).any()
+
+
+def test_nothing_left_is_an_error(tmp_path):
+    file = write_csv(tmp_path / "a.csv", people(n=2), [(0, "age"), (1, "age")])
+    with pytest.raises(TableError, match="an empty cell in each of its 2 rows"):
+        load([file], ROLES, Reading(drop_missing=True))

@@ -1,0 +1,139 @@
+import pytest
+
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles
+from rankfair.jobs.compares import compare_files
+from rankfair.jobs.fits import Settings, fit_files
+from rankfair.jobs.methods import METHODS, Asked
+from rankfair.jobs.paths import path_files
+from sheets import pay_csv, people, write_csv
+
+PLAIN = Reading()
+ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
+
+
+def test_all_methods_are_run_on_the_same_rows(tmp_path):
+    told = []
+    done = compare_files(
+        [pay_csv(tmp_path)],
+        ROLES,
+        PLAIN,
+        Settings(),
+        folds=2,
+        on_step=lambda *step: told.append(step),
+    )
+    assert [line.method for line in done.page.lines] == list(METHODS)
+    assert told == [(n, i, len(METHODS)) for i, n in enumerate(METHODS, start=1)]
+    assert done.refused == {}
+    by_name = {line.method: line for line in done.page.lines}
+    gaps = {name: line.auc_gap.value for name, line in by_name.items()}
+    assert gaps["tilt"] < gaps["unconstrained"]
+    for line in done.page.lines:
+        assert 0.0 <= line.auc_gap.low <= line.auc_gap.value <= line.auc_gap.high
+
+
+def test_tilt_is_what_fit_reports(tmp_path):
+    csv = pay_csv(tmp_path)
+    done = compare_files([csv], ROLES, PLAIN, Settings(), methods=["tilt"], folds=3)
+    fitted = fit_files([csv], ROLES, PLAIN, Settings(), folds=3)
+    after = fitted.audit.comparisons[1]
+    assert done.page.lines[0].auc_gap.value == after.gap
+
+
+@pytest.mark.parametrize("within", [0.0, 0.5])
+def test_the_method_of_least_error_is_marked(tmp_path, within):
+    some = ["unconstrained", "tilt"]
+    done = compare_files(
+        [pay_csv(tmp_path)],
+        ROLES,
+        PLAIN,
+        Settings(),
+        methods=some,
+        folds=2,
+        within=within,
+    )
+    marked = [line.method for line in done.page.lines if line.chosen]
+    assert marked == ([] if within == 0 else ["unconstrained"])
+    assert ("No method" in done.page.summary) == (within == 0)
+
+
+def test_methods_that_cannot_are_listed_with_the_reason(tmp_path):
+    csv = pay_csv(tmp_path, groups="fmx")
+    some = ["tilt", "NC-ADMM", "covariance"]
+    done = compare_files([csv], ROLES, PLAIN, Settings(), methods=some, folds=2)
+    assert [line.method for line in done.page.lines] == ["tilt"]
+    assert set(done.refused) == {"NC-ADMM", "covariance"}
+    assert set(done.refused.values()) == {"it knows two groups only."}
+    with pytest.raises(ValueError, match="no method could be run: it knows two groups"):
+        compare_files([csv], ROLES, PLAIN, Settings(), methods=["NC-ADMM"], folds=2)
+    roles = Roles("pay", ("gender", "education"), ("job",))
+    done = compare_files(
+        [csv], roles, PLAIN, Settings(), methods=["tilt", "covariance"], folds=2
+    )
+    assert done.refused == {"covariance": "it knows one protected column only."}
+
+
+def test_settings_are_the_same_for_all():
+    settings = Settings(penalty="ridge", beta=3.0, blind=True)
+    for name, method in METHODS.items():
+        model = method(Asked(ROLES, settings))
+        model = getattr(model, "estimator", model)
+        assert (model.penalty, model.beta, model.blind) == ("ridge", 3.0, True), name
+
+
+def test_an_unknown_method_is_named(tmp_path):
+    with pytest.raises(ValueError, match='"tilt"'):
+        compare_files([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), methods=["x"])
+
+
+def test_beta_is_chosen_once_for_all(tmp_path):
+    settings = Settings(beta=None)
+    done = compare_files(
+        [pay_csv(tmp_path)], ROLES, PLAIN, settings, methods=["tilt"], folds=2
+    )
+    assert len(done.page.lines) == 1
+
+
+def test_a_path_asks_for_each_epsilon_and_tells_of_it(tmp_path):
+    told = []
+    done = path_files(
+        [pay_csv(tmp_path)],
+        ROLES,
+        PLAIN,
+        Settings(),
+        epsilons=[0.2, 0.0],
+        folds=2,
+        on_step=lambda *step: told.append(step),
+    )
+    assert [row.epsilon for row in done.path.rows] == [0.0, 0.2]
+    assert told == [("epsilon 0", 1, 2), ("epsilon 0.2", 2, 2)]
+    assert [line.chosen for line in done.page.lines].count(True) == 1
+    assert len(done.page.path) == 2
+
+
+def test_a_path_of_one_epsilon_compares_it_with_nothing(tmp_path):
+    csv = pay_csv(tmp_path)
+    done = path_files([csv], ROLES, PLAIN, Settings(), epsilons=[0.1], folds=2)
+    assert "above" not in done.page.summary
+
+
+@pytest.mark.parametrize(
+    ("groups", "sensitive", "sentence"),
+    [
+        ("fmx", ("gender",), 'column "gender" has 3'),
+        ("fm", ("gender", "education"), "--sensitive names 2"),
+    ],
+)
+def test_a_path_compares_two_groups(tmp_path, groups, sensitive, sentence):
+    csv = pay_csv(tmp_path, groups=groups)
+    roles = Roles("pay", sensitive, ("job",))
+    with pytest.raises(ValueError, match=sentence):
+        path_files([csv], roles, PLAIN, Settings())
+
+
+@pytest.mark.parametrize("job", [path_files, compare_files])
+def test_single_rows_are_not_estimable(tmp_path, job):
+    data = people(n=12)
+    data["job"] = [f"t{i}" for i in range(12)]
+    csv = write_csv(tmp_path / "a.csv", data)
+    with pytest.raises(NotEstimableError, match="one row only"):
+        job([csv], ROLES, PLAIN, Settings())

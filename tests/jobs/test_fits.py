@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+
+from rankfair import RankFairRegressor, load_model, save_model
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles
+from rankfair.jobs.design import Design
+from rankfair.jobs.fits import Settings, data_of, fit_files
+from rankfair.jobs.predicts import predict_files
+from rankfair.metrics import rank_auc
+from rankfair.models import read_extra
+from rankfair.tables import TableError, read_table
+from sheets import pay_csv, people, write_csv
+
+PLAIN = Reading()
+ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
+
+
+def fitted(csv, tmp_path, settings=None, roles=ROLES, **more):
+    out = tmp_path / "m.rankfair"
+    more = {"folds": 0, **more}
+    return fit_files([csv], roles, PLAIN, settings or Settings(), out=out, **more)
+
+
+def predictions(model, csv, tmp_path):
+    out = tmp_path / "p.csv"
+    predict_files(str(model), [csv], PLAIN, out=str(out))
+    return read_table(str(out), text=["job", "gender"])
+
+
+def test_the_file_predicts_what_the_model_does_and_is_in_its_band(tmp_path):
+    csv = pay_csv(tmp_path)
+    done = fitted(csv, tmp_path)
+    data = data_of([csv], ROLES, PLAIN)
+    table = predictions(done.path, csv, tmp_path)
+    assert (table["prediction"] == done.model.predict(data.X)).all()
+    auc = rank_auc(None, table["prediction"], sensitive_features=table["gender"])
+    assert auc == pytest.approx(done.model.rank_auc_, abs=1e-12)
+    assert abs(auc - 0.5) <= 0.01 + 1 / np.prod(
+        np.unique(table["gender"], return_counts=True)[1]
+    )
+
+
+def test_the_report_is_of_rows_held_out(tmp_path):
+    done = fitted(pay_csv(tmp_path), tmp_path, folds=3)
+    assert done.held_out
+    assert done.audit.model_names == ("before", "after")
+    before, after = done.audit.comparisons
+    assert after.gap < before.gap
+    assert done.audit.provenance.n_rows == done.n_rows == 150
+    trained = fitted(pay_csv(tmp_path), tmp_path)
+    assert not trained.held_out
+    errors = [each.audit.models[1].rmse.value for each in (trained, done)]
+    assert errors[0] < errors[1]
+
+
+def test_steps_are_told(tmp_path):
+    told = []
+    fitted(pay_csv(tmp_path), tmp_path, on_step=lambda *step: told.append(step))
+    assert [step for _, step, _ in told] == sorted(step for _, step, _ in told)
+    assert told[0][0] == "reading"
+
+
+def test_beta_is_chosen_if_asked(tmp_path):
+    done = fitted(pay_csv(tmp_path), tmp_path, Settings(beta=None))
+    assert done.model.beta in (0.01, 0.1, 1.0, 10.0, 100.0)
+
+
+def test_two_balances_are_both_held(tmp_path):
+    done = fitted(pay_csv(tmp_path), tmp_path, Settings(balance=("rank", "mean")))
+    assert done.model.status_ == "satisfied"
+    assert abs(done.model.balance_["mean"]) <= 0.01 + 1e-9
+
+
+def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
+    csv = pay_csv(tmp_path)
+    roles = Roles("pay", ("age", "gender"), cut=("age", "gender"))
+    done = fitted(csv, tmp_path, Settings(0.2, bins=2), roles)
+    design = Design.of_file(str(done.path))
+    assert design.roles.cut == ("age",)
+    again = predictions(done.path, csv, tmp_path)["prediction"]
+    data = data_of([csv], roles, PLAIN)
+    assert (again == done.model.predict(data.X)).all()
+    text = write_csv(tmp_path / "t.csv", {**people(), "age": ["old"] * 150})
+    with pytest.raises(TableError, match="held numbers when the model was fitted"):
+        predict_files(str(done.path), [text], PLAIN)
+
+
+def test_a_task_with_one_row_is_fitted_and_left_out_of_the_report(tmp_path):
+    data = people()
+    data["job"][0] = "vet"
+    done = fitted(write_csv(tmp_path / "a.csv", data), tmp_path, folds=3)
+    assert "vet" in done.model.tasks_.tolist()
+    assert done.audit.provenance.n_rows == 149
+    assert any("1 row is not in the report" in note for note in done.notes)
+
+
+def test_a_group_of_one_row_is_not_estimable(tmp_path):
+    data = people(n=30, groups="ff")
+    data["gender"][0] = "m"
+    csv = write_csv(tmp_path / "a.csv", data)
+    with pytest.raises(NotEstimableError, match="--folds 0 reports on the rows fitted"):
+        fitted(csv, tmp_path, folds=5)
+    assert not (tmp_path / "m.rankfair").exists()
+
+
+def test_tasks_outside_their_band_are_known(tmp_path):
+    data = people()
+    data["gender"] = np.where(data["job"] == "cook", "f", data["gender"])
+    csv = write_csv(tmp_path / "a.csv", data)
+    done = fitted(csv, tmp_path, Settings(scope="task"))
+    assert list(done.model.unbalanced_tasks_) == ["cook"]
+
+
+@pytest.mark.parametrize("column", ["pay", "job", "age"])
+def test_empty_cells_are_refused_with_their_line(tmp_path, column):
+    csv = write_csv(tmp_path / "a.csv", people(), [(4, column)])
+    with pytest.raises(TableError, match="line 6"):
+        fitted(csv, tmp_path)
+
+
+def test_rows_without_a_group_are_fitted(tmp_path):
+    csv = write_csv(tmp_path / "a.csv", people(), [(4, "gender")])
+    done = fitted(csv, tmp_path)
+    assert done.n_rows == 150
+    assert done.audit.attributes[0].n_missing == 1
+
+
+def test_categories_are_told_in_one_sentence(tmp_path):
+    data = people()
+    texts = {f"c{i}": np.where(data["age"] % 2, "odd", "even") for i in range(9)}
+    texts["same"] = np.full(150, "x")
+    done = fitted(write_csv(tmp_path / "a.csv", {**data, **texts}), tmp_path)
+    assert (
+        'Encoded 10 columns of text as 0/1 ("education", "c0", "c1" and 7 more).'
+        in (done.notes)
+    )
+    assert 'Left out "same"' in done.details
+
+
+def test_nothing_to_predict_from_or_to_predict(tmp_path):
+    csv = pay_csv(tmp_path)
+    with pytest.raises(ValueError, match="--target"):
+        data_of([csv], Roles(sensitive=("gender",)), PLAIN)
+    with pytest.raises(TableError, match="no column left to predict from"):
+        roles = Roles("pay", ("gender",), ("job",), drop=("age", "education"))
+        data_of([csv], roles, PLAIN)
+
+
+def test_a_model_made_in_python_has_no_design(tmp_path):
+    model = RankFairRegressor().fit(
+        np.arange(8.0)[:, None], np.arange(8.0), sensitive_features=["f", "m"] * 4
+    )
+    path = save_model(model, tmp_path / "m.rankfair")
+    with pytest.raises(TableError, match=r"m\.rankfair does not say how .*load_model"):
+        predict_files(str(path), [pay_csv(tmp_path)], PLAIN)
+    model = load_model(path)
+    for odd in ({}, {"target": "y", "sensitive": [1], "tasks": [], "cut": []}):
+        extra = {"kind": "rankfair-design", **odd}
+        path = save_model(model, tmp_path / "m.rankfair", extra=extra)
+        with pytest.raises(TableError, match="does not say what it was fitted to"):
+            predict_files(str(path), [pay_csv(tmp_path)], PLAIN)
+
+
+def test_the_design_survives_the_file(tmp_path):
+    done = fitted(pay_csv(tmp_path), tmp_path)
+    stored = read_extra(done.path)
+    assert Design.from_dict(stored).to_dict() == stored
+    assert Design.from_dict(stored).columns() == ["age", "education", "job", "gender"]

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from rankfair.jobs.columns import NotEstimableError, Roles
+from rankfair.jobs.groups import folds_of, groups_of
+from rankfair.tables import Table
+
+
+def table(groups, tasks=None, **more):
+    n = len(groups)
+    columns = {"g": np.array(groups, object), **more}
+    columns["t"] = np.array(["a"] * n if tasks is None else tasks, object)
+    return Table(columns)
+
+
+ROLES = Roles(sensitive=("g",), tasks=("t",))
+
+
+def test_folds_hold_every_row_out_once_and_keep_all_groups():
+    rows = table(["f", "m", "x"] * 20, ["a", "b"] * 30)
+    parts = folds_of(rows, ROLES, 4)
+    held = np.concatenate([test for _, test in parts])
+    assert sorted(held.tolist()) == list(range(60))
+    for train, test in parts:
+        assert not set(train) & set(test)
+        assert set(rows["g"][train]) == {"f", "m", "x"}
+        assert abs(len(test) - 15) <= 1
+
+
+def test_the_same_seed_gives_the_same_folds():
+    rows = table(["f", "m"] * 20)
+    first, again = (folds_of(rows, ROLES, 4, seed=3) for _ in range(2))
+    assert all((a[1] == b[1]).all() for a, b in zip(first, again, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("groups", "tasks", "folds", "sentence"),
+    [
+        (["f"] * 9 + ["m"], None, 5, 'group "m" of "g" has 1 row: too few'),
+        (["f", "m"] * 3, list("abcdef"), 2, "each task has one row only"),
+        (["f", "m"], None, 5, "2 rows are too few for --folds 5"),
+    ],
+)
+def test_what_cannot_be_held_out_is_not_estimable(groups, tasks, folds, sentence):
+    with pytest.raises(NotEstimableError, match=sentence):
+        folds_of(table(groups, tasks), ROLES, folds)
+
+
+@pytest.mark.parametrize("groups", [["f"] * 6, [None] * 6])
+def test_one_group_is_bad_data(groups):
+    with pytest.raises(ValueError, match="nothing to compare") as error:
+        folds_of(table(groups), ROLES, 2)
+    assert not isinstance(error.value, NotEstimableError)
+
+
+def test_text_beside_numbers_is_not_cut():
+    rows = table(["f", "m"] * 4, age=np.arange(8.0))
+    roles = Roles(sensitive=("g", "age"), cut=("g", "age"))
+    found = groups_of(rows, roles, bins=2)
+    assert set(found["g"]) == {"f", "m"}
+    assert set(found["age"]) == {"[0, 4)", "[4, 7]"}
