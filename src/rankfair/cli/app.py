@@ -65,7 +65,7 @@ def demo(
         bool, typer.Option("--quiet", help="Show no progress, only the table.")
     ] = False,
 ) -> None:
-    """Compare the methods on synthetic data: one table, one picture.
+    """Compare the methods on synthetic data: table and picture.
 
     Example: rankfair demo --out demo --seed 1
     """

@@ -74,7 +74,7 @@ def audit(
     out: Out,
     files: Files,
 ) -> None:
-    """Measure how groups rank: by a prediction, a model, or the target.
+    """Measure how a prediction or a target ranks the groups.
 
     Ends with 0, or with --max-gap: 0 held (equality too), 1 exceeded, 3 not estimable.
     2 is bad usage or bad data.
