@@ -270,3 +270,36 @@ def test_one_cluster_has_no_interval():
         sensitive_features=groups[kept],
     )
     assert math.isnan(path.rows[0].auc_low)
+
+
+# Warm starts
+
+
+def test_a_path_follows_up_and_costs_no_accuracy(monkeypatch):
+    from rankfair import path as module
+
+    data = make_biased_tasks(20, 40, random_state=3)
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    asked = {"epsilons": [0.0, 0.02, 0.1], "cv": 3, "random_state": 0}
+    warm = fairness_path(model, data.frame, data.target, **asked)
+    monkeypatch.setattr(module._Refits, "_follow", lambda *_: None)
+    cold = fairness_path(model, data.frame, data.target, **asked)
+    assert warm.column("train_rmse") == pytest.approx(cold.column("train_rmse"), 2e-3)
+    assert (warm.column("train_gap") <= np.array(asked["epsilons"]) + 1e-5).all()
+    assert warm.column("status").tolist() == cold.column("status").tolist()
+    assert model.solver == "tilt"
+
+
+def test_a_fit_that_follows_starts_with_the_last_direction():
+    from problems import biased
+    from rankfair.balances import Rank
+    from rankfair.penalties import Ridge
+    from rankfair.solvers import Following, Tilt
+
+    problem, solver = biased(), Following()
+    first = solver.solve(problem, Ridge(), Rank(0.0))
+    again = solver.solve(problem, Ridge(), Rank(0.0))
+    cold = Tilt().solve(problem, Ridge(), Rank(0.0))
+    assert np.array_equal(first.coef, cold.coef)
+    assert again.n_iter < first.n_iter
+    assert again.objective <= first.objective * (1 + 1e-3)
