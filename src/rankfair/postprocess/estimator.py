@@ -131,7 +131,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     of neighbours, 1/4096 of the group each at most.  The count between two levels is
     that of all rows, so the band is met as without bundles; the movement is the least
     for a slack that is off by less than one bundle, and "rank" and "shift" end within
-    1 % and 0.1 % of epsilon of the band's edge.
+    1 % and 0.4 % of epsilon of the band's edge.
 
     Examples
     --------
