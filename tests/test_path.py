@@ -16,6 +16,7 @@ from rankfair.balances import Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.path import Path, PathRow, make_folds, task_folds
+from rankfair.solvers import Following
 
 DATA = make_biased_tasks(6, 30, random_state=1)
 FRAME, Y = DATA.frame, DATA.target
@@ -30,11 +31,12 @@ def path_of(model=MODEL, X=FRAME, **settings):
     return fairness_path(model, X, Y, **given)
 
 
-def by_hand(epsilon, folds, weights=None):
-    """Predictions of held-out rows, fold by fold."""
+def by_hand(epsilon, folds, solvers, weights=None):
+    """Predictions of held-out rows, fold by fold, each fold with its own solver."""
     predicted = np.full(len(Y), np.nan)
-    for train, test in folds:
-        model = RankFairRegressor(**{**MODEL.get_params(), "epsilon": epsilon})
+    for solver, (train, test) in zip(solvers, folds, strict=True):
+        settings = {**MODEL.get_params(), "epsilon": epsilon, "solver": solver}
+        model = RankFairRegressor(**settings)
         w = None if weights is None else weights[train]
         model.fit(FRAME.iloc[train], Y[train], sample_weight=w)
         predicted[test] = model.predict(FRAME.iloc[test])
@@ -47,8 +49,9 @@ def test_figures_are_those_of_folds_by_hand(weighted):
     folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
     path = path_of(cv=folds, sample_weight=weights)
     assert path.column("epsilon").tolist() == EPSILONS
+    solvers = [Following() for _ in folds]
     for row in path.rows:
-        predicted = by_hand(row.epsilon, folds, weights)
+        predicted = by_hand(row.epsilon, folds, solvers, weights)
         given = {"sensitive_features": GROUPS, "sample_weight": weights}
         assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=weights))
         assert row.auc == pytest.approx(rank_auc(None, predicted, **given))
@@ -294,7 +297,7 @@ def test_a_fit_that_follows_starts_with_the_last_direction():
     from problems import biased
     from rankfair.balances import Rank
     from rankfair.penalties import Ridge
-    from rankfair.solvers import Following, Tilt
+    from rankfair.solvers import Tilt
 
     problem, solver = biased(), Following()
     first = solver.solve(problem, Ridge(), Rank(0.0))
