@@ -120,7 +120,8 @@ def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
     given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2}
     wrapped = path_of(model, NUMBERS, **given)
     plain = path_of(model.regressor, NUMBERS, **given)
-    assert wrapped.column("rmse") == pytest.approx(plain.column("rmse"))
+    # The wrapper copies what it wraps, so that its fits do not start warm.
+    assert wrapped.column("rmse") == pytest.approx(plain.column("rmse"), rel=2e-3)
 
 
 def test_tasks_of_one_group_are_clusters():
