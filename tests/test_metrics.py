@@ -398,5 +398,5 @@ def test_a_scorer_of_several_columns():
     assert score == -rank_gap(None, model.predict(X), sensitive_features=labels)
     with pytest.raises(ValueError, match="one protected attribute is expected"):
         scorer("rank_auc", sensitive_features=[1, 2])(model, X, Y)
-    with pytest.raises(ValueError, match=r"39 distinct numbers .* into classes first"):
+    with pytest.raises(ValueError, match=r"39 distinct numbers .* classes first"):
         scorer("rank_gap", sensitive_features=0)(model, X, Y)
