@@ -724,7 +724,7 @@ def test_weight_zero_is_absence():
 # The promise on real rows
 
 
-def test_wine_is_fair_on_new_rows_at_no_more_error_than_a_shift(real_data):
+def test_wine_is_fair_on_new_rows_at_less_error_than_a_shift(real_data):
     data = load_wine(real_data, random_state=0)
     red = data.sensitive == "red"
     Z, y = np.column_stack([data.X, red]), data.target
@@ -739,4 +739,4 @@ def test_wine_is_fair_on_new_rows_at_no_more_error_than_a_shift(real_data):
     # By chance alone the AUC of so few new rows is off by 0.015; ten splits, and what
     # is gained on average, are in benchmarks/bench_any.py.
     assert abs(rank_auc(None, m, sensitive_features=red[~train]) - 0.5) < 0.06
-    assert rmse(y[~train], m) < 1.01 * rmse(y[~train], moved)
+    assert rmse(y[~train], m) < 0.99 * rmse(y[~train], moved)

@@ -183,6 +183,9 @@ class TiltedRegressor(
     Equal ranks can be had with little error by sending part of a group far away, and
     flexible models find such ways: look at the difference of the means and at the
     Kolmogorov-Smirnov distance too.
+    A map has less error than a shift, and leaves these two larger; a wider kernel makes
+    them smaller, and so does ``finish="shift"`` for models that hardly overfit.
+    ``make bench-any`` prints them for five regressors.
 
     Examples
     --------
