@@ -112,7 +112,7 @@ def attribute(
             Group(
                 label=label,
                 n_rows=len(here),
-                weight=float(len(here) if own is None else own.sum()),
+                weight=rows.unit * float(len(here) if own is None else own.sum()),
                 mean_target=target,
                 mean_predicted={
                     name: _average(p[here], own) for name, p in rows.predicted.items()
