@@ -162,6 +162,18 @@ def test_a_difference_that_tasks_explain_is_not_within_them():
     assert abs(found.within_task_auc.value - 0.5) < 0.03
 
 
+def test_one_task_has_no_pairs_between():
+    _, p, g, _ = sample()
+    (found,) = audit(None, p, sensitive_features=g, tasks=np.zeros(len(p))).comparisons
+    assert found.between_task_auc.note == "all pairs of rows are within tasks"
+    assert found.within_task_auc.value == pytest.approx(found.auc.value)
+
+
+def test_tables_show_what_is_not_known():
+    text = str(audit(None, np.zeros(20), sensitive_features=np.arange(20) % 2))
+    assert "not estimable" in text and " - " in text
+
+
 def test_tasks_with_a_constant_attribute_are_clusters():
     y, p, _, t = sample(tasks=20)
     found = audit(y, p, sensitive_features=t % 2, tasks=t)

@@ -29,6 +29,12 @@ def test_normal_numbers_are_compared_by_t():
     assert (found.n_a, found.n_b) == (30, 30)
 
 
+def test_series_and_mixed_lists_of_numbers_are_numbers():
+    wanted = independence_test(normal(), Z)
+    assert independence_test(pl.Series(normal()), pd.Series(Z)) == wanted
+    assert independence_test([0, 0.5, 1, 2.5], list("FFMM")).nature_y == "numeric"
+
+
 @pytest.mark.parametrize(
     ("y", "nature", "reason"),
     [

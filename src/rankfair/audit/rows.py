@@ -57,11 +57,6 @@ class Rows:
     backend: str | None
     unit: float = 1.0  # what a weight of 1 was before
 
-    @property
-    def n_rows(self) -> int:
-        """N, repeated rows counted as often as they are meant."""
-        return len(next(iter(self.predicted.values())))
-
 
 def read_rows(
     y_true: Any,

@@ -155,8 +155,6 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
         method = f"rows within {k} tasks, taken as given"
     if not se > 0.0:
         return Estimate(value, note="rows within tasks show no spread")
-    if value in (0.0, 1.0):
-        return Estimate(value, note="groups do not overlap within any task")
     slope = value * (1.0 - value)
     half = float(student.isf((1.0 - confidence) / 2, df)) * se / slope
     middle = float(logit(value))
