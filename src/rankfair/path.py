@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -186,6 +186,7 @@ def fairness_path(
     tasks: Any = None,
     sample_weight: Any = None,
     random_state: Any = None,
+    on_step: Callable[[str, int, int], None] | None = None,
 ) -> Path:
     """Fit a model for each of many ε, and measure it on rows it has not seen.
 
@@ -214,6 +215,8 @@ def fairness_path(
         Weights of the rows, in the fits and in all figures.
     random_state : int, Generator or None, default=None
         Seed of the folds.
+    on_step : callable, optional
+        Told of each ε before it is tried: its name, its number and how many there are.
 
     Returns
     -------
@@ -243,7 +246,11 @@ def fairness_path(
         cv, codes, refits.in_a, rng, weights=refits.weights, X=refits.X, y=refits.y
     )
     judge = _Judge(refits.y, refits.in_a, refits.tasks, refits.weights)
-    rows = [_row(refits, judge, folds, epsilon) for epsilon in chosen]
+    rows = []
+    for i, epsilon in enumerate(chosen, start=1):
+        if on_step is not None:
+            on_step(f"epsilon {epsilon:.4g}", i, len(chosen))
+        rows.append(_row(refits, judge, folds, epsilon))
     held_out = np.unique(np.concatenate([test for _, test in folds]))
     return Path(
         rows=tuple(rows),

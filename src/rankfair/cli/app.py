@@ -46,6 +46,12 @@ def root(
     """Hold the options that come before a command."""
 
 
+for command in (data.audit, data.fit, data.predict, data.path, data.compare):
+    app.command()(command)
+app.command()(data.describe)
+app.command("export-onnx")(data.export_onnx)
+
+
 @app.command()
 def demo(
     out: Annotated[
@@ -72,11 +78,6 @@ def demo(
         done = run(out, seed, on_step=on_step)
     show(done)
 
-
-for command in (data.audit, data.fit, data.predict, data.path, data.compare):
-    app.command()(command)
-app.command()(data.describe)
-app.command("export-onnx")(data.export_onnx)
 
 # In `--tables 2 3` the 3 is an argument more.
 app.command(context_settings={"allow_extra_args": True})(reproduce)

@@ -1,105 +1,98 @@
 """Options that several commands share, each written once."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Columns", "Files", "Model", "Out", "expanded"]
+__all__ = ["Balance", "Columns", "Demand", "Files", "Model", "Out", "Scope"]
 
 
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread parameters that are bundles into their fields, as options of a command.
+class Balance(StrEnum):
+    """What can be levelled."""
 
-    Examples
-    --------
-    >>> def show(out: Out) -> None:
-    ...     print(out.quiet)
-    >>> spread = expanded(show)
-    >>> "quiet" in inspect.signature(spread).parameters
-    True
-    >>> spread(html=None, as_json=False, quiet=True)
-    True
-    """
-    parameters: list[inspect.Parameter] = []
-    bundles: dict[str, tuple[Any, list[str]]] = {}
-    for own in inspect.signature(command).parameters.values():
-        if not is_dataclass(own.annotation):
-            parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        inside = fields(own.annotation)
-        bundles[own.name] = own.annotation, [each.name for each in inside]
-        parameters += [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty
-                if each.default is MISSING
-                else each.default,
-                annotation=each.type,
-            )
-            for each in inside
-        ]
-
-    @functools.wraps(command)
-    def spread(**given: Any) -> None:
-        packed = {
-            name: bundle(**{field: given.pop(field) for field in names})
-            for name, (bundle, names) in bundles.items()
-        }
-        command(**given, **packed)
-
-    # What comes first on the line has no default, so it comes first here.
-    parameters.sort(key=lambda each: each.default is not inspect.Parameter.empty)
-    spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    spread.__annotations__ = {each.name: each.annotation for each in parameters}
-    return spread
+    rank = "rank"
+    mean = "mean"
+    residual = "residual"
+    distribution = "distribution"
 
 
-@dataclass(frozen=True)
+class Scope(StrEnum):
+    """Over which rows."""
+
+    everywhere = "global"
+    task = "task"
+    both = "both"
+
+
+class Penalty(StrEnum):
+    """What keeps the weights small."""
+
+    task = "task"
+    feature = "feature"
+    shared = "shared"
+    ridge = "ridge"
+
+
+class Unseen(StrEnum):
+    """What becomes of a task that training did not have."""
+
+    error = "error"
+    shared = "shared"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Files:
     """Files, and how they are written."""
 
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="CSV or Parquet, several with the same columns, - for a pipe.",
             show_default=False,
         ),
     ]
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="Read a column as text, whatever it holds."
-        ),
-    ] = None
     file_column: Annotated[
         str | None,
         typer.Option(
             metavar="NAME", help="Add a column with the name of each row's file."
         ),
     ] = None
-    drop_missing: Annotated[
-        bool, typer.Option("--drop-missing", help="Leave out rows with empty cells.")
-    ] = False
-    delimiter: Annotated[
-        str | None, typer.Option(help="Between cells; by default as the header shows.")
-    ] = None
-    decimal: Annotated[str, typer.Option(help="The decimal sign, . or ,")] = "."
-    thousands: Annotated[
-        str | None, typer.Option(help="Between groups of three digits.")
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="Read a column as text, whatever it holds."
+        ),
     ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(metavar="CELL", help="A cell that means “not known”, NA say."),
     ] = None
+    drop_missing: Annotated[
+        bool,
+        typer.Option("--drop-missing", help="Leave out rows with an empty cell."),
+    ] = False
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIGN", help="Between cells; by default as the header shows."
+        ),
+    ] = None
+    decimal: Annotated[
+        str, typer.Option(metavar="SIGN", help="The decimal sign, . or ,")
+    ] = "."
+    thousands: Annotated[
+        str | None,
+        typer.Option(metavar="SIGN", help="Between groups of three digits."),
+    ] = None
     encoding: Annotated[
-        str | None, typer.Option(help="By default UTF-8, or what the file's mark says.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="By default UTF-8, or what the file's mark says."
+        ),
     ] = None
 
     def reading(self) -> Any:
@@ -118,10 +111,13 @@ class Files:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Columns:
     """What the columns are for."""
 
+    target: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="What is to be predicted.")
+    ] = None
     sensitive: Annotated[
         list[str],
         typer.Option(
@@ -130,9 +126,6 @@ class Columns:
             show_default=False,
         ),
     ]
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="What is to be predicted.")
-    ] = None
     task: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="The task of a row: a job, a county."),
@@ -142,10 +135,15 @@ class Columns:
     ] = None
     bins: Annotated[
         int | None,
-        typer.Option(min=2, help="Cut protected numbers into so many groups."),
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Cut protected numbers into N groups of equal size.",
+        ),
     ] = None
     intersect: Annotated[
-        bool, typer.Option("--intersect", help="Take combinations of groups.")
+        bool,
+        typer.Option("--intersect", help="Compare combinations of protected columns."),
     ] = False
 
     def roles(self, **more: Any) -> Any:
@@ -157,29 +155,56 @@ class Columns:
             sensitive=tuple(self.sensitive),
             tasks=tuple(self.task or ()),
             weight=self.weight,
-            binned=self.bins is not None,
+            cut=() if self.bins is None else tuple(self.sensitive),
             **more,
         )
 
 
-@dataclass(frozen=True)
-class Model:
-    """What a model is asked for."""
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What is to be level, and where."""
 
-    epsilon: Annotated[
-        float, typer.Option(min=0.0, help="Half width of the band around AUC 1/2.")
-    ] = 0.01
     balance: Annotated[
-        list[str] | None,
-        typer.Option(help="rank, mean, residual or distribution; repeat for several."),
+        list[Balance] | None,
+        typer.Option(
+            metavar="|".join(Balance),
+            help="What is levelled; repeat it for several.  [default: rank]",
+        ),
     ] = None
-    scope: Annotated[str, typer.Option(help="global, task or both.")] = "global"
-    penalty: Annotated[str, typer.Option(help="task, feature, shared or ridge.")] = (
-        "task"
-    )
+    scope: Annotated[
+        Scope,
+        typer.Option(
+            metavar="|".join(Scope), help="Over all rows, within every task, or both."
+        ),
+    ] = Scope.everywhere
+
+    def asked(self) -> dict[str, Any]:
+        """What the estimator has to know."""
+        balances = tuple(each.value for each in self.balance or (Balance.rank,))
+        return {"balance": balances, "scope": self.scope.value}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """What the model is, and what it predicts from."""
+
+    penalty: Annotated[
+        Penalty,
+        typer.Option(metavar="|".join(Penalty), help="What keeps the weights small."),
+    ] = Penalty.task
     beta: Annotated[
-        str, typer.Option(help="Weight of the penalty, or auto: by cross-validation.")
+        str,
+        typer.Option(
+            metavar="NUMBER|auto", help="Weight of the penalty; auto: cross-validated."
+        ),
     ] = "1.0"
+    unseen: Annotated[
+        Unseen,
+        typer.Option(
+            metavar="|".join(Unseen),
+            help="Tasks not seen in training: refuse, or the model all share.",
+        ),
+    ] = Unseen.error
     blind: Annotated[
         bool, typer.Option("--blind", help="Do not predict from the protected column.")
     ] = False
@@ -192,33 +217,35 @@ class Model:
         typer.Option(metavar="COLUMN", help="Do not predict from this column."),
     ] = None
     max_categories: Annotated[
-        int, typer.Option(min=2, help="The most categories of a column of text.")
+        int,
+        typer.Option(min=2, metavar="N", help="The most categories of a text column."),
     ] = 50
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random.")] = 0
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of all that is random.")
+    ] = 0
 
-    def settings(self, columns: Columns) -> Any:
+    def settings(self, columns: Columns, **asked: Any) -> Any:
         """What the estimator has to know."""
         from rankfair.jobs.fits import Settings
 
         return Settings(
-            epsilon=self.epsilon,
-            balance=tuple(self.balance or ("rank",)),
-            scope=self.scope,
-            penalty=self.penalty,
+            penalty=self.penalty.value,
             beta=_beta(self.beta),
+            unseen=self.unseen.value,
             blind=self.blind,
             intersect=columns.intersect,
             bins=columns.bins,
             seed=self.seed,
+            **asked,
         )
 
-    def more_roles(self) -> dict[str, Any]:
+    def predictors(self) -> dict[str, Any]:
         """Which columns are predictors."""
         only = None if self.feature is None else tuple(self.feature)
         return {"features": only, "drop": tuple(self.drop or ())}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Out:
     """Where the answer goes."""
 
@@ -226,11 +253,14 @@ class Out:
         Path | None,
         typer.Option(dir_okay=False, metavar="FILE", help="Write the page there."),
     ] = None
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The title of the page.")
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead of a table.")
     ] = False
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show no progress and no notes.")
+        bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")
     ] = False
 
 

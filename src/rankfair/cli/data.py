@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rankfair.cli.bundles import Columns, Files, Model, Out, expanded
-from rankfair.cli.ends import telling
+from rankfair.cli.bundles import Columns, Demand, Files, Model, Out
+from rankfair.cli.ends import check_outputs, telling
+from rankfair.cli.spread import expanded
 
 __all__ = ["audit", "compare", "describe", "export_onnx", "fit", "path", "predict"]
 
@@ -17,11 +18,32 @@ MaxGap = Annotated[
     typer.Option(
         min=0.0,
         max=0.5,
-        help="End with code 1 if the rank gap |AUC - 1/2| exceeds this.",
+        metavar="GAP",
+        help="End with code 1 if the rank gap |AUC - 1/2| is larger; of several "
+        "predictions that of the last.",
     ),
 ]
-Title = Annotated[str | None, typer.Option(help="The title of the page.")]
-Folds = Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        metavar="NUMBER",
+        help="Half width of the band: |AUC - 1/2| at most this; in standard deviations "
+        "of the target for mean and residual, of KS for distribution.",
+    ),
+]
+Folds = Annotated[
+    int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write the table there: CSV or Parquet, - for CSV to a pipe.",
+    ),
+]
 
 
 @expanded
@@ -33,33 +55,38 @@ def audit(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Audit the predictions of a model file."),
+        typer.Option(metavar="MODEL", help="Audit the predictions of a model file."),
     ] = None,
     max_gap: MaxGap = None,
     confidence: Annotated[
-        float, typer.Option(help="Of all limits, from 0.5 to below 1.")
+        float,
+        typer.Option(metavar="NUMBER", help="Of all limits, from 0.5 to below 1."),
     ] = 0.95,
     min_group: Annotated[
-        int, typer.Option(min=1, help="Judge no group of fewer rows.")
+        int, typer.Option(min=1, metavar="N", help="Judge no group of fewer rows.")
     ] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of permutations.")] = 0,
-    title: Title = None,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of permutations.")
+    ] = 0,
+    sheet: Sheet = None,
     *,
     out: Out,
     files: Files,
 ) -> None:
-    """Measure how a column ranks the groups: predictions, a model's, or the target.
+    """Measure how groups rank: by a prediction, a model, or the target.
 
-    Ends with 0, or with --max-gap: 0 held, 1 exceeded, 3 not estimable. 2 is bad usage
-    or bad data.
+    Ends with 0, or with --max-gap: 0 held (equality too), 1 exceeded, 3 not estimable.
+    2 is bad usage or bad data.
 
     Example: rankfair audit pay.csv --target pay --sensitive gender --task job --html
     audit.html
     """
-    from rankfair.cli import show
-    from rankfair.jobs.audits import audit_files
-
+    _one_stdout(out, sheet)
     with telling(out.quiet):
+        from rankfair.cli import show
+        from rankfair.jobs.audits import audit_files
+
+        check_outputs([out.html, sheet], [*files.files, model or "-"])
         found, table = audit_files(
             files.files,
             columns.roles(predictions=tuple(prediction or ())),
@@ -71,59 +98,71 @@ def audit(
             min_group=min_group,
             random_state=seed,
             command=command_line(),
-            title=title,
+            title=out.title,
         )
-        show.audit(found, out, table.notes)
-        show.gate(found, max_gap, out)
+        show.audit(found, out, table.notes, sheet)
+        show.gate(found, max_gap, out, sheet)
 
 
 @expanded
 def fit(
     columns: Columns,
-    settings: Model,
-    model: Annotated[
+    to: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", dir_okay=False, metavar="FILE", help="The model file."
+            "--out", "-o", dir_okay=False, metavar="MODEL", help="The model file."
         ),
     ] = None,
-    folds: Annotated[
-        int, typer.Option(min=0, help="Folds of the report; 0: on the rows fitted.")
-    ] = 5,
-    notes: Annotated[
-        str | None, typer.Option(help="A few words to keep in the model file.")
-    ] = None,
-    max_gap: MaxGap = None,
-    title: Title = None,
+    epsilon: Epsilon = 0.01,
     *,
+    demand: Demand,
+    model: Model,
+    folds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Folds of the report, 2 or more; 0 reports on the rows fitted.",
+        ),
+    ] = 5,
+    max_gap: MaxGap = None,
+    notes: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="A few words to keep in the model file."),
+    ] = None,
     out: Out,
     files: Files,
 ) -> None:
-    """Fit a model whose predictions do not rank one group above another.
+    """Fit a model that does not rank one group above another.
 
     The report compares it with the same model without the balance, on rows that the
     fits behind it have not seen; the model that is kept is fitted to all rows.
 
+    Ends with 0, or with --max-gap as audit does. 3: no rows can be held out.
+
     Example: rankfair fit pay.csv --target pay --sensitive gender --task job -o
     pay.rankfair --html fit.html
     """
-    from rankfair.cli import show
-    from rankfair.cli.screen import progress
-    from rankfair.jobs.fits import fit_files
-
+    if folds == 1:
+        raise typer.BadParameter("0, or 2 and more", param_hint="--folds")
     with telling(out.quiet):
+        from rankfair.cli import show
+        from rankfair.cli.screen import progress
+        from rankfair.jobs.fits import fit_files
+
+        check_outputs([to, out.html], files.files)
         with progress(out.quiet) as on_step:
             done = fit_files(
                 files.files,
-                columns.roles(**settings.more_roles()),
+                columns.roles(**model.predictors()),
                 files.reading(),
-                settings.settings(columns),
-                out=model,
+                model.settings(columns, epsilon=epsilon, **demand.asked()),
+                out=to,
                 folds=folds,
-                cap=settings.max_categories,
+                cap=model.max_categories,
                 notes=notes,
                 command=command_line(),
-                title=title,
+                title=out.title,
                 on_step=on_step,
             )
         show.fitted(done, out)
@@ -133,30 +172,34 @@ def fit(
 @expanded
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    files: Files,
     out: Annotated[
         str,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="CSV or Parquet, - for a pipe."
+            "--out", "-o", metavar="FILE", help="CSV or Parquet, - for CSV to a pipe."
         ),
     ] = "-",
-    name: Annotated[str, typer.Option(help="The name of the new column.")] = (
-        "prediction"
-    ),
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of the new column.")
+    ] = "prediction",
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Write these columns beside it; or all."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no notes.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show no notes.")
+    ] = False,
+    *,
+    files: Files,
 ) -> None:
     """Add a column of predictions to the rows of a file.
 
     Example: rankfair predict pay.rankfair new.csv -o predicted.csv
     """
-    from rankfair.cli import show
-    from rankfair.jobs.predicts import predict_files
-
     with telling(quiet):
+        from rankfair.cli import show
+        from rankfair.jobs.predicts import predict_files
+
+        check_outputs([out], [model, *files.files])
         done = predict_files(
             model, files.files, files.reading(), out=out, name=name, keep=keep
         )
@@ -166,14 +209,17 @@ def predict(
 @expanded
 def path(
     columns: Columns,
-    settings: Model,
     epsilons: Annotated[
         list[float] | None,
-        typer.Option("--at", metavar="EPSILON", help="Try this ε; repeat it."),
+        typer.Option(
+            "--at", metavar="EPSILON", help="Try this ε; repeat it; by default twelve."
+        ),
     ] = None,
-    folds: Folds = 5,
-    title: Title = None,
     *,
+    demand: Demand,
+    model: Model,
+    folds: Folds = 5,
+    sheet: Sheet = None,
     out: Out,
     files: Files,
 ) -> None:
@@ -182,62 +228,80 @@ def path(
     Example: rankfair path pay.csv --target pay --sensitive gender --task job --html
     path.html
     """
-    from rankfair.cli import show
-    from rankfair.jobs.paths import path_files
-
+    _one_stdout(out, sheet)
     with telling(out.quiet):
-        done = path_files(
-            files.files,
-            columns.roles(**settings.more_roles()),
-            files.reading(),
-            settings.settings(columns),
-            epsilons=epsilons,
-            folds=folds,
-            cap=settings.max_categories,
-            command=command_line(),
-            title=title,
-        )
-        show.priced(done, out)
+        from rankfair.cli import show
+        from rankfair.cli.screen import progress
+        from rankfair.jobs.paths import path_files
+
+        check_outputs([out.html, sheet], files.files)
+        with progress(out.quiet) as on_step:
+            done = path_files(
+                files.files,
+                columns.roles(**model.predictors()),
+                files.reading(),
+                model.settings(columns, **demand.asked()),
+                epsilons=epsilons,
+                folds=folds,
+                cap=model.max_categories,
+                command=command_line(),
+                title=out.title,
+                on_step=on_step,
+            )
+        show.priced(done, out, sheet)
 
 
 @expanded
 def compare(
     columns: Columns,
-    settings: Model,
     method: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Try this method; repeat it; or all."),
     ] = None,
-    folds: Folds = 5,
-    title: Title = None,
+    epsilon: Epsilon = 0.01,
     *,
+    model: Model,
+    folds: Folds = 5,
+    within: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.5,
+            metavar="GAP",
+            help="Name the method of least error with a rank gap of at most this.",
+        ),
+    ] = 0.05,
+    sheet: Sheet = None,
     out: Out,
     files: Files,
 ) -> None:
-    """Try all methods on one's own data by cross-validation: one table, one page.
+    """Try all methods on one's own data by cross-validation.
 
     Example: rankfair compare pay.csv --target pay --sensitive gender --task job --html
     methods.html
     """
-    from rankfair.cli import show
-    from rankfair.cli.screen import progress
-    from rankfair.jobs.compares import compare_files
-
+    _one_stdout(out, sheet)
     with telling(out.quiet):
+        from rankfair.cli import show
+        from rankfair.cli.screen import progress
+        from rankfair.jobs.compares import compare_files
+
+        check_outputs([out.html, sheet], files.files)
         with progress(out.quiet) as on_step:
             done = compare_files(
                 files.files,
-                columns.roles(**settings.more_roles()),
+                columns.roles(**model.predictors()),
                 files.reading(),
-                settings.settings(columns),
+                model.settings(columns, epsilon=epsilon),
                 methods=method,
                 folds=folds,
-                cap=settings.max_categories,
+                within=within,
+                cap=model.max_categories,
                 command=command_line(),
-                title=title,
+                title=out.title,
                 on_step=on_step,
             )
-        show.compared(done, out)
+        show.compared(done, out, sheet)
 
 
 def describe(
@@ -250,11 +314,16 @@ def describe(
 
     Example: rankfair describe pay.rankfair
     """
-    from rankfair.cli import show
-    from rankfair.models import describe_model
-
     with telling():
-        show.described(describe_model(model), as_json)
+        from rankfair.cli.describe import described
+        from rankfair.cli.show import print_json
+        from rankfair.models import describe_model
+
+        found = describe_model(model)
+        if as_json:
+            print_json(found)
+        else:
+            described(found)
 
 
 def export_onnx(
@@ -263,18 +332,31 @@ def export_onnx(
         Path,
         typer.Argument(metavar="OUT", dir_okay=False, help="The ONNX file."),
     ],
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not say what was written.")
+    ] = False,
 ) -> None:
     """Write a model as ONNX, for programs without Python.
 
     Example: rankfair export-onnx pay.rankfair pay.onnx
     """
-    from rankfair.models import export_onnx as export
-    from rankfair.models import load_model
+    with telling(quiet):
+        from rankfair.models import export_onnx as export
+        from rankfair.models import load_model
 
-    with telling():
-        typer.echo(f"wrote {export(load_model(model), out)}")
+        check_outputs([out], [model])
+        path = export(load_model(model), out)
+        if not quiet:
+            typer.echo(f"wrote {path}")
 
 
 def command_line() -> str:
     """Return the command as it was typed."""
     return shlex.join(["rankfair", *sys.argv[1:]])
+
+
+def _one_stdout(out: Out, sheet: str | None) -> None:
+    if out.as_json and sheet == "-":
+        raise typer.BadParameter(
+            "a pipe takes the table or --json, not both", param_hint="--out"
+        )

@@ -1,20 +1,61 @@
 """How a command ends when it cannot go on: one sentence and a code."""
 
+import os
+import re
+import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
-__all__ = ["fail", "telling", "writing"]
+__all__ = ["check_outputs", "fail", "in_flags", "telling", "writing"]
+
+DEBUG = "RANKFAIR_TRACEBACK"
+STOPPED, CLOSED, FAULT = 130, 141, 70
+# Arguments of Python by the flag they come from; the first words of many sentences.
+FLAGS = {
+    "sensitive_features": "--sensitive",
+    "sample_weight": "--weight",
+    "epsilons": "--at",
+    "tasks": "--task",
+    "y_pred": "--prediction",
+    "y_true": "--target",
+    "min_group": "--min-group",
+    "max_gap": "--max-gap",
+    "each of epsilons": "--at",
+    "y": "--target",
+    "cv": "--folds",
+}
+SAME = "epsilon|balance|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
+FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
+PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
 
 
 def fail(sentence: str, code: int = 2) -> NoReturn:
     """Say why, on stderr, and leave."""
-    typer.echo(sentence[:1].upper() + sentence[1:], err=True)
+    typer.echo(sentence, err=True)
     raise typer.Exit(code)
+
+
+def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -> None:
+    """Leave if a file to be written is one that is read, or has no place to go.
+
+    Nobody wants to learn that after the work is done.
+    """
+    read = {Path(each).resolve(): each for each in inputs if each != "-"}
+    for path in outputs:
+        if path is None or str(path) == "-":
+            continue
+        given = read.get(Path(path).resolve())
+        if given is not None:
+            fail(f"{path} is read and would be written over: give another name.")
+        folder = Path(path).resolve().parent
+        above = next(each for each in (folder, *folder.parents) if each.exists())
+        if not above.is_dir() or not os.access(above, os.W_OK):
+            fail(f"{path} cannot be written: {above} is no folder that allows it.")
 
 
 @contextmanager
@@ -32,22 +73,79 @@ def telling(quiet: bool = False) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            yield
-        except (ValueError, OSError) as error:
-            fail(_sentence(error))
-        except ModuleNotFoundError as error:
-            fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
-        except MemoryError:
-            fail("There is not enough memory for these rows.")
-        except KeyboardInterrupt:
-            fail("Stopped; nothing was written.", 130)
+            with _sentences():
+                yield
         finally:
             if not quiet:
                 for line in dict.fromkeys(str(each.message) for each in caught):
-                    typer.echo(f"Note: {line}", err=True)
+                    typer.echo(f"Note: {in_flags(line)}", err=True)
 
 
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror or error}"
-    return str(error)
+@contextmanager
+def _sentences() -> Iterator[None]:
+    from rankfair.jobs.columns import NotEstimableError
+    from rankfair.models.archive import ModelFileError
+    from rankfair.tables import TableError
+
+    try:
+        yield
+    except (typer.Exit, typer.BadParameter):
+        raise
+    except NotEstimableError as error:
+        fail(_capital(str(error)), 3)
+    except BrokenPipeError:
+        _leave_quietly()
+    except (TableError, ModelFileError) as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            _leave_quietly()
+        fail(str(error))
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        fail(f"{name}{error.strerror or error}")
+    except ModuleNotFoundError as error:
+        fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
+    except ValueError as error:
+        fail(in_flags(str(error)))
+    except MemoryError:
+        fail("There is not enough memory for these rows.")
+    except KeyboardInterrupt:
+        fail("Stopped.", STOPPED)
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        fail(
+            f"rankfair failed, which is a fault of its own: {type(error).__name__}: "
+            f"{error}. {DEBUG}=1 shows where; please report it.",
+            FAULT,
+        )
+
+
+def in_flags(sentence: str) -> str:
+    """Return a sentence about arguments of Python as one about options.
+
+    Examples
+    --------
+    >>> in_flags('tasks has labels not seen in training; use penalty="shared".')
+    '--task has labels not seen in training; use --penalty shared.'
+    >>> in_flags('no method is called "a".')
+    'No method is called "a".'
+    """
+    sentence = PAIR.sub(r"--\1 \2", sentence)
+    sentence = re.sub(r'(column "[^"]*") of X\b', r"\1", sentence)
+    found = FIRST.match(sentence)
+    if found is None:
+        return _capital(sentence)
+    return (FLAGS[found[1]] if found[1] else f"--{found[2]}") + sentence[found.end() :]
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _leave_quietly() -> NoReturn:
+    """End as a program does whose reader has gone away, `| head` say."""
+    # What is still in the buffer goes nowhere, rather than into a traceback at exit.
+    null = os.open(os.devnull, os.O_WRONLY)
+    with suppress(OSError, ValueError):  # a stand-in has no number
+        os.dup2(null, sys.stdout.fileno())
+    raise typer.Exit(CLOSED)

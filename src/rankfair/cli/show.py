@@ -5,46 +5,58 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from rankfair._disk import write_whole
+from rankfair.cli.tables import limits, number, say, show_table
+from rankfair.jobs import sheets
+from rankfair.tables import Table, write_table
 
 if TYPE_CHECKING:
     from rankfair.audit import Audit
     from rankfair.cli.bundles import Out
-    from rankfair.inference.estimate import Estimate
     from rankfair.jobs.compares import Compared
     from rankfair.jobs.fits import Fitted
     from rankfair.jobs.paths import Priced
     from rankfair.jobs.predicts import Predicted
 
-__all__ = ["audit", "compared", "described", "fitted", "gate", "predicted", "priced"]
+__all__ = ["audit", "compared", "fitted", "gate", "predicted", "priced", "print_json"]
 
-GAP = (
-    "AUC: the chance that a row of the first group is predicted above one of the other"
+AUC = "AUC: the chance that a row of the first group is above one of the other."
+IN_TASKS = " In tasks: the same among rows of one task."
+HEAD = (
+    *("model", "column", "groups", "rows"),
+    *("AUC", "limits", "in tasks", "MD", "KS", "RMSE"),
+)
+OTHERS = (
+    "MD: mean of the first group less that of the other. KS: greatest distance between "
+    "their distributions."
 )
 
 
-def audit(found: Audit, out: Out, notes: Sequence[str] = ()) -> None:
-    """Print an audit, write its page."""
-    if out.as_json:
-        _print_json(found.to_dict())
-    else:
-        typer.echo(f"{found.verdict}\n")
-        _table(*_comparisons(found))
-        typer.echo(f"\n{GAP}, with {100 * found.confidence:g} % limits.")
-        for line in _flags(found):
-            typer.echo(line)
+def audit(
+    found: Audit, out: Out, notes: Sequence[str] = (), sheet: str | None = None
+) -> None:
+    """Print an audit; write its page and its table."""
     _tell(notes, out)
+    if out.as_json:
+        print_json(found.to_dict())
+    elif sheet != "-":
+        say(f"{found.verdict}\n")
+        _comparisons(found)
+        for line in _asides(found):
+            say(line)
+    _write_sheet(sheets.audit_sheet(found), sheet, out)
     if out.html is not None:
         found.to_html(out.html)
-        _wrote(out, out.html)
+        _wrote(out, out.html, sheet)
 
 
-def gate(found: Audit, max_gap: float | None, out: Out) -> None:
+def gate(
+    found: Audit, max_gap: float | None, out: Out, sheet: str | None = None
+) -> None:
     """Compare the gap with the most allowed, and end with the code that says so."""
     if max_gap is None:
         return
@@ -52,38 +64,28 @@ def gate(found: Audit, max_gap: float | None, out: Out) -> None:
     if not out.quiet:
         gap = "unknown" if math.isnan(found.gap) else f"{found.gap:.4f}"
         sentence = f"{result.value} Gap {gap}, at most {max_gap:g} allowed."
-        typer.echo(sentence, err=out.as_json)
+        typer.echo(sentence, err=out.as_json or sheet == "-")
     raise typer.Exit(result.exit_code)
 
 
 def fitted(done: Fitted, out: Out) -> None:
     """Print what a fit came to, and what it changed."""
-    model = done.model
-    if out.as_json:
-        _print_json(
-            {
-                "model": None if done.path is None else str(done.path),
-                "status": model.status_,
-                "rank_auc": model.rank_auc_,
-                "balance": _plain(model.balance_),
-                "held_out": done.held_out,
-                "audit": done.audit.to_dict(),
-            }
-        )
-    else:
-        rows = "held-out" if done.held_out else "training"
-        typer.echo(
-            f"{model.status_}: AUC {model.rank_auc_:.4f} on all rows. Below, {rows} "
-            "rows before and after.\n"
-        )
-        _table(*_comparisons(done.audit))
-        typer.echo(f"\n{done.audit.verdict}")
     _tell(done.notes, out)
+    if out.as_json:
+        print_json(sheets.fitted_dict(done))
+    else:
+        say(_status(done))
+        rows = "Held-out rows" if done.held_out else "The rows fitted"
+        say(f"{rows}, without the balance (before) and with it (after):\n")
+        _comparisons(done.audit)
+        say(f"\n{done.audit.verdict}")
     if out.html is not None:
         done.audit.to_html(out.html)
         _wrote(out, out.html)
     if done.path is not None:
         _wrote(out, done.path)
+    elif not out.quiet:
+        typer.echo("The model was not kept: -o FILE writes it.", err=True)
 
 
 def predicted(done: Predicted, out: str, quiet: bool) -> None:
@@ -93,199 +95,166 @@ def predicted(done: Predicted, out: str, quiet: bool) -> None:
     for note in done.notes:
         typer.echo(f"Note: {note}", err=True)
     if out != "-":
-        typer.echo(f"wrote {done.n_rows} rows to {out}", err=True)
+        rows = "1 row" if done.n_rows == 1 else f"{done.n_rows} rows"
+        typer.echo(f"wrote {rows} to {out}", err=True)
 
 
-def priced(done: Priced, out: Out) -> None:
+def priced(done: Priced, out: Out, sheet: str | None = None) -> None:
     """Print a path of ε."""
     rows = done.path.rows
+    _tell(done.notes, out)
     if out.as_json:
-        _print_json({"knee": done.path.knee(), "rows": [r._asdict() for r in rows]})
-    else:
-        head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
+        print_json(sheets.priced_dict(done))
+    elif sheet != "-":
         knee = done.path.knee()
-        _table(
+        head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
+        show_table(
             head,
             [
                 (
                     f"{row.epsilon:.4f}",
-                    f"{row.rmse:.4g}",
-                    f"{row.rmse_low:.4g} to {row.rmse_high:.4g}",
-                    f"{row.auc:.3f}",
-                    f"{row.auc_low:.3f} to {row.auc_high:.3f}",
-                    f"{row.md:.4g}",
+                    number(row.rmse, ".4g"),
+                    f"{row.rmse_low:.4g}–{row.rmse_high:.4g}",
+                    number(row.auc),
+                    f"{row.auc_low:.3f}–{row.auc_high:.3f}",
+                    number(row.md, ".3g"),
                     row.status,
                 )
                 for row in rows
             ],
             [i for i, row in enumerate(rows) if row.epsilon == knee],
         )
-        typer.echo(f"\n{done.page.summary}")
-    _tell(done.notes, out)
-    _write_methods(done.page, out)
+        say(f"\n{done.page.summary}")
+        if len(rows) > 1:
+            say(f"From epsilon {knee:.3g} on, less fairness buys little.")
+    _write_sheet(sheets.priced_sheet(done), sheet, out)
+    _write_methods(done.page, out, sheet)
 
 
-def compared(done: Compared, out: Out) -> None:
+def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
     """Print methods side by side."""
     lines = done.page.lines
+    _tell(done.notes, out)
     if out.as_json:
-        from rankfair.audit.records import plain
-
-        _print_json(plain({"methods": lines, "not_run": done.refused}))
-    else:
-        head = ("method", "RMSE", "rank gap", "limits", "MD", "KS", "note")
-        _table(
-            head,
+        print_json(sheets.compared_dict(done))
+    elif sheet != "-":
+        show_table(
+            ("method", "RMSE", "rank gap", "limits", "MD", "KS"),
             [
                 (
                     line.method,
-                    _number(line.rmse, ".4g"),
-                    _number(line.auc_gap, ".3f"),
-                    _limits(line.auc_gap),
-                    _number(line.mean_difference, ".4g"),
-                    _number(line.ks, ".3f"),
-                    line.note,
+                    number(line.rmse, ".4g"),
+                    number(line.auc_gap),
+                    limits(line.auc_gap),
+                    number(line.mean_difference, ".3g"),
+                    number(line.ks),
                 )
                 for line in lines
             ],
             [i for i, line in enumerate(lines) if line.chosen],
         )
-        typer.echo(f"\n{done.page.summary}")
+        say(f"\n{done.page.summary}")
+        for line in lines:
+            if line.note:
+                say(f"{line.method}: {line.note}.")
         for name, why in done.refused.items():
-            typer.echo(f"{name} was not run: {why}")
-    _tell(done.notes, out)
-    _write_methods(done.page, out)
+            say(f"{name} was not run: {why}")
+    _write_sheet(sheets.compared_sheet(done), sheet, out)
+    _write_methods(done.page, out, sheet)
 
 
-def described(found: dict[str, Any], as_json: bool) -> None:
-    """Print what a model file says of itself."""
-    if as_json:
-        _print_json(found)
-        return
-    typer.echo(f"{found['estimator']}, written by rankfair {found['rankfair']}")
-    if found["notes"]:
-        typer.echo(found["notes"])
-    for name in ("achieved", "params"):
-        typer.echo(f"\n{name}")
-        for key, value in (found[name] or {}).items():
-            typer.echo(f"  {key}: {value}")
-    for name in ("tasks", "groups"):
-        labels = found[name]
-        if labels:
-            shown = ", ".join(map(str, list(labels)[:8]))
-            more = f" and {len(labels) - 8} more" if len(labels) > 8 else ""
-            typer.echo(f"\n{len(labels)} {name}: {shown}{more}")
-    typer.echo("")
-    rows = [(c["name"], c["role"], c["type"]) for c in found["columns"]]
-    _table(("column", "role", "type"), rows)
+def print_json(value: Any) -> None:
+    """Print plain JSON, signs of all languages as they are."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
 
 
-def _comparisons(found: Audit) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+def _comparisons(found: Audit) -> None:
     errors = {line.name: line.rmse for line in found.models}
-    head = ("model", "groups", "rows", "AUC", "limits", "in tasks", "MD", "KS", "RMSE")
-    rows = [
-        (
-            c.model,
-            f"{c.group} v {c.against}",
-            f"{c.n_group} v {c.n_against}",
-            _number(c.auc, ".3f"),
-            _limits(c.auc),
-            _number(c.within_task_auc, ".3f"),
-            _number(c.mean_difference, ".4g"),
-            _number(c.ks, ".3f"),
-            _number(errors[c.model], ".4g"),
-        )
-        for c in found.comparisons
+    several = len(found.attributes) > 1
+    many_models = len(found.models) > 1
+    show_table(
+        HEAD,
+        [
+            (
+                c.model if many_models else "",
+                c.attribute if several else "",
+                f"{c.group} v {c.against}",
+                f"{c.n_group} v {c.n_against}",
+                number(c.auc),
+                limits(c.auc),
+                number(c.within_task_auc),
+                number(c.mean_difference, ".3g"),
+                number(c.ks),
+                number(errors[c.model], ".4g"),
+            )
+            for c in found.comparisons
+        ],
+    )
+
+
+def _asides(found: Audit) -> list[str]:
+    tasks = any(not math.isnan(c.within_task_auc.value) for c in found.comparisons)
+    lines = [
+        "",
+        f"{AUC}{IN_TASKS if tasks else ''} Limits: {100 * found.confidence:g} %.",
+        OTHERS,
     ]
-    return head, rows
-
-
-def _flags(found: Audit) -> list[str]:
-    last = found.model_names[-1]
-    mine = [line for line in found.tasks if line.model == last]
-    flagged = [line for line in mine if line.flagged]
-    lines = []
+    mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
+        flagged = {line.task for line in mine if line.flagged}
         lines.append(
-            f"{len(flagged)} of {len(mine)} tasks stand out after correction for their "
-            "number."
+            f"{len(flagged)} of {len({line.task for line in mine})} tasks stand out, "
+            "after correction for their number."
         )
     for attribute in found.attributes:
         if attribute.n_missing:
-            lines.append(
-                f"{attribute.n_missing} rows have no {attribute.name} and are in no "
-                "comparison."
-            )
+            rows = "1 row has" if attribute.n_missing == 1 else None
+            rows = rows or f"{attribute.n_missing} rows have"
+            lines.append(f"{rows} no {attribute.name}: in no comparison.")
     return lines
 
 
-def _number(value: Estimate, form: str) -> str:
-    return "-" if math.isnan(value.value) else format(value.value, form)
+def _status(done: Fitted) -> str:
+    model = done.model
+    values = {**model.balance_, "rank": model.rank_auc_}
+    came = ", ".join(
+        f"{'AUC' if name == 'rank' else name} {value:.4f}"
+        for name, value in sorted(values.items(), key=lambda pair: pair[0] != "rank")
+    )
+    lines = [f"Fitted to {done.n_rows} rows: {model.status_}, {came}."]
+    apart = getattr(model, "unbalanced_tasks_", None) or {}
+    few = list(apart.items())[:3]
+    if few:
+        lines.append(
+            f"{len(apart)} of {len(model.tasks_)} tasks are in no band: "
+            + " ".join(f'"{name}": {why}' for name, why in few)
+            + (" …" if len(apart) > len(few) else "")
+        )
+    return "\n".join(lines)
 
 
-def _limits(value: Estimate) -> str:
-    if not value.estimable:
-        return "not estimable"
-    return f"{value.low:.3f} to {value.high:.3f}"
-
-
-def _table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], strong: Sequence[int] = ()
-) -> None:
-    """Print a table; with rich it fits the screen and some rows are strong."""
-    if find_spec("rich") is None:
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        for row in (head, *rows):
-            cells = (c.ljust(w) for c, w in zip(row, widths, strict=True))
-            typer.echo("  ".join(cells).rstrip())
+def _write_sheet(sheet: Table, path: str | None, out: Out) -> None:
+    if path is None:
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(head):
-        numeric = i > 0 and all(_is_figure(row[i]) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left")
-    for i, row in enumerate(rows):
-        table.add_row(*map(Text, row), style="bold" if i in strong else None)
-    console = Console()
-    if not console.is_terminal:
-        console.width = 200
-    console.print(table)
+    write_table(sheet, path)
+    if path != "-":
+        _wrote(out, path, path)
 
 
-def _is_figure(cell: str) -> bool:
-    return cell[:1] in "-−.0123456789" or cell == "not estimable"
-
-
-def _write_methods(page: Any, out: Out) -> None:
+def _write_methods(page: Any, out: Out, sheet: str | None) -> None:
     if out.html is None:
         return
     from rankfair.report.methods import render_comparison
 
-    _wrote(out, write_whole(out.html, render_comparison(page)))
+    _wrote(out, write_whole(out.html, render_comparison(page)), sheet)
 
 
-def _wrote(out: Out, path: Any) -> None:
+def _wrote(out: Out, path: Any, sheet: str | None = None) -> None:
     if not out.quiet:
-        typer.echo(f"wrote {path}", err=out.as_json)
+        typer.echo(f"wrote {path}", err=out.as_json or sheet == "-")
 
 
 def _tell(notes: Sequence[str], out: Out) -> None:
     if not out.quiet:
         for note in notes:
             typer.echo(f"Note: {note}", err=True)
-
-
-def _plain(value: Any) -> Any:
-    from rankfair.audit.records import plain
-
-    return plain(value)
-
-
-def _print_json(value: Any) -> None:
-    from rankfair.audit.records import plain
-
-    typer.echo(json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False))

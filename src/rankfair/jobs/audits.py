@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from rankfair.audit import Audit, audit
-from rankfair.jobs.columns import Reading, Roles, column_or_none, load
+from rankfair.jobs.columns import Reading, Roles, column_or_none, load, refuse_gaps
 from rankfair.jobs.design import Design
-from rankfair.jobs.groups import groups_of
-from rankfair.models import load_model, read_extra
+from rankfair.jobs.groups import as_labels, groups_of
+from rankfair.models import load_model
 from rankfair.tables import Table, TableError
 
 __all__ = ["PREDICTION", "audit_files", "audit_table", "predicted"]
 
 PREDICTION = "prediction"
+MANY = 12  # groups that a reader can still compare
 
 
 def audit_files(
@@ -54,11 +55,17 @@ def audit_files(
     table : Table
         The rows, with the predictions of the model if one was given.
     """
+    if not (roles.target or roles.predictions or model):
+        raise ValueError("name what to audit: --prediction, --model, or --target.")
+    roles.check()
+    # No column is a predictor here: what they lack is of no account.
+    roles = replace(roles, features=())
     if model is None:
         table = load(files, roles, reading)
     else:
         table = predicted(files, roles, reading, model)
         roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
+    table = replace(table, notes=(*table.notes, *_quantities(table, roles, bins)))
     return audit_table(table, roles, bins=bins, **settings), table
 
 
@@ -71,14 +78,10 @@ def audit_table(
     **settings: Any,
 ) -> Audit:
     """Audit a table whose predictions are columns, or given by ``models``."""
-    if not roles.sensitive:
-        raise ValueError("name the protected column with --sensitive.")
     target = column_or_none(table, roles.target)
     named = models or {name: table[name] for name in roles.predictions}
-    if target is None and not named:
-        raise ValueError("name what to audit: --prediction, --model, or --target.")
-    for name in (*roles.predictions, *((roles.target,) if roles.target else ())):
-        _refuse_gaps(table, name)
+    for name in roles.numbers:
+        refuse_gaps(table, name)
     judged = named or {str(roles.target): target}
     return audit(
         target if named else None,
@@ -94,8 +97,10 @@ def predicted(
     files: Sequence[str], roles: Roles, reading: Reading, model: str
 ) -> Table:
     """Return the rows of some files with a column of a model's predictions."""
-    design = Design.from_dict(read_extra(model))
+    design = Design.of_file(model)
     own, reading = design.reading(reading)
+    numbers = set(own.features or ()) - set(design.encoding.categories)
+    labels = (*roles.sensitive, *roles.tasks)
     wanted = Roles(
         target=roles.target,
         sensitive=tuple(dict.fromkeys((*roles.sensitive, *own.sensitive))),
@@ -103,7 +108,8 @@ def predicted(
         weight=roles.weight,
         predictions=roles.predictions,
         features=own.features,
-        binned=roles.binned or own.binned,
+        # What the model takes as a number cannot be read as text.
+        cut=(*roles.cut, *own.cut, *(name for name in labels if name in numbers)),
     )
     table = load(files, wanted, reading)
     values = load_model(model).predict(design.draw(table).X)
@@ -123,9 +129,9 @@ def _free(table: Table) -> str:
 def _tasks(table: Table, roles: Roles) -> Any:
     if not roles.tasks:
         return None
-    columns = [table[name] for name in roles.tasks]
+    columns = [as_labels(table[name]) for name in roles.tasks]
     for name in roles.tasks:
-        _refuse_gaps(table, name)
+        refuse_gaps(table, name)
     if len(columns) == 1:
         return columns[0]
     joined = np.empty(table.n_rows, object)
@@ -133,13 +139,13 @@ def _tasks(table: Table, roles: Roles) -> Any:
     return joined
 
 
-def _refuse_gaps(table: Table, name: str) -> None:
-    gone = table.missing(name)
-    if gone.any():
-        raise TableError(
-            f"{int(gone.sum())} of {table.n_rows} cells are empty",
-            source=table.source,
-            line=table.line(int(gone.argmax())),
-            column=name,
-            cure="Fill them, or leave such rows out with --drop-missing.",
-        )
+def _quantities(table: Table, roles: Roles, bins: int | None) -> list[str]:
+    """Return a sentence for each protected column that looks like a quantity."""
+    if bins is not None:
+        return []
+    many = {n: len({*table[n].tolist()} - {None}) for n in roles.sensitive}
+    return [
+        f'"{name}" has {count} groups; if it is a number, --bins 4 makes four of it.'
+        for name, count in many.items()
+        if count > MANY
+    ]

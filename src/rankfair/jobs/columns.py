@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from rankfair.tables import Table, TableError, read_table
 
-__all__ = ["Reading", "Roles", "load"]
+__all__ = ["NotEstimableError", "Reading", "Roles", "load", "refuse_gaps"]
+
+
+class NotEstimableError(ValueError):
+    """What was asked for cannot be estimated from these rows, however it is asked."""
 
 
 @dataclass(frozen=True)
@@ -47,28 +51,28 @@ class Roles:
     weight: str | None = None
     features: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
-    binned: bool = False  # the protected columns hold numbers to be cut into groups
+    cut: tuple[str, ...] = ()  # protected columns that may be numbers all the same
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Columns that are text whatever they hold."""
-        return (*(() if self.binned else self.sensitive), *self.tasks)
+        return tuple(n for n in (*self.sensitive, *self.tasks) if n not in self.cut)
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """Columns that must hold numbers."""
         single = tuple(n for n in (self.target, self.weight) if n is not None)
-        return (*single, *self.predictions, *(self.sensitive if self.binned else ()))
+        return (*single, *self.predictions)
 
     @property
     def named(self) -> tuple[str, ...]:
         """All columns that have a role of their own."""
-        return (*self.labels, *self.numbers)
+        return (*self.sensitive, *self.tasks, *self.numbers)
 
     def predictors(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns to predict from, the protected ones not among them."""
         if self.features is not None:
-            return self.features
+            return tuple(dict.fromkeys(self.features))
         taken = {*self.named, *self.drop}
         return tuple(name for name in names if name not in taken)
 
@@ -81,9 +85,10 @@ class Roles:
             ("--task", self.tasks),
             ("--prediction", self.predictions),
             ("--weight", (self.weight,) if self.weight else ()),
+            ("--feature", self.features or ()),
             ("--drop", self.drop),
         ):
-            for name in names:
+            for name in dict.fromkeys(names) if role == "--feature" else names:
                 if name in seen:
                     twice = "twice" if seen[name] == role else f"and {seen[name]}"
                     raise ValueError(
@@ -111,12 +116,15 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
         The rows of all files, in order, those with empty cells in columns that matter
         left out if `reading` says so.
     """
-    roles.check()
+    for name in roles.numbers:
+        if name in reading.text:
+            raise ValueError(
+                f'column "{name}" is to be read as text by --text, but what it is used '
+                "for needs numbers."
+            )
     parts = [_read(file, roles, reading) for file in files]
     table = parts[0] if len(parts) == 1 else _joined(parts)
-    table.check_names(roles.named)
-    if roles.features is not None:
-        table.check_names(roles.features)
+    table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
     if reading.drop_missing:
         table = _whole_rows(table, roles)
     return table
@@ -192,6 +200,21 @@ def _whole_rows(table: Table, roles: Roles) -> Table:
         return table
     note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
     return replace(table.take(~gone), notes=(*table.notes, note))
+
+
+def refuse_gaps(table: Table, name: str) -> None:
+    """Raise if a cell of a column is empty, and say where the first one is."""
+    gone = table.missing(name)
+    count = int(gone.sum())
+    if count:
+        cells = "1 cell is" if count == 1 else f"{count} cells are"
+        raise TableError(
+            f"{cells} empty in {table.n_rows} rows; this line has the first",
+            source=table.source,
+            line=table.line(int(gone.argmax())),
+            column=name,
+            cure="Fill them, or leave such rows out with --drop-missing.",
+        )
 
 
 def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:

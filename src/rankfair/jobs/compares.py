@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.audit import Audit
 from rankfair.audit.records import Comparison
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import Data, Settings, data_of
-from rankfair.jobs.groups import strata_of
+from rankfair.jobs.fits import HeldOut, Settings, chosen, data_of
 from rankfair.jobs.methods import METHODS, Asked
-from rankfair.path import make_folds
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["Compared", "compare_files"]
 
-Floats = NDArray[np.float64]
 HOW = (
-    "Every method was fitted with the same settings on part of the rows and predicted "
-    "the rest; the figures are of the held-out predictions of all folds together."
+    "Every method was fitted on part of the rows, with the same penalty and weight of "
+    "it, and predicted the rest; the figures are of the held-out predictions of all "
+    "folds together. Of several comparisons of groups the one with the largest rank "
+    "gap is shown."
 )
 
 
@@ -49,6 +45,7 @@ def compare_files(
     *,
     methods: Sequence[str] | None = None,
     folds: int = 5,
+    within: float = 0.05,
     cap: int = 50,
     command: str | None = None,
     title: str | None = None,
@@ -64,6 +61,8 @@ def compare_files(
         Names in `rankfair.jobs.methods.METHODS`; all by default.
     folds : int, default=5
         How many folds.
+    within : float, default=0.05
+        The summary names the method of least error with a rank gap of at most this.
     cap : int, default=50
         The most categories of a column of text.
     command, title : str, optional
@@ -82,20 +81,19 @@ def compare_files(
             known = ", ".join(f'"{each}"' for each in METHODS)
             raise ValueError(f'no method is called "{name}"; there are {known}.')
     data = data_of(files, roles, reading, cap)
-    codes, groups = strata_of(data.table, roles)
-    rng = np.random.default_rng(settings.seed)
-    parts = make_folds(folds, codes, groups, rng, weights=data.weights)
-    found: dict[str, Floats] = {}
-    said: dict[str, str] = {}
+    parts = data.folds(folds, settings)
+    if settings.beta is None:
+        settings = replace(settings, beta=chosen(data, settings).beta)
+    found: dict[str, HeldOut] = {}
     refused: dict[str, str] = {}
     asked = Asked(data.design.roles, settings)
     for i, name in enumerate(names, start=1):
         if on_step is not None:
             on_step(name, i, len(names))
         try:
-            found[name], said[name] = _held_out(METHODS[name](asked), data, parts)
+            found[name] = data.held_out(METHODS[name](asked), parts)
         except ValueError as error:
-            refused[name] = str(error)
+            refused[name] = _reason(error)
     if not found:
         raise ValueError(f"no method could be run: {next(iter(refused.values()))}")
     held = np.sort(np.concatenate([test for _, test in parts]))
@@ -103,31 +101,32 @@ def compare_files(
         data.table.take(held),
         roles,
         bins=settings.bins,
-        models={name: values[held] for name, values in found.items()},
+        models={name: each.values[held] for name, each in found.items()},
+        intersect=settings.intersect,
         random_state=settings.seed,
         command=command,
     )
+    best = _best(audit, within)
     page = MethodTable(
-        lines=tuple(_line(audit, name, said[name]) for name in found),
+        lines=tuple(_line(audit, n, each.note, n == best) for n, each in found.items()),
         provenance=replace(audit.provenance, seed=settings.seed),
-        summary=_summary(audit, found),
+        summary=_summary(audit, best, within),
         title=title or "Methods compared",
         notes=(HOW, *(f"{n} was not run: {why}" for n, why in refused.items())),
     )
-    notes = tuple(filter(None, (*data.table.notes, data.design.message)))
-    return Compared(page, audit, refused, notes)
+    return Compared(page, audit, refused, data.notes)
 
 
-def _held_out(model: Any, data: Data, parts: Any) -> tuple[Floats, str]:
-    """Return held-out predictions, and how many fits were warned of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        out = data.held_out(model, parts)
-    count = len(caught)
-    return out, f"{count} of {len(parts)} fits did not reach the band" if count else ""
+def _reason(error: ValueError) -> str:
+    """Return why a method was not run, in the words of the command line."""
+    if "two are expected" in str(error) or "knows two groups" in str(error):
+        return "it knows two groups only."
+    if "one protected attribute" in str(error):
+        return "it knows one protected column only."
+    return str(error)
 
 
-def _line(audit: Audit, name: str, note: str) -> MethodLine:
+def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
     worst = _worst(audit, name)
     error = next(line.rmse for line in audit.models if line.name == name)
     if worst is None:
@@ -137,9 +136,7 @@ def _line(audit: Audit, name: str, note: str) -> MethodLine:
     ends = sorted((abs(auc.low - 0.5), abs(auc.high - 0.5)))
     low = 0.0 if auc.low <= 0.5 <= auc.high else ends[0]
     gap = Estimate(worst.gap, low, ends[1], auc.p_value, auc.method, auc.note)
-    return MethodLine(
-        name, error, gap, worst.mean_difference, worst.ks, name == "tilt", note
-    )
+    return MethodLine(name, error, gap, worst.mean_difference, worst.ks, chosen, note)
 
 
 def _worst(audit: Audit, name: str) -> Comparison | None:
@@ -147,16 +144,21 @@ def _worst(audit: Audit, name: str) -> Comparison | None:
     return max(known, key=lambda c: c.gap, default=None)
 
 
-def _summary(audit: Audit, found: dict[str, Floats]) -> str:
+def _best(audit: Audit, within: float) -> str | None:
+    """Return the method of least error among those with a gap that small."""
     errors = {line.name: line.rmse.value for line in audit.models}
-    gaps = {name: _worst(audit, name) for name in found}
-    close = [n for n, c in gaps.items() if c is not None and c.gap <= 0.05]
-    if not close:
-        return "No method kept the rank gap within 0.05 on held-out rows."
-    best = min(close, key=lambda n: errors[n])
-    worst = gaps[best]
+    worst = {name: _worst(audit, name) for name in errors}
+    close = [n for n, c in worst.items() if c is not None and c.gap <= within]
+    return min(close, key=lambda name: errors[name], default=None)
+
+
+def _summary(audit: Audit, best: str | None, within: float) -> str:
+    if best is None:
+        return f"No method kept the rank gap within {within:g} on held-out rows."
+    error = next(line.rmse.value for line in audit.models if line.name == best)
+    worst = _worst(audit, best)
     gap = math.nan if worst is None else worst.gap
     return (
-        f"Of the methods with a rank gap of at most 0.05 on held-out rows, {best} has "
-        f"the least error: {errors[best]:.4g} at a gap of {gap:.3f}."
+        f"Of the methods with a rank gap of at most {within:g} on held-out rows, "
+        f"{best} has the least error: {error:.4g} at a gap of {gap:.3f}."
     )

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.jobs.columns import Reading, Roles
+from rankfair.models import read_extra
 from rankfair.tables import Encoding, Table, TableError, learn_encoding
 
 __all__ = ["Design", "Drawn"]
 
 KIND = "rankfair-design"
+FEW = 3  # names in a note
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Design:
     roles: Roles
     encoding: Encoding
     message: str = ""
+    details: str = ""
 
     @classmethod
     def learn(cls, table: Table, roles: Roles, cap: int = 50) -> Design:
@@ -53,13 +56,23 @@ class Design:
                 source=table.source,
                 cure="Name fewer columns in --drop, or some in --feature.",
             )
-        encoding, message = learn_encoding(table, names, cap=cap)
-        return cls(roles, encoding, message)
+        encoding, details = learn_encoding(table, names, cap=cap)
+        numbers = tuple(n for n in roles.cut if not table.is_text(n))
+        roles = replace(roles, cut=numbers)
+        return cls(roles, encoding, _brief(encoding), details)
 
     def draw(self, table: Table) -> Drawn:
         """Return the rows of a table as the estimator takes them."""
         import polars as pl
 
+        for name in self.roles.cut:
+            if table.is_text(name):
+                raise TableError(
+                    "holds text, but held numbers when the model was fitted",
+                    source=table.source,
+                    column=name,
+                    cure=table.why_text.get(name, ""),
+                )
         found = self.encoding.apply(table)
         columns: dict[str, Any] = {
             name: np.ascontiguousarray(found.values[:, j])
@@ -81,7 +94,7 @@ class Design:
             "target": roles.target,
             "sensitive": list(roles.sensitive),
             "tasks": list(roles.tasks),
-            "binned": roles.binned,
+            "cut": list(roles.cut),
             "encoding": self.encoding.to_dict(),
         }
 
@@ -90,16 +103,30 @@ class Design:
         """Return what `to_dict` stored."""
         if stored.get("kind") != KIND:
             raise ValueError(
-                "the model file does not say how columns of a file become predictors: "
-                "it was not made by `rankfair fit`. Load it in Python with load_model."
+                "does not say how the columns of a file become predictors, for it was "
+                "not made by `rankfair fit`. Predict with it in Python: load_model."
             )
-        roles = Roles(
-            target=stored["target"],
-            sensitive=tuple(stored["sensitive"]),
-            tasks=tuple(stored["tasks"]),
-            binned=bool(stored["binned"]),
-        )
-        return cls(roles, Encoding.from_dict(stored["encoding"]))
+        try:
+            roles = Roles(
+                target=stored["target"],
+                sensitive=_names(stored["sensitive"]),
+                tasks=_names(stored["tasks"]),
+                cut=_names(stored["cut"]),
+            )
+            return cls(roles, Encoding.from_dict(stored["encoding"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"does not say what it was fitted to: {type(error).__name__} {error}."
+            ) from None
+
+    @classmethod
+    def of_file(cls, model: str) -> Design:
+        """Return the design in a model file, or say which file has none."""
+        stored = read_extra(model)
+        try:
+            return cls.from_dict(stored)
+        except ValueError as error:
+            raise TableError(str(error).rstrip("."), source=model) from None
 
     def reading(self, reading: Reading) -> tuple[Roles, Reading]:
         """Return roles and reading of new rows, which may have no target."""
@@ -108,10 +135,26 @@ class Design:
             sensitive=self.roles.sensitive,
             tasks=self.roles.tasks,
             features=self.encoding.columns,
-            binned=self.roles.binned,
+            cut=self.roles.cut,
         )
         text = tuple(dict.fromkeys((*reading.text, *categories)))
         return roles, replace(reading, text=text)
+
+
+def _names(stored: Any) -> tuple[str, ...]:
+    if not all(isinstance(name, str) for name in stored):
+        raise TypeError("names of columns must be text")
+    return tuple(stored)
+
+
+def _brief(encoding: Encoding) -> str:
+    """Say in one sentence which columns of text became numbers."""
+    names = [f'"{name}"' for name, of in encoding.categories.items() if len(of) > 1]
+    if not names:
+        return ""
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
+    return f"Encoded {columns} of text as 0/1 ({', '.join(names[:FEW])}{more})."
 
 
 def _series(pl: Any, name: str, column: NDArray[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,21 +12,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from rankfair.audit import Audit
 from rankfair.estimators import RankFairRegressor
 from rankfair.jobs.audits import audit_table
-from rankfair.jobs.columns import Reading, Roles, column_or_none, load
+from rankfair.jobs.columns import (
+    NotEstimableError,
+    Reading,
+    Roles,
+    column_or_none,
+    load,
+    refuse_gaps,
+)
 from rankfair.jobs.design import Design
-from rankfair.jobs.groups import strata_of
+from rankfair.jobs.groups import Folds, folds_of
 from rankfair.models import save_model
-from rankfair.path import make_folds
 from rankfair.selection import RankFairRegressorCV
 from rankfair.tables import Table
 
-__all__ = ["Data", "Fitted", "Settings", "data_of", "fit_files"]
-
-Folds = list[tuple[NDArray[Any], NDArray[Any]]]
+__all__ = ["Data", "Fitted", "HeldOut", "Settings", "chosen", "data_of", "fit_files"]
 
 BEFORE, AFTER = "before", "after"
 FREE = 0.5  # the band that asks for nothing
@@ -69,10 +75,27 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """Predictions of rows that were held out, and how many fits missed their band."""
+
+    values: NDArray[np.float64]
+    n_missed: int
+    n_fits: int
+
+    @property
+    def note(self) -> str:
+        """What is to be said of the fits; empty if all is well."""
+        if not self.n_missed:
+            return ""
+        return f"{self.n_missed} of {self.n_fits} fits did not reach the band"
+
+
+@dataclass(frozen=True)
 class Data:
     """Rows ready to be fitted."""
 
     table: Table
+    roles: Roles
     design: Design
     X: Any
     y: NDArray[np.float64]
@@ -83,12 +106,35 @@ class Data:
         more = {} if self.weights is None else {"sample_weight": self.weights[rows]}
         return clone(model).fit(self.X[rows.tolist()], self.y[rows], **more)
 
-    def held_out(self, model: Any, parts: Folds) -> NDArray[np.float64]:
+    def held_out(self, model: Any, parts: Folds) -> HeldOut:
         """Return predictions by fits to other rows; NaN where a row is in no fold."""
         out = np.full(len(self.y), math.nan)
+        n_warned = 0
         for train, test in parts:
-            out[test] = self.fit(model, train).predict(self.X[test.tolist()])
-        return out
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                out[test] = self.fit(model, train).predict(self.X[test.tolist()])
+            n_warned += any(w.category is ConvergenceWarning for w in caught)
+        return HeldOut(out, n_warned, len(parts))
+
+    def folds(self, folds: int, settings: Settings) -> Folds:
+        """Return rows to fit and rows to measure; 0 folds measure the rows fitted."""
+        if folds == 0:
+            everything = np.arange(len(self.y))
+            return [(everything, everything)]
+        return folds_of(
+            self.table,
+            self.roles,
+            folds,
+            bins=settings.bins,
+            seed=settings.seed,
+            weights=self.weights,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of the columns."""
+        return tuple(filter(None, (*self.table.notes, self.design.message)))
 
 
 @dataclass(frozen=True)
@@ -101,19 +147,25 @@ class Fitted:
         Fitted to all rows.
     path : Path or None
         The model file.
+    n_rows : int
+        Rows fitted.
     audit : Audit
         Predictions without and with the balance, by fits to other rows.
     held_out : bool
         Whether that is so; otherwise the audit is of the rows fitted.
     notes : tuple of str
         What a person should know.
+    details : str
+        How each column of text became numbers.
     """
 
     model: Any
     path: Path | None
+    n_rows: int
     audit: Audit
     held_out: bool
     notes: tuple[str, ...]
+    details: str = ""
 
 
 def data_of(
@@ -122,12 +174,15 @@ def data_of(
     """Read files and learn how their columns become predictors."""
     if roles.target is None:
         raise ValueError("name the column to predict with --target.")
+    roles.check()
     table = load(files, roles, reading)
+    for name in (*roles.numbers, *roles.tasks):
+        refuse_gaps(table, name)
     design = Design.learn(table, roles, cap)
     drawn = design.draw(table)
     y = np.asarray(table[roles.target], float)
     weights = column_or_none(table, roles.weight)
-    return Data(table, design, drawn.X, y, weights)
+    return Data(table, roles, design, drawn.X, y, weights)
 
 
 def fit_files(
@@ -181,39 +236,65 @@ def fit_files(
     tell = on_step or (lambda name, step, steps: None)
     tell("reading", 1, 5)
     data = data_of(files, roles, reading, cap)
-    tell("choosing beta", 2, 5)
-    model = _chosen(settings.model(data.design.roles), data, settings)
-    tell("fit to all rows", 3, 5)
+    try:
+        parts = data.folds(folds, settings)
+    except NotEstimableError as error:
+        raise NotEstimableError(
+            f"{error} --folds 0 reports on the rows fitted."
+        ) from None
+    if settings.beta is None:
+        tell("choosing beta", 2, 5)
+    model = chosen(data, settings)
+    tell("fitting to all rows", 3, 5)
     final = data.fit(model, np.arange(len(data.y)))
-    parts = _parts(data, roles, folds, settings.seed)
     free = clone(model).set_params(epsilon=FREE, balance="rank", scope="global")
-    tell("what it was without the balance", 4, 5)
+    tell("fitting folds without the balance", 4, 5)
     before = data.held_out(free, parts)
-    tell("what it is with the balance", 5, 5)
+    tell("fitting folds with the balance", 5, 5)
     after = data.held_out(model, parts)
-    path = None
-    if out is not None:
-        path = save_model(final, out, notes=notes, extra=data.design.to_dict())
-    judged = np.flatnonzero(~np.isnan(after))
+    judged = np.flatnonzero(~np.isnan(after.values))
     found = audit_table(
         data.table.take(judged),
         roles,
         bins=settings.bins,
-        models={BEFORE: before[judged], AFTER: after[judged]},
+        models={BEFORE: before.values[judged], AFTER: after.values[judged]},
         intersect=settings.intersect,
         command=command,
         title=title,
         random_state=settings.seed,
     )
-    return Fitted(final, path, found, folds > 0, _notes(data))
+    path = None
+    if out is not None:
+        path = save_model(final, out, notes=notes, extra=data.design.to_dict())
+    said = (*data.notes, _fold_note(after), _left_note(len(data.y) - len(judged)))
+    return Fitted(
+        final,
+        path,
+        len(data.y),
+        found,
+        held_out=folds > 0,
+        notes=tuple(filter(None, said)),
+        details=data.design.details,
+    )
 
 
-def _notes(data: Data) -> tuple[str, ...]:
-    return tuple(filter(None, (*data.table.notes, data.design.message)))
+def _fold_note(after: HeldOut) -> str:
+    return f"In the report, {after.note}." if after.note else ""
 
 
-def _chosen(model: Any, data: Data, settings: Settings) -> Any:
+def _left_note(count: int) -> str:
+    if not count:
+        return ""
+    rows = "1 row is" if count == 1 else f"{count} rows are"
+    return (
+        f"{rows} not in the report: the only row of a task, or of weight 0, cannot be "
+        "held out."
+    )
+
+
+def chosen(data: Data, settings: Settings) -> Any:
     """Return the model, with β chosen by cross-validation if that was asked for."""
+    model = settings.model(data.design.roles)
     if settings.beta is not None:
         return model
     search = RankFairRegressorCV(penalties=[settings.penalty])
@@ -221,16 +302,6 @@ def _chosen(model: Any, data: Data, settings: Settings) -> Any:
     shared = {k: v for k, v in model.get_params(deep=False).items() if k in known}
     search.set_params(**shared).fit(data.X, data.y, sample_weight=data.weights)
     return model.set_params(beta=search.beta_)
-
-
-def _parts(data: Data, roles: Roles, folds: int, seed: int) -> Folds:
-    """Return rows to fit and rows to report on, within tasks and groups."""
-    if folds == 0:
-        everything = np.arange(len(data.y))
-        return [(everything, everything)]
-    codes, groups = strata_of(data.table, roles)
-    rng = np.random.default_rng(seed)
-    return make_folds(folds, codes, groups, rng, weights=data.weights)
 
 
 def _one_or_all(names: tuple[str, ...]) -> Any:

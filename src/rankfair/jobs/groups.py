@@ -1,4 +1,4 @@
-"""Protected columns of a table as labels, and strata to split rows by."""
+"""Protected columns of a table as labels, and rows dealt out into folds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._groups import Source, read_attributes, spelt
-from rankfair.jobs.columns import Roles
+from rankfair.jobs.columns import NotEstimableError, Roles
+from rankfair.path import make_folds
 from rankfair.tables import Table
 
-__all__ = ["groups_of", "strata_of"]
+__all__ = ["Folds", "as_labels", "folds_of", "groups_of", "strata_of"]
+
+Folds = list[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, Any]:
@@ -20,21 +23,88 @@ def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, 
     Examples
     --------
     >>> table = Table({"age": np.array([20.0, 30.0, 40.0, 50.0])})
-    >>> groups_of(table, Roles(sensitive=("age",), binned=True), bins=2)
+    >>> groups_of(table, Roles(sensitive=("age",), cut=("age",)), bins=2)
     {'age': array(['[20, 40)', '[20, 40)', '[40, 50]', '[40, 50]'], dtype=object)}
     """
     if bins is None:
-        return {name: table[name] for name in roles.sensitive}
+        return {name: as_labels(table[name]) for name in roles.sensitive}
     columns: list[Any] = [table[name] for name in roles.sensitive]
     source = Source("--sensitive", columns, (), roles.sensitive)
     return {it.name: spelt(it) for it in read_attributes(source, bins=bins)}
 
 
-def strata_of(table: Table, roles: Roles) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return task codes, and the first group of the first attribute or not."""
-    codes = _codes([table[name] for name in roles.tasks], table.n_rows)
-    groups = _codes([table[name] for name in roles.sensitive[:1]], table.n_rows)
-    return codes, groups == groups.max()
+def as_labels(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column as text, whole numbers without a point.
+
+    Examples
+    --------
+    >>> as_labels(np.array([1.0, 2.5, np.nan])).tolist()
+    ['1', '2.5', None]
+    """
+    if column.dtype.kind == "O":
+        return column
+    found = np.empty(len(column), object)
+    found[:] = [None if v != v else f"{v:.17g}" for v in column.tolist()]
+    return found
+
+
+def strata_of(
+    table: Table, roles: Roles, bins: int | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return codes of tasks, and of the groups of all attributes together."""
+    groups = groups_of(table, roles, bins)
+    return (
+        _codes([table[name] for name in roles.tasks], table.n_rows),
+        _codes(list(groups.values()), table.n_rows),
+    )
+
+
+def folds_of(
+    table: Table,
+    roles: Roles,
+    folds: int,
+    *,
+    bins: int | None = None,
+    seed: int = 0,
+    weights: NDArray[np.float64] | None = None,
+) -> Folds:
+    """Return rows to fit and rows to measure, dealt out within tasks and groups.
+
+    Raises
+    ------
+    NotEstimableError
+        If no rows can be held out, or a fold would be fitted without one of the groups.
+    """
+    codes, cells = strata_of(table, roles, bins)
+    if table.n_rows < folds:
+        raise NotEstimableError(f"{table.n_rows} rows are too few for --folds {folds}.")
+    if (np.bincount(codes)[codes] < 2).all():
+        raise NotEstimableError(
+            "no row can be held out, because each task has one row only: name other "
+            "columns in --task."
+        )
+    rng = np.random.default_rng(seed)
+    parts = make_folds(folds, codes, cells, rng, weights=weights)
+    for name, labels in groups_of(table, roles, bins).items():
+        _check_groups(name, labels, [train for train, _ in parts])
+    return parts
+
+
+def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) -> None:
+    whole = {*labels.tolist()} - {None}
+    if len(whole) < 2:
+        only = "".join(f' ("{label}")' for label in whole)
+        raise ValueError(
+            f'column "{name}" has {len(whole) or "no"} group{"s" * (not whole)}{only}: '
+            "there is nothing to compare."
+        )
+    for rows in parts:
+        for label in sorted(whole - {*labels[rows].tolist()}, key=str):
+            count = int((labels == label).sum())
+            raise NotEstimableError(
+                f'group "{label}" of "{name}" has {count} row{"s" * (count > 1)}: too '
+                "few to hold some of them out."
+            )
 
 
 def _codes(columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.intp]:

@@ -70,12 +70,16 @@ def _ncadmm(asked: Asked) -> Any:
     return asked.linear(balance=("rank",)).set_params(solver="ncadmm")
 
 
-def _baseline(name: str, **settings: Any) -> Callable[[Asked], Any]:
+def _baseline(name: str) -> Callable[[Asked], Any]:
     def method(asked: Asked) -> Any:
         from rankfair import baselines
 
         return getattr(baselines, name)(
-            tasks=asked.tasks, sensitive_features=asked.sensitive, **settings
+            tasks=asked.tasks,
+            sensitive_features=asked.sensitive,
+            blind=asked.settings.blind,
+            penalty=asked.settings.penalty,
+            beta=asked.settings.beta,
         )
 
     return method

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from rankfair._frames import listed
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import Settings, data_of
+from rankfair.jobs.fits import Data, Settings, chosen, data_of
+from rankfair.jobs.groups import groups_of
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.report.records import MethodLine, MethodTable
 
@@ -42,6 +44,7 @@ def path_files(
     cap: int = 50,
     command: str | None = None,
     title: str | None = None,
+    on_step: Callable[[str, int, int], None] | None = None,
 ) -> Priced:
     """Fit for each of many ε and measure on rows held out.
 
@@ -57,6 +60,8 @@ def path_files(
         The most categories of a column of text.
     command, title : str, optional
         To be shown on the page.
+    on_step : callable, optional
+        Told of each step: its name, its number and how many there are.
 
     Returns
     -------
@@ -64,12 +69,14 @@ def path_files(
         The path and its page.
     """
     data = data_of(files, roles, reading, cap)
+    _check_two(data, settings)
     path = fairness_path(
-        settings.model(data.design.roles),
+        chosen(data, settings),
         data.X,
         data.y,
         epsilons=epsilons,
-        cv=folds,
+        cv=data.folds(folds, settings),
+        on_step=on_step,
         sample_weight=data.weights,
         random_state=settings.seed,
     )
@@ -82,8 +89,23 @@ def path_files(
         title=title or "What fairness costs",
         notes=(HOW,),
     )
-    notes = tuple(filter(None, (*data.table.notes, data.design.message)))
-    return Priced(path, page, notes)
+    return Priced(path, page, data.notes)
+
+
+def _check_two(data: Data, settings: Settings) -> None:
+    """Raise if there are not two groups, in the words of the command line."""
+    found = groups_of(data.table, data.roles, settings.bins)
+    if len(found) > 1:
+        raise ValueError(
+            f"a path compares two groups of one column; --sensitive names {len(found)}."
+        )
+    for name, labels in found.items():
+        groups = sorted({*labels.tolist()} - {None}, key=str)
+        if len(groups) != 2:
+            raise ValueError(
+                f'a path compares two groups; column "{name}" has {len(groups)} '
+                f"({listed(groups)})."
+            )
 
 
 def _line(row: PathRow, knee: float) -> MethodLine:
@@ -101,6 +123,12 @@ def _line(row: PathRow, knee: float) -> MethodLine:
 
 
 def _summary(path: Path) -> str:
+    if len(path.rows) == 1:
+        only = path.rows[0]
+        return (
+            f"At epsilon {only.epsilon:.3g} the error on held-out rows is "
+            f"{only.rmse:.4g} and the rank gap {only.gap:.3f}."
+        )
     first, last = path.rows[0], path.rows[-1]
     more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
     return (

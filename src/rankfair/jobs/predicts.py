@@ -9,7 +9,7 @@ import numpy as np
 
 from rankfair.jobs.columns import Reading, load
 from rankfair.jobs.design import Design
-from rankfair.models import load_model, read_extra
+from rankfair.models import load_model
 from rankfair.tables import Table, TableError, write_table
 
 __all__ = ["Predicted", "predict_files"]
@@ -55,7 +55,7 @@ def predict_files(
     Predicted
         What was written.
     """
-    design = Design.from_dict(read_extra(model))
+    design = Design.of_file(model)
     estimator = load_model(model)
     roles, how = design.reading(reading)
     table = load(files, roles, how)

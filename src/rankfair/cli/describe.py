@@ -1,0 +1,62 @@
+"""What `rankfair describe` prints of a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from rankfair.cli.tables import show_table
+
+__all__ = ["described"]
+
+MOST = 8  # labels shown
+
+
+def described(found: dict[str, Any]) -> None:
+    """Print what a model file says of itself, for people."""
+    size = f"{found['bytes']:,} bytes"
+    typer.echo(f"{found['estimator']} by rankfair {found['rankfair']}, {size}")
+    if found["notes"]:
+        typer.echo(found["notes"])
+    _block("Reached on the rows fitted", found["achieved"] or {})
+    _block("Settings", found["params"] or {})
+    for name in ("tasks", "groups"):
+        if found[name]:
+            typer.echo(f"\n{_counted(name, found[name])}")
+    typer.echo("")
+    rows = [(c["name"], c["role"], c["type"]) for c in found["columns"]]
+    show_table(("column", "role", "type"), rows)
+    extra = found["extra"]
+    if isinstance(extra, dict) and isinstance(extra.get("target"), str):
+        typer.echo(f"\nPredicts {extra['target']}.")
+
+
+def _block(title: str, pairs: dict[str, Any]) -> None:
+    if not pairs:
+        return
+    typer.echo(f"\n{title}")
+    width = max(map(len, pairs))
+    for name in sorted(pairs):
+        label = name.rstrip("_").ljust(width)
+        typer.echo(f"  {label}  {_shown(pairs[name])}")
+
+
+def _counted(name: str, labels: Any) -> str:
+    if isinstance(labels, dict):
+        return "\n".join(_counted(f"{name} of {k}", v) for k, v in labels.items())
+    shown = ", ".join(_shown(label) for label in list(labels)[:MOST])
+    more = f" and {len(labels) - MOST} more" if len(labels) > MOST else ""
+    return f"{len(labels)} {name}: {shown}{more}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)

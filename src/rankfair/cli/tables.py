@@ -1,0 +1,106 @@
+"""Tables of text: two spaces between columns, figures to the right."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill
+from unicodedata import combining, east_asian_width
+
+import typer
+
+from rankfair.inference.estimate import Estimate
+
+__all__ = ["limits", "number", "say", "show_table", "table_lines"]
+
+FIGURE = re.compile(r"[-−]?[\d.]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.]*–\d[\d.]*|")
+WIDEST = 32  # of a label; file names can be long
+
+
+def number(value: Estimate | float, form: str = ".3f") -> str:
+    """Return a number as it is shown, or a dash for one that does not exist.
+
+    Examples
+    --------
+    >>> number(Estimate(0.25)), number(float("nan"))
+    ('0.250', '-')
+    """
+    figure = value.value if isinstance(value, Estimate) else value
+    return "-" if math.isnan(figure) else format(figure, form)
+
+
+def limits(value: Estimate, form: str = ".3f") -> str:
+    """Return the limits of an estimate, or that there are none.
+
+    Examples
+    --------
+    >>> limits(Estimate(0.5, 0.4, 0.6)), limits(Estimate(0.5))
+    ('0.400–0.600', 'unknown')
+    """
+    if not value.estimable:
+        return "unknown"
+    return f"{format(value.low, form)}–{format(value.high, form)}"
+
+
+def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: names, a rule, rows; empty columns are left out.
+
+    Examples
+    --------
+    >>> rows = [("a", "5", ""), ("b", "12", "")]
+    >>> print(*table_lines(("name", "n", "note"), rows), sep="\\n")
+    name   n
+    ────────
+    a      5
+    b     12
+    """
+    cells = [[_clipped(cell) for cell in row] for row in rows]
+    kept = [
+        j for j in range(len(head)) if any(row[j] not in ("", "-") for row in cells)
+    ]
+    columns = [[head[j], *(row[j] for row in cells)] for j in kept]
+    padded = []
+    for i, column in enumerate(columns):
+        width = max(map(_width, column))
+        right = i > 0 and all(FIGURE.fullmatch(cell) for cell in column[1:])
+        padded.append([_pad(cell, width, right) for cell in column])
+    lines = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+    return [lines[0], "─" * max(map(_width, lines)), *lines[1:]]
+
+
+def say(sentences: str, indent: str = "") -> None:
+    """Print prose in lines that fit the screen, 100 signs at most."""
+    width = min(get_terminal_size().columns, 100) - 1
+    for line in sentences.split("\n"):
+        folded = fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        typer.echo(folded)
+
+
+def show_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], strong: Sequence[int] = ()
+) -> None:
+    """Print a table, some rows of it in bold where there is a terminal for it."""
+    # The rest of the world asks for plain text by this name: no-color.org.
+    plain = "NO_COLOR" in os.environ
+    for i, line in enumerate(table_lines(head, rows)):
+        bold = i - 2 in strong and not plain
+        typer.echo(typer.style(line, bold=True) if bold else line)
+
+
+def _clipped(cell: str) -> str:
+    shown = "".join(c if c.isprintable() else "�" for c in cell)
+    return shown if len(shown) <= WIDEST * 2 else shown[: WIDEST * 2 - 1] + "…"
+
+
+def _width(text: str) -> int:
+    return sum(
+        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def _pad(cell: str, width: int, right: bool) -> str:
+    blank = " " * (width - _width(cell))
+    return blank + cell if right else cell + blank

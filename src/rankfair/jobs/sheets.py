@@ -1,0 +1,117 @@
+"""What the commands found as tables to write, and as plain JSON types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankfair.audit import Audit
+from rankfair.audit.frames import LABELS, MEASURES
+from rankfair.audit.records import plain
+from rankfair.path import PathRow
+from rankfair.tables import Table
+
+if TYPE_CHECKING:
+    from rankfair.jobs.compares import Compared
+    from rankfair.jobs.fits import Fitted
+    from rankfair.jobs.paths import Priced
+
+__all__ = [
+    "audit_sheet",
+    "compared_dict",
+    "compared_sheet",
+    "fitted_dict",
+    "priced_dict",
+    "priced_sheet",
+]
+
+METHOD = ("rmse", "auc_gap", "mean_difference", "ks")
+
+
+def audit_sheet(audit: Audit) -> Table:
+    """Return a row for each comparison: labels, then values and limits."""
+    found = audit.comparisons
+    columns = {name: _column([getattr(c, name) for c in found]) for name in LABELS}
+    return Table({**columns, **_spread(found, MEASURES)})
+
+
+def priced_sheet(done: Priced) -> Table:
+    """Return a row for each ε."""
+    return Table({n: _column(done.path.column(n).tolist()) for n in PathRow._fields})
+
+
+def compared_sheet(done: Compared) -> Table:
+    """Return a row for each method that was run."""
+    lines = done.page.lines
+    return Table(
+        {
+            "method": _column([line.method for line in lines]),
+            **_spread(lines, METHOD),
+            "note": _column([line.note for line in lines]),
+        }
+    )
+
+
+def fitted_dict(done: Fitted) -> dict[str, Any]:
+    """Return what `docs/fit.schema.json` describes."""
+    model = done.model
+    return {
+        "format": "rankfair-fit",
+        "version": 1,
+        "model": None if done.path is None else str(done.path),
+        "status": model.status_,
+        "rank_auc": plain(float(model.rank_auc_)),
+        "balance": plain({k: float(v) for k, v in model.balance_.items()}),
+        "beta": float(model.beta),
+        "unbalanced_tasks": plain(getattr(model, "unbalanced_tasks_", None) or {}),
+        "held_out": done.held_out,
+        "notes": list(done.notes),
+        "encoding": done.details,
+        "audit": done.audit.to_dict(),
+    }
+
+
+def priced_dict(done: Priced) -> dict[str, Any]:
+    """Return what `docs/path.schema.json` describes."""
+    return {
+        "format": "rankfair-path",
+        "version": 1,
+        "knee": done.path.knee(),
+        "summary": done.page.summary,
+        "n_held_out": done.path.n_held_out,
+        "rows": [plain(row._asdict()) for row in done.path.rows],
+        "notes": list(done.notes),
+    }
+
+
+def compared_dict(done: Compared) -> dict[str, Any]:
+    """Return what `docs/compare.schema.json` describes."""
+    return {
+        "format": "rankfair-compare",
+        "version": 1,
+        "summary": done.page.summary,
+        "methods": plain(done.page.lines),
+        "not_run": dict(done.refused),
+        "notes": list(done.notes),
+    }
+
+
+def _spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return value, lower and upper limit of estimates as columns."""
+    columns = {}
+    for name in names:
+        found = [getattr(record, name) for record in records]
+        columns[name] = np.array([each.value for each in found], float)
+        columns[f"{name}_low"] = np.array([each.low for each in found], float)
+        columns[f"{name}_high"] = np.array([each.high for each in found], float)
+    return columns
+
+
+def _column(values: list[Any]) -> Any:
+    if all(isinstance(value, int | float) for value in values):
+        return np.array(values)
+    out = np.empty(len(values), object)
+    out[:] = [str(value) for value in values]
+    return out
