@@ -2,8 +2,9 @@
 PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
 VENV := .venv
 BIN := $(VENV)/bin
+RIVALS := .venv-rivals
 
-.PHONY: help demo test bench bench-any bench-post simulate-certificate reproduction balances readme lint format types clean
+.PHONY: help demo test bench bench-any bench-post bench-rivals simulate-certificate reproduction balances readme lint format types clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-21s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +23,9 @@ bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shif
 
 bench-post: $(VENV)/.dev  ## Maps of predictions against EquiPy and a linear programme
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_post.py
+
+bench-rivals: $(RIVALS)/.ready  ## Other packages, in an environment of its own, into docs/rivals.md
+	$(RIVALS)/bin/python -m benchmarks.rivals $(OPTIONS)
 
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
@@ -47,7 +51,7 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 	$(BIN)/mypy
 
 clean:  ## Remove the environment and everything generated
-	rm -rf $(VENV) demo results dist build .coverage .coverage.* htmlcov
+	rm -rf $(VENV) $(RIVALS) demo results dist build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -61,3 +65,9 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
 	touch $@ $(VENV)/.demo
+
+$(RIVALS)/.ready: pyproject.toml benchmarks/rivals/requirements.txt
+	$(PYTHON) -m venv $(RIVALS)
+	$(RIVALS)/bin/python -m pip install --quiet --requirement benchmarks/rivals/requirements.txt
+	$(RIVALS)/bin/python -m pip install --quiet --editable .
+	touch $@
