@@ -107,7 +107,7 @@ class Base:
 class Remembering(RegressorMixin, BaseEstimator):
     """A learner that is fitted once to the same rows, however many settings follow.
 
-    What costs are measured on is the first fit of a process: nothing is remembered then.
+    Cost is measured on the first fit of a process, when nothing is remembered yet.
     """
 
     _known: ClassVar[dict[bytes, Any]] = {}
