@@ -3,6 +3,7 @@ PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python
 VENV := .venv
 FUZZ_SECONDS ?= 60
 BIN := $(VENV)/bin
+RIVALS := .venv-rivals
 
 .PHONY: $(shell awk -F: '/^[a-z-]+:/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 
@@ -32,6 +33,9 @@ bench-scope: $(VENV)/.dev  ## Bands in every task against one over all rows: tim
 
 bench-audit: $(VENV)/.dev  ## An audit of 10⁶ rows × 1,000 tasks against one sort of the rows
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_audit.py
+
+bench-rivals: $(RIVALS)/.ready  ## Other packages, in an environment of its own, into docs/rivals.md
+	$(RIVALS)/bin/python -m benchmarks.rivals $(OPTIONS)
 
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
@@ -66,7 +70,7 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 	$(BIN)/mypy
 
 clean:  ## Remove the environment and everything generated
-	rm -rf $(VENV) demo results dist build .coverage .coverage.* htmlcov
+	rm -rf $(VENV) $(RIVALS) demo results dist build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -85,4 +89,9 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet atheris \
 	    || echo 'atheris does not install here: fuzzing with hypothesis instead'
+
+$(RIVALS)/.ready: pyproject.toml benchmarks/rivals/requirements.txt
+	$(PYTHON) -m venv $(RIVALS)
+	$(RIVALS)/bin/python -m pip install --quiet --requirement benchmarks/rivals/requirements.txt
+	$(RIVALS)/bin/python -m pip install --quiet --editable .
 	touch $@

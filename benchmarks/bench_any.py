@@ -12,6 +12,9 @@ fold, which helps models that follow noise.
 
 AUC alone can be had cheaply: read |MD|, the difference of the group means, and KS, the
 distance of their distributions, beside it.
+
+How the rows are split moves the AUC of 1,950 new rows by 0.02 (a standard deviation, of
+any method that is level on average), so ten splits tell |AUC - 0.5| to about 0.005.
 """
 
 from __future__ import annotations

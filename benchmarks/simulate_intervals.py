@@ -296,16 +296,19 @@ not show how often the eleventh would lie far out.
 ## How the limits are made
 
 - They are those values θ that the count does not contradict: |AUC − θ| is at most
-  Student's quantile times the standard error *at θ*.  Near 0 and 1 that is better than
-  a symmetric interval on any scale.
+  Student's quantile times the standard error *at θ*.  Near 0 and 1 that held better
+  than an interval symmetric on the logit scale.
 - The size of the variance comes from the placements of the rows, each group on its own
   (DeLong; over tasks Obuchowski, with the jackknife's factor for large tasks); how it
   changes with θ from two normal distributions of equal spread.
 - A variance seen on few rows, or few pairs won or lost, is averaged with that of the
   normal model.  The model counts like 10 / (n θ (1 − θ)) rows, n in the smaller group
-  (40 over tasks): much for ten rows at AUC 0.95, nothing for a thousand.  These two
-  numbers were chosen in simulations like the first table, with other seeds.
-- Degrees of freedom are Satterthwaite's.
+  (40 over tasks): much for ten rows at AUC 0.95, nothing for a thousand.
+- Degrees of freedom are Satterthwaite's, with those of the model, 100 / (n θ (1 − θ)).
+- These numbers, and what is added for few tasks to how alike their rows are, were
+  chosen for coverage among some round ones, in simulations like the first table with
+  other seeds; so were score limits themselves, over the logit scale and Newcombe's
+  variance.  Data of the second table's shapes served to keep the model's weight low.
 - Over tasks, how alike their rows are is found from both groups together, and the
   groups are worth fewer rows by that.
 - Tasks are clusters where most rows are in tasks of one group only.  Where tasks mix

@@ -90,6 +90,15 @@ def test_whole_weights_are_repeated_rows():
     assert weighted.models == repeated.models
 
 
+def test_groups_show_the_weight_that_was_given():
+    y, p, g, _ = sample()
+    w = 1000 * np.random.default_rng(1).random(len(y))
+    for given in (w, np.rint(w)):
+        found = audit(y, p, sensitive_features=g, sample_weight=given).attributes[0]
+        for group in found.groups:
+            assert group.weight == pytest.approx(given[g == group.label].sum())
+
+
 def test_the_unit_of_fractional_weights_does_not_matter():
     y, p, g, t = sample()
     w = np.random.default_rng(1).random(len(y)) + 0.1
@@ -151,6 +160,18 @@ def test_a_difference_that_tasks_explain_is_not_within_them():
     assert found.auc.value > 0.65
     assert found.within_task_auc.covers(0.5)
     assert abs(found.within_task_auc.value - 0.5) < 0.03
+
+
+def test_one_task_has_no_pairs_between():
+    _, p, g, _ = sample()
+    (found,) = audit(None, p, sensitive_features=g, tasks=np.zeros(len(p))).comparisons
+    assert found.between_task_auc.note == "all pairs of rows are within tasks"
+    assert found.within_task_auc.value == pytest.approx(found.auc.value)
+
+
+def test_tables_show_what_is_not_known():
+    text = str(audit(None, np.zeros(20), sensitive_features=np.arange(20) % 2))
+    assert "not estimable" in text and " - " in text
 
 
 def test_tasks_with_a_constant_attribute_are_clusters():
@@ -364,6 +385,7 @@ def test_the_verdict_measures_and_does_not_judge():
             assert word not in text.lower()
     assert "95 % interval" in found.verdict and '"after"' in found.verdict
     assert "the largest gap of 6 comparisons" in found.verdict
+    assert simple().verdict.startswith('Rows of "M" rank above rows of "F"')
     assert "rank level" in simple(auc=0.5).verdict
     assert "rank below" in simple(auc=0.4, low=0.3, high=0.5).verdict
 

@@ -12,6 +12,7 @@ from rankfair._frames import (
     as_columns,
     column_numbers,
     encode,
+    find_known,
     find_labels,
     label_array,
     listed,
@@ -259,3 +260,16 @@ def test_label_arrays_keep_the_type():
 
 def test_long_lists_are_cut():
     assert listed(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"
+
+
+def test_known_labels_of_what_cannot_be_a_label():
+    column = np.empty(2, object)
+    column[:] = [["a"], ["b"]]
+    with pytest.raises(TypeError, match="plain labels"):
+        find_known(column, "groups")
+
+
+def test_known_labels_keep_whole_numbers_whole():
+    codes, labels = find_known(np.array([2.0, np.nan, 1.0]), "groups")
+    assert codes.tolist() == [1, -1, 0] and labels.tolist() == [1, 2]
+    assert labels.dtype.kind == "i"

@@ -19,7 +19,10 @@ from rankfair.metrics import (
     balanced_residuals,
     impact_rank_ratio,
     mean_difference,
+    pairwise_rank_auc,
     rank_auc,
+    rank_auc_by_group,
+    rank_gap,
     rmse,
     scorer,
 )
@@ -336,3 +339,64 @@ def test_the_size_of_fractional_weights_does_not_matter():
 def test_a_missing_target_is_named():
     with pytest.raises(ValueError, match="y_true is None: one number a row"):
         rmse(None, [1.0])
+
+
+# Three and more groups
+
+THREE = np.array([*"abc"])[np.arange(N) % 3]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_group_over_the_rest_and_over_each_other(weighted):
+    w = np.arange(N) % 4 if weighted else None
+    given = {"sensitive_features": THREE, "sample_weight": w}
+    by_group = rank_auc_by_group(None, M, **given)
+    pairs = pairwise_rank_auc(None, M, **given)
+    for label, auc in by_group.items():
+        own = rank_auc(None, M, sensitive_features=label == THREE, sample_weight=w)
+        assert auc == pytest.approx(own)
+    for (first, second), auc in pairs.items():
+        both = np.isin(THREE, [first, second])
+        some = None if w is None else w[both]
+        in_a = THREE[both] == first
+        own = rank_auc(None, M[both], sensitive_features=in_a, sample_weight=some)
+        assert auc == pytest.approx(own)
+        assert auc + pairs[second, first] == pytest.approx(1)
+    assert rank_gap(None, M, **given) == pytest.approx(
+        max(abs(auc - 0.5) for auc in by_group.values())
+    )
+
+
+def test_the_gap_of_two_groups_and_of_several_attributes():
+    two = abs(rank_auc(None, M, sensitive_features=Z) - 0.5)
+    assert rank_gap(None, M, sensitive_features=Z) == pytest.approx(two)
+    both = {"z": Z, "three": THREE}
+    three = rank_gap(None, M, sensitive_features=THREE)
+    assert rank_gap(None, M, sensitive_features=both) == max(two, three)
+    one = {"sensitive_features": both}
+    for metric in (rank_auc_by_group, pairwise_rank_auc):
+        with pytest.raises(ValueError, match=r"2 columns.* rank_gap takes several"):
+            metric(None, M, **one)
+
+
+@pytest.mark.parametrize("metric", [*OF_GROUPS, rank_gap, rank_auc_by_group])
+def test_rows_of_unknown_group_are_left_out(metric):
+    some = np.where(np.arange(N) % 5 == 0, None, Z.astype(object))
+    known = np.arange(N) % 5 != 0
+    for w in (None, np.arange(N) % 3 + 1):
+        kept = None if w is None else w[known]
+        assert metric(Y, M, sensitive_features=some, sample_weight=w) == pytest.approx(
+            metric(Y[known], M[known], sensitive_features=Z[known], sample_weight=kept)
+        )
+
+
+def test_a_scorer_of_several_columns():
+    X = np.column_stack((M, Z, np.arange(N) % 3))
+    model = LinearRegression().fit(X, Y)
+    score = scorer("rank_gap", sensitive_features=[1, 2])(model, X, Y)
+    labels = {"a": Z, "b": np.arange(N) % 3}
+    assert score == -rank_gap(None, model.predict(X), sensitive_features=labels)
+    with pytest.raises(ValueError, match="one protected attribute is expected"):
+        scorer("rank_auc", sensitive_features=[1, 2])(model, X, Y)
+    with pytest.raises(ValueError, match=r"39 distinct numbers .* classes first"):
+        scorer("rank_gap", sensitive_features=0)(model, X, Y)

@@ -16,6 +16,7 @@ from rankfair.balances import Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.path import Path, PathRow, make_folds, task_folds
+from rankfair.solvers import Following
 
 DATA = make_biased_tasks(6, 30, random_state=1)
 FRAME, Y = DATA.frame, DATA.target
@@ -30,11 +31,12 @@ def path_of(model=MODEL, X=FRAME, **settings):
     return fairness_path(model, X, Y, **given)
 
 
-def by_hand(epsilon, folds, weights=None):
-    """Predictions of held-out rows, fold by fold."""
+def by_hand(epsilon, folds, solvers, weights=None):
+    """Predictions of held-out rows, fold by fold, each fold with its own solver."""
     predicted = np.full(len(Y), np.nan)
-    for train, test in folds:
-        model = RankFairRegressor(**{**MODEL.get_params(), "epsilon": epsilon})
+    for solver, (train, test) in zip(solvers, folds, strict=True):
+        settings = {**MODEL.get_params(), "epsilon": epsilon, "solver": solver}
+        model = RankFairRegressor(**settings)
         w = None if weights is None else weights[train]
         model.fit(FRAME.iloc[train], Y[train], sample_weight=w)
         predicted[test] = model.predict(FRAME.iloc[test])
@@ -47,8 +49,9 @@ def test_figures_are_those_of_folds_by_hand(weighted):
     folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
     path = path_of(cv=folds, sample_weight=weights)
     assert path.column("epsilon").tolist() == EPSILONS
+    solvers = [Following() for _ in folds]
     for row in path.rows:
-        predicted = by_hand(row.epsilon, folds, weights)
+        predicted = by_hand(row.epsilon, folds, solvers, weights)
         given = {"sensitive_features": GROUPS, "sample_weight": weights}
         assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=weights))
         assert row.auc == pytest.approx(rank_auc(None, predicted, **given))
@@ -117,7 +120,10 @@ def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
     given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2}
     wrapped = path_of(model, NUMBERS, **given)
     plain = path_of(model.regressor, NUMBERS, **given)
-    assert wrapped.column("rmse") == pytest.approx(plain.column("rmse"))
+    assert wrapped.column("rmse")[0] == pytest.approx(plain.column("rmse")[0])
+    # The wrapper copies what it wraps, so that its later fits do not start warm.
+    wanted = pytest.approx(plain.column("train_rmse"), rel=1e-3)
+    assert wrapped.column("train_rmse") == wanted
 
 
 def test_tasks_of_one_group_are_clusters():
@@ -270,3 +276,36 @@ def test_one_cluster_has_no_interval():
         sensitive_features=groups[kept],
     )
     assert math.isnan(path.rows[0].auc_low)
+
+
+# Warm starts
+
+
+def test_a_path_follows_up_and_costs_no_accuracy(monkeypatch):
+    from rankfair import path as module
+
+    data = make_biased_tasks(20, 40, random_state=3)
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    asked = {"epsilons": [0.0, 0.02, 0.1], "cv": 3, "random_state": 0}
+    warm = fairness_path(model, data.frame, data.target, **asked)
+    monkeypatch.setattr(module._Refits, "_follow", lambda *_: None)
+    cold = fairness_path(model, data.frame, data.target, **asked)
+    assert warm.column("train_rmse") == pytest.approx(cold.column("train_rmse"), 2e-3)
+    assert (warm.column("train_gap") <= np.array(asked["epsilons"]) + 1e-5).all()
+    assert warm.column("status").tolist() == cold.column("status").tolist()
+    assert model.solver == "tilt"
+
+
+def test_a_fit_that_follows_starts_with_the_last_direction():
+    from problems import biased
+    from rankfair.balances import Rank
+    from rankfair.penalties import Ridge
+    from rankfair.solvers import Tilt
+
+    problem, solver = biased(), Following()
+    first = solver.solve(problem, Ridge(), Rank(0.0))
+    again = solver.solve(problem, Ridge(), Rank(0.0))
+    cold = Tilt().solve(problem, Ridge(), Rank(0.0))
+    assert np.array_equal(first.coef, cold.coef)
+    assert again.n_iter < first.n_iter
+    assert again.objective <= first.objective * (1 + 1e-3)

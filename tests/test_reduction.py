@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankfair import RankFairRegressor, TiltedRegressor
-from rankfair.balances import Mean, Rank, Residual, Within
+from rankfair.balances import Distribution, Mean, Rank, Residual, Within
 from rankfair.datasets import load_wine
 from rankfair.metrics import balanced_residuals, mean_difference, rank_auc, rmse
 from rankfair.problem import Groups
@@ -724,7 +724,7 @@ def test_weight_zero_is_absence():
 # The promise on real rows
 
 
-def test_wine_is_fair_on_new_rows_at_no_more_error_than_a_shift(real_data):
+def test_wine_is_fair_on_new_rows_at_less_error_than_a_shift(real_data):
     data = load_wine(real_data, random_state=0)
     red = data.sensitive == "red"
     Z, y = np.column_stack([data.X, red]), data.target
@@ -739,4 +739,11 @@ def test_wine_is_fair_on_new_rows_at_no_more_error_than_a_shift(real_data):
     # By chance alone the AUC of so few new rows is off by 0.015; ten splits, and what
     # is gained on average, are in benchmarks/bench_any.py.
     assert abs(rank_auc(None, m, sensitive_features=red[~train]) - 0.5) < 0.06
-    assert rmse(y[~train], m) < 1.01 * rmse(y[~train], moved)
+    assert rmse(y[~train], m) < 0.99 * rmse(y[~train], moved)
+
+
+@pytest.mark.parametrize("balance", ["distribution", Distribution(0.01)])
+def test_distributions_are_for_the_postprocessor(balance):
+    model = TiltedRegressor(Ridge(), balance=balance)
+    with pytest.raises(ValueError, match="RankFairPostprocessor"):
+        model.fit([[0.0], [1.0]], [0.0, 1.0], sensitive_features=["a", "b"])

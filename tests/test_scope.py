@@ -128,8 +128,23 @@ def test_a_fit_over_all_rows_forgets_the_tasks_of_the_fit_before():
 
 def test_three_groups_are_refused():
     frame = DATA.frame.assign(z=np.arange(len(DATA.frame)) % 3)
-    with pytest.raises(ValueError, match=r'scope="task" balances two groups; .* has 3'):
+    with pytest.raises(ValueError, match=r"balances two groups .* has 3\."):
         fair().fit(frame, DATA.target)
+
+
+def test_several_attributes_and_unknown_groups_are_refused():
+    frame = DATA.frame.assign(z2=np.arange(len(DATA.frame)) % 2)
+    model = fair().set_params(sensitive_features=["z", "z2"])
+    with pytest.raises(ValueError, match="has 2 attributes"):
+        model.fit(frame, DATA.target)
+    unknown = DATA.frame.assign(z=DATA.frame["z"].where(np.arange(len(frame)) > 3))
+    with pytest.raises(ValueError, match="has 4 rows of unknown group"):
+        fair().fit(unknown, DATA.target)
+
+
+def test_distributions_are_refused_within_tasks():
+    with pytest.raises(ValueError, match='has no balance="distribution"'):
+        fair(balance="distribution").fit(DATA.frame, DATA.target)
 
 
 @pytest.mark.parametrize("balance", ["mean", "residual"])

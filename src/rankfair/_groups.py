@@ -33,6 +33,10 @@ Bools: TypeAlias = NDArray[np.bool_]
 MOST_GROUPS = 50  # each is a demand of its own
 MOST_NUMBERS = 20  # more distinct numbers than that are a quantity, and no labels
 MOST_FRACTIONS = 10  # the same where some are fractions
+CUT = "Set bins=4 to balance four quantiles, or turn labels that are numbers into text."
+CUT_FIRST = (
+    "Cut it into a few classes first, or turn labels that are numbers into text."
+)
 FEW_ROWS = 2  # combinations of groups with fewer rows are worth a warning
 
 
@@ -229,6 +233,7 @@ def read_attributes(
     weights: Floats | None = None,
     bins: int | None = None,
     several: bool = True,
+    cure: str = CUT,
 ) -> list[Groups]:
     """Return the groups of each attribute; rows of weight zero count as absent.
 
@@ -242,6 +247,8 @@ def read_attributes(
         Attributes of more distinct numbers than that are cut into so many quantiles.
     several : bool, default=True
         Whether there may be more than two groups.
+    cure : str
+        What to do about too many numbers.
 
     Examples
     --------
@@ -249,7 +256,7 @@ def read_attributes(
     >>> read_attributes(source, bins=2)[0].labels.tolist()
     ['[20, 44)', '[44, 67]']
     """
-    found = [_read(part, weights, bins, several) for part in source.parts()]
+    found = [_read(part, weights, bins, several, cure) for part in source.parts()]
     names = [groups.name for groups in found]
     for name in names:
         if names.count(name) > 1:
@@ -266,7 +273,7 @@ def read_attributes(
 
 
 def _read(
-    source: Source, weights: Floats | None, bins: int | None, several: bool
+    source: Source, weights: Floats | None, bins: int | None, several: bool, cure: str
 ) -> Groups:
     """Return the groups of one attribute."""
     argument = source.argument
@@ -284,8 +291,7 @@ def _read(
     elif several and _is_quantity(groups):
         raise ValueError(
             f"{argument} holds {len(labels)} distinct numbers "
-            f"({listed(labels.tolist())}): groups are expected. Set bins=4 to balance "
-            "four quantiles, or turn labels that are numbers into text."
+            f"({listed(labels.tolist())}): groups are expected. {cure}"
         )
     return _checked(groups, argument, weights, several)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from rankfair._frames import shown
 from rankfair._validation import nearest
-from rankfair.engines.cluster import DaskRows, said
-from rankfair.engines.coding import Coding, Roles, in_order, labels_of
+from rankfair.engines.cluster import DaskRows, arrow, said
+from rankfair.engines.coding import Roles
+from rankfair.engines.tally import Tally, coded, tally
 from rankfair.streams import Opened, one_column, roles_of, two_groups
 
 __all__ = ["client_here", "open_frame"]
@@ -44,8 +43,10 @@ def open_frame(X: Any, y: Any, named: Any) -> Opened:
     _check(X, [*tasks, *((sensitive,) if sensitive else ())])
     roles = roles_of(names, target, tasks, sensitive, None, named.blind)
     partitions = client.compute(frame.to_delayed())
-    coding = _coded(client, partitions, roles)
-    two_groups(coding.groups, roles.group)
+    numbers = list(range(len(partitions)))
+    tallies = said(client, partial(_tally, roles=roles), partitions, numbers)
+    coding = coded(tallies, roles)
+    two_groups(coding.groups.known, roles.group)
     return Opened(DaskRows.of(client, partitions, coding), coding, names)
 
 
@@ -62,36 +63,9 @@ def client_here() -> Any:
         ) from None
 
 
-def _coded(client: Any, partitions: list[Any], roles: Roles) -> Coding:
-    columns = [*roles.tasks, *((roles.group,) if roles.group is not None else ())]
-    found: dict[str, set[Any]] = {name: set() for name in columns}
-    for part in said(client, partial(_labels, columns=columns), partitions):
-        for name, labels in part.items():
-            found[name] |= labels
-    tasks = tuple(in_order(found[name]) for name in roles.tasks)
-    groups = [] if roles.group is None else in_order(found[roles.group])
-    coding = Coding(roles, tasks, groups)
-    if len(tasks) < 2:
-        return coding
-    cells: set[int] = set()
-    for here in said(client, partial(_cells, coding=coding), partitions):
-        cells |= here
-    return Coding(roles, tasks, groups, np.array(sorted(cells)))
-
-
-def _labels(partition: Any, columns: list[str]) -> dict[str, set[Any]]:
-    import pyarrow as pa
-
-    table = pa.Table.from_pandas(partition[columns], preserve_index=False)
-    return {name: labels_of(table.column(name), name) for name in columns}
-
-
-def _cells(partition: Any, coding: Coding) -> set[int]:
-    import pyarrow as pa
-
-    frame = partition[list(coding.roles.tasks)]
-    table = pa.Table.from_pandas(frame, preserve_index=False).combine_chunks()
-    return set(np.unique(coding.cells_of(table)).tolist())
+def _tally(partition: Any, number: int, roles: Roles) -> Tally:
+    columns = roles.counted or [roles.target]
+    return tally(arrow(partition, columns), roles, f"partition {number}")
 
 
 def _listed(given: Any) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankfair._frames import Floats, open_table
-from rankfair._groups import Bools, Groups, read_attributes
+from rankfair._groups import CUT_FIRST, Bools, Groups, read_attributes
 from rankfair._validation import (
     check_choice,
     check_lengths,
@@ -381,7 +381,7 @@ def _read_several(
     check_lengths(n_rows, y_true=y_true)
     source = label_source_of_rows(groups, n_rows)
     counts = None if weights is None else _counts(weights)
-    return predicted, read_attributes(source, weights), counts
+    return predicted, read_attributes(source, weights, cure=CUT_FIRST), counts
 
 
 def _one_attribute(

@@ -7,7 +7,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
@@ -31,6 +31,7 @@ from rankfair._validation import (
 from rankfair.certificate import read_labels
 from rankfair.inference import auc_spread, clusters_of
 from rankfair.metrics import mean_difference, rmse
+from rankfair.solvers import Following
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -269,11 +270,11 @@ def _checked(epsilons: Sequence[float]) -> list[float]:
 
 def _row(refits: _Refits, judge: _Judge, folds: Folds, epsilon: float) -> PathRow:
     everywhere = refits.everywhere
-    model = refits.fit(epsilon, everywhere)
+    model = refits.fit(epsilon, everywhere, "all")
     fitted = judge(refits.predict(model, everywhere), everywhere)
     predicted = np.full(len(refits.y), math.nan)
-    for train, test in folds:
-        predicted[test] = refits.predict(refits.fit(epsilon, train), test)
+    for i, (train, test) in enumerate(folds):
+        predicted[test] = refits.predict(refits.fit(epsilon, train, i), test)
     tested = np.flatnonzero(~np.isnan(predicted))
     found = judge(predicted[tested], tested)
     return PathRow(
@@ -490,6 +491,7 @@ class _Refits:
     in_a: Bools
     tasks: Codes | None
     weights: Floats | None
+    last: dict[Any, list[Floats]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -525,8 +527,10 @@ class _Refits:
     def owner(self, model: Any) -> Any:
         return _owner(model, self.parameter)
 
-    def fit(self, epsilon: float, at: Codes) -> Any:
+    def fit(self, epsilon: float, at: Codes, key: Any = None) -> Any:
+        """Fit some rows; fits of one ``key``, each to the same rows, follow up."""
         model = clone(self.model).set_params(**{self.parameter: epsilon})
+        self._follow(self.owner(model), key)
         # A pipeline passes on what is called step__name.
         step = self.parameter.removesuffix("epsilon")
         step = step if isinstance(model, Pipeline) else ""
@@ -538,6 +542,13 @@ class _Refits:
             # The status of the fit is in the row.
             warnings.simplefilter("ignore", ConvergenceWarning)
             return model.fit(take_rows(self.X, at), self.y[at], **labels)
+
+    def _follow(self, owner: Any, key: Any) -> None:
+        """Let ``tilt`` start with the direction in which it ended for the ε before."""
+        if key is None or getattr(owner, "solver", None) != "tilt":
+            return
+        last = self.last.setdefault(key, [])
+        owner.set_params(solver=Following(owner.max_iter, owner.tol, last=last))
 
     def predict(self, model: Any, at: Codes) -> Floats:
         needed = self._labels(self.owner(model), "predict")

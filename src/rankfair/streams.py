@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +23,13 @@ from rankfair._groups import Encoder
 from rankfair._validation import Layout, nearest
 from rankfair.engines.chunked import Rows
 from rankfair.engines.coding import Coding, Roles
-from rankfair.engines.parquet import ParquetRows, batches_of_files, unique_labels
+from rankfair.engines.journal import Journal
+from rankfair.engines.parquet import (
+    OnRows,
+    ParquetRows,
+    batches_of_files,
+    read_coding,
+)
 
 __all__ = [
     "Opened",
@@ -38,8 +44,6 @@ __all__ = [
     "stream",
     "two_groups",
 ]
-
-OnRows = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -206,10 +210,10 @@ def open_rows(X: Any, y: Any, named: Any) -> Iterator[Opened]:
         found.weight,
         named.blind,
     )
-    with _scratch(found.scratch) as folder:
-        coding = unique_labels(found.files, roles, found.on_rows)
-        two_groups(coding.groups, roles.group)
-        rows = ParquetRows(found.files, coding, folder, found.on_rows)
+    coding = read_coding(found.files, roles, found.on_rows)
+    two_groups(coding.groups.known, roles.group)
+    with _scratch(found, roles) as (folder, journal):
+        rows = ParquetRows(found.files, coding, folder, journal, found.on_rows)
         yield Opened(rows, coding, found.names)
 
 
@@ -310,7 +314,7 @@ def predicted_batches(
     names = list(getattr(model, "feature_names_in_", rows.names))
     _check_known(rows, names)
     columns = list(dict.fromkeys((*names, *keep)))
-    for batch in batches_of_files(rows.files, columns, "predicting", rows.on_rows):
+    for batch, _ in batches_of_files(rows.files, columns, "predicting", rows.on_rows):
         X = pa.Table.from_batches([batch]).select(names)
         yield batch, model.predict(X)
 
@@ -376,7 +380,7 @@ def roles_of(
 def layout_of(names: Sequence[str], coding: Coding, share: float) -> Layout:
     """Return the layout that a frame with these columns would have."""
     roles, place = coding.roles, {name: j for j, name in enumerate(names)}
-    groups = two_groups(coding.groups, roles.group)
+    groups = two_groups(coding.groups.known, roles.group)
     protected: tuple[Encoder, ...] = ()
     if roles.group is not None and roles.group in roles.predictors:
         fill = np.array([share])
@@ -413,24 +417,33 @@ def _task_labels(coding: Coding) -> NDArray[Any]:
     if not coding.tasks:
         return np.array([0])
     if coding.cells is None:
-        return label_array(coding.tasks[0])
+        return label_array(coding.tasks[0].known)
     shape = tuple(len(labels) for labels in coding.tasks)
     places = np.unravel_index(coding.cells, shape)
     parts = [
-        [labels[i] for i in place.tolist()]
+        [labels.known[i] for i in place.tolist()]
         for labels, place in zip(coding.tasks, places, strict=True)
     ]
     return label_array(list(zip(*parts, strict=True)))
 
 
 @contextmanager
-def _scratch(folder: Path | None) -> Iterator[Path]:
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
+def _scratch(found: Stream, roles: Roles) -> Iterator[tuple[Path, Journal]]:
+    """A folder for what is kept, and a journal where the user named the folder.
+
+    What is in a folder of the user's stays there if the fit is stopped.
+    """
+    if found.scratch is None:
+        with tempfile.TemporaryDirectory(prefix="rankfair-") as made:
+            yield Path(made), Journal(None)
         return
-    with tempfile.TemporaryDirectory(prefix="rankfair-") as made:
-        yield Path(made)
+    states = [each.stat() for each in found.files]
+    fit = ([str(each.resolve()) for each in found.files], roles)
+    state = [(each.st_size, each.st_mtime_ns) for each in states]
+    journal = Journal.open(found.scratch, fit, state)
+    assert journal.folder is not None
+    yield journal.folder, journal
+    journal.close()
 
 
 def _names(argument: str, given: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from scipy.sparse import block_array, coo_array, eye_array, hstack, kron, vstack
 
 from rankfair.postprocess.follow import nearest
 from rankfair.postprocess.maps import MAPS, Status, distribution, rank, shift
+from rankfair.postprocess.search import Search
 from rankfair.projections.samples import Sample, Standing
 
 
@@ -95,6 +96,15 @@ def test_a_wrong_guess_from_few_rows_is_corrected():
         Sample.of(np.append(values + 0.5, rng.normal(size=4000))),
     ]
     assert rank(samples, 0.001).status is Status.SATISFIED
+
+
+@pytest.mark.parametrize("guess", [-0.3, 0.0, 0.02, 0.3])
+def test_a_bracket_around_any_guess_holds_the_edge(guess):
+    first, second = two(3)
+    search = Search([second, first], 0.02)  # the one that stands too high comes first
+    low, high = search._around(guess, -1.0, 0.5, search._probe)
+    below, above = search._probe(low), search._probe(high)
+    assert search._at_edge(below) or below.excess <= 0 < above.excess
 
 
 def test_ties_that_no_map_can_part():

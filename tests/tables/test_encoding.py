@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
-from rankfair.tables import Encoding, TableError, learn_encoding, read_table
+from rankfair import RankFairRegressor, load_model, save_model
+from rankfair.models import read_extra
+from rankfair.tables import (
+    Encoding,
+    TableError,
+    learn_encoding,
+    read_table,
+    write_table,
+)
 
 RAW = b"age,colour,town\n1,red,a\n2,blue,b\n3,red,c\n"
 
@@ -89,3 +97,37 @@ def test_a_column_that_changed_its_kind_is_refused():
         encoding.apply(read_table(b"age,colour\n1,2\n"))
     with pytest.raises(TableError, match='no column "colour"'):
         encoding.apply(read_table(b"age\n1\n"))
+
+
+def test_a_category_that_is_called_like_a_column_is_refused():
+    table = read_table(b"x,x=b\na,1\nb,2\n")
+    with pytest.raises(TableError, match="name of two predictors"):
+        learn_encoding(table, ["x", "x=b"])
+
+
+def test_from_a_file_to_a_model_and_back(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{i:05d},{rng.choice(['01', '02'])},{rng.choice(['F', 'M'])},"
+        f"{rng.choice(['red', 'blue'])},{rng.normal():.3f},{rng.normal():.3f}"
+        for i in range(80)
+    ]
+    path = tmp_path / "pay.csv"
+    path.write_text("\n".join(["id,job,sex,colour,age,pay", *rows]))
+    table = read_table(path, text=["id", "job", "sex"], numbers=["pay"])
+    encoding, _ = learn_encoding(table, ["colour", "age"])
+
+    def frame(table, encoding):
+        return encoding.apply(table).to_frame({n: table[n] for n in ("job", "sex")})
+
+    model = RankFairRegressor(0.05, tasks="job", sensitive_features="sex")
+    model.fit(frame(table, encoding), table["pay"])
+    kept = save_model(model, tmp_path / "a.rankfair", extra=encoding.to_dict())
+    again, stored = load_model(kept), Encoding.from_dict(read_extra(kept))
+    predicted = again.predict(frame(table, stored))
+    np.testing.assert_array_equal(predicted, model.predict(frame(table, encoding)))
+    write_table(table.with_column("prediction", predicted), tmp_path / "out.csv")
+    found = read_table(tmp_path / "out.csv", text=["id", "job", "sex"])
+    np.testing.assert_array_equal(found["prediction"], predicted)
+    assert found["id"].tolist() == table["id"].tolist()
+    assert set(found["job"]) == {"01", "02"}

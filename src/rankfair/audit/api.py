@@ -6,6 +6,7 @@ import math
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -140,5 +141,5 @@ def _provenance(rows: Rows, command: str | None, seed: int | None) -> Provenance
         versions={"rankfair": __version__, "python": python, **versions},
         command=command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        seed=seed if isinstance(seed, int) else None,
+        seed=int(seed) if isinstance(seed, Integral) else None,
     )

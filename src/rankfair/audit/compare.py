@@ -19,13 +19,8 @@ from rankfair.inference.means import mean_gap
 from rankfair.inference.ordered import Ordered
 from rankfair.inference.shares import shares_and_ratio
 from rankfair.inference.sides import Sides
-from rankfair.inference.within import (
-    WithinTasks,
-    adjusted,
-    few_rows,
-    pooled,
-    task_estimates,
-)
+from rankfair.inference.tasks import adjusted, few_rows, pooled, task_estimates
+from rankfair.inference.within import WithinTasks
 
 __all__ = ["REST", "Pair", "Settings", "Sorted", "compare", "task_lines"]
 
@@ -105,8 +100,9 @@ def compare(
     of_a, of_b, ratio = shares_and_ratio(chosen[a], chosen[b], sides, to.confidence)
     residual = Estimate(math.nan, note="y_true was not given")
     if rows.target is not None:
-        error = rows.target[order] - ordered.values
-        residual = mean_gap(error[a], error[b], sides, to.confidence)
+        half = rows.target[order] / 2 - ordered.values / 2  # the whole may overflow
+        residual = mean_gap(half[a], half[b], sides, to.confidence)
+        residual = residual.mapped(lambda value: 2 * value)
     found = Comparison(
         model=model.name,
         attribute=pair.grouping.name,
@@ -162,8 +158,7 @@ def _rank_ratio(auc: Estimate, sides: Sides) -> Estimate:
         return of_a / (2.0 * (1.0 - value) * n_a + n_b + 1.0)
 
     method = "from the limits of AUC" if auc.estimable else ""
-    limits = ratio(auc.low), ratio(auc.high)
-    return Estimate(ratio(auc.value), *limits, auc.p_value, method, auc.note)
+    return replace(auc.mapped(ratio), method=method)
 
 
 def _without_limits(found: Comparison, least: int) -> Comparison:

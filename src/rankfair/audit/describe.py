@@ -13,7 +13,7 @@ from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Grouping, Rows
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.ordered import Ordered
-from rankfair.inference.spread import ENOUGH_TASKS, Part
+from rankfair.inference.spread import ENOUGH_TASKS, LEAST_DF, Part
 
 __all__ = ["attribute", "edges_of", "histograms", "median", "model_line", "shares"]
 
@@ -31,21 +31,18 @@ def model_line(
     if rows.target is None:
         lost = Estimate(math.nan, note="y_true was not given")
         return ModelLine(name, lost, lost, lost)
-    error = rows.target - predicted
-    square = _mean(error**2, rows, confidence)
-    rmse = Estimate(
-        math.sqrt(square.value),
-        math.sqrt(max(square.low, 0.0)) if square.estimable else math.nan,
-        math.sqrt(square.high) if square.estimable else math.nan,
-        method=square.method,
-        note=square.note,
-    )
-    mean = np.average(rows.target, weights=rows.weights)
-    spread = float(np.average((rows.target - mean) ** 2, weights=rows.weights))
+    size = max(float(np.abs(v).max()) for v in (rows.target, predicted)) or 1.0
+    # Squares of scaled values neither overflow nor vanish.
+    target = rows.target / size
+    error = np.abs(target - predicted / size)
+    square, mae = (_mean(v, rows, confidence) for v in (error**2, error))
+    mean = np.average(target, weights=rows.weights)
+    spread = float(np.average((target - mean) ** 2, weights=rows.weights))
     r2 = Estimate(math.nan, note="y_true is constant")
     if spread > 0.0:
         r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
-    return ModelLine(name, rmse, _mean(np.abs(error), rows, confidence), r2)
+    rmse = square.mapped(lambda v: size * math.sqrt(v))
+    return ModelLine(name, rmse, mae.mapped(lambda v: size * v), r2)
 
 
 def _mean(values: Floats, rows: Rows, confidence: float) -> Estimate:
@@ -58,9 +55,9 @@ def _mean(values: Floats, rows: Rows, confidence: float) -> Estimate:
         codes, method = rows.tasks, f"Student's t over {n_tasks:,} tasks"
     n_codes = int(codes.max()) + 1
     part = Part.of_clusters(values - value, codes, n_codes, rows.weights)
-    if not part.variance > 0.0:
+    if not part.variance > 0.0 or part.df < LEAST_DF:
         return Estimate(value, note="errors show no spread")
-    half = float(student.isf((1.0 - confidence) / 2, max(part.df, 1.0)))
+    half = float(student.isf((1.0 - confidence) / 2, part.df))
     half *= math.sqrt(part.variance)
     return Estimate(value, max(value - half, 0.0), value + half, None, method)
 
@@ -109,17 +106,16 @@ def attribute(
         own = None if rows.weights is None else rows.weights[here]
         target = math.nan
         if rows.target is not None:
-            target = float(np.average(rows.target[here], weights=own))
+            target = _average(rows.target[here], own)
         above = {name: found[g] for name, found in by_model.items()}
         groups.append(
             Group(
                 label=label,
                 n_rows=len(here),
-                weight=float(len(here) if own is None else own.sum()),
+                weight=rows.unit * float(len(here) if own is None else own.sum()),
                 mean_target=target,
                 mean_predicted={
-                    name: float(np.average(p[here], weights=own))
-                    for name, p in rows.predicted.items()
+                    name: _average(p[here], own) for name, p in rows.predicted.items()
                 },
                 share_above_median=above,
                 impact_ratio={
@@ -136,6 +132,12 @@ def attribute(
         min_group=min_group,
         note=_note(groups, min_group),
     )
+
+
+def _average(values: Floats, weights: Floats | None) -> float:
+    """A mean whose sum does not overflow."""
+    size = float(np.abs(values).max()) or 1.0
+    return size * float(np.average(values / size, weights=weights))
 
 
 def _note(groups: list[Group], min_group: int) -> str:
@@ -163,11 +165,12 @@ def edges_of(rows: Rows) -> Floats:
     """Return edges of bins that hold the predictions of all models."""
     low = min(float(p.min()) for p in rows.predicted.values())
     high = max(float(p.max()) for p in rows.predicted.values())
-    edges: Floats = np.linspace(low, high, BINS + 1)
-    if (np.diff(edges) > 0.0).all():
+    steps: Floats = np.linspace(0.0, 1.0, BINS + 1)
+    edges: Floats = low * (1.0 - steps) + high * steps  # high − low may overflow
+    if (edges[1:] > edges[:-1]).all():
         return edges
     half = max(0.5, 1e-9 * abs(low))
-    edges = np.linspace(low - half, high + half, BINS + 1)
+    edges = (low - half) * (1.0 - steps) + (high + half) * steps
     return edges
 
 

@@ -220,6 +220,22 @@ class Audit:
         Groups with fewer rows are not compared.
     title : str
         What the page is called.
+    backend : {"pandas", "polars"} or None
+        What `to_frame` makes; None for whichever is installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankfair import audit
+    >>> predicted = np.arange(40) % 7 + 2.0 * (np.arange(40) < 20)
+    >>> found = audit(None, predicted, sensitive_features=np.arange(40) < 20)
+    >>> print(found.verdict)
+    Rows of "True" rank above rows of "False" in 74.5 % of pairs (group): AUC 0.745,
+    95 % interval 0.569 to 0.858.
+    >>> found.gate(0.1).exit_code, round(found.gap, 3)
+    (1, 0.245)
+    >>> sorted(found.to_dict())[:4]
+    ['attributes', 'comparisons', 'confidence', 'format']
     """
 
     models: tuple[ModelLine, ...]

@@ -51,11 +51,7 @@ class Rows:
     fingerprint: str
     n_given: int
     backend: str | None
-
-    @property
-    def n_rows(self) -> int:
-        """N, repeated rows counted as often as they are meant."""
-        return len(next(iter(self.predicted.values())))
+    unit: float = 1.0  # what a weight of 1 was before
 
 
 def read_rows(
@@ -241,10 +237,11 @@ def _weighted(rows: Rows, weights: Floats) -> Rows:
     whole = bool((weights == np.floor(weights)).all())
     if whole and weights.sum() <= MOST_REPEATED:
         index = np.repeat(np.arange(len(weights)), weights.astype(np.intp))
-        kept = None
+        kept, unit = None, 1.0
     else:
         index = np.flatnonzero(weights)
-        kept = weights[index] / weights[index].mean()
+        unit = float(weights[index].mean())
+        kept = weights[index] / unit
     return Rows(
         {name: values[index] for name, values in rows.predicted.items()},
         None if rows.target is None else rows.target[index],
@@ -255,6 +252,7 @@ def _weighted(rows: Rows, weights: Floats) -> Rows:
         rows.fingerprint,
         rows.n_given,
         rows.backend,
+        unit,
     )
 
 

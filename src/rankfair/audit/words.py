@@ -16,12 +16,15 @@ __all__ = ["table", "verdict"]
 def verdict(audit: Audit) -> str:
     """Return the largest gap of the last model in a sentence, with its limits."""
     worst = audit.worst()
-    model = shown(audit.model_names[-1])
+    # With one model there is nothing to tell it from.
+    model = shown(audit.model_names[-1]) if len(audit.models) > 1 else ""
     if worst is None:
+        whose = f" of {model}" if model else ""
         lost = next(iter(_unknown(audit)), "")
-        return f"The rank gap of {model} cannot be estimated from these rows{lost}."
+        return f"The rank gap{whose} cannot be estimated from these rows{lost}."
+    where = f"In {model}, rows" if model else "Rows"
     return (
-        f"In {model}, {_relation(worst)} ({worst.attribute}): AUC "
+        f"{where} {_relation(worst)} ({worst.attribute}): AUC "
         f"{worst.auc.value:.3f}, {100 * audit.confidence:g} % interval "
         f"{worst.auc.low:.3f} to {worst.auc.high:.3f}{_of_how_many(audit)}."
     )
@@ -33,10 +36,8 @@ def _relation(c: Comparison) -> str:
     verb = "rank above" if chance >= 0.5 else "rank below"
     share = 100 * max(chance, 1.0 - chance)
     if chance == 0.5:
-        return f"rows of {shown(c.group)} and of {against} rank level"
-    return (
-        f"rows of {shown(c.group)} {verb} rows of {against} in {share:.1f} % of pairs"
-    )
+        return f"of {shown(c.group)} and of {against} rank level"
+    return f"of {shown(c.group)} {verb} rows of {against} in {share:.1f} % of pairs"
 
 
 def _of_how_many(audit: Audit) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from rankfair.blocks import Floats, Ints
 from rankfair.engines.base import Field
@@ -16,24 +18,42 @@ from rankfair.ranks import Grid
 if TYPE_CHECKING:
     from rankfair.problem import Groups
 
-__all__ = ["Chunk", "Extent", "Held", "histogram", "moments", "predicted"]
+__all__ = [
+    "Chunk",
+    "Extent",
+    "Held",
+    "counted",
+    "exactly",
+    "histogram",
+    "joined",
+    "moments",
+    "predicted",
+    "taken",
+]
 
 STIR = 0.05
+BLOCK = 4096  # rows handled at a time, within the cache
+MANY = 1 << 14  # tasks whose coefficients of one feature leave the cache
 
 
 @dataclass(frozen=True)
 class Chunk:
     """Some rows: features, target, task codes, group A or not, weights."""
 
-    X: Floats  # (rows, n)
+    columns: tuple[Floats, ...]  # n of them
     y: Floats
     codes: Ints
     in_a: NDArray[np.bool_]
     weights: Floats | None
     first: int = 0  # how many rows came before
+    source: str = ""  # where they are, for error messages
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def rows(self, *more: Floats) -> Floats:
+        """Features and more columns side by side: (rows, n + more)."""
+        return turned((*self.columns, *more), len(self))
 
 
 @dataclass(frozen=True)
@@ -101,17 +121,53 @@ def predicted(
     chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...], dtype: type
 ) -> Held:
     """The predictions of one or two sets of coefficients by task, to be kept."""
-    found: list[NDArray[Any]] = [
-        linear_predict(chunk.X, chunk.codes, *each).astype(dtype, copy=False)
-        for each in lines
-    ]
+    found: list[NDArray[Any]] = [predict(chunk, *each, dtype) for each in lines]
     p = found[1] if len(found) > 1 else None
     return Held(found[0], p, chunk.in_a, chunk.weights)
+
+
+def exactly(chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...]) -> Held:
+    """The predictions that the user will see, to the bit."""
+    ((coef, intercept),) = lines
+    m = linear_predict(chunk.rows(), chunk.codes, coef, intercept)
+    return Held(m, None, chunk.in_a, chunk.weights)
+
+
+def predict(
+    chunk: Chunk, coef: Floats, intercept: Floats, dtype: type = float
+) -> NDArray[Any]:
+    """``x_i · coef[codes_i] + intercept[codes_i]``, from columns."""
+    if len(coef) > MANY:  # a row of coefficients is then found quicker than its parts
+        m = linear_predict(chunk.rows(), chunk.codes, coef, intercept)
+        return m.astype(dtype, copy=False)
+    out = np.empty(len(chunk), dtype)
+    by_feature = np.ascontiguousarray(coef.T)
+    for start in range(0, len(chunk), BLOCK):
+        rows = slice(start, start + BLOCK)
+        code = chunk.codes[rows].astype(np.intp)
+        total = intercept.take(code, mode="clip")
+        term = np.empty(len(code))
+        for slopes, column in zip(by_feature, chunk.columns, strict=True):
+            np.take(slopes, code, out=term, mode="clip")
+            term *= column[rows]
+            total += term
+        out[rows] = total
+    return out
 
 
 def histogram(held: Held, step: float, grid: Grid) -> NDArray[Any]:
     """How many rows, or how much weight, of A and of B each bin holds: (2, bins)."""
     return np.array(grid.count_both(held.at(step), held.in_a, held.weights))
+
+
+def counted(
+    chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...], grid: Grid
+) -> NDArray[Any]:
+    """The histograms of predictions that nobody keeps: (2, bins)."""
+    held = predicted(chunk, lines, float)
+    cells = grid.index(held.m)
+    cells[~held.in_a] += grid.bins
+    return np.bincount(cells, held.weights, 2 * grid.bins).reshape(2, -1)
 
 
 def moments(
@@ -141,8 +197,46 @@ def moments(
 
 def task_sums(chunk: Chunk, g: Floats, about: Floats, n_tasks: int) -> Floats:
     """``Σ g_i (x_i − about)`` and ``Σ g_i`` of every task: (k, n + 1)."""
-    out = np.empty((n_tasks, chunk.X.shape[1] + 1))
-    for f, centre in enumerate(about):
-        out[:, f] = np.bincount(chunk.codes, g * (chunk.X[:, f] - centre), n_tasks)
-    out[:, -1] = np.bincount(chunk.codes, g, n_tasks)
+    # Row i of the matrix has one number, g_i, in the column of its task.
+    ends = np.arange(len(g) + 1, dtype=np.int32)
+    spread = csc_array((g, chunk.codes, ends), shape=(n_tasks, len(g)))
+    out = np.empty((n_tasks, len(about) + 1))
+    for f, (column, centre) in enumerate(zip(chunk.columns, about, strict=True)):
+        out[:, f] = spread @ (column - centre)
+    out[:, -1] = spread @ np.ones(len(g))
+    return out
+
+
+def taken(chunk: Chunk, rows: Ints | slice) -> Chunk:
+    """Some rows of a chunk."""
+    weights = None if chunk.weights is None else chunk.weights[rows]
+    return Chunk(
+        tuple(column[rows] for column in chunk.columns),
+        chunk.y[rows],
+        chunk.codes[rows],
+        chunk.in_a[rows],
+        weights,
+        source=chunk.source,
+    )
+
+
+def joined(chunks: Iterable[Chunk]) -> Chunk:
+    """Chunks one after another."""
+    parts = list(chunks)
+    weights = [each.weights for each in parts if each.weights is not None]
+    return Chunk(
+        tuple(map(np.concatenate, zip(*(each.columns for each in parts), strict=True))),
+        np.concatenate([each.y for each in parts]),
+        np.concatenate([each.codes for each in parts]),
+        np.concatenate([each.in_a for each in parts]),
+        np.concatenate(weights) if weights else None,
+    )
+
+
+def turned(columns: tuple[Floats, ...], n_rows: int) -> Floats:
+    """Columns side by side as rows, block by block to stay in the cache."""
+    out = np.empty((n_rows, len(columns)))
+    for start in range(0, n_rows if columns else 0, BLOCK):
+        rows = slice(start, start + BLOCK)
+        np.stack([each[rows] for each in columns], axis=1, out=out[rows])
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from typing import Any, TypeVar
@@ -13,49 +13,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair import problem as limits
-from rankfair.blocks import Blocks, Floats, Ints, batches_of
+from rankfair.blocks import Blocks, Floats, batches_of
+from rankfair.engines import memory
 from rankfair.engines.base import Engine, Field
-from rankfair.engines.chunk import Chunk, Extent, Held, histogram, moments, predicted
-from rankfair.engines.memory import DOUBLE_ROWS
-from rankfair.engines.summary import Summary
-from rankfair.engines.thin import collected, few_rows, few_tasks
-from rankfair.problem import (
-    CONSTANT,
-    Groups,
-    Part,
-    scale_of,
-    whole_if_so,
+from rankfair.engines.chunk import (
+    Chunk,
+    Extent,
+    Held,
+    counted,
+    exactly,
+    histogram,
+    moments,
+    predicted,
 )
+from rankfair.engines.coding import Coding
+from rankfair.engines.room import check_room
+from rankfair.engines.summary import Summary
+from rankfair.engines.thin import Thin, collected
+from rankfair.problem import CONSTANT, Groups, Part, scale_of, whole_if_so
 from rankfair.ranks import Grid
 
-__all__ = ["ChunkedEngine", "Kept", "Rows", "make_engine"]
+__all__ = ["ChunkedEngine", "Kept", "Rows", "added", "make_engine"]
 
 T = TypeVar("T")
 
 BINS = 1 << 12  # of quick counts, as in memory
-FINE = 1 << 20  # of the last count, which has to be sure to 1e-5
+FINE = 1 << 19  # of the last count
+SURE = 1e-5  # of an AUC: how far off the last count may be
+WIDE = 7.0  # standard deviations to both sides that the last count looks at first
 EXACT_ROWS = 1 << 20  # so many predictions are brought together and counted exactly
-FEW_TASKS = 8  # rows a task in a thinned problem, from which on rows are thinned
 
 
 class Rows(ABC):
     """Chunks of rows, wherever they are, and what is kept beside each of them."""
 
-    n_rows: int
-    n_tasks: int
-    n_features: int
+    coding: Coding
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows weigh something."""
+        return int(self.coding.sizes.sum())
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks there are."""
+        return self.coding.n_tasks
+
+    @property
+    def n_features(self) -> int:
+        """How many predictors there are."""
+        return len(self.coding.roles.predictors)
 
     @abstractmethod
-    def summary(self) -> tuple[Summary, list[tuple[Ints, Ints]]]:
-        """Sums over all rows; the tasks of each chunk and their rows."""
+    def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
+        """Sums over all rows, and the rows of a thinned problem."""
 
     @abstractmethod
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""
 
     @abstractmethod
-    def each_with(self, given: list[Any], function: Callable[..., T]) -> Iterator[T]:
-        """The same for a function of a chunk and what is given for it alone."""
+    def total(self, function: Callable[[Chunk], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of each chunk."""
 
     @abstractmethod
     def keep(self, function: Callable[[Chunk], Held]) -> Kept:
@@ -66,12 +85,16 @@ class Kept(ABC):
     """What is kept beside the chunks."""
 
     @abstractmethod
-    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
-        """What a function says of what is kept of each chunk."""
+    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of what is kept of each chunk."""
 
     @abstractmethod
-    def beside(self, function: Callable[[Chunk, Held], T]) -> Iterator[T]:
-        """The same for a function of the chunk and what is kept of it."""
+    def extent(self, step: float) -> Extent:
+        """The range of the predictions ``step`` along the line, and their sums."""
+
+    @abstractmethod
+    def beside(self, function: Callable[[Chunk, Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum for a function of the chunk and what is kept of it."""
 
     @abstractmethod
     def drop(self) -> None:
@@ -82,8 +105,11 @@ def make_engine(rows: Rows, standardize: bool) -> Engine:
     """The engine for these rows: a problem in memory if there are few of them."""
     if rows.n_rows < 4 * limits.THIN_ROWS:
         return collected(rows, standardize)
-    total, parts = rows.summary()
-    return ChunkedEngine.of(rows, total, parts, standardize)
+    check_room(rows.n_tasks, rows.n_features)
+    grouped = rows.coding.roles.group is not None
+    thin = Thin(rows.coding.sizes) if grouped else None
+    total, some = rows.scan(thin)
+    return ChunkedEngine.of(rows, total, some, standardize)
 
 
 @dataclass(frozen=True)
@@ -92,22 +118,18 @@ class ChunkedEngine(Engine):
 
     rows: Rows
     total: Summary
-    parts: list[tuple[Ints, Ints]]
+    some: Chunk | None  # the rows of the thinned problem
 
     @classmethod
     def of(
-        cls,
-        rows: Rows,
-        total: Summary,
-        parts: list[tuple[Ints, Ints]],
-        standardize: bool,
+        cls, rows: Rows, total: Summary, some: Chunk | None, standardize: bool
     ) -> ChunkedEngine:
         """Units and places as `Problem.from_rows` has them."""
         if not np.isfinite(total.gram).all():
             column = int(np.argwhere(~np.isfinite(total.gram))[0, 1])
             raise ValueError(
-                f"column {column} of the predictors has values too far apart to be "
-                "squared; rescale it or clip outliers"
+                f"column {rows.coding.roles.predictors[column]!r} has values too far "
+                "apart to be squared; rescale it or clip outliers"
             )
         places = np.argsort(total.rows, kind="stable")
         blocks = Blocks(
@@ -121,7 +143,7 @@ class ChunkedEngine(Engine):
         counts = total.weight[places]
         scale, varies = scale_of(blocks, counts, standardize)
         centre, unit = _target_units(total)
-        groups = _groups(total)
+        groups = None if rows.coding.roles.group is None else _groups(total)
         return cls(
             blocks=blocks,
             scale=scale,
@@ -134,7 +156,7 @@ class ChunkedEngine(Engine):
             user_groups=groups,
             rows=rows,
             total=total,
-            parts=parts,
+            some=some,
         )
 
     @cached_property
@@ -165,19 +187,34 @@ class ChunkedEngine(Engine):
 
     def count_of(self, balance: Any, coef: Floats, intercept: Floats) -> float:
         """``2U`` of the predictions the user will see, sure to 1e-5 at least."""
-        kept = self.rows.keep(
-            partial(predicted, lines=((coef, intercept),), dtype=np.float64)
-        )
+        lines = ((coef, intercept),)
         if self.rows.n_rows <= EXACT_ROWS:
-            held = list(kept.each(_itself))
-            kept.drop()
+            held = list(self.rows.each(partial(exactly, lines=lines)))
             return _counted(held, balance, self.y_unit)
-        extent = reduce(operator.add, kept.each(partial(Extent.of, step=0.0)))
-        grid = Grid.between(extent.low, extent.high, FINE)
-        above, below = added(kept.each(partial(histogram, step=0.0, grid=grid)))
-        kept.drop()
-        value: float = balance.binned(above, below)[0]
+        grid = self._grid_for(coef, intercept)
+        value, off = balance.binned(
+            *self.rows.total(partial(counted, lines=lines, grid=grid))
+        )
+        if off > SURE * 2 * self.all_groups.total_a * self.all_groups.total_b:
+            # A few predictions are far from all others: look at where they are.
+            kept = self.rows.keep(partial(predicted, lines=lines, dtype=np.float64))
+            extent = kept.extent(0.0)
+            kept.drop()
+            grid = Grid.between(extent.low, extent.high, FINE)
+            value, _ = balance.binned(
+                *self.rows.total(partial(counted, lines=lines, grid=grid))
+            )
         return value
+
+    def _grid_for(self, coef: Floats, intercept: Floats) -> Grid:
+        """Bins around all but a few predictions, from the sums of every task."""
+        total = self.total
+        share = total.weight / total.weight.sum()
+        means = (total.centre * coef).sum(axis=1) + intercept
+        inside = np.einsum("kf,kfg,kg->", coef, total.gram, coef) / total.weight.sum()
+        mean = float(share @ means)
+        spread = np.sqrt(max(inside, 0.0) + float(share @ (means - mean) ** 2))
+        return Grid.between(mean - WIDE * spread, mean + WIDE * spread, FINE)
 
     def posed(self, balance: Any) -> Any:
         """A balance that knows the target and the groups."""
@@ -191,13 +228,12 @@ class ChunkedEngine(Engine):
     def demand_moments(self, demand: Any) -> Floats:
         """The moments of the direction of a linear balance: (k, n + 1)."""
         field = demand.start(self.groups)
-        return self.summed(self.rows.each(self.moments_of(field)))
+        return self.summed(self.rows.total(self.moments_of(field)))
 
     def thinned(self) -> Engine:
         """The problem in memory that a thinned `Problem` of all rows would be."""
-        step = self.rows.n_rows // limits.THIN_ROWS
-        gather = few_rows if FEW_TASKS * self.n_tasks <= limits.THIN_ROWS else few_tasks
-        thin = gather(self, step)
+        assert self.some is not None
+        thin = Thin(self.rows.coding.sizes).problem(self, self.some)
         groups = thin.groups
         assert groups is not None
         return thin if groups.total_a > 0 and groups.total_b > 0 else self
@@ -208,7 +244,7 @@ class ChunkedEngine(Engine):
         return coef / self.y_unit, intercept / self.y_unit - self.y_centre
 
     def _kept(self, ways: tuple[tuple[Floats, Floats], ...]) -> Kept:
-        many = self.rows.n_rows > DOUBLE_ROWS and len(ways) > 1
+        many = self.rows.n_rows > memory.DOUBLE_ROWS and len(ways) > 1
         dtype = np.float32 if many else np.float64
         return self.rows.keep(partial(predicted, lines=ways, dtype=dtype))
 
@@ -236,9 +272,9 @@ class ChunkedEngine(Engine):
         found: Floats = share @ self.total.centre
         return found
 
-    def summed(self, parts: Iterator[Floats]) -> Floats:
+    def summed(self, moments: Floats) -> Floats:
         """Moments about each task's own mean, in places and standard units."""
-        total: Floats = added(parts)[self.blocks.tasks]
+        total: Floats = moments[self.blocks.tasks]
         total[:, :-1] -= (self.blocks.centre - self._about) * total[:, -1:]
         total[:, :-1] *= self.scale * self.varies
         return total
@@ -260,7 +296,7 @@ class ChunkedLine:
 
     def estimate(self, balance: Any, x: float) -> tuple[float, float]:
         """The balance's value at ``x`` from histograms, and the most it can be off."""
-        extent = self._extent(x)
+        extent = self.kept.extent(x - self.start)
         found: tuple[float, float] = balance.binned(
             *self._histogram(x, Grid.between(extent.low, extent.high, BINS))
         )
@@ -268,7 +304,7 @@ class ChunkedLine:
 
     def bend(self, balance: Any, x: float) -> tuple[Field, Floats]:
         """The balance's direction at ``x``, and its moments there."""
-        extent = self._extent(x)
+        extent = self.kept.extent(x - self.start)
         field = balance.field_of(
             (extent.low, extent.high),
             extent.deviation,
@@ -290,13 +326,9 @@ class ChunkedLine:
         self.kept.drop()
         return self
 
-    def _extent(self, x: float) -> Extent:
-        step = x - self.start
-        return reduce(operator.add, self.kept.each(partial(Extent.of, step=step)))
-
     def _histogram(self, x: float, grid: Grid) -> tuple[Floats, Floats]:
         step = x - self.start
-        above, below = added(self.kept.each(partial(histogram, step=step, grid=grid)))
+        above, below = self.kept.total(partial(histogram, step=step, grid=grid))
         return above, below
 
 
@@ -333,10 +365,6 @@ def _counted(held: list[Held], balance: Any, unit: float) -> float:
     return value
 
 
-def added(parts: Iterator[NDArray[Any]]) -> NDArray[Any]:
+def added(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """The sum of arrays, taken in one by one."""
     return reduce(operator.iadd, parts)
-
-
-def _itself(held: Held) -> Held:
-    return held

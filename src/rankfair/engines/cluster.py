@@ -1,21 +1,34 @@
-"""Rows in the partitions of a Dask frame: functions go there, sums come back."""
+"""Rows in the partitions of a Dask frame: functions go there, sums come back.
+
+Partitions that one worker has are a *share*.  A pass is one call a share, which answers
+with one sum: as many messages as workers have threads, however many rows there are.
+"""
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any, TypeVar
 
-from rankfair.blocks import Ints
-from rankfair.engines.chunk import Chunk, Held
-from rankfair.engines.chunked import Kept, Rows
-from rankfair.engines.coding import Coding
-from rankfair.engines.summary import Summary, summarise
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["DaskRows"]
+from rankfair.blocks import Ints
+from rankfair.engines.chunk import Chunk, Extent, Held, joined
+from rankfair.engines.chunked import Kept, Rows, added
+from rankfair.engines.coding import Coding, checked
+from rankfair.engines.summary import Sorted, Summary, pieces, summarise
+from rankfair.engines.thin import Picked, Thin, picked
+
+__all__ = ["DaskRows", "arrow", "said"]
 
 T = TypeVar("T")
+Many = list[Any]  # futures
+
+UNEVEN = 1.25  # times an equal share that a worker may have before others help
 
 
 @dataclass(frozen=True)
@@ -27,50 +40,64 @@ class DaskRows(Rows):
     """
 
     client: Any
-    chunks: list[Any]  # futures
-    n_rows: int
+    shares: Many  # futures of lists of chunks
+    numbers: list[list[int]]  # which partitions each has
     coding: Coding
 
     @classmethod
-    def of(cls, client: Any, partitions: list[Any], coding: Coding) -> DaskRows:
+    def of(cls, client: Any, partitions: Many, coding: Coding) -> DaskRows:
         """Turn partitions into chunks, where they are."""
-        sizes = client.gather(client.map(len, partitions, pure=False))
-        first = [sum(sizes[:i]) for i in range(len(sizes))]
-        make = partial(chunk_of, coding=coding)
-        chunks = client.map(make, partitions, first, pure=False)
-        return cls(client, chunks, sum(sizes), coding)
+        numbers = shares_of(client, partitions)
+        made = [
+            client.submit(
+                _chunks, [partitions[i] for i in share], share, coding, pure=False
+            )
+            for share in numbers
+        ]
+        return cls(client, made, numbers, coding)
 
-    @property
-    def n_tasks(self) -> int:  # type: ignore[override]
-        """How many tasks there are."""
-        return self.coding.n_tasks
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """How many predictors there are."""
-        return len(self.coding.roles.predictors)
-
-    def summary(self) -> tuple[Summary, list[tuple[Ints, Ints]]]:
-        """Sums over all rows; the tasks of each chunk and their rows."""
+    def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
+        """Sums over all rows, and the rows of a thinned problem."""
+        wanted = [None] * len(self.shares) if thin is None else self._wanted(thin)
         total = Summary.empty(self.n_tasks, self.n_features)
-        parts = []
-        for each in self.each(summarise):
-            total.add(each)
-            parts.append((each.tasks, each.rows))
-        return total, parts
+        some: list[list[Chunk]] = []
+        scan = partial(_scan, n_tasks=self.n_tasks, n_features=self.n_features)
+        for summary, rows in said(self.client, scan, self.shares, wanted):
+            total.add(summary)
+            some.append(rows)
+        return total, None if thin is None else joined(self._in_order(some))
 
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""
-        return said(self.client, function, self.chunks)
+        answers = said(self.client, partial(_each, function), self.shares)
+        return iter(self._in_order(list(answers)))
 
-    def each_with(self, given: list[Any], function: Callable[..., T]) -> Iterator[T]:
-        """The same for a function of a chunk and what is given for it alone."""
-        return said(self.client, function, self.chunks, given)
+    def total(self, function: Callable[[Chunk], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of each chunk."""
+        return added(said(self.client, partial(_total, function), self.shares))
 
     def keep(self, function: Callable[[Chunk], Held]) -> Kept:
         """What a function makes of each chunk, kept by the worker that has it."""
-        held = self.client.map(function, self.chunks, pure=False)
-        return OnWorkers(self.client, self.chunks, held)
+        make = partial(_each, function)
+        held = self.client.map(make, self.shares, pure=False)
+        return OnWorkers(self.client, self.shares, held)
+
+    def _in_order(self, answers: list[list[T]]) -> list[T]:
+        """What shares answered, partition by partition."""
+        numbers = itertools.chain.from_iterable(self.numbers)
+        found = dict(zip(numbers, itertools.chain.from_iterable(answers), strict=True))
+        return [found[i] for i in sorted(found)]
+
+    def _wanted(self, thin: Thin) -> list[Any]:
+        """Which rows each chunk of each share has to give."""
+        if not thin.by_rows:
+            return [[thin.wanted] * len(share) for share in self.numbers]
+        seen = np.zeros(self.n_tasks, np.int64)
+        found: list[Picked] = []
+        for tasks, sizes in self.each(_sizes):
+            found.append(thin.within(seen, tasks, sizes))
+            seen[tasks] += sizes
+        return [[found[i] for i in share] for share in self.numbers]
 
 
 @dataclass(frozen=True)
@@ -78,32 +105,105 @@ class OnWorkers(Kept):
     """What is kept beside the chunks by the workers that have them."""
 
     client: Any
-    chunks: list[Any]
-    held: list[Any]
+    shares: Many
+    held: Many  # futures of lists of what is kept
 
-    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
-        """What a function says of what is kept of each chunk."""
-        return said(self.client, function, self.held)
+    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of what is kept of each chunk."""
+        return added(said(self.client, partial(_total, function), self.held))
 
-    def beside(self, function: Callable[[Chunk, Held], T]) -> Iterator[T]:
-        """The same for a function of the chunk and what is kept of it."""
-        return said(self.client, function, self.chunks, self.held)
+    def extent(self, step: float) -> Extent:
+        """The range of the predictions ``step`` along the line, and their sums."""
+        found = said(self.client, partial(_extent, step=step), self.held)
+        return reduce(operator.add, found)
+
+    def beside(self, function: Callable[[Chunk, Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum for a function of the chunk and what is kept of it."""
+        ask = partial(_total, function)
+        return added(said(self.client, ask, self.shares, self.held))
 
     def drop(self) -> None:
         """Forget the futures: the workers let go of what nobody asks for."""
         self.held.clear()
 
 
-def chunk_of(partition: Any, first: int, coding: Coding) -> Chunk:
-    """A partition, a pandas frame, as a chunk."""
-    import pyarrow as pa
+def shares_of(client: Any, partitions: Many) -> list[list[int]]:
+    """Partitions by the worker, and its thread, that has them, none much too large."""
+    from distributed import wait
 
-    frame = partition[coding.roles.columns]
-    batch = pa.Table.from_pandas(frame, preserve_index=False).combine_chunks()
-    return coding.chunk(batch, first)
+    wait(partitions)
+    sizes = client.gather(client.map(len, partitions, pure=False))
+    places = client.who_has(partitions)
+    threads = [
+        (address, i)
+        for address, number in sorted(client.nthreads().items())
+        for i in range(number)
+    ]
+    most = UNEVEN * sum(sizes) / len(threads)
+    load = dict.fromkeys(threads, 0)
+    shares: dict[tuple[str, int], list[int]] = {thread: [] for thread in threads}
+    for i, size in enumerate(sizes):
+        homes = places.get(partitions[i].key, ())
+        near = [each for each in threads if each[0] in homes]
+        one = min(near, key=load.__getitem__, default=threads[0])
+        if load[one] + size > most:
+            one = min(threads, key=load.__getitem__)
+        load[one] += size
+        shares[one].append(i)
+    return [each for each in shares.values() if each]
 
 
 def said(client: Any, function: Callable[..., T], *parts: list[Any]) -> Iterator[T]:
-    """What the workers answer, in the order of the chunks."""
-    for future in client.map(function, *parts, pure=False):
+    """What the workers answer, in the order of the parts."""
+    futures = client.map(function, *parts, pure=False)
+    for i, future in enumerate(futures):
         yield future.result()
+        futures[i] = None  # so that its worker lets go of it
+
+
+def arrow(partition: Any, columns: list[str]) -> Any:
+    """Columns of a pandas frame as an Arrow table of one piece."""
+    import pyarrow as pa
+
+    frame = partition[columns]
+    return pa.Table.from_pandas(frame, preserve_index=False).combine_chunks()
+
+
+def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
+    """The partitions of a share as chunks, whose numbers are all finite."""
+    found = []
+    for part, i in zip(partitions, numbers, strict=True):
+        chunk = coding.chunk(arrow(part, coding.roles.columns), i, f"partition {i}")
+        found.append(checked(chunk, coding.roles))
+    return found
+
+
+def _each(function: Callable[[Any], T], parts: list[Any]) -> list[T]:
+    return [function(part) for part in parts]
+
+
+def _total(function: Callable[..., NDArray[Any]], *parts: list[Any]) -> NDArray[Any]:
+    return added(map(function, *parts))
+
+
+def _extent(parts: list[Held], step: float) -> Extent:
+    return reduce(operator.add, (Extent.of(part, step) for part in parts))
+
+
+def _sizes(chunk: Chunk) -> tuple[Ints, Ints]:
+    by_task = Sorted.of(chunk.codes)
+    return by_task.tasks, by_task.sizes
+
+
+def _scan(
+    chunks: list[Chunk], wanted: list[Picked] | None, n_tasks: int, n_features: int
+) -> tuple[Summary, list[Chunk]]:
+    """The sums of a share, and those of its rows that are wanted."""
+    total = Summary.empty(n_tasks, n_features)
+    some = []
+    for i, chunk in enumerate(chunks):
+        if wanted is not None:
+            some.append(picked(chunk, Sorted.of(chunk.codes), wanted[i]))
+        for piece in pieces(chunk, n_tasks):
+            total.add(summarise(piece, Sorted.of(piece.codes)))
+    return total, some

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from rankfair.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
 
-__all__ = ["Coding", "Roles", "in_order", "labels_of"]
+__all__ = ["Coding", "Labels", "Roles", "checked", "label_column", "weighing"]
 
-TURNED = 4096  # rows turned from columns at a time, within the cache
+SPARSE = 8  # whole labels spread no wider than this many times their number: a table
 
 
 @dataclass(frozen=True)
@@ -29,100 +30,178 @@ class Roles:
     @property
     def columns(self) -> list[str]:
         """All that are read, each once."""
-        found = [*self.predictors, self.target, *self.tasks]
-        found += [each for each in (self.group, self.weight) if each is not None]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys([*self.predictors, self.target, *self.counted]))
+
+    @property
+    def labelled(self) -> list[str]:
+        """Those that hold labels, each once."""
+        group = () if self.group is None else (self.group,)
+        return list(dict.fromkeys([*self.tasks, *group]))
+
+    @property
+    def counted(self) -> list[str]:
+        """Those that say which rows there are: labels and weights."""
+        return [*self.labelled, *(() if self.weight is None else (self.weight,))]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a column, sorted as the estimators sort them."""
+
+    known: list[Any]
+
+    @classmethod
+    def of(cls, labels: set[Any]) -> Labels:
+        """Sort labels; those of several kinds by their text."""
+        try:
+            return cls(sorted(labels))
+        except TypeError:
+            return cls(sorted(labels, key=str))
+
+    def __len__(self) -> int:
+        return len(self.known)
+
+    def codes(self, column: Any) -> Ints:
+        """The place of each cell of an Arrow column among the labels."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self._places is not None and pa.types.is_integer(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            if self.known[0]:
+                values = values - self.known[0]
+            table: Ints = self._places.take(values, mode="clip")
+            return table
+        column = label_column(column)
+        known = pa.array(self.known, type=column.type)
+        places = pc.index_in(column, value_set=known)
+        found: Ints = places.to_numpy(zero_copy_only=False)
+        return found
+
+    @cached_property
+    def _places(self) -> NDArray[np.int32] | None:
+        """The place of every whole number from the least label to the greatest."""
+        if not self.known or any(type(each) is not int for each in self.known):
+            return None
+        low, width = self.known[0], self.known[-1] - self.known[0] + 1
+        if width > SPARSE * len(self.known) + 4096:
+            return None
+        places = np.zeros(width, np.int32)
+        places[np.array(self.known) - low] = np.arange(len(self.known))
+        return places
 
 
 @dataclass(frozen=True)
 class Coding:
-    """Labels of each task column and of the groups, sorted, and the cells in use."""
+    """Labels of each task column and of the groups, the cells in use, their rows."""
 
     roles: Roles
-    tasks: tuple[list[Any], ...]
-    groups: list[Any]
-    cells: NDArray[np.int64] | None = None  # combinations that occur, of several
+    tasks: tuple[Labels, ...]
+    groups: Labels
+    cells: NDArray[np.int64] | None  # combinations that occur, of several columns
+    sizes: NDArray[np.int64] = field(repr=False)  # (k,) rows of each task
 
     @property
     def n_tasks(self) -> int:
         """How many tasks there are."""
-        if self.cells is not None:
-            return len(self.cells)
-        return len(self.tasks[0]) if self.tasks else 1
+        return len(self.sizes)
 
-    def chunk(self, batch: Any, first: int) -> Chunk:
-        """The rows of an Arrow batch as numbers and codes."""
-        roles, in_a = self.roles, np.zeros(batch.num_rows, bool)
+    def chunk(self, batch: Any, first: int, source: str) -> Chunk:
+        """The rows of an Arrow batch that weigh something, as numbers and codes."""
+        batch, roles = weighing(batch, self.roles, source), self.roles
+        in_a = np.zeros(batch.num_rows, bool)
         if roles.group is not None:
-            in_a = codes_of(batch.column(roles.group), self.groups) == 1
-        columns = [
+            in_a = self.groups.codes(batch.column(roles.group)) == 1
+        columns = tuple(
             in_a.astype(float) if name == roles.group else numbers(batch.column(name))
             for name in roles.predictors
-        ]
+        )
         weights = None if roles.weight is None else numbers(batch.column(roles.weight))
         return Chunk(
-            turned(columns, batch.num_rows),
+            columns,
             numbers(batch.column(roles.target)),
-            self._task_codes(batch),
+            self.task_codes(batch),
             in_a,
             weights,
             first,
+            source,
         )
 
-    def cells_of(self, batch: Any) -> Ints:
-        """The combination of task labels of each row, as one number."""
-        cells: Ints = np.zeros(batch.num_rows, np.int64)
-        for name, labels in zip(self.roles.tasks, self.tasks, strict=True):
-            cells = cells * len(labels) + codes_of(batch.column(name), labels)
-        return cells
-
-    def _task_codes(self, batch: Any) -> Ints:
-        cells = self.cells_of(batch)
+    def task_codes(self, batch: Any) -> Ints:
+        """The task of each row."""
+        cells = cells_of(batch, self.roles.tasks, self.tasks)
         if self.cells is not None:
             cells = np.searchsorted(self.cells, cells)
-        narrow = np.uint16 if self.n_tasks <= 1 << 16 else np.int64
-        return cells.astype(narrow, copy=False)
+        return cells.astype(np.int32, copy=False)
+
+
+def cells_of(batch: Any, names: tuple[str, ...], tasks: tuple[Labels, ...]) -> Ints:
+    """The combination of task labels of each row, as one number."""
+    if len(tasks) == 1:
+        return tasks[0].codes(batch.column(names[0]))
+    cells: Ints = np.zeros(batch.num_rows, np.int64)
+    for name, labels in zip(names, tasks, strict=True):
+        cells = cells * len(labels) + labels.codes(batch.column(name))
+    return cells
+
+
+def label_column(column: Any) -> Any:
+    """A column of labels in the widest type of its kind, so that files may differ."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if types.is_string(column.type):
+        return column.cast(pa.large_string())
+    if types.is_integer(column.type) and column.type != pa.uint64():
+        return column.cast(pa.int64())
+    if types.is_floating(column.type):
+        return column.cast(pa.float64())
+    return column
 
 
 def numbers(column: Any) -> Floats:
     """A column of an Arrow batch as floats; missing values are NaN."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
     found: Floats = column.to_numpy(zero_copy_only=False)
     return found.astype(float, copy=False)
 
 
-def codes_of(column: Any, labels: list[Any]) -> Ints:
-    """The place of each cell among the sorted labels."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    known = pa.array(labels, type=column.type)
-    found: Ints = pc.index_in(column, value_set=known).to_numpy(zero_copy_only=False)
-    return found
-
-
-def turned(columns: list[Floats], n_rows: int) -> Floats:
-    """Columns side by side as rows, block by block to stay in the cache."""
-    out = np.empty((n_rows, len(columns)))
-    for start in range(0, n_rows, TURNED):
-        rows = slice(start, start + TURNED)
-        np.stack([each[rows] for each in columns], axis=1, out=out[rows])
-    return out
+def weighing(batch: Any, roles: Roles, source: str) -> Any:
+    """The rows of a batch that weigh more than nothing."""
+    if roles.weight is None:
+        return batch
+    weights = numbers(batch.column(roles.weight))
+    wrong = int((~np.isfinite(weights)).sum()), int((weights < 0).sum())
+    for count, what in zip(wrong, ("missing or infinite", "negative"), strict=True):
+        if count:
+            raise ValueError(
+                f"{source}: column {roles.weight!r} has {count} {what} weights in "
+                f"{len(weights)} rows; weights are numbers, none below 0."
+            )
+    if weights.all():
+        return batch
+    return batch.take(np.flatnonzero(weights))
 
 
-def labels_of(column: Any, name: str) -> set[Any]:
-    """The labels of a column, none of them missing."""
-    missing = column.null_count
-    if missing:
-        raise ValueError(
-            f"column {name!r} has {missing} missing labels in {len(column)} rows: "
-            "tasks and groups must be known. Leave such rows out."
-        )
-    return set(column.unique().to_pylist())
-
-
-def in_order(labels: set[Any]) -> list[Any]:
-    """Labels sorted as the estimators sort them."""
-    try:
-        return sorted(labels)
-    except TypeError:
-        return sorted(labels, key=str)
+def checked(chunk: Chunk, roles: Roles) -> Chunk:
+    """The chunk, if all its numbers are finite; else say where they are not."""
+    for name, column in zip(
+        (*roles.predictors, roles.target), (*chunk.columns, chunk.y), strict=True
+    ):
+        with np.errstate(all="ignore"):
+            if np.isfinite(column.sum()):
+                continue
+        missing, infinite = int(np.isnan(column).sum()), int(np.isinf(column).sum())
+        kinds = [(missing, "missing"), (infinite, "infinite")]
+        what = " and ".join(f"{count} {kind}" for count, kind in kinds if count)
+        if what:
+            raise ValueError(
+                f"{chunk.source}: column {name!r} has {what} values in {len(chunk)} "
+                "rows. Fill them, or leave such rows out."
+            )
+    return chunk

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
+from numpy.typing import NDArray
 
-from rankfair.blocks import Ints
-from rankfair.engines.chunk import Chunk, Held
-from rankfair.engines.chunked import Kept, Rows
-from rankfair.engines.coding import Coding, Roles, in_order, labels_of
+from rankfair.engines.chunk import Chunk, Held, joined
+from rankfair.engines.chunked import Kept, Rows, added
+from rankfair.engines.coding import Coding, Roles, checked
+from rankfair.engines.journal import Arrays, Journal
 from rankfair.engines.scratch import OnDisk, ahead
-from rankfair.engines.summary import Summary, summarise
+from rankfair.engines.summary import Sorted, Summary, pieces, summarise
+from rankfair.engines.tally import coded, tally
+from rankfair.engines.thin import Thin, picked
 
-__all__ = ["ParquetRows", "batches_of_files", "unique_labels"]
+__all__ = ["OnRows", "ParquetRows", "batches_of_files", "read_coding"]
 
 T = TypeVar("T")
 OnRows = Callable[[str, int, int], None]
 
-BATCH = 1 << 22  # numbers a batch
+BATCH = 1 << 21  # numbers a batch
 
 
 @dataclass(frozen=True)
@@ -33,85 +33,74 @@ class ParquetRows(Rows):
     files: tuple[Path, ...]
     coding: Coding
     scratch: Path
+    journal: Journal
     on_rows: OnRows | None = None
-    serial: Any = field(default_factory=itertools.count, repr=False)
 
-    @cached_property
-    def n_rows(self) -> int:  # type: ignore[override]
-        """Rows of all files."""
-        from pyarrow.parquet import ParquetFile
-
-        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
-
-    @property
-    def n_tasks(self) -> int:  # type: ignore[override]
-        """How many tasks there are."""
-        return self.coding.n_tasks
-
-    @property
-    def n_features(self) -> int:  # type: ignore[override]
-        """How many predictors there are."""
-        return len(self.coding.roles.predictors)
-
-    def summary(self) -> tuple[Summary, list[tuple[Ints, Ints]]]:
-        """Sums over all rows; the tasks of each chunk and their rows."""
-        total = Summary.empty(self.n_tasks, self.n_features)
-        parts = []
-        for each in map(summarise, self.chunks("reading")):
-            total.add(each)
-            parts.append((each.tasks, each.rows))
-        return total, parts
+    def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
+        """Sums over all rows, and the rows of a thinned problem."""
+        question = ("scan", None if thin is None else (thin.sizes, thin.step))
+        found = self.journal.remember(question, lambda: self._scanned(thin))
+        names = [each.name for each in fields(Summary)]
+        total = Summary(**{name: found[name] for name in names})
+        return total, None if thin is None else _unpacked(found)
 
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""
-        return map(function, self.chunks("summing"))
+        for chunk in self.chunks("reading"):
+            yield function(checked(chunk, self.coding.roles))
 
-    def each_with(self, given: list[Any], function: Callable[..., T]) -> Iterator[T]:
-        """The same for a function of a chunk and what is given for it alone."""
-        return map(function, self.chunks("sampling"), given)
+    def total(self, function: Callable[[Chunk], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of each chunk."""
+        found = self.journal.remember(
+            ("total", function),
+            lambda: {"found": added(map(function, self.chunks("summing")))},
+        )
+        return found["found"]
 
     def keep(self, function: Callable[[Chunk], Held]) -> Kept:
         """What a function makes of each chunk, in a file of the scratch folder."""
-        path = self.scratch / f"kept-{next(self.serial)}.bin"
-        return OnDisk.write(path, self.chunks, function)
+        return OnDisk(self.scratch, self.chunks, function, self.journal)
 
-    def chunks(self, what: str = "predicting") -> Iterator[Chunk]:
+    def chunks(self, what: str) -> Iterator[Chunk]:
         """The rows, batch by batch, the next one read while one is worked on."""
         return ahead(self._read(what))
 
     def _read(self, what: str) -> Iterator[Chunk]:
         first, columns = 0, self.coding.roles.columns
-        for batch in batches_of_files(self.files, columns, what, self.on_rows):
-            yield self.coding.chunk(batch, first)
+        for batch, source in batches_of_files(self.files, columns, what, self.on_rows):
+            yield self.coding.chunk(batch, first, source)
             first += batch.num_rows
 
+    def _scanned(self, thin: Thin | None) -> Arrays:
+        total = Summary.empty(self.n_tasks, self.n_features)
+        some: list[Chunk] = []
+        for chunk in self.chunks("reading"):
+            for piece in pieces(checked(chunk, self.coding.roles), self.n_tasks):
+                by_task = Sorted.of(piece.codes)
+                if thin is not None:
+                    wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
+                    some.append(picked(piece, by_task, wanted))
+                total.add(summarise(piece, by_task))
+        arrays = {each.name: getattr(total, each.name) for each in fields(Summary)}
+        return arrays | ({} if thin is None else _packed(joined(some)))
 
-def unique_labels(
+
+def read_coding(
     files: tuple[Path, ...], roles: Roles, on_rows: OnRows | None = None
 ) -> Coding:
-    """Read the label columns once and return their labels, sorted."""
-    columns = [*roles.tasks, *((roles.group,) if roles.group is not None else ())]
-    if not columns:
-        return Coding(roles, (), [])
-    found: dict[str, set[Any]] = {name: set() for name in columns}
-    for batch in batches_of_files(files, columns, "labels", on_rows):
-        for name in columns:
-            found[name] |= labels_of(batch.column(name), name)
-    tasks = tuple(in_order(found[name]) for name in roles.tasks)
-    groups = [] if roles.group is None else in_order(found[roles.group])
-    coding = Coding(roles, tasks, groups)
-    if len(tasks) < 2:
-        return coding
-    cells: set[int] = set()
-    for batch in batches_of_files(files, list(roles.tasks), "tasks", on_rows):
-        cells |= set(np.unique(coding.cells_of(batch)).tolist())
-    return replace(coding, cells=np.array(sorted(cells)))
+    """Read the columns of labels once and return what they hold."""
+    columns = roles.counted or [roles.target]
+    batches = batches_of_files(files, columns, "labels", on_rows)
+    return coded((tally(batch, roles, source) for batch, source in batches), roles)
 
 
 def batches_of_files(
     files: tuple[Path, ...], columns: list[str], what: str, on_rows: OnRows | None
-) -> Iterator[Any]:
-    """The rows of some columns of all files, in batches; broken files are named."""
+) -> Iterator[tuple[Any, str]]:
+    """The rows of some columns of all files, in batches, and where each is from.
+
+    Files that cannot be read are named.
+    """
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
@@ -121,10 +110,22 @@ def batches_of_files(
     for path in files:
         try:
             for batch in ParquetFile(path).iter_batches(size, columns=columns):
-                yield batch
+                yield batch, str(path)
                 done += batch.num_rows
                 if on_rows is not None:
                     on_rows(what, done, total)
         except (ArrowException, OSError) as error:
             why = (str(error).splitlines() or [type(error).__name__])[0]
             raise ValueError(f"{path} is broken: {why}") from error
+
+
+def _packed(chunk: Chunk) -> Arrays:
+    """A chunk as arrays by name."""
+    arrays = {"X": chunk.rows(), "y": chunk.y, "codes": chunk.codes, "in_a": chunk.in_a}
+    return arrays if chunk.weights is None else arrays | {"weights": chunk.weights}
+
+
+def _unpacked(found: Arrays) -> Chunk:
+    columns = tuple(found["X"].T.copy())
+    weights = found.get("weights")
+    return Chunk(columns, found["y"], found["codes"], found["in_a"], weights)

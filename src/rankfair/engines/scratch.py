@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankfair.engines.chunk import Chunk, Held
-from rankfair.engines.chunked import Kept
+from rankfair.engines.chunk import Chunk, Extent, Held
+from rankfair.engines.chunked import Kept, added
+from rankfair.engines.journal import Journal, digest
 
 __all__ = ["OnDisk", "ahead"]
 
@@ -30,54 +34,79 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
 
 @dataclass(frozen=True)
 class OnDisk(Kept):
-    """Arrays of every chunk, one after another in a file."""
+    """Arrays of every chunk, one after another in a file, made when first asked for."""
 
-    path: Path
-    sizes: tuple[int, ...]  # rows of each chunk
-    kinds: tuple[Any, ...]  # of m, p, group and weights; None for what there is not
-    chunks: Callable[[], Iterator[Chunk]]
+    folder: Path
+    chunks: Callable[[str], Iterator[Chunk]]
+    function: Callable[[Chunk], Held]
+    journal: Journal
 
-    @classmethod
-    def write(
-        cls,
-        path: Path,
-        chunks: Callable[[], Iterator[Chunk]],
-        function: Callable[[Chunk], Held],
-    ) -> OnDisk:
-        """Work through the chunks and write what is made of each."""
-        sizes: list[int] = []
-        kinds: tuple[Any, ...] = ()
-        with path.open("wb") as out:
-            for chunk in chunks():
-                parts = _parts(function(chunk))
-                kinds = tuple(None if it is None else it.dtype for it in parts)
-                sizes.append(len(chunk))
-                for part in parts:
-                    if part is not None:
-                        part.tofile(out)
-        return cls(path, tuple(sizes), kinds, chunks)
+    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of what is kept of each chunk."""
+        question = ("kept", self.function, function)
+        return self._asked(question, lambda: added(map(function, self._all())))
 
-    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
-        """What a function says of what is kept of each chunk."""
-        return map(function, ahead(self._read()))
+    def extent(self, step: float) -> Extent:
+        """The range of the predictions ``step`` along the line, and their sums."""
 
-    def beside(self, function: Callable[[Chunk, Held], T]) -> Iterator[T]:
-        """The same for a function of the chunk and what is kept of it."""
-        return map(function, self.chunks(), self._read())
+        def found() -> NDArray[Any]:
+            parts = map(partial(Extent.of, step=step), self._all())
+            return np.array(astuple(reduce(operator.add, parts)))
+
+        answer = self._asked(("extent", self.function, step), found)
+        return Extent(*answer.tolist())
+
+    def beside(self, function: Callable[[Chunk, Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum for a function of the chunk and what is kept of it."""
+
+        def found() -> NDArray[Any]:
+            kept = self._read()
+            return added(map(function, self.chunks("summing"), kept))
+
+        return self._asked(("beside", self.function, function), found)
 
     def drop(self) -> None:
         """Delete the file."""
-        self.path.unlink(missing_ok=True)
+        if "path" in self.__dict__:
+            self.path.unlink(missing_ok=True)
+            del self.__dict__["path"]
+
+    @cached_property
+    def path(self) -> Path:
+        """The file; if it is there, it is whole."""
+        path = self.folder / f"kept-{digest(self.function)[:32]}.bin"
+        if not path.exists():
+            part = path.with_suffix(".part")
+            with part.open("wb") as out:
+                for chunk in self.chunks("predicting"):
+                    _write(out, self.function(chunk))
+            part.replace(path)
+        return path
+
+    def _asked(self, question: Any, answer: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        found = self.journal.remember(question, lambda: {"found": answer()})
+        return found["found"]
+
+    def _all(self) -> Iterator[Held]:
+        return ahead(self._read())
 
     def _read(self) -> Iterator[Held]:
         with self.path.open("rb") as source:
-            for size in self.sizes:
-                parts: list[Any] = [
-                    None if kind is None else np.fromfile(source, kind, size)
-                    for kind in self.kinds
-                ]
-                yield Held(*parts)
+            while (head := np.fromfile(source, np.int64, 4)).size:
+                size, bytes_m, has_p, weighs = head.tolist()
+                kind = np.float32 if bytes_m == 4 else np.float64
+                m = np.fromfile(source, kind, size)
+                p = np.fromfile(source, kind, size) if has_p else None
+                in_a = np.fromfile(source, bool, size)
+                yield Held(
+                    m, p, in_a, np.fromfile(source, float, size) if weighs else None
+                )
 
 
-def _parts(held: Held) -> tuple[Any, ...]:
-    return held.m, held.p, held.in_a, held.weights
+def _write(out: Any, held: Held) -> None:
+    """A head of four numbers, then the arrays there are."""
+    has_p, weighs = held.p is not None, held.weights is not None
+    head = [len(held.m), held.m.itemsize, has_p, weighs]
+    for part in (np.array(head, np.int64), held.m, held.p, held.in_a, held.weights):
+        if part is not None:
+            part.tofile(out)

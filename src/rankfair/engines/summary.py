@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
-from rankfair.engines.chunk import Chunk
+from rankfair.blocks import Floats, Ints, batches_of, sorted_by_task
+from rankfair.engines.chunk import Chunk, taken
 
-__all__ = ["Summary", "summarise"]
+__all__ = ["Sorted", "Summary", "pieces", "summarise"]
+
+PIECE = 1 << 24  # numbers a summary of some rows may have
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,9 @@ class Summary:
         share = np.divide(new, total, out=np.zeros_like(total), where=total > 0)
         f = old * share
         d, e = other.centre - self.centre[at], other.mean_y - self.mean_y[at]
-        self.gram[at] += other.gram
-        self.gram[at] += (f[:, None] * d)[:, :, None] * d[:, None, :]
+        shift = (f[:, None] * d)[:, :, None] * d[:, None, :]
+        shift += other.gram
+        self.gram[at] += shift
         self.cross[at] += other.cross + (f * e)[:, None] * d
         self.yy[at] += other.yy + f * e * e
         self.centre[at] += share[:, None] * d
@@ -80,48 +84,89 @@ class Summary:
         self.edge[1] = max(self.edge[1], other.edge[1])
         self.kind[:] = np.maximum(self.kind, other.kind)
 
-    def arrays(self) -> dict[str, Floats | Ints]:
-        """The fields by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows by task: the tasks that occur by size, their sizes, and the rows in order.
+
+    Rows of one task stay in the order in which they came.
+    """
+
+    tasks: Ints
+    sizes: Ints
+    order: Ints
+
+    @classmethod
+    def of(cls, codes: Ints) -> Sorted:
+        """Sort the rows of a chunk."""
+        tasks, own = own_codes(codes)
+        order, places, sizes = sorted_by_task(own, len(tasks))
+        return cls(tasks[places], sizes, order)
+
+    @property
+    def starts(self) -> Ints:
+        """Where each task begins."""
+        found: Ints = np.cumsum(self.sizes) - self.sizes
+        return found
 
 
-def summarise(chunk: Chunk) -> Summary:
-    """The sums of one chunk, for the tasks that have rows in it."""
-    tasks, codes = own_codes(chunk.codes)
-    w = chunk.weights
-    order, places, sizes = sorted_by_task(codes, len(tasks))
-    blocks = Blocks.in_order(chunk.X, order, places, sizes, w)
-    back = np.argsort(places)  # from places to tasks
-    rows = np.bincount(codes, minlength=len(tasks))
-    weight: Floats = np.bincount(codes, w, len(tasks)).astype(float, copy=False)
+def summarise(chunk: Chunk, by_task: Sorted) -> Summary:
+    """The sums of one chunk, for the tasks that have rows in it.
+
+    With ``z = (x, y, 1)`` of every row, less the first row of its task so that no digit
+    is lost, one product ``Σ s z zᵀ`` a task holds them all.
+    """
+    n, w = len(chunk.columns), chunk.weights
+    first = taken(chunk, by_task.order[by_task.starts])
+    P = _products(chunk, by_task)
+    weight = P[:, -1, -1].copy()
+    over = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
+    d = P[:, -1, :-1] * over[:, None]
+    P = P[:, :-1, :-1] - (weight[:, None] * d)[:, :, None] * d[:, None, :]
+    a = chunk.in_a.astype(float)
+    s = np.ones(len(chunk)) if w is None else w
     y = chunk.y if w is None else chunk.y * w
-    mean_y: Floats = np.bincount(codes, y, len(tasks)).astype(float, copy=False)
-    np.divide(mean_y, weight, out=mean_y, where=weight > 0)
-    off = chunk.y - mean_y[codes]
-    weighted = off if w is None else off * w
-    cross = blocks.moments(weighted[order])[back, :-1]
-    a, ones = chunk.in_a, np.ones(len(chunk)) if w is None else w
     return Summary(
-        tasks=tasks,
-        rows=rows,
+        tasks=by_task.tasks,
+        rows=by_task.sizes,
         weight=weight,
-        centre=(blocks.centre / blocks.unit)[back],
-        mean_y=mean_y,
-        gram=(blocks.gram / np.outer(blocks.unit, blocks.unit))[back],
-        cross=cross / blocks.unit,
-        yy=np.bincount(codes, weighted * off, len(tasks)).astype(float, copy=False),
-        group=np.array(
-            [
-                ones.sum(where=a),
-                ones.sum(where=~a),
-                (ones * ones).sum(where=a),
-                (ones * ones).sum(where=~a),
-            ]
-        ),
-        target=np.array([y.sum(where=a), y.sum(where=~a)]),
+        centre=first.rows() + d[:, :n],
+        mean_y=first.y + d[:, n],
+        gram=P[:, :n, :n],
+        cross=P[:, :n, n],
+        yy=P[:, n, n],
+        group=np.array([a @ s, (1 - a) @ s, a @ (s * s), (1 - a) @ (s * s)]),
+        target=np.array([a @ y, (1 - a) @ y]),
         edge=np.array([chunk.y.min(initial=np.inf), chunk.y.max(initial=-np.inf)]),
         kind=np.array([0.0 if w is None else 1.0 + (w != np.rint(w)).any()]),
     )
+
+
+def _products(chunk: Chunk, by_task: Sorted) -> Floats:
+    """``Σ s z zᵀ`` of every task: (t, n + 2, n + 2)."""
+    n, order, w = len(chunk.columns), by_task.order, chunk.weights
+    Z = chunk.rows(chunk.y, np.ones(len(chunk))).take(order, axis=0, mode="clip")
+    out = np.empty((len(by_task.tasks), n + 2, n + 2))
+    for rows, places, size in batches_of(by_task.sizes):
+        Z3 = Z[rows].reshape(-1, size, n + 2)
+        start = Z3[:, :1].copy()
+        start[:, :, -1] = 0.0
+        Z3 -= start
+        Z3t = Z3.transpose(0, 2, 1)
+        if w is not None:
+            Z3t = Z3t * w[order[rows]].reshape(-1, 1, size)
+        np.matmul(Z3t, Z3, out=out[places])
+    return out
+
+
+def pieces(chunk: Chunk, n_tasks: int) -> Iterator[Chunk]:
+    """The chunk, or parts of it where a sum for each of its tasks would be large."""
+    most = PIECE // (len(chunk.columns) + 2) ** 2 + 1
+    if min(n_tasks, len(chunk)) <= most:
+        yield chunk
+        return
+    for start in range(0, len(chunk), most):
+        yield taken(chunk, slice(start, start + most))
 
 
 def own_codes(codes: Ints) -> tuple[Ints, Ints]:
@@ -133,4 +178,6 @@ def own_codes(codes: Ints) -> tuple[Ints, Ints]:
         return tasks, own
     there = np.bincount(codes) > 0
     tasks = np.flatnonzero(there)
+    if len(tasks) == len(there):
+        return tasks, codes
     return tasks, (np.cumsum(there) - 1)[codes]

@@ -21,7 +21,7 @@ from rankfair.inference.limits import (
 )
 from rankfair.inference.permutation import mann_whitney
 from rankfair.inference.sides import Side, Sides
-from rankfair.inference.spread import Part
+from rankfair.inference.spread import LEAST_DF, Part
 
 __all__ = ["auc_estimate"]
 
@@ -133,8 +133,8 @@ class _View:
         """Why nothing is known about the population, if so."""
         unit = "row" if self.n_tasks is None else "task"
         total = float(self.a.variance + self.b.variance)
-        if math.isnan(total):
-            return f"a group has one {unit} only, which shows no spread"
+        if math.isnan(total) or min(self.a.df, self.b.df) < LEAST_DF:
+            return f"a group rests on one {unit} only, which shows no spread"
         if self.auc in (0.0, 1.0):
             return ""
         if total == 0.0 or self.factor <= 0.0:

@@ -67,17 +67,19 @@ def distances(
     >>> sides = Sides.of(in_a, ~in_a, ("A", "B"))
     >>> masses = in_a.astype(float), (~in_a).astype(float)
     >>> ks, moved = distances(rows, sides, masses, 0.95)
-    >>> ks.value, round(moved.value, 6), ks.covers(0.1)
+    >>> round(ks.value, 6), round(moved.value, 6), ks.covers(0.1)
     (0.05, 1.0, True)
     """
     gap, values = _gap(ordered, *masses)
-    ks, moved = float(np.abs(gap).max()), float(np.abs(gap[:-1]) @ np.diff(values))
+    ks = float(np.abs(gap).max())
+    # Halves, so that the widest range does not overflow.
+    moved = 2.0 * float(np.abs(gap[:-1]) @ np.diff(values / 2.0))
     units = "tasks" if sides.needed else "rows"
     rng = np.random.default_rng(seed)
     grid = _Grid.of(ordered, sides, masses)
     p, test, note = _p_value(ks, sides, ordered, grid, rng)
     if grid.n_units < 2:
-        lost = f"a group has one {units[:-1]} only, which shows no spread"
+        lost = f"a group rests on one {units[:-1]} only, which shows no spread"
         return Estimate(ks, note=lost), Estimate(moved, note=lost)
     far_ks, far_moved = grid.draw(rng, confidence)
     how = f"{DRAWS} draws of {units}, safe limits"
@@ -90,7 +92,7 @@ def distances(
 
 def _gap(ordered: Ordered, mass_a: Floats, mass_b: Floats) -> tuple[Floats, Floats]:
     """``F_A − F_B`` at each distinct prediction, and the predictions."""
-    gap = np.cumsum(mass_a / mass_a.sum() - mass_b / mass_b.sum())
+    gap = np.cumsum(mass_a) / mass_a.sum() - np.cumsum(mass_b) / mass_b.sum()
     ends = ordered.ends()
     return (gap, ordered.values) if ends is None else (gap[ends], ordered.values[ends])
 
@@ -115,7 +117,7 @@ class _Grid:
             ordered.values, np.flatnonzero(np.diff(cell, prepend=-1))
         )
         widths = np.zeros(CELLS)
-        widths[np.unique(cell)[:-1]] = np.diff(tops)
+        widths[np.unique(cell)[:-1]] = np.diff(tops / 2.0)  # halves, as above
         tables = [
             _table(cell[side.rows], side, sides.n_tasks if sides.needed else 0)
             for side in (sides.a, sides.b)
@@ -136,7 +138,7 @@ class _Grid:
             self.b, self.rows[1], rng
         )
         ks = np.abs(off).max(axis=1)
-        moved = np.abs(off) @ self.widths
+        moved = 2.0 * (np.abs(off) @ self.widths)
         return float(np.quantile(ks, confidence)), float(np.quantile(moved, confidence))
 
     @staticmethod

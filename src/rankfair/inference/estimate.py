@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 __all__ = ["Estimate"]
 
@@ -54,6 +55,16 @@ class Estimate:
         False
         """
         return self.low <= value <= self.high
+
+    def mapped(self, to: Callable[[float], float]) -> Estimate:
+        """Return the estimate of a rising function of what was estimated.
+
+        Examples
+        --------
+        >>> print(Estimate(4.0, 1.0, 9.0).mapped(math.sqrt))
+        2.000 (1.000 to 3.000)
+        """
+        return replace(self, value=to(self.value), low=to(self.low), high=to(self.high))
 
     def __str__(self) -> str:
         limits = f"{self.low:.3f} to {self.high:.3f}"

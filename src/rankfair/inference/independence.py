@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import narwhals as nw
@@ -175,9 +176,15 @@ def _nature(column: Column) -> str:
         if not column.dtype.is_numeric():
             return "categorical"
         column = column.to_numpy()
+    if column.dtype.kind == "O" and all(map(_is_number, column.tolist())):
+        return "numeric"  # a list of whole numbers and fractions, say
     if column.dtype.kind not in "iuf":
         return "categorical"
     return "categorical" if len(np.unique(column)) <= 2 else "numeric"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 def _numeric(a: Floats, b: Floats, paired: bool, kind: str) -> Found:

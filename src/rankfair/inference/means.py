@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.sides import Sides
-from rankfair.inference.spread import Part
+from rankfair.inference.spread import LEAST_DF, Part
 
 __all__ = ["Difference", "difference", "mean_gap"]
 
@@ -81,6 +81,8 @@ def _difference(
     else:
         a, b = Part.of_rows(values_a), Part.of_rows(values_b)
     df = _degrees(a, b, covariance)
+    if min(a.df, b.df) < LEAST_DF:
+        a, b = replace(a, variance=math.nan), replace(b, variance=math.nan)
     return Difference(
         mean_a, mean_b, a.variance, b.variance, covariance, df, n_clusters
     )
@@ -88,7 +90,7 @@ def _difference(
 
 def _degrees(a: Part, b: Part, covariance: float) -> float:
     total = a.variance + b.variance
-    if covariance or not total > 0.0:
+    if covariance or not total > 0.0 or min(a.df, b.df) < LEAST_DF:
         return min(a.df, b.df)
     return float(total**2 / (a.variance**2 / a.df + b.variance**2 / b.df))
 
@@ -107,17 +109,20 @@ def mean_gap(
     >>> print(found)
     1.000 (-1.267 to 3.267)
     """
-    found = difference(values_a, values_b, sides)
+    scale = max(float(np.abs(v).max()) for v in (values_a, values_b)) or 1.0
+    # Squares of scaled values neither overflow nor vanish.
+    found = difference(values_a / scale, values_b / scale, sides)
     value, se = found.mean_a - found.mean_b, found.se
     unit = "row" if found.n_clusters is None else "task"
     if math.isnan(se):
-        note = f"a group has one {unit} only, which shows no spread"
-        return Estimate(value, note=note)
+        note = f"a group rests on one {unit} only, which shows no spread"
+        return Estimate(scale * value, note=note)
     if se == 0.0:
-        return Estimate(value, note=f"no two {unit}s of a group differ")
+        return Estimate(scale * value, note=f"no two {unit}s of a group differ")
     half = float(student.isf((1.0 - confidence) / 2, found.df)) * se
     p = 2.0 * float(student.sf(abs(value) / se, found.df))
     method = "Welch's t"
     if found.n_clusters is not None:
         method = f"Welch's t over {found.n_clusters:,} tasks"
-    return Estimate(value, value - half, value + half, p, method)
+    limits = scale * (value - half), scale * (value + half)
+    return Estimate(scale * value, *limits, p, method)

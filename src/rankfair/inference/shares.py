@@ -57,7 +57,7 @@ def shares_and_ratio(
     shares = ((found.mean_a, found.variance_a), (found.mean_b, found.variance_b))
     if math.isnan(found.se):
         unit = "row" if found.n_clusters is None else "task"
-        note = f"a group has one {unit} only, which shows no spread"
+        note = f"a group rests on one {unit} only, which shows no spread"
         lost = [Estimate(share, note=note) for share, _ in shares]
         return lost[0], lost[1], Estimate(_ratio(*(s for s, _ in shares)), note=note)
     quantile = float(student.isf((1.0 - confidence) / 2, max(found.df, 1.0)))
@@ -77,7 +77,7 @@ def shares_and_ratio(
     )
     if not relative > 0.0:
         return of_a, of_b, Estimate(value, note=f"no two {units} of a group differ")
-    half = quantile * math.sqrt(relative)
+    half = min(quantile * math.sqrt(relative), 500.0)  # e^500 is wide enough
     # The same test as that of the interval, so that the two never disagree.
     p = 2.0 * float(student.sf(abs(math.log(value)) / math.sqrt(relative), found.df))
     low, high = value * math.exp(-half), value * math.exp(half)

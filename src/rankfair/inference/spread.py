@@ -17,6 +17,7 @@ from rankfair.ranks import split
 
 __all__ = [
     "ENOUGH_TASKS",
+    "LEAST_DF",
     "Part",
     "Spread",
     "auc_spread",
@@ -34,6 +35,8 @@ Bools = NDArray[np.bool_]
 FEW = 5
 # Tasks that mix the groups count as a sample of tasks from so many on.
 ENOUGH_TASKS = 10
+# Below so many degrees of freedom one unit outweighs all others of its group.
+LEAST_DF = 0.25
 
 
 def auc_standard_error(

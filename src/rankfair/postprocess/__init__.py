@@ -1,7 +1,9 @@
 """Maps of predictions by group, for models that are not refitted.
 
-``maps`` is what is asked for, made of the least movement in ``projections``;
-``estimator`` is scikit-learn's shape around it.
+``samples`` is the distribution of a group, ``chains`` the least movement under a slack,
+``levels`` the common values it is put on, ``search`` the slack for an AUC, ``shifts``
+the constant shift, ``maps`` what is asked for, ``follow`` where unseen values go, and
+``estimator`` scikit-learn's shape around it.
 """
 
 from rankfair.postprocess.estimator import RankFairPostprocessor

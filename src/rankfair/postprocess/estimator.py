@@ -125,12 +125,13 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     "distribution" and "rank" give values on common levels, 20 or more between the 10 %
     and the 90 % quantile and the more the more rows there are.  Every value is a
     threshold at which the groups may differ by chance in new rows: with fewer of them
-    KS is smaller there, by about 0.58 √(mass of a level) standard errors.
+    KS is smaller there.  A band of AUC too narrow for levels is met without them.
 
     Of a group with more than 16,384 different predictions the regression sees bundles
     of neighbours, 1/4096 of the group each at most.  The count between two levels is
     that of all rows, so the band is met as without bundles; the movement is the least
-    for a slack that is off by less than one bundle.
+    for a slack that is off by less than one bundle, and "rank" and "shift" end within
+    1 % and 0.4 % of epsilon of the band's edge.
 
     Examples
     --------

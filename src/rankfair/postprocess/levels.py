@@ -93,7 +93,9 @@ def _bundled(sample: Sample) -> tuple[Sample, Array]:
 def spacing(samples: Sequence[Sample]) -> float:
     """How far levels lie apart: a share of the groups' mean range from 10 % to 90 %.
 
-    The share falls with the fourth root of the rows that the smaller group has.
+    What levels save in KS goes with √(h/n) for n rows and a spacing h, what they cost
+    in squared error with h²: so h falls with the cube root of n, here nearly the rows
+    of the smaller group.
 
     Examples
     --------
@@ -109,7 +111,7 @@ def spacing(samples: Sequence[Sample]) -> float:
         gap = sample.values[high] - sample.values[low]
         reach += float(sample.total / total * gap)
     rows = 1 / sum(sample.row for sample in samples)
-    return reach / max(FEWEST, 3.3 * math.sqrt(math.sqrt(rows)))
+    return reach / max(FEWEST, 1.25 * math.cbrt(rows))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from rankfair.problem import Problem
 from rankfair.solvers.adm import ADM
 from rankfair.solvers.base import OnStep, Solution, Status, Step, unconstrained
 from rankfair.solvers.both import solve_both
+from rankfair.solvers.following import Following
 from rankfair.solvers.ncadmm import NCADMM
 from rankfair.solvers.paper import Paper
 from rankfair.solvers.pinned import solve_linear
@@ -21,6 +22,7 @@ __all__ = [
     "ADM",
     "NCADMM",
     "SOLVERS",
+    "Following",
     "OnStep",
     "Paper",
     "Solution",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -64,6 +64,8 @@ class Solution:
     n_iter: int
     stationarity: float
     trace: tuple[Step, ...]
+    # The moments of λ g in standard units, from which a fit nearby can start.
+    force: Floats | None = field(default=None, kw_only=True, repr=False)
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ def package(
     multiplier: float = 0.0,
     stationarity: float = 0.0,
     trace: tuple[Step, ...] = (),
+    force: Floats | None = None,
 ) -> Solution:
     """The solution of standard units ``W`` in the user's units."""
     problem = fitter.problem
@@ -178,6 +181,7 @@ def package(
         n_iter=len(trace),
         stationarity=stationarity,
         trace=tuple(step._replace(objective=step.objective * scale) for step in trace),
+        force=force,
     )
 
 

@@ -65,7 +65,7 @@ def solve_both(
     >>> import numpy as np
     >>> from rankfair.balances import Rank
     >>> from rankfair.penalties import Ridge
-    >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 2 == 0
+    >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 3 > 0
     >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
     >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
     >>> found = solve_both(problem, Ridge(), Rank(0.0), Tilt())

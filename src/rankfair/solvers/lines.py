@@ -28,12 +28,6 @@ class Part:
     push: Floats  # (k, n + 1), the moments of a tilt that is not theirs to choose
     order: Ints | None  # the user's row behind each sorted one, where they differ
 
-    @classmethod
-    def of(cls, fitter: Fitter, demands: ByTask, order: Ints) -> Part:
-        """All tasks of a problem."""
-        target = fitter.rows.moments(fitter.rows.y)
-        return cls(fitter, demands, target, np.zeros_like(target), order)
-
     def take(self, places: Ints, exact: bool) -> Part:
         """Some of these tasks; ``exact`` where the user's predictions will be asked."""
         problem, rows = self.fitter.rows.of_tasks(places, self.order, exact)

@@ -17,6 +17,7 @@ from rankfair.solvers.tilt import Tilt
 
 ROUNDS = 7  # directions that are tried, the mean's first
 LEAVE = 0.05  # a task whose gap is this share of its force has settled
+GAIN = 1e-3  # of a task's objective, too little to go on for
 COUNTS = 10  # counts a round; walks that need more go on along the next direction
 EXACTLY = 60  # counts of the user's own predictions at the end
 SHORT = 1e-8  # a bracket this short has nothing in it
@@ -84,6 +85,7 @@ def search(
     W0 = part.fit(0.0)
     values = part.values(W0)
     best = Found.free_of(part, W0, values)
+    free = best.objective.copy()
     places = np.flatnonzero(~best.free)
     if not len(places):
         return best
@@ -105,7 +107,10 @@ def search(
         best.stationarity = relative(gap, force)
         _tell(on_step, i + 1, best, part.demands.show(landed.values))
         b = mixer.next(force, gap)
-        still = np.flatnonzero((off > LEAVE) | ~landed.inside)
+        # What better directions could save goes with the square of the gap.
+        cost = best.objective[places] - free[places]
+        calm = off * off * cost <= GAIN * best.objective[places]
+        still = np.flatnonzero(~((off <= LEAVE) | calm) | ~landed.inside)
         if not len(still):
             return best
         if 4 * len(still) <= 3 * len(places):

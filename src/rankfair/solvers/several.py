@@ -406,8 +406,10 @@ def _tightened(tilts: Tilts, point: Point) -> Point:
         W = point.W + part * (tilts.W0 - point.W)
         tried = tilts.counted((1 - part) * point.x, W)
         point = tried if tried.miss == 0 else point
-    small = len(tilts.demands) * len(tilts.fitter.rows.y) <= SMALL
-    return _searched(tilts, point) if small and point.W.size <= FEW else point
+    few_rows = len(tilts.demands) * len(tilts.fitter.rows.y) <= SMALL
+    free = not isinstance(tilts.fitter, Pinned)
+    small = few_rows and free and point.W.size <= FEW
+    return _searched(tilts, point) if small else point
 
 
 def _searched(tilts: Tilts, point: Point) -> Point:
@@ -417,13 +419,16 @@ def _searched(tilts: Tilts, point: Point) -> Point:
     """
     fitter, rng, idle = tilts.fitter, np.random.default_rng(0), 0
     lowest = fitter.objective(point.W, tilts.B0)
+    # Tasks stand in the order of their sizes: chance must not depend on that.
+    tasks = fitter.rows.blocks.tasks
+    place = np.concatenate((tasks, np.arange(len(tasks), len(point.W))))
     while idle < NUDGES:
         way = tilts.W0 - point.W
-        stray = np.linalg.norm(way) * rng.standard_normal(way.shape)
+        stray = np.linalg.norm(way) * rng.standard_normal(way.shape)[place]
         step = 10 ** rng.uniform(-3, 0) * (rng.uniform(0, 1) * way + stray)
         W, idle = point.W + step, idle + 1
         objective = fitter.objective(W, tilts.B0)
-        if objective < lowest and fitter.miss(fitter.values(W)) <= KEPT:
+        if objective < lowest:
             tried = tilts.counted(point.x, W)
             if tried.miss == 0:
                 gain = lowest - objective

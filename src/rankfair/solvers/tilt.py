@@ -103,8 +103,12 @@ class Tilt:
         balance: Balance,
         on_step: OnStep | None = None,
         also: tuple[Linear, ...] = (),
+        start: Floats | None = None,
     ) -> Solution:
-        """Rounds on a thinned problem if there are many rows, then exact counts."""
+        """Rounds on a thinned problem if there are many rows, then exact counts.
+
+        ``start`` is the force of a fit nearby, whose direction is taken first.
+        """
         if isinstance(balance, Linear):
             return _all_linear(problem, penalty, (balance, *also))
         if isinstance(balance, Distribution):
@@ -112,16 +116,17 @@ class Tilt:
             return solve_levelled(rows, penalty, balance, also, self.max_iter, on_step)
         balance, fitter = _prepared(problem, penalty, balance, also)
         origin = Origin.of(fitter, balance)
-        start = origin.exactly()
+        at_rest = origin.exactly()
         beside = fitter.miss(fitter.values(origin.W0))
-        if start.inside or beside > KEPT:
-            return _at_rest(origin, start)
-        origin = replace(origin, value=start.value)
+        if at_rest.inside or beside > KEPT:
+            return _at_rest(origin, at_rest)
+        origin = replace(origin, value=at_rest.value)
         small = origin.thinned()
         candidates: list[Candidate] = []
         trace: list[Step] = []
         coarse = 1.0 if small is origin else 10.0
-        for i, candidate in enumerate(self._rounds(small, coarse), start=1):
+        rounds = self._rounds(small, coarse, start)
+        for i, candidate in enumerate(rounds, start=1):
             candidates.append(candidate)
             shown = balance.show(candidate.landing.value, small.groups)
             trace.append(Step(i, candidate.objective, shown, candidate.stationarity))
@@ -137,12 +142,18 @@ class Tilt:
         del origin, small
         return _confirmed(lean, candidates[:TRIES], settled, tuple(trace))
 
-    def _rounds(self, origin: Origin, coarse: float = 1.0) -> Iterator[Candidate]:
+    def _rounds(
+        self, origin: Origin, coarse: float = 1.0, start: Floats | None = None
+    ) -> Iterator[Candidate]:
         """One candidate a round, until ``λ g`` and ``λ̂ ∇AUC(m)`` agree."""
         enough = 10 * self.tol * coarse
         problem = origin.fitter.problem
-        b = origin.rest.moments(_first_field(origin), 0.0)
-        x, W = _first_guess(origin, b), origin.W0
+        if start is not None and start.shape == origin.B0.shape:
+            b, x = start, 1.0
+        else:
+            b = origin.rest.moments(_first_field(origin), 0.0)
+            x = _first_guess(origin, b)
+        W = origin.W0
         mixer = Mixer(self.damping)
         lowest, calm, reached = np.inf, 0, False
         for i in range(self.max_iter):
@@ -337,4 +348,5 @@ def _confirmed(
         multiplier=best.multiplier * landing.x,
         stationarity=best.stationarity,
         trace=trace,
+        force=landing.x * ray.b,
     )

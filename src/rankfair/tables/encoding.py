@@ -39,6 +39,18 @@ class Encoded:
     unknown: Mapping[str, int]
     message: str
 
+    def to_frame(self, labels: Mapping[str, Any] | None = None) -> Any:
+        """Return a polars frame of the predictors and, after them, columns of labels.
+
+        Examples
+        --------
+        >>> encoded = Encoded(("age",), np.array([[1.0], [2.0]]), {}, "")
+        >>> encoded.to_frame({"task": np.array(["a", "b"], object)}).columns
+        ['age', 'task']
+        """
+        columns = dict(zip(self.names, self.values.T, strict=True))
+        return Table({**columns, **(labels or {})}).to_frame()
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -159,7 +171,22 @@ def learn_encoding(
             raise _too_many(table, name, labels, cap)
         categories[name] = labels
         said.append(_say(name, labels))
-    return Encoding(tuple(columns), categories), " ".join(said)
+    encoding = Encoding(tuple(columns), categories)
+    _refuse_twins(encoding.names, table)
+    return encoding, " ".join(said)
+
+
+def _refuse_twins(names: Sequence[str], table: Table) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise TableError(
+                "is the name of two predictors, once as a category",
+                source=table.source,
+                column=name,
+                cure="Rename a column.",
+            )
+        seen.add(name)
 
 
 def refuse_missing(table: Table, columns: Sequence[str]) -> None:

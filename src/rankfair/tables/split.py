@@ -139,21 +139,28 @@ def _widths(head: str, end: str, delimiter: str) -> list[int]:
     return found
 
 
-def _header(text: str, end: str, delimiter: str) -> tuple[tuple[str, ...], int]:
-    """Return the first record that is not blank, and its line."""
+def _numbered(text: str, end: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Give each record that is not blank, and the line at which it starts."""
     reader: Any = _records(text, end, delimiter)
-    before = 0
+    line = 1
     try:
         for row in reader:
             if row:
-                return tuple(row), before + 1
-            before = reader.line_num
+                yield line, row
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise _broken(error, before + 1, text, end, delimiter) from None
+        raise _broken(error, line) from None
+
+
+def _header(text: str, end: str, delimiter: str) -> tuple[tuple[str, ...], int]:
+    """Return the first record that is not blank, and its line."""
+    for line, row in _numbered(text, end, delimiter):
+        return tuple(row), line
     raise TableError("is empty: a header and rows are expected")
 
 
 def _check_header(names: Sequence[str], line: int, delimiter: str) -> tuple[str, ...]:
+    seen: dict[str, int] = {}
     for place, name in enumerate(names):
         if not name.strip():
             cure = "Give it a name."
@@ -164,7 +171,7 @@ def _check_header(names: Sequence[str], line: int, delimiter: str) -> tuple[str,
             raise TableError(
                 f"column {place + 1} of {len(names)} has no name", line=line, cure=cure
             )
-        first = names.index(name)
+        first = seen.setdefault(name, place)
         if first < place:
             raise TableError(
                 f"columns {first + 1} and {place + 1} have the same name",
@@ -211,46 +218,18 @@ def _by_rules(
                 column.extend(map(shared.setdefault, cells, cells))
             if len(shared) > CHUNK:
                 shared.clear()
-    except csv.Error as error:
-        line = _line_of_error(text, end, delimiter)
-        raise _broken(error, line, text, end, delimiter) from None
-    n_rows = len(columns[0])
-    if plain:
-        return columns, np.arange(2, n_rows + 2)
-    return columns, _starts(text, end, delimiter)[1:]
-
-
-def _starts(text: str, end: str, delimiter: str) -> NDArray[np.int64]:
-    """Return the line at which each record starts, blank lines left out."""
-    reader: Any = _records(text, end, delimiter)
-    found, before = [], 0
-    for row in reader:
-        if row:
-            found.append(before + 1)
-        before = reader.line_num
-    return np.array(found, np.int64)
-
-
-def _line_of_error(text: str, end: str, delimiter: str) -> int:
-    """Return the line at which the record starts that cannot be read."""
-    reader: Any = _records(text, end, delimiter)
-    before = 0
-    try:
-        for _ in reader:
-            before = reader.line_num
     except csv.Error:
-        return before + 1
-    raise AssertionError("the file was broken a moment ago")  # pragma: no cover
+        # Once more, with the numbers of lines, to the place where it is broken.
+        plain = False
+    if plain:
+        return columns, np.arange(2, len(columns[0]) + 2)
+    starts = [line for line, _ in _numbered(text, end, delimiter)]
+    return columns, np.array(starts[1:], np.int64)
 
 
 def _ragged(text: str, end: str, delimiter: str, header: tuple[str, ...]) -> TableError:
-    reader: Any = _records(text, end, delimiter)
-    before = 0
-    row: list[str] = []
-    for row in reader:
-        if row and len(row) != len(header):
-            break
-        before = reader.line_num
+    records = _numbered(text, end, delimiter)
+    line, row = next(pair for pair in records if len(pair[1]) != len(header))
     cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
     names = "1 name" if len(header) == 1 else f"{len(header)} names"
     cure = "Quote cells that hold the delimiter, or mend the line."
@@ -258,29 +237,20 @@ def _ragged(text: str, end: str, delimiter: str, header: tuple[str, ...]) -> Tab
         cure = "Decimal commas? Try --delimiter ';' --decimal ','"
     elif len(row) == len(header) + 1 and not row[-1]:
         cure = "The line ends with a delimiter; the header does not."
-    return TableError(
-        f"has {cells}, but the header has {names}", line=before + 1, cure=cure
-    )
+    return TableError(f"has {cells}, but the header has {names}", line=line, cure=cure)
 
 
-def _broken(
-    error: csv.Error, line: int, text: str, end: str, delimiter: str
-) -> TableError:
+def _broken(error: csv.Error, line: int) -> TableError:
+    """Say in our words what the `csv` module found."""
     said = str(error)
-    if "unexpected end of data" in said or "field larger" in said:
-        return TableError(
-            "a quote is opened and never closed"
-            if "end of data" in said
-            else "a cell is longer than 131,072 characters: is a quote left open?",
-            line=line,
-            cure='Close it; a quote inside a quoted cell is written twice ("").',
-        )
-    if "expected after" in said:
-        return TableError(
-            "a quoted cell goes on after its closing quote",
-            line=line,
-            cure='A quote inside a quoted cell is written twice ("").',
-        )
+    twice = 'A quote inside a quoted cell is written twice ("").'
+    for part, reason, cure in (
+        ("end of data", "a quote is opened and never closed", f"Close it. {twice}"),
+        ("larger", "a cell is longer than 131,072 characters", "Is a quote left open?"),
+        ("expected after", "a quoted cell goes on after its closing quote", twice),
+    ):
+        if part in said:
+            return TableError(reason, line=line, cure=cure)
     return TableError(
         "a carriage return (CR) stands inside a line that ends otherwise",
         line=line,

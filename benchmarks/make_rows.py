@@ -1,0 +1,98 @@
+"""Write synthetic rows to Parquet files, chunk by chunk, however many there are.
+
+Tasks of uneven sizes, rows in no order, a group gap to be closed: what
+``bench_heart.biased_rows`` makes, but never more than a chunk of it in memory.
+
+    python benchmarks/make_rows.py rows/ --rows 1e8
+    python benchmarks/make_rows.py rows/ --rows 1e6 --compression zstd
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+CHUNK = 500_000  # rows made at a time, and rows a row group
+FILE = 10_000_000  # rows a file
+
+
+def design(n_features: int, n_tasks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The share of each task in the rows, its level, and the slopes of all."""
+    rng = np.random.default_rng(0)
+    share = 0.9 * rng.dirichlet(np.full(n_tasks, 2.0)) + 0.1 / n_tasks
+    levels = 0.3 * rng.standard_normal(n_tasks)
+    return share, levels, 0.5 * np.abs(rng.standard_normal(n_features))
+
+
+def chunks(
+    n_rows: int, n_features: int = 10, n_tasks: int = 1000, seed: int = 1
+) -> Iterator[pa.Table]:
+    """Rows with columns x0, x1, …, task, group and y; group is a predictor too."""
+    share, levels, slopes = design(n_features, n_tasks)
+    ends = np.cumsum(share)
+    for number, start in enumerate(range(0, n_rows, CHUNK)):
+        rng = np.random.default_rng((seed, number))
+        size = min(CHUNK, n_rows - start)
+        task = np.searchsorted(ends, rng.random(size) * ends[-1]).astype(np.int32)
+        group = rng.random(size) < 0.5
+        X = rng.standard_normal((n_features - 1, size))
+        X[0] += 0.5 * group
+        y = rng.standard_normal(size) + 1.5 * group + levels[task]
+        y += slopes[1:] @ X
+        columns = {f"x{j}": column for j, column in enumerate(X)}
+        yield pa.table({**columns, "group": group, "task": task, "y": y})
+
+
+def write(
+    folder: Path,
+    n_rows: int,
+    n_features: int = 10,
+    n_tasks: int = 1000,
+    compression: str = "none",
+) -> list[Path]:
+    """Write the rows, ten million a file, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files: list[Path] = []
+    writer, written = None, 0
+    for table in chunks(n_rows, n_features, n_tasks):
+        if writer is None or written >= FILE:
+            if writer is not None:
+                writer.close()
+            files.append(folder / f"rows-{len(files):03d}.parquet")
+            writer = pq.ParquetWriter(
+                files[-1],
+                table.schema,
+                compression=compression,
+                use_dictionary=False,
+                write_statistics=False,
+            )
+            written = 0
+        writer.write_table(table, row_group_size=CHUNK)
+        written += table.num_rows
+    if writer is not None:
+        writer.close()
+    return files
+
+
+def main() -> None:
+    """Write what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=float, default=1e6)
+    parser.add_argument("--features", type=int, default=10)
+    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--compression", default="none")
+    given = parser.parse_args()
+    files = write(
+        given.folder, int(given.rows), given.features, given.tasks, given.compression
+    )
+    print(f"{len(files)} files, {sum(f.stat().st_size for f in files) / 1e9:.2f} GB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Run the cells, each in a process of its own, and write page and picture."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import multiprocessing
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .cases import CASES, Base, Case, available, choose_base, draw
+from .cell import METHODS, Job
+from .cell import main as cell_main
+from .methods import Method
+from .page import Cell, Run, page
+from .points import MEASURES, Point
+
+ROOT = Path(__file__).parents[2]
+STORE = ROOT / "results" / "rivals"
+DOCS = ROOT / "docs"
+PACKAGES = (
+    "rankfair", "fairlearn", "holisticai", "equipy", "scikit-lego", "fairret",
+    "scikit-learn", "numpy", "torch", "jax",
+)  # fmt: skip
+# One process imports what all need and is forked for each cell; one thread each.
+FRESH = multiprocessing.get_context("forkserver")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+LIMIT = 60
+# Of the largest data only so many settings of a method.
+LARGEST = "synthetic-1e6"
+FEW_SETTINGS = 7
+QUICK_SEEDS, QUICK_SETTINGS, QUICK_ROWS = 2, 3, 10**4
+
+
+def seeds_of(case: Case, quick: bool) -> int:
+    return min(case.seeds, QUICK_SEEDS) if quick else case.seeds
+
+
+def settings_of(name: str, method: Method, quick: bool) -> int:
+    few = QUICK_SETTINGS if quick else FEW_SETTINGS if name == LARGEST else 999
+    return min(len(method.settings), few)
+
+
+def path_of(name: str, method: Method) -> Path:
+    words = method.key.replace(": ", "-").replace(", ", "-").replace(" ", "-")
+    return STORE / name / f"{words}.jsonl"
+
+
+def run_cell(name: str, method: Method, base: Base, quick: bool) -> str:
+    """Run a cell in a process of its own; return a line about it."""
+    path = path_of(name, method)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part, start = path.with_suffix(".part"), time.perf_counter()
+    seeds, settings = seeds_of(CASES[name], quick), settings_of(name, method, quick)
+    job = Job(name, method.key, base, seeds, settings, LIMIT)
+    process = FRESH.Process(target=cell_main, args=(job, part))
+    process.start()
+    process.join()
+    note = _ending(process.exitcode)
+    if note:
+        with part.open("a", encoding="utf-8") as lines:
+            lines.write("\n" + json.dumps({"note": note}) + "\n")
+    part.replace(path)
+    note = note or _lines(path)[-1]["note"]
+    return f"{time.perf_counter() - start:6.1f} s  {name}  {method.key}  {note}"
+
+
+def _ending(code: int | None) -> str:
+    """What an exit code says of a process that could not say it itself."""
+    if code == 0:
+        return ""
+    if code == -signal.SIGXCPU:
+        return f"stopped at the limit of {LIMIT} s"
+    return f"ended with code {code}"
+
+
+def read_cell(name: str, method: Method) -> Cell:
+    """The records of a cell as points."""
+    found: dict[float, dict[str, dict[int, float]]] = {}
+    cost, note, spent = None, "", 0
+    for record in _lines(path_of(name, method)):
+        if "note" in record:
+            note = record["note"]
+        elif "fit" in record:
+            cost = record
+        else:
+            values = found.setdefault(record["setting"], {m: {} for m in MEASURES})
+            for measure in MEASURES:
+                values[measure][int(record["seed"])] = record[measure]
+            spent += 1
+    points = tuple(
+        Point(name, method.library, method.name, _shown(method, setting), values)
+        for setting, values in found.items()
+    )
+    if "limit" in note:
+        note += f", {spent} points done" if spent else " before the first point"
+    return Cell(name, method.library, method.name, points, cost, note)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Whole records; what a method printed itself, or half wrote, is none."""
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found
+
+
+def _shown(method: Method, setting: float) -> str:
+    return f"{method.symbol} {setting:g}" if method.symbol else ""
+
+
+def plan(names: list[str]) -> dict[str, Any]:
+    """Base learner and rows of each dataset, and why some are left out."""
+    bases, rows, skipped = {}, {}, {}
+    for name in names:
+        why = available(CASES[name])
+        if why:
+            skipped[CASES[name].title] = why
+            continue
+        bases[name] = asdict(choose_base(CASES[name]))
+        rows[name] = len(draw(CASES[name], 0)[0].y)
+    versions = {name: version(name) for name in PACKAGES}
+    return {"bases": bases, "rows": rows, "skipped": skipped, "versions": versions}
+
+
+def jobs_of(planned: dict[str, Any]) -> list[tuple[str, Method, Base]]:
+    return [
+        (name, method, Base(**base))
+        for name, base in planned["bases"].items()
+        for method in METHODS.values()
+        if base["kind"] in method.kinds
+    ]
+
+
+def write_pages(planned: dict[str, Any]) -> None:
+    from .picture import picture
+
+    cells = [
+        read_cell(name, method)
+        for name, method, _ in jobs_of(planned)
+        if path_of(name, method).exists()
+    ]
+    run = Run(
+        titles={name: CASES[name].title for name in planned["bases"]},
+        rows=planned["rows"],
+        bases={name: Base(**b).title for name, b in planned["bases"].items()},
+        skipped=planned["skipped"],
+        versions=planned["versions"],
+        cells=cells,
+        limit=LIMIT,
+        minutes=planned["minutes"],
+        quick=planned["quick"],
+    )
+    (DOCS / "rivals.md").write_text(page(run), encoding="utf-8")
+    picture(run, DOCS / "images" / "rivals.png")
+    with (DOCS / "rivals.csv").open("w", encoding="utf-8", newline="") as file:
+        write_points(run, file)
+
+
+def write_points(run: Run, file: Any) -> None:
+    """Every point, ours with every ε: means and standard errors."""
+    out = csv.writer(file, lineterminator="\n")
+    ends = [f"{m}{end}" for m in MEASURES for end in ("", "_se")]
+    out.writerow(["data", "package", "method", "setting", "seeds", *ends])
+    for point in (point for cell in run.cells for point in cell.points):
+        figures = [f"{f(m):.6f}" for m in MEASURES for f in (point.mean, point.error)]
+        names = [point.case, point.library, point.method, point.setting]
+        out.writerow([*names, len(point.seeds), *figures])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rivals")
+    parser.add_argument("names", nargs="*", help=f"datasets: {', '.join(CASES)}")
+    parser.add_argument("--quick", action="store_true", help="few seeds, small data")
+    parser.add_argument("--resume", action="store_true", help="keep cells there are")
+    parser.add_argument("--page", action="store_true", help="write the page only")
+    parser.add_argument("--workers", type=int, default=2, help="cells at a time")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in CASES]
+    if unknown:
+        parser.error(f"no such data: {unknown[0]}; there is {', '.join(CASES)}")
+    store = STORE / "plan.json"
+    if not arguments.page:
+        store.parent.mkdir(parents=True, exist_ok=True)
+        store.write_text(json.dumps(measure_all(arguments)), encoding="utf-8")
+    write_pages(json.loads(store.read_text(encoding="utf-8")))
+
+
+def measure_all(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run every cell that is wanted; return the plan with how long it took."""
+    start = time.perf_counter()
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    FRESH.set_forkserver_preload(["benchmarks.rivals.cell"])
+    names = arguments.names or [
+        name
+        for name, case in CASES.items()
+        if not (arguments.quick and case.sizes)
+        or case.sizes[0] * case.sizes[1] <= QUICK_ROWS
+    ]
+    planned = plan(names)
+    wanted = [
+        (name, method, base, arguments.quick)
+        for name, method, base in jobs_of(planned)
+        if not (arguments.resume and path_of(name, method).exists())
+    ]
+    with ThreadPoolExecutor(arguments.workers) as pool:
+        for i, line in enumerate(pool.map(lambda job: run_cell(*job), wanted), 1):
+            print(f"{i:4d}/{len(wanted)} {line}", flush=True)
+    minutes = (time.perf_counter() - start) / 60
+    return {**planned, "minutes": minutes, "quick": arguments.quick}
+
+
+if __name__ == "__main__":
+    main()

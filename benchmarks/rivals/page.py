@@ -1,0 +1,306 @@
+"""docs/rivals.md from points, costs and notes: text only, nothing is fitted here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .points import (
+    AHEAD,
+    ALONE,
+    DOMINATED,
+    LEVEL,
+    MEASURES,
+    TIED,
+    Point,
+    Verdict,
+    difference,
+    judge,
+)
+
+OURS = "rankfair"
+NAMES = {"rmse": "RMSE", "gap": "rank gap", "md": "MD", "ks": "KS"}
+SIGNS = {DOMINATED: "✓", TIED: "=", LEVEL: "≈", AHEAD: "✗", ALONE: "–"}
+# Memory of a process says little where the data is smaller than its own noise.
+LARGE = 50_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A method on a dataset: points, cost as ratios, and a note where it went wrong."""
+
+    case: str
+    library: str
+    method: str
+    points: tuple[Point, ...]
+    cost: Mapping[str, float] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything the page is made of."""
+
+    titles: Mapping[str, str]
+    rows: Mapping[str, int]
+    bases: Mapping[str, str]
+    skipped: Mapping[str, str]
+    versions: Mapping[str, str]
+    cells: Sequence[Cell]
+    limit: int
+    minutes: float
+    quick: bool = False
+
+    def points(self, case: str, ours: bool) -> list[Point]:
+        return [
+            point
+            for cell in self.cells
+            if cell.case == case and (cell.library == OURS) == ours
+            for point in cell.points
+        ]
+
+    def verdicts(self, case: str) -> list[Verdict]:
+        ours = self.points(case, ours=True)
+        return [judge(point, ours) for point in self.points(case, ours=False)]
+
+
+def shown(mean: float, error: float) -> str:
+    """A mean with its standard error, if there is one."""
+    return f"{mean:.4f}" if math.isnan(error) else f"{mean:.4f} ± {error:.4f}"
+
+
+def ratio(value: float) -> str:
+    """Three digits, thousands apart."""
+    if value >= 100:
+        return f"{float(f'{value:.2g}'):,.0f}"
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """A Markdown table; the first columns are text."""
+    rule = ["---"] * left + ["---:"] * (len(head) - left)
+    lines = [head, rule, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def figures(point: Point) -> list[str]:
+    return [shown(point.mean(m), point.error(m)) for m in MEASURES]
+
+
+def against(verdict: Verdict) -> str:
+    """The word of the last column of a dataset's table."""
+    if verdict.mine is None:
+        return "–"
+    return f"{SIGNS[verdict.kind]} {verdict.mine.label}"
+
+
+def dataset_table(run: Run, case: str) -> str:
+    """Rivals with all settings; ours with the first one and those that dominate."""
+    verdicts = run.verdicts(case)
+    named = {id(v.mine) for v in verdicts}
+    rows = []
+    for cell in (c for c in run.cells if c.case == case):
+        mine = cell.library == OURS
+        for i, point in enumerate(cell.points):
+            if mine and i and id(point) not in named:
+                continue
+            word = "" if mine else against(_of(verdicts, point))
+            rows.append([cell.library, point.label, *figures(point), word])
+        if cell.note:
+            rows.append([cell.library, cell.method, cell.note, *[""] * 4])
+    head = ["package", "method", *(NAMES[m] for m in MEASURES), "against ours"]
+    return table(head, rows, left=2)
+
+
+def _of(verdicts: Sequence[Verdict], point: Point) -> Verdict:
+    return next(v for v in verdicts if v.theirs is point)
+
+
+def matrix(run: Run) -> str:
+    """Rivals by datasets: a sign for each setting."""
+    cases = list(run.titles)
+    signs = {c: {id(v.theirs): SIGNS[v.kind] for v in run.verdicts(c)} for c in cases}
+    rows = []
+    for library, method in _methods(run, ours=False):
+        words = []
+        for case in cases:
+            cell = _cell(run, case, library, method)
+            marks = "" if cell is None else _marks(cell, signs[case])
+            words.append(marks)
+        rows.append([f"{library} {method}", *words])
+    return table(["", *(run.titles[c] for c in cases)], rows)
+
+
+def _marks(cell: Cell, signs: Mapping[int, str]) -> str:
+    marks = " ".join(signs[id(point)] for point in cell.points)
+    return marks or "failed" if "limit" not in cell.note else marks or "too slow"
+
+
+def _methods(run: Run, ours: bool) -> list[tuple[str, str]]:
+    found = {(c.library, c.method): None for c in run.cells}
+    return [pair for pair in found if (pair[0] == OURS) == ours]
+
+
+def _cell(run: Run, case: str, library: str, method: str) -> Cell | None:
+    wanted = (case, library, method)
+    for cell in run.cells:
+        if (cell.case, cell.library, cell.method) == wanted:
+            return cell
+    return None
+
+
+def cost_table(run: Run, key: str, cases: Sequence[str]) -> str:
+    """One cost of every method on every dataset, as ratios."""
+    rows = []
+    for pair in (*_methods(run, ours=True), *_methods(run, ours=False)):
+        words = []
+        for case in cases:
+            cell = _cell(run, case, *pair)
+            got = cell is not None and cell.cost is not None
+            words.append(ratio(cell.cost[key]) if got else "")
+        if any(words):
+            rows.append([f"{pair[0]} {pair[1]}", *words])
+    return table(["", *(run.titles[c] for c in cases)], rows)
+
+
+def exception(run: Run, verdict: Verdict) -> str:
+    """A sentence about a rival's point that none of ours dominates."""
+    theirs, mine = verdict.theirs, verdict.mine
+    head = f"- **{run.titles[theirs.case]}, {theirs.library} {theirs.label}**"
+    if mine is None:
+        return f"{head}: none of ours finished on the same seeds."
+    if verdict.kind == TIED:
+        return f"{head}: the same figures as ours, {mine.label}."
+    steps = {m: difference(mine, theirs, m) for m in MEASURES}
+    said = ", ".join(f"{NAMES[m]} {steps[m].mean:+.4f}" for m in MEASURES)
+    if verdict.kind == LEVEL:
+        noise = steps["rmse"].noise
+        return (
+            f"{head}: none of ours is as fair with a lower mean error, but "
+            f"{mine.label} is within noise of it in all four ({said}; noise of RMSE "
+            f"{noise:.4f})."
+        )
+    worse = " and ".join(NAMES[m] for m in MEASURES if not steps[m].no_worse)
+    return (
+        f"{head}: better. The nearest of ours, {mine.label}, is worse in {worse} "
+        f"({said})."
+    )
+
+
+def exceptions(run: Run) -> str:
+    verdicts = [v for case in run.titles for v in run.verdicts(case)]
+    order = (AHEAD, LEVEL, TIED, ALONE)
+    left = sorted(
+        (v for v in verdicts if v.kind != DOMINATED), key=lambda v: order.index(v.kind)
+    )
+    return "\n".join(exception(run, v) for v in left) or "There is none."
+
+
+def summary(run: Run) -> str:
+    """How many points of rivals stand how."""
+    kinds = [v.kind for case in run.titles for v in run.verdicts(case)]
+    count = {kind: kinds.count(kind) for kind in SIGNS}
+    return (
+        f"Of {len(kinds)} points of rivals {count[DOMINATED]} are dominated by one of "
+        f"ours, {count[TIED]} have the same figures as one of ours, {count[LEVEL]} are "
+        f"level with one within noise, and {count[AHEAD]} are better than each of ours "
+        "in something."
+    )
+
+
+def troubles(run: Run) -> str:
+    """Cells that failed or ran out of time, and data that is not there."""
+    lines = [
+        f"- {run.titles[c.case]}, {c.library} {c.method}: {c.note}"
+        for c in run.cells
+        if c.note
+    ]
+    lines += [f"- {name}: left out. {why}" for name, why in run.skipped.items()]
+    return "\n".join(lines) or "None."
+
+
+def page(run: Run) -> str:
+    """Return docs/rivals.md."""
+    versions = ", ".join(f"{name} {number}" for name, number in run.versions.items())
+    bases = "\n".join(
+        f"- {run.titles[c]}: {run.rows[c]:,} training rows, {base}"
+        for c, base in run.bases.items()
+    )
+    large = [case for case in run.titles if run.rows[case] >= LARGE]
+    memory = (
+        cost_table(run, "memory", large)
+        if large
+        else "No dataset of this run is large."
+    )
+    tables = "\n\n".join(
+        f"### {run.titles[c]}\n\n{dataset_table(run, c)}" for c in run.titles
+    )
+    options = " OPTIONS=--quick" if run.quick else ""
+    return f"""# Against other packages
+
+Made by `make bench-rivals{options}` in {run.minutes:.0f} minutes, with {versions}.
+
+![Error against rank gap, KS and mean difference](images/rivals.png)
+
+{summary(run)}
+
+A point of a rival is *dominated* (✓) if one of ours has a lower mean RMSE and is no
+worse in rank gap |AUC − 1/2|, mean difference |MD| and KS beyond noise: two standard
+errors of the difference, paired by seed.  All figures are of held-out rows, means over
+seeds ± standard error; RMSE and MD are in standard deviations of the target.  Which of
+ours is set beside a rival is chosen by these same figures, from a grid of ε.
+
+{matrix(run)}
+
+A sign for each setting of the method, in the order of the tables below: ✓ dominated,
+= the same figures, ≈ level within noise, ✗ better in something than each of ours.
+
+## Where a rival is not dominated
+
+{exceptions(run)}
+
+## What did not run
+
+A cell, that is a method on a dataset with all its seeds and settings, has {run.limit}
+seconds of processor time; what was done by then is kept.
+
+{troubles(run)}
+
+## What everybody gets
+
+The same rows, the same features and the group among them, and the same base learner;
+among the linear ones the error of five folds of the training rows decides:
+
+{bases}
+
+Rows of real data are dealt at random within tasks, 70 % to learn from.  Methods that
+move predictions, theirs and ours, learn from the same out-of-fold predictions.  Filters
+of features come with the base learner and, where that has tasks, also with plain least
+squares.  fairret and the adversarial regressor bring linear models of their own, with a
+0/1 column for each task where the base learner has tasks (up to 1,000).  `rankfair`
+*unconstrained* and *constant shift* need no package: the base learner alone, and with
+one number added to each group.
+
+## Cost
+
+Time of one fit, base learner included, over one `LinearRegression().fit` on the same
+rows in the same process, one thread:
+
+{cost_table(run, "fit", list(run.titles))}
+
+Time to predict the held-out rows, over the same fit:
+
+{cost_table(run, "predict", list(run.titles))}
+
+Peak memory of the fit over that of the same reference, X included in both, where X is
+not small against the noise of a process:
+
+{memory}
+
+## All figures
+
+Ours are shown at one ε, and where they stand beside a rival.
+
+{tables}
+"""

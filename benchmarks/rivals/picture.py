@@ -1,0 +1,99 @@
+"""The picture: error against each kind of unfairness, a row of panels a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from .page import OURS, Run
+from .points import FAIRNESS, Point
+
+TITLES = {"gap": "rank gap |AUC − ½|", "ks": "KS", "md": "mean difference |MD|"}
+CURVES = {
+    "constant shift": ("0.55", "--"),
+    "tilt": ("#0b5fa5", "-"),
+    "NC-ADMM": ("#6baed6", "-"),
+    "tilt, rank and mean": ("#08306b", ":"),
+    "TiltedRegressor": ("#2ca25f", "-"),
+    "map, rank": ("#7a3f9d", "-"),
+    "map, distribution": ("#c51b8a", "-"),
+}
+MARKS = {
+    "fairlearn": ("#d95f02", "o"),
+    "holisticai": ("#e6a800", "s"),
+    "equipy": ("#a63603", "^"),
+    "scikit-lego": ("#66a61e", "D"),
+    "fairret": ("#111111", "X"),
+}
+
+
+def picture(run: Run, path: Path) -> None:
+    """Draw a row of panels for each dataset and save it."""
+    cases = list(run.titles)
+    figure, axes = plt.subplots(
+        len(cases), 3, figsize=(10.5, 2.35 * len(cases) + 0.9), squeeze=False
+    )
+    for row, case in zip(axes, cases, strict=True):
+        for axis, measure in zip(row, FAIRNESS, strict=True):
+            _panel(axis, run, case, measure)
+        row[0].set_ylabel(f"{run.titles[case]}\nheld-out RMSE", fontsize=9)
+    for axis, measure in zip(axes[0], FAIRNESS, strict=True):
+        axis.set_title(TITLES[measure], fontsize=10)
+    handles: dict[str, object] = {}
+    for axis in axes.flat:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    top = 1 - 0.75 / figure.get_figheight()
+    figure.legend(
+        handles.values(), handles.keys(), loc="upper center", ncols=5, fontsize=8.5,
+        frameon=False,
+    )  # fmt: skip
+    figure.tight_layout(rect=(0, 0, 1, top))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _panel(axis: Axes, run: Run, case: str, measure: str) -> None:
+    """Ours as curves over ε, rivals as marks; what is far off stands at the edge."""
+    ours, theirs = run.points(case, ours=True), run.points(case, ours=False)
+    for name, (colour, style) in CURVES.items():
+        line = sorted(
+            (p for p in ours if p.method == name), key=lambda p: p.mean(measure)
+        )
+        if line:
+            x, y = _places(line, measure)
+            axis.plot(
+                x, y, style, color=colour, lw=1.3, marker=".", ms=4, label=f"{name}"
+            )
+    free = [p for p in ours if p.method == "unconstrained"]
+    axis.plot(*_places(free, measure), "*", color="0.2", ms=9, label="unconstrained")
+    worst = max(p.mean("rmse") for p in ours)
+    best = min(p.mean("rmse") for p in ours)
+    top = worst + 0.25 * (worst - best)
+    for library, (colour, mark) in MARKS.items():
+        points = [p for p in theirs if p.library == library]
+        if not points:
+            continue
+        x, y = _places(points, measure)
+        seen = [min(value, top) for value in y]
+        axis.plot(
+            x, seen, mark, color=colour, ms=5.5, mec="white", mew=0.6, ls="",
+            label=library, alpha=0.9, clip_on=False,
+        )  # fmt: skip
+    axis.set_ylim(best - 0.08 * (worst - best), top)
+    axis.set_xlim(left=0)
+    axis.grid(alpha=0.25, lw=0.5)
+    axis.tick_params(labelsize=8)
+
+
+def _places(points: list[Point], measure: str) -> tuple[list[float], list[float]]:
+    return [p.mean(measure) for p in points], [p.mean("rmse") for p in points]
+
+
+assert OURS not in MARKS

@@ -1,0 +1,536 @@
+"""Several protected attributes, combinations, unknown groups and bins in the models."""
+
+import os
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from oracles import brute_twice_u
+from rankfair import (
+    DecisionBoundaryCovariance,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    TiltedRegressor,
+    fairness_path,
+)
+from rankfair.datasets import load_student
+from rankfair.metrics import rank_auc_by_group, rank_gap, scorer
+from rankfair.solvers import NCADMM
+
+rng = np.random.default_rng(3)
+N = 300
+TASK = rng.integers(4, size=N)
+SEX = rng.choice(["F", "M"], N)
+RACE = rng.choice(["a", "b", "c"], N, p=[0.5, 0.3, 0.2])
+AGE = rng.integers(18, 80, N)
+NUMBERS = rng.normal(size=(N, 3)) + np.outer(SEX == "M", [0.6, 0.0, 0.3])
+NUMBERS[RACE == "b"] += [0.0, 0.5, 0.2]
+Y = NUMBERS.sum(axis=1) + (SEX == "M") + (RACE == "c") + AGE / 40 + rng.normal(size=N)
+FRAME = pd.DataFrame(NUMBERS, columns=["u", "v", "w"])
+FRAME = FRAME.assign(task=TASK, sex=SEX, race=RACE, age=AGE)
+SOME = np.where(np.arange(N) % 7 == 0, None, SEX.astype(object))
+
+
+def gaps(m, labels):
+    """|AUC − 1/2| of each group over the rest, pair by pair, and what a pair is."""
+    labels = np.asarray(labels, dtype=object)
+    known = np.array([label is not None for label in labels])
+    m, labels = m[known], labels[known]
+    for label in sorted(set(labels.tolist())):
+        in_a = labels == label
+        wins = np.sign(np.subtract.outer(m[in_a], m[~in_a]))
+        yield abs(wins.sum()) / (2 * wins.size), 1 / wins.size
+
+
+def level(model, m, epsilon, *attributes):
+    assert model.status_ in ("satisfied", "inactive")
+    for labels in attributes:
+        for gap, pair in gaps(m, labels):
+            assert gap <= epsilon + pair + 1e-12
+
+
+def fitted(epsilon=0.01, frame=FRAME, y=Y, names=("sex", "race"), **settings):
+    settings = {"tasks": "task", "penalty": "ridge", **settings}
+    others = {"age", "sex", "race"} - {*([names] if isinstance(names, str) else names)}
+    names = list(names) if isinstance(names, tuple) else names
+    model = RankFairRegressor(epsilon, sensitive_features=names, **settings)
+    return model.fit(frame.drop(columns=[*others]), y)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "task", "shared"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+def test_two_attributes_are_balanced_at_once(epsilon, penalty):
+    model = fitted(epsilon, penalty=penalty)
+    m = model.predict(FRAME.drop(columns="age"))
+    level(model, m, epsilon, SEX, RACE)
+    assert {name: it.tolist() for name, it in model.groups_.items()} == {
+        "sex": ["F", "M"],
+        "race": ["a", "b", "c"],
+    }
+    for name, labels in (("sex", SEX), ("race", RACE)):
+        found = rank_auc_by_group(None, m, sensitive_features=labels)
+        assert model.group_auc_[name] == pytest.approx(found)
+    assert abs(model.rank_auc_ - 0.5) == pytest.approx(
+        rank_gap(None, m, sensitive_features={"sex": SEX, "race": RACE})
+    )
+    assert model.balance_ == {"rank": pytest.approx(model.rank_auc_)}
+    assert model.n_unknown_ == {"sex": 0, "race": 0}
+    assert model.predictors_.tolist() == ["u", "v", "w", "sex", "race=b", "race=c"]
+
+
+def test_pairs_of_groups_are_reported():
+    model = fitted()
+    m = model.predict(FRAME.drop(columns="age"))
+    for name, labels in (("sex", SEX), ("race", RACE)):
+        for (first, second), auc in model.pairwise_auc_[name].items():
+            of_both = np.isin(labels, [first, second])
+            in_a = labels[of_both] == first
+            twice = brute_twice_u(m[of_both], in_a)
+            assert auc == pytest.approx(twice / (2 * in_a.sum() * (~in_a).sum()))
+    two = RankFairRegressor(0.05).fit(NUMBERS, Y, sensitive_features=SEX)
+    assert two.pairwise_auc_["M", "F"] == two.rank_auc_
+    assert two.pairwise_auc_["F", "M"] == 1 - two.rank_auc_
+    assert two.n_unknown_ == 0
+
+
+@pytest.mark.parametrize(
+    "passed",
+    [
+        {"sex": SEX, "race": RACE},
+        np.column_stack((SEX, RACE)),
+        pd.DataFrame({"sex": SEX, "race": RACE}),
+        list(zip(SEX.tolist(), RACE.tolist(), strict=True)),
+    ],
+    ids=["dict", "array", "frame", "list"],
+)
+def test_attributes_that_are_passed_are_no_predictors(passed):
+    model = RankFairRegressor(0.01, penalty="ridge")
+    model.fit(NUMBERS, Y, tasks=TASK, sensitive_features=passed)
+    m = model.predict(NUMBERS, tasks=TASK)
+    level(model, m, 0.01, SEX, RACE)
+    assert model.coef_.shape == (4, 3)
+    blind = fitted(0.01, blind=True)
+    assert blind.predictors_.tolist() == ["u", "v", "w"]
+    np.testing.assert_allclose(blind.predict(FRAME.drop(columns="age")), m)
+
+
+def test_a_list_of_one_is_one_attribute():
+    one, same = fitted(names=("sex",)), fitted(names="sex")
+    np.testing.assert_array_equal(one.coef_, same.coef_)
+    assert one.groups_.tolist() == ["F", "M"]
+
+
+def test_an_attribute_that_is_level_already_changes_nothing():
+    alone = fitted(0.02, names="race", blind=True)
+    args = (FRAME[["u", "v", "w", "task"]], Y)
+    m = alone.predict(FRAME[["u", "v", "w", "task", "race"]])
+    # Neighbours in rank are of different parts: both are level.
+    part = np.empty(N, dtype=object)
+    part[np.argsort(m)] = [*"xyyx"] * (N // 4)
+    two = RankFairRegressor(0.02, tasks="task", penalty="ridge")
+    two.fit(*args, sensitive_features={"race": RACE, "part": part})
+    assert abs(two.group_auc_["part"]["y"] - 0.5) <= 0.02
+    assert two.objective_ == pytest.approx(alone.objective_, rel=0.01)
+
+
+def test_order_of_rows_and_names_of_groups_do_not_matter():
+    model = fitted(0.02)
+    rows = np.random.default_rng(0).permutation(N)
+    other = fitted(0.02, FRAME.iloc[rows], Y[rows])
+    np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-6)
+    # A group keeps its place among the sorted labels, whatever it is called.
+    renamed = FRAME.assign(sex=np.where(SEX == "M", 7, 3))
+    np.testing.assert_allclose(fitted(0.02, renamed).coef_, model.coef_, atol=1e-6)
+    turned = fitted(0.02, FRAME.assign(sex=np.where(SEX == "M", "A", "Z")))
+    assert turned.objective_ == pytest.approx(model.objective_, rel=0.01)
+
+
+def test_whole_weights_are_repeated_rows():
+    weights = np.random.default_rng(1).integers(0, 3, N)
+    frame = FRAME.drop(columns="age").assign(sex=SOME)
+    model = RankFairRegressor(
+        0.02, tasks="task", sensitive_features=["sex", "race"], penalty="ridge"
+    )
+    weighted = clone(model).fit(frame, Y, sample_weight=weights)
+    at = np.arange(N).repeat(weights)
+    repeated = clone(model).fit(frame.iloc[at], Y[at])
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("balance", ["mean", "residual"])
+def test_means_of_two_attributes(balance):
+    model = fitted(0.0, balance=balance)
+    m = model.predict(FRAME.drop(columns="age"))
+    values = m if balance == "mean" else Y - m
+    for labels in (SEX, RACE):
+        means = [values[labels == label].mean() for label in np.unique(labels)]
+        assert np.ptp(means) <= 1e-7 * Y.std()
+
+
+def test_ranks_and_means_of_two_attributes():
+    model = fitted([0.01, 0.0], balance=["rank", "mean"])
+    m = model.predict(FRAME.drop(columns="age"))
+    level(model, m, 0.01, SEX, RACE)
+    for labels in (SEX, RACE):
+        assert np.ptp([m[labels == it].mean() for it in np.unique(labels)]) <= 1e-7
+
+
+# Tiny problems
+
+
+def brute(X, y, masks, epsilon):
+    """The least objective over all directions of two slopes, with β = 1."""
+    Xc, yc = X - X.mean(axis=0), y - y.mean()
+    best = 0.5 * yc @ yc
+    for angle in np.linspace(0, 2 * np.pi, 2001):
+        m = Xc @ [np.cos(angle), np.sin(angle)]
+        for in_a in masks:
+            apart = np.sign(np.subtract.outer(m[in_a], m[~in_a]))
+            if abs(apart.sum()) > max(2 * epsilon * apart.size, 1) + 1 + 1e-9:
+                break
+        else:
+            r = max(m @ yc / (m @ m + 1.0), 0.0)
+            best = min(best, 0.5 * ((yc - r * m) ** 2).sum() + 0.5 * r * r)
+    return best
+
+
+@pytest.mark.parametrize("kind", ["two attributes", "three groups"])
+def test_brute_force_agrees_on_tiny_problems(kind):
+    excess = []
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        X, n_groups = draw.normal(size=(14, 2)), 2 if "two" in kind else 3
+        sex, race = (draw.permutation(np.arange(14) % g) for g in (2, n_groups))
+        y = X @ [1.0, 0.5] + 0.5 * sex + 0.5 * race + 0.3 * draw.normal(size=14)
+        several = n_groups == 2
+        labels = {"sex": sex, "race": race} if several else race
+        masks = [sex == 1, race == 1] if several else [race == g for g in range(3)]
+        model = RankFairRegressor(0.1, penalty="ridge", standardize=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X, y, sensitive_features=labels)
+        span = 0.5 * ((y - y.mean()) ** 2).sum()
+        if model.status_ != "infeasible":
+            excess.append((model.objective_ - brute(X, y, masks, 0.1)) / span)
+    assert len(excess) >= 8
+    assert min(excess) >= -0.005  # the directions tried are not all
+    assert np.mean(np.array(excess) <= 0.005) >= 0.75
+
+
+# Demands that exclude each other
+
+
+def test_what_cannot_be_level_at_once_is_said_for_each_attribute():
+    """One slope: what levels one attribute cannot level the other."""
+    x = np.arange(60.0)
+    labels = {"upper": x > 40, "odd": (x < 20) | (x > 50)}
+    model = RankFairRegressor(0.0, penalty="ridge")
+    with pytest.warns(
+        ConvergenceWarning, match=r"for upper, 0\.\d+ for odd, asked for"
+    ):
+        model.fit(x[:, None], x + np.sin(x), sensitive_features=labels)
+    assert model.status_ == "infeasible"
+
+
+# Unknown groups
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.02])
+def test_rows_of_unknown_group_are_in_the_loss_only(epsilon, penalty):
+    frame = FRAME.drop(columns=["age", "race"]).assign(sex=SOME)
+    model = RankFairRegressor(
+        epsilon, tasks="task", sensitive_features="sex", penalty=penalty, blind=True
+    ).fit(frame, Y)
+    known = frame["sex"].notna().to_numpy()
+    m = model.predict(frame)
+    level(model, m, epsilon, SOME)
+    assert model.n_unknown_ == (~known).sum() == 43
+    assert model.groups_.tolist() == ["F", "M"]
+    # What these rows are like makes no difference to the count, but to the fit.
+    moved = np.where(known, Y, Y + 5.0)
+    other = clone(model).fit(frame, moved)
+    level(other, other.predict(frame), epsilon, SOME)
+    assert not np.allclose(other.coef_, model.coef_)
+
+
+def test_a_group_known_for_all_is_solved_alike():
+    """A few rows of unknown group are near the search for two groups."""
+    frame = FRAME.drop(columns=["age", "race"])
+    model = RankFairRegressor(0.0, tasks="task", sensitive_features="sex", blind=True)
+    two = clone(model).fit(frame, Y)
+    one_less = frame.assign(sex=np.where(np.arange(N) == 5, None, frame["sex"]))
+    assert clone(model).fit(one_less, Y).objective_ == pytest.approx(
+        two.objective_, rel=0.01
+    )
+
+
+def test_an_unknown_group_is_the_share_of_each_as_a_predictor():
+    race = np.where(np.arange(N) % 5 == 0, None, RACE.astype(object))
+    frame = FRAME.drop(columns="age").assign(sex=SOME, race=race)
+    model = fitted(0.02, FRAME.assign(sex=SOME, race=race))
+    assert model.n_unknown_ == {"sex": 43, "race": 60}
+    m = model.predict(frame)
+    level(model, m, 0.02, SOME, race)
+
+    def as_number(labels, group):
+        known = [label for label in labels if label is not None]
+        share = known.count(group) / len(known)
+        return [share if it is None else float(it == group) for it in labels]
+
+    extra = [as_number(SOME, "M"), as_number(race, "b"), as_number(race, "c")]
+    columns = np.column_stack((NUMBERS, *extra))
+    by_hand = (columns * model.coef_[TASK]).sum(axis=1) + model.intercept_[TASK]
+    np.testing.assert_allclose(m, by_hand)
+    # Training without unknown rows, then a new row without a group.
+    full = fitted(0.02)
+    new = full.predict(frame.iloc[:1].assign(sex=None, race=float("nan")))
+    shares = [(labels == it).mean() for labels, it in ((SEX, "M"), (RACE, "b"))]
+    own = np.array([*NUMBERS[0], *shares, (RACE == "c").mean()])
+    assert new[0] == pytest.approx(own @ full.coef_[TASK[0]] + full.intercept_[TASK[0]])
+
+
+def test_side_and_other_solvers_with_unknown_rows():
+    model = RankFairRegressor(0.05, side="upper", penalty="ridge")
+    model.fit(NUMBERS, Y, sensitive_features=SOME)
+    assert -1e-3 <= model.rank_auc_ - 0.5 <= 0.05 + 1e-3
+    words = r'knows two groups; .* has 43 rows of unknown group. Use solver="tilt"'
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(solver=NCADMM()).fit(NUMBERS, Y, sensitive_features=SOME)
+    both = {"sex": SEX, "odd": np.arange(N) % 2}
+    with pytest.raises(ValueError, match=r"has 2 attributes\. Use solver"):
+        RankFairRegressor(solver="ncadmm").fit(NUMBERS, Y, sensitive_features=both)
+
+
+# Combinations
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+def test_combinations_are_groups(epsilon):
+    model = fitted(epsilon, intersect=True)
+    m = model.predict(FRAME.drop(columns="age"))
+    cells = [f"{s} × {r}" for s, r in zip(SEX, RACE, strict=True)]
+    level(model, m, epsilon, cells)
+    assert model.groups_.tolist() == sorted(set(cells))
+    assert len(model.group_auc_) == 6
+    assert model.n_unknown_ == 0
+    assert model.predictors_.tolist() == ["u", "v", "w", "sex", "race=b", "race=c"]
+    (found,) = model.group_labels(FRAME.drop(columns="age")).values()
+    assert found.tolist() == cells
+    assert scorer("rank_gap")(model, FRAME.drop(columns="age"), Y) == pytest.approx(
+        -abs(model.rank_auc_ - 0.5)
+    )
+
+
+def test_small_combinations_are_named():
+    labels = {"sex": SEX, "race": np.where(np.arange(N) == 3, "x", RACE)}
+    with pytest.warns(UserWarning, match=r"single row: \"\w × x\" \(1 row\)"):
+        RankFairRegressor(0.1, intersect=True, penalty="ridge").fit(
+            NUMBERS, Y, sensitive_features=labels
+        )
+
+
+# Numbers
+
+
+def test_a_number_is_balanced_in_bins_and_predicts_as_itself():
+    frame = FRAME.drop(columns=["sex", "race"])
+    model = RankFairRegressor(0.01, tasks="task", sensitive_features="age", bins=4)
+    m = model.fit(frame, Y).predict(frame)
+    labels = model.group_labels(frame)["age"]
+    assert model.groups_.tolist() == [*dict.fromkeys(labels[np.argsort(AGE)])]
+    assert len(model.groups_) == 4
+    level(model, m, 0.01, labels)
+    edges = model.bin_edges_["age"]
+    np.testing.assert_array_equal(
+        [model.groups_.tolist().index(label) for label in labels],
+        np.searchsorted(edges[1:-1], AGE, "right"),
+    )
+    assert model.predictors_.tolist() == ["u", "v", "w", "age"]
+    by_hand = (frame[["u", "v", "w", "age"]].to_numpy() * model.coef_[TASK]).sum(axis=1)
+    np.testing.assert_allclose(m, by_hand + model.intercept_[TASK])
+    assert scorer("rank_gap")(model, frame, Y) == pytest.approx(
+        -abs(model.rank_auc_ - 0.5)
+    )
+    assert model.certify(frame).groups[1] in model.groups_
+
+
+def test_a_missing_number_is_the_mean():
+    age = np.where(np.arange(N) % 9 == 0, np.nan, AGE)
+    frame = FRAME.drop(columns=["sex", "race"]).assign(age=age)
+    model = RankFairRegressor(0.02, tasks="task", sensitive_features="age", bins=3)
+    m = model.fit(frame, Y).predict(frame)
+    assert model.n_unknown_ == np.isnan(age).sum()
+    filled = frame.assign(age=np.where(np.isnan(age), np.nanmean(age), age))
+    np.testing.assert_allclose(model.predict(filled), m)
+
+
+def test_numbers_beside_labels():
+    model = RankFairRegressor(
+        0.02, tasks="task", sensitive_features=["sex", "age"], bins=2, penalty="ridge"
+    ).fit(FRAME.drop(columns="race"), Y)
+    labels = model.group_labels(FRAME)
+    level(model, model.predict(FRAME.drop(columns="race")), 0.02, SEX, labels["age"])
+    assert [*model.bin_edges_] == ["age"]
+
+
+# Settings and scikit-learn
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"bins": 1}, "bins must be a whole number ≥ 2; got 1"),
+        ({"bins": "4"}, 'bins must be a whole number ≥ 2; got "4"'),
+        ({"bins": 51}, "bins must be at most 50; got 51"),
+        ({"bins": 4}, "bins=4 cuts numbers into groups, but sensitive_features"),
+        ({"intersect": 1}, "intersect must be True or False; got 1"),
+        ({"sensitive_features": "age"}, r"distinct numbers .* Set bins=4"),
+        ({"sensitive_features": ["sex", "sex"]}, "names a column twice"),
+        ({"sensitive_features": []}, "names columns of X"),
+        ({"sensitive_features": ["sex", "rce"]}, 'Did you mean "race"'),
+        ({"tasks": "sex"}, r'both name column "sex" of X: each group would be a task'),
+        (
+            {"tasks": "sex", "sensitive_features": ["sex", "race"]},
+            "both name column",
+        ),
+    ],
+    ids=str,
+)
+def test_bad_settings(settings, words):
+    settings = {"sensitive_features": "sex", **settings}
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(**settings).fit(FRAME, Y)
+
+
+def test_groups_given_twice_and_of_other_length():
+    frame = FRAME[["u", "v"]]
+    with pytest.raises(ValueError, match="sensitive_features has 3 values"):
+        RankFairRegressor().fit(frame, Y, sensitive_features={"a": SEX, "b": SEX[:3]})
+    with pytest.raises(ValueError, match="given twice"):
+        RankFairRegressor(sensitive_features=["u", "v"]).fit(
+            frame, Y, sensitive_features={"a": SEX, "b": RACE}
+        )
+    model = RankFairRegressor(0.3).fit(frame, Y, sensitive_features=SEX)
+    with pytest.raises(ValueError, match="the groups were passed to fit"):
+        model.group_labels(frame)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionBoundaryCovariance(sensitive_features=["sex", "race"]),
+        TiltedRegressor(RankFairRegressor(), sensitive_features=["sex", "race"]),
+    ],
+    ids=["baseline", "reduction"],
+)
+def test_estimators_of_one_attribute_say_so(estimator):
+    with pytest.raises(ValueError, match="one protected attribute is expected"):
+        estimator.fit(FRAME, Y)
+    with pytest.raises(ValueError, match="missing or infinite labels"):
+        estimator.set_params(sensitive_features="sex").fit(FRAME.assign(sex=SOME), Y)
+
+
+def test_a_path_and_a_certificate_are_of_one_attribute():
+    model = RankFairRegressor(0.1, tasks="task", sensitive_features=["sex", "race"])
+    with pytest.raises(ValueError, match="a path compares two groups of one"):
+        fairness_path(model, FRAME, Y)
+    with pytest.raises(ValueError, match="one protected attribute is certified"):
+        model.fit(FRAME, Y).certify(FRAME)
+
+
+@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+@parametrize_with_checks([RankFairRegressor(intersect=True, bins=3)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_clone_pickle_and_search():
+    frame = FRAME.drop(columns="race")
+    model = RankFairRegressor(
+        0.05, tasks="task", sensitive_features=["sex", "age"], bins=2, penalty="ridge"
+    )
+    model.fit(frame, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    assert clone(model).get_params() == model.get_params()
+    grid = {"bins": [2, 3], "intersect": [False, True]}
+    search = GridSearchCV(model, grid, cv=3, scoring=scorer("rank_gap"))
+    search.fit(frame, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.status_ == "satisfied"
+
+
+@pytest.mark.parametrize("passed", [False, True])
+def test_betas_are_chosen_with_several_attributes(passed):
+    frame = FRAME.drop(columns="age").assign(sex=SOME)
+    labels = {"sex": SOME, "race": RACE}
+    model = RankFairRegressorCV([0.1, 1e4], tasks="task", cv=3, random_state=0)
+    if passed:
+        model.fit(frame.drop(columns=["sex", "race"]), Y, sensitive_features=labels)
+    else:
+        model.set_params(sensitive_features=["sex", "race"]).fit(frame, Y)
+        assert model.group_labels(frame)["sex"].tolist() == SOME.tolist()
+    assert model.beta_ == 0.1
+    assert model.n_unknown_ == {"sex": 43, "race": 0}
+
+
+def test_inputs_are_left_alone():
+    frame = FRAME.drop(columns="age").assign(sex=SOME)
+    before = frame.copy()
+    fitted(0.05, frame.assign(age=AGE), intersect=True)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_post_processing_of_several_attributes_is_by_combination():
+    """Its labels are combinations already, whatever is missing is refused."""
+    inner = RankFairRegressor(0.5, sensitive_features="sex", blind=True)
+    model = RankFairPostprocessor(inner, sensitive_features=["sex", "race"])
+    frame = FRAME.drop(columns=["age"])
+    numbers = frame.assign(race=(RACE == "a") * 1)
+    assert np.isfinite(model.fit(numbers, Y).predict(numbers)).all()
+
+
+# Student
+
+
+student = pytest.mark.skipif(
+    not os.environ.get("RANKFAIR_DATA"), reason="RANKFAIR_DATA names no folder"
+)
+
+
+@student
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+@pytest.mark.parametrize(
+    ("names", "settings"),
+    [
+        ("traveltime", {}),
+        ("guardian", {}),
+        (["sex", "traveltime"], {}),
+        (["sex", "school_MS"], {"intersect": True}),
+        (["sex", "absences"], {"bins": 3}),
+    ],
+    ids=str,
+)
+def test_groups_and_attributes_of_pupils(names, settings, epsilon):
+    data = load_student()
+    frame = data.frame.copy()
+    mother, other = frame.pop("guardian_mother"), frame.pop("guardian_other")
+    if names == "guardian":
+        kinds = np.select([mother > 0, other > 0], ["mother", "other"], "father")
+        frame["guardian"] = kinds
+    if "sex" not in names:
+        frame["sex"] = (frame["sex"] == "M") * 1.0
+    model = RankFairRegressor(
+        epsilon, tasks="task", sensitive_features=names, penalty="ridge", **settings
+    )
+    m = model.fit(frame, data.target).predict(frame)
+    level(model, m, epsilon, *model.group_labels(frame).values())

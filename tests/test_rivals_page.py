@@ -1,0 +1,186 @@
+"""The comparison with other packages: who dominates whom, and the page about it."""
+
+import importlib.util
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "benchmarks" / "rivals"
+
+
+def load_package():
+    """The package without its methods: none of the rivals is needed here."""
+    spec = importlib.util.spec_from_file_location(
+        "rivals", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
+    )
+    sys.modules["rivals"] = importlib.util.module_from_spec(spec)
+    return [importlib.import_module(f"rivals.{name}") for name in ("points", "page")]
+
+
+points, pages = load_package()
+
+
+def point(name, rows, library="rankfair", case="data", setting=""):
+    """A point from rows of (RMSE, gap, MD, KS), one for each seed."""
+    values = {
+        measure: {seed: float(row[i]) for seed, row in enumerate(rows)}
+        for i, measure in enumerate(points.MEASURES)
+    }
+    return points.Point(case, library, name, setting, values)
+
+
+figures = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4)
+seeds = st.integers(1, 5).flatmap(
+    lambda n: st.tuples(*[st.lists(figures, min_size=n, max_size=n)] * 2)
+)
+
+
+@given(seeds)
+def test_domination_is_the_rule_written_out(pair):
+    mine, theirs = (np.array(rows) for rows in pair)
+    steps = mine - theirs
+    error = np.zeros(4)
+    if len(steps) > 1:
+        error = steps.std(axis=0, ddof=1) / math.sqrt(len(steps))
+    mean = steps.mean(axis=0)
+    close = np.abs(mean - 2 * error - points.SAME)[1:].min() < 1e-9
+    close |= abs(mean[0] + points.SAME) < 1e-9
+    expected = mean[0] < -points.SAME and (mean <= 2 * error + points.SAME)[1:].all()
+    found = points.dominates(point("a", mine), point("b", theirs))
+    assert close or found == expected
+
+
+@given(seeds)
+def test_nothing_dominates_itself_or_both_ways(pair):
+    a, b = point("a", pair[0]), point("b", pair[1])
+    assert not points.dominates(a, a)
+    assert points.same(a, a)
+    assert not (points.dominates(a, b) and points.dominates(b, a))
+
+
+def test_only_common_seeds_count():
+    mine = point("a", [[0.5, 0.1, 0.1, 0.1], [9.0, 9.0, 9.0, 9.0]])
+    theirs = point("b", [[0.6, 0.1, 0.1, 0.1]])
+    assert points.dominates(mine, theirs)
+    other = points.Point("data", "b", "b", "", {m: {7: 0.0} for m in points.MEASURES})
+    with pytest.raises(ValueError, match="no seed in common"):
+        points.difference(mine, other, "rmse")
+
+
+THEIRS = point("theirs", [[0.6, 0.1, 0.1, 0.1], [0.6, 0.1, 0.1, 0.1]], "other")
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"),
+    [
+        ([[0.5, 0.1, 0.1, 0.1]] * 2, "dominated"),
+        ([[0.6, 0.1, 0.1, 0.1]] * 2, "same"),
+        ([[0.599, 0.1, 0.1, 0.1], [0.603, 0.1, 0.1, 0.1]], "level"),
+        ([[0.5, 0.2, 0.1, 0.1]] * 2, "ahead"),
+        ([[0.7, 0.1, 0.1, 0.1]] * 2, "ahead"),
+        # Leaps from seed to seed, so that everything would be within its noise.
+        ([[0.1, 0.1, 0.1, 0.1], [2.0, 0.1, 0.1, 0.1]], "ahead"),
+    ],
+)
+def test_judgement(rows, kind):
+    mine = point("mine", rows)
+    verdict = points.judge(THEIRS, [mine, point("elsewhere", rows, case="another")])
+    assert (verdict.kind, verdict.mine) == (kind, mine)
+
+
+def test_the_lowest_error_of_those_that_dominate_is_named():
+    ours = [point(str(e), [[e, 0.1, 0.1, 0.1]] * 2) for e in (0.55, 0.5, 0.58)]
+    assert points.judge(THEIRS, ours).mine.method == "0.5"
+    assert points.judge(THEIRS, []).kind == "alone"
+
+
+def made_run(**changed):
+    ours = point("tilt", [[0.5, 0.1, 0.1, 0.1]] * 2, setting="ε 0.01")
+    fine = point("tilt", [[0.45, 0.0, 0.0, 0.0]] * 2, setting="ε 0")
+    beaten = point("A", [[0.7, 0.1, 0.1, 0.1]] * 2, "other")
+    better = point("B", [[0.4, 0.0, 0.0, 0.0]] * 2, "other")
+    cost = {"fit": 1234.0, "predict": 0.5, "memory": 2.0}
+    cells = [
+        pages.Cell("data", "rankfair", "tilt", (ours, fine), cost),
+        pages.Cell("data", "other", "A", (beaten,)),
+        pages.Cell("data", "other", "B", (better,), cost),
+        pages.Cell("data", "other", "C", (), None, "failed: ValueError: no"),
+        pages.Cell("data", "other", "D", (), None, "stopped at the limit of 9 s"),
+    ]
+    settings = {
+        "titles": {"data": "Some data"},
+        "rows": {"data": 60_000},
+        "bases": {"data": "trees"},
+        "skipped": {"Gone": "not there"},
+        "versions": {"other": "1.2"},
+        "cells": cells,
+        "limit": 9,
+        "minutes": 3.2,
+    }
+    return pages.Run(**(settings | changed))
+
+
+def test_page_says_who_is_better_and_what_failed():
+    text = pages.page(made_run())
+    assert "Of 2 points of rivals 1 are dominated" in text
+    assert "**Some data, other B**: better." in text
+    assert "is worse in RMSE" in text
+    assert "**Some data, other A**" not in text
+    assert "- Some data, other C: failed: ValueError: no" in text
+    assert "- Gone: left out. not there" in text
+    assert "| other C | failed |" in text
+    assert "| other D | too slow |" in text
+    assert "| rankfair tilt | 1,200 |" in text
+    assert "other 1.2" in text
+    # ε 0 is shown because it is set beside B; the first setting always is.
+    assert "| rankfair | tilt, ε 0.01 |" in text
+    assert "| rankfair | tilt, ε 0 |" in text
+
+
+def test_tables_are_even():
+    for block in re.findall(r"(?:^\|.*\n)+", pages.page(made_run()), re.MULTILINE):
+        assert len({line.count("|") for line in block.splitlines()}) == 1
+
+
+def test_small_data_has_no_memory_table():
+    text = pages.page(made_run(rows={"data": 100}, quick=True))
+    assert "No dataset of this run is large." in text
+    assert "make bench-rivals OPTIONS=--quick" in text
+
+
+def test_numbers_as_shown():
+    assert pages.shown(0.12567, math.nan) == "0.1257"
+    assert pages.shown(0.5, 0.01) == "0.5000 ± 0.0100"
+    assert [pages.ratio(v) for v in (0.0523, 1.23, 45.2, 12345.0)] == [
+        "0.052",
+        "1.2",
+        "45",
+        "12,000",
+    ]
+
+
+def pinned():
+    lines = (FOLDER / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_requirements_are_names_and_versions_only():
+    for line in pinned():
+        assert re.fullmatch(r"[a-z0-9-]+(\[[a-z]+\])?==[0-9][0-9a-z.]*", line), line
+
+
+def test_the_page_in_the_docs_is_of_the_pinned_versions():
+    text = (ROOT / "docs" / "rivals.md").read_text(encoding="utf-8")
+    for line in pinned():
+        name, number = re.sub(r"\[.*\]", "", line).split("==")
+        if re.search(rf"\b{name} \d", text):
+            assert f"{name} {number}" in text
+    for name in ("fairlearn", "holisticai", "equipy", "scikit-lego", "fairret"):
+        assert re.search(rf"{name} \d", text)
