@@ -373,3 +373,20 @@ def test_the_command_is_on_the_page(here, monkeypatch):
     assert json.loads(found.stdout)["provenance"]["command"] == (
         "rankfair audit 'my file.csv'"
     )
+
+
+def test_a_folder_that_stays_out_of_memory_has_no_report(here, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("rankfair.jobs.folders.SMALL", 10)
+    write_table(
+        read_table("pay.csv").select(["pay", "gender", "job", "age"]), "d/a.parquet"
+    )
+    done = run("fit", "d", *COMMON, "-o", "d.rankfair")
+    assert done.exit_code == 0
+    assert "no report" in done.stderr
+    found = valid(run("fit", "d", *COMMON, "--json").stdout, "fit")
+    assert found["audit"] is None
+    assert run("predict", "d.rankfair", "d", "-o", "e").exit_code == 0
+    assert read_table("e/a.parquet").n_rows == 150
+    done = run("fit", "d", *COMMON, "--max-gap", "0.1")
+    assert (done.exit_code, "--max-gap" in done.stderr) == (2, True)

@@ -36,6 +36,13 @@ Epsilon = Annotated[
 Folds = Annotated[
     int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask scheduler whose workers read the folder of Parquet files.",
+    ),
+]
 Sheet = Annotated[
     str | None,
     typer.Option(
@@ -131,6 +138,7 @@ def fit(
         str | None,
         typer.Option(metavar="TEXT", help="A few words to keep in the model file."),
     ] = None,
+    scheduler: Scheduler = None,
     out: Out,
     files: Files,
 ) -> None:
@@ -138,6 +146,9 @@ def fit(
 
     The report compares it with the same model without the balance, on rows that the
     fits behind it have not seen; the model that is kept is fitted to all rows.
+
+    A folder of Parquet files is fitted too. With more than 200,000 rows it is not held
+    in memory: then text is not encoded, and there is no report.
 
     Ends with 0, or with --max-gap as audit does. 3: no rows can be held out.
 
@@ -149,17 +160,19 @@ def fit(
     with telling(out.quiet):
         from rankfair.cli import show
         from rankfair.cli.screen import progress
-        from rankfair.jobs.fits import fit_files
+        from rankfair.jobs.folders import fit_rows
 
         check_outputs([to, out.html], files.files)
         if to is not None and to.suffix.lower() in TABLES:
             fail(f"{to} is named like a table: give the model another name.")
         with progress(out.quiet) as on_step:
-            done = fit_files(
+            done = fit_rows(
                 files.files,
                 columns.roles(**model.predictors()),
                 files.reading(),
                 model.settings(columns, epsilon=epsilon, **demand.asked()),
+                scheduler=scheduler,
+                needs_report=max_gap is not None or out.html is not None,
                 out=to,
                 folds=folds,
                 cap=model.max_categories,
@@ -169,7 +182,8 @@ def fit(
                 on_step=on_step,
             )
         show.fitted(done, out)
-        show.gate(done.audit, max_gap, out)
+        if done.audit is not None:
+            show.gate(done.audit, max_gap, out)
 
 
 @expanded
@@ -188,6 +202,7 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Write these columns beside it; or all."),
     ] = None,
+    scheduler: Scheduler = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Show no notes.")
     ] = False,
@@ -196,15 +211,23 @@ def predict(
 ) -> None:
     """Add a column of predictions to the rows of a file.
 
+    A folder of Parquet files is predicted file by file into another folder.
+
     Example: rankfair predict pay.rankfair new.csv -o predicted.csv
     """
     with telling(quiet):
         from rankfair.cli import show
-        from rankfair.jobs.predicts import predict_files
+        from rankfair.jobs.folders import predict_rows
 
         check_outputs([out], [model, *files.files])
-        done = predict_files(
-            model, files.files, files.reading(), out=out, name=name, keep=keep
+        done = predict_rows(
+            model,
+            files.files,
+            files.reading(),
+            scheduler=scheduler,
+            out=out,
+            name=name,
+            keep=keep,
         )
         show.predicted(done, out, quiet)
 

@@ -112,8 +112,10 @@ def predicted(
         cut=(*roles.cut, *own.cut, *(name for name in labels if name in numbers)),
     )
     table = load(files, wanted, reading)
-    values = load_model(model).predict(design.draw(table).X)
-    return table.with_column(_free(table), values)
+    name = _free(table)
+    values, message = design.predict(load_model(model), table)
+    said = (*table.notes, message) if message else table.notes
+    return replace(table.with_column(name, values), notes=said)
 
 
 def _free(table: Table) -> str:

@@ -132,6 +132,12 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
 
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
     extra = reading.file_column
+    if Path(file).is_dir():
+        raise TableError(
+            "is a folder",
+            source=file,
+            cure=f"Name its files, {file.rstrip('/')}/*.parquet say.",
+        )
     texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
     table = read_table(
         file,

@@ -82,6 +82,13 @@ class Design:
             columns[name] = _series(pl, name, table[name])
         return Drawn(pl.DataFrame(columns), found.message)
 
+    def predict(self, model: Any, table: Table) -> tuple[NDArray[np.float64], str]:
+        """Return predictions of a table's rows, and what was done with categories."""
+        drawn = self.draw(table)
+        # A model that was fitted to files has their order of columns.
+        X = drawn.X.select(list(model.feature_names_in_))
+        return np.asarray(model.predict(X), float), drawn.message
+
     def columns(self) -> list[str]:
         """Return the columns of a file that the model reads."""
         return [*self.encoding.columns, *self.roles.tasks, *self.roles.sensitive]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from rankfair.jobs.columns import Reading, load
 from rankfair.jobs.design import Design
 from rankfair.models import load_model
@@ -65,10 +63,9 @@ def predict_files(
             source=table.source,
             cure="Give the new one another name with --name.",
         )
-    drawn = design.draw(table)
-    values = np.asarray(estimator.predict(drawn.X))
+    values, message = design.predict(estimator, table)
     shown = table if keep is None else table.select(list(keep))
     written = shown.with_column(name, values)
     write_table(written, out)
-    notes = tuple(filter(None, (*table.notes, drawn.message)))
+    notes = tuple(filter(None, (*table.notes, message)))
     return Predicted(written, table.n_rows, notes)

@@ -1,0 +1,282 @@
+"""`rankfair fit` and `predict` for folders of Parquet files, here or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from rankfair.jobs.columns import Reading, Roles
+from rankfair.jobs.design import Design
+from rankfair.jobs.fits import Fitted, Settings, fit_files
+from rankfair.jobs.predicts import Predicted, predict_files
+from rankfair.models import load_model, save_model
+from rankfair.streams import stream
+from rankfair.tables import Encoding, Table, TableError
+from rankfair.tables.table import check_names
+
+__all__ = ["fit_folder", "fit_rows", "predict_folder", "predict_rows"]
+
+SMALL = 200_000  # rows that are read at once, with a report by cross-validation
+NO_REPORT = (
+    "Fitted without holding the rows in memory, so there is no report: audit the model "
+    "on rows of your choice with rankfair audit ROWS --model MODEL."
+)
+
+
+def fit_rows(
+    files: Sequence[str],
+    roles: Roles,
+    reading: Reading,
+    settings: Settings,
+    *,
+    scheduler: str | None = None,
+    needs_report: bool = False,
+    out: Path | None = None,
+    notes: str | None = None,
+    on_step: Any = None,
+    **report: Any,
+) -> Fitted:
+    """Fit to files, or to a folder: in memory with a report unless it is large.
+
+    Parameters are those of `fit_files` and `fit_folder`; ``needs_report`` refuses to do
+    without one.
+    """
+    common: dict[str, Any] = {"out": out, "notes": notes, "on_step": on_step}
+    folder = _folder(files, scheduler)
+    named = files if folder is None else files_of(folder)
+    if folder is None or (scheduler is None and not is_large(named)):
+        return fit_files(named, roles, reading, settings, **common, **report)
+    if needs_report:
+        raise ValueError(
+            "--html and --max-gap need a report, and rows that are not in memory get "
+            "none: audit the model on some of them with rankfair audit --model."
+        )
+    return fit_folder(folder, roles, settings, scheduler=scheduler, **common)
+
+
+def predict_rows(
+    model: str,
+    files: Sequence[str],
+    reading: Reading,
+    *,
+    scheduler: str | None = None,
+    **how: Any,
+) -> Predicted:
+    """Predict files into one, or a folder into another; see `predict_files`."""
+    folder = _folder(files, scheduler)
+    if folder is None:
+        return predict_files(model, files, reading, **how)
+    return predict_folder(model, folder, reading, scheduler=scheduler, **how)
+
+
+def _folder(files: Sequence[str], scheduler: str | None) -> str | None:
+    """Return the folder if one was named; a scheduler needs one."""
+    if len(files) == 1 and Path(files[0]).is_dir():
+        return files[0]
+    if scheduler is not None:
+        raise ValueError("--scheduler goes with one folder of Parquet files.")
+    return None
+
+
+def files_of(folder: str) -> list[str]:
+    """Return the Parquet files of a folder, in order."""
+    found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
+    if not found:
+        raise TableError(
+            "is a folder without Parquet files",
+            source=folder,
+            cure="Their names end in .parquet.",
+        )
+    return found
+
+
+def is_large(files: Sequence[str]) -> bool:
+    """Tell whether files hold more rows than are read at once."""
+    return sum(int(_scan(each, _height)) for each in files) > SMALL
+
+
+def _height(rows: Any) -> int:
+    import polars as pl
+
+    return int(rows.select(pl.len()).collect().item())
+
+
+def _scan(file: str, ask: Callable[[Any], Any]) -> Any:
+    """Ask something of a Parquet file, or say that it is none."""
+    import polars as pl
+
+    try:
+        return ask(pl.scan_parquet(file))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise TableError(f"is no sound Parquet file: {why}", source=file) from None
+
+
+def fit_folder(
+    folder: str,
+    roles: Roles,
+    settings: Settings,
+    *,
+    out: Path | None = None,
+    notes: str | None = None,
+    scheduler: str | None = None,
+    on_step: Any = None,
+) -> Fitted:
+    """Fit to the rows of a folder without holding them in memory.
+
+    Parameters
+    ----------
+    folder : str
+        Parquet files with the same columns.
+    roles : Roles
+        Target, one protected column, tasks; all other columns are predictors and must
+        hold numbers.
+    settings : Settings
+        What the model is asked for.
+    out : Path, optional
+        The model file.
+    notes : str, optional
+        A few words to keep in the model file.
+    scheduler : str, optional
+        The address of a Dask scheduler, whose workers then read the files.
+    on_step : callable, optional
+        Told what is being done, how many rows are done, and how many there are.
+
+    Returns
+    -------
+    Fitted
+        The model, without an audit.
+    """
+    if roles.target is None:
+        raise ValueError("name the column to predict with --target.")
+    if settings.beta is None:
+        raise ValueError("beta is a number for rows that are not in memory.")
+    roles.check()
+    kinds = _kinds(files_of(folder)[0])
+    check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
+    predictors = roles.predictors(tuple(kinds))
+    labels = (*roles.sensitive, *roles.tasks)
+    numbers = tuple(name for name in labels if kinds[name])
+    design = Design(
+        Roles(roles.target, roles.sensitive, roles.tasks, cut=numbers),
+        Encoding(predictors, {}),
+    )
+    model = settings.model(design.roles)
+    if scheduler is None:
+        n_rows = _fit_here(model, folder, roles, predictors, on_step)
+    else:
+        n_rows = _fit_there(model, folder, roles, predictors, scheduler)
+    path = None
+    if out is not None:
+        path = save_model(model, out, notes=notes, extra=design.to_dict())
+    return Fitted(model, path, n_rows, None, held_out=False, notes=(NO_REPORT,))
+
+
+def predict_folder(
+    model: str,
+    folder: str,
+    reading: Reading,
+    *,
+    out: str,
+    name: str = "prediction",
+    keep: Sequence[str] | None = None,
+    scheduler: str | None = None,
+) -> Predicted:
+    """Predict a folder file by file into another; with a scheduler, by its workers."""
+    if out == "-" or Path(out).resolve() == Path(folder).resolve():
+        raise ValueError("name another folder for the predictions of a folder: --out.")
+    files = files_of(folder)
+    if scheduler is not None:
+        return _predict_there(model, folder, out, name, keep, scheduler)
+    n_rows, table = 0, Table({})
+    notes: list[str] = []
+    for file in files:
+        to = str(Path(out) / Path(file).name)
+        done = predict_files(model, [file], reading, out=to, name=name, keep=keep)
+        n_rows, table = n_rows + done.n_rows, done.table
+        notes += done.notes
+    return Predicted(table, n_rows, tuple(dict.fromkeys(notes)))
+
+
+def _kinds(file: str) -> dict[str, bool]:
+    """Return the columns of a file, and whether each holds numbers."""
+    schema = _scan(file, lambda rows: rows.collect_schema())
+    return {name: kind.is_numeric() for name, kind in schema.items()}
+
+
+def _fit_here(
+    model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], on_step: Any
+) -> int:
+    rows = stream(
+        folder,
+        target=roles.target,
+        tasks=list(roles.tasks) or None,
+        sensitive_features=_only(roles),
+        sample_weight=roles.weight,
+        features=list(predictors),
+        on_rows=on_step,
+    )
+    model.fit(rows)
+    return rows.n_rows
+
+
+def _fit_there(
+    model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], scheduler: str
+) -> int:
+    if roles.weight is not None:
+        raise ValueError("--weight is not for rows on a cluster: leave it out.")
+    with _connected(scheduler):
+        import dask.dataframe as dd
+
+        labels = (*roles.tasks, *roles.sensitive)
+        frame = dd.read_parquet(folder, columns=[*predictors, *labels, roles.target])
+        model.fit(frame, roles.target)
+        return len(frame)
+
+
+def _predict_there(
+    path: str,
+    folder: str,
+    out: str,
+    name: str,
+    keep: Sequence[str] | None,
+    scheduler: str,
+) -> Predicted:
+    if Design.of_file(path).encoding.categories:
+        raise ValueError(
+            "the model encodes columns of text, which workers do not: leave out "
+            "--scheduler."
+        )
+    model = load_model(path)
+    with _connected(scheduler):
+        import dask.dataframe as dd
+
+        frame = dd.read_parquet(folder)
+        check_names([*model.feature_names_in_, *(keep or ())], [*frame.columns], folder)
+        values = model.predict(frame)
+        kept = frame if keep is None else frame[list(keep)]
+        kept.assign(**{name: values}).to_parquet(out, write_index=False)
+        return Predicted(Table({}), len(frame), ())
+
+
+def _only(roles: Roles) -> str:
+    if len(roles.sensitive) > 1:
+        raise ValueError(
+            "--sensitive names one column for rows that are not in memory."
+        )
+    return roles.sensitive[0]
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    """A client of a cluster for the time of a block."""
+    from distributed import Client
+
+    try:
+        client: Any = cast(Any, Client)(address, timeout="10s")
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ValueError(f"--scheduler {address} does not answer: {error}") from None
+    with client:
+        yield client

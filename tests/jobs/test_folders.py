@@ -1,0 +1,167 @@
+"""Folders of Parquet files: in memory while they are small, else not."""
+
+import numpy as np
+import pytest
+
+from rankfair.jobs import folders
+from rankfair.jobs.columns import Reading, Roles, load
+from rankfair.jobs.fits import Settings
+from rankfair.jobs.folders import fit_rows, predict_rows
+from rankfair.metrics import rank_auc
+from rankfair.tables import Table, TableError, read_table, write_table
+from sheets import pay_csv, people
+
+pytest.importorskip("pyarrow")
+PLAIN = Reading()
+ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
+
+
+@pytest.fixture(params=[str, int], ids=["text", "numbers"])
+def folder(request, tmp_path):
+    """A folder of two files, whose labels are text or numbers."""
+    data = people(n=240)
+    del data["education"]
+    if request.param is int:
+        data["job"] = np.unique(data["job"], return_inverse=True)[1] + 10
+        data["gender"] = (data["gender"] == "m").astype(int)
+    columns = {
+        name: values if values.dtype.kind in "if" else values.astype(object)
+        for name, values in data.items()
+    }
+    path = tmp_path / "rows"
+    for name, rows in (("a", slice(0, 100)), ("b", slice(100, None))):
+        part = Table({n: values[rows] for n, values in columns.items()})
+        write_table(part, path / f"{name}.parquet")
+    return path
+
+
+def predicted(path, out):
+    """Return the rows of all files of a folder."""
+    files = sorted(str(each) for each in out.glob("*.parquet"))
+    return load(files, ROLES, PLAIN)
+
+
+def check(done, folder, tmp_path, **more):
+    """The model predicts what it was fitted to inside its band."""
+    out = tmp_path / "out"
+    told = predict_rows(str(done.path), [str(folder)], PLAIN, out=str(out), **more)
+    assert told.n_rows == done.n_rows == 240
+    rows = predicted(done.path, out)
+    auc = rank_auc(None, rows["prediction"], sensitive_features=rows["gender"])
+    assert auc == pytest.approx(done.model.rank_auc_, abs=1e-9)
+    assert abs(auc - 0.5) < 0.02
+    return rows
+
+
+def test_a_small_folder_is_its_files(folder, tmp_path):
+    out = tmp_path / "m.rankfair"
+    done = fit_rows(
+        [str(folder)], ROLES, PLAIN, Settings(), out=out, folds=2, needs_report=True
+    )
+    assert done.held_out
+    assert done.audit.provenance.n_rows == 240
+    rows = check(done, folder, tmp_path)
+    assert "pay" in rows.names
+
+
+def test_a_large_folder_is_not_held_in_memory(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "SMALL", 100)
+    out = tmp_path / "m.rankfair"
+    told = []
+    done = fit_rows(
+        [str(folder)],
+        ROLES,
+        PLAIN,
+        Settings(),
+        out=out,
+        notes="A note.",
+        on_step=lambda *step: told.append(step),
+    )
+    assert done.audit is None
+    assert "no report" in done.notes[0]
+    assert told[-1][2] == 240
+    check(done, folder, tmp_path, name="prediction", keep=["gender", "job", "pay"])
+    with pytest.raises(ValueError, match="--max-gap need a report"):
+        fit_rows([str(folder)], ROLES, PLAIN, Settings(), needs_report=True)
+
+
+@pytest.mark.parametrize(
+    ("roles", "settings", "sentence"),
+    [
+        (Roles(sensitive=("gender",)), Settings(), "--target"),
+        (ROLES, Settings(beta=None), "beta is a number"),
+        (Roles("pay", ("gender", "job")), Settings(), "names one column"),
+        (Roles("pay", ("gendr",)), Settings(), 'Did you mean "gender"'),
+    ],
+)
+def test_what_cannot_be_streamed_is_said(
+    folder, monkeypatch, roles, settings, sentence
+):
+    monkeypatch.setattr(folders, "SMALL", 100)
+    with pytest.raises(ValueError, match=sentence):
+        fit_rows([str(folder)], roles, PLAIN, settings)
+
+
+def test_folders_that_are_none(tmp_path):
+    with pytest.raises(TableError, match="without Parquet files"):
+        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(TableError, match="no sound Parquet file"):
+        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())
+    with pytest.raises(TableError, match="is a folder"):
+        load([str(tmp_path)], ROLES, PLAIN)
+    with pytest.raises(ValueError, match="goes with one folder"):
+        fit_rows([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), scheduler="a")
+
+
+@pytest.mark.parametrize("out", ["-", "rows"])
+def test_predictions_of_a_folder_go_to_another(folder, tmp_path, out):
+    to = "-" if out == "-" else str(folder)
+    with pytest.raises(ValueError, match="another folder"):
+        predict_rows("m.rankfair", [str(folder)], PLAIN, out=to)
+
+
+def test_files_are_predicted_as_before(tmp_path):
+    csv, model = pay_csv(tmp_path), tmp_path / "m.rankfair"
+    fit_rows([csv], ROLES, PLAIN, Settings(), out=model, folds=0)
+    out = tmp_path / "p.csv"
+    predict_rows(str(model), [csv], PLAIN, out=str(out))
+    assert read_table(str(out)).n_rows == 150
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_fits_and_predicts(folder, tmp_path, scheduler):
+    out = tmp_path / "m.rankfair"
+    done = fit_rows(
+        [str(folder)], ROLES, PLAIN, Settings(), out=out, scheduler=scheduler
+    )
+    assert done.audit is None
+    check(done, folder, tmp_path, scheduler=scheduler, name="prediction", keep=None)
+    weighted = Roles("pay", ("gender",), ("job",), weight="age")
+    with pytest.raises(ValueError, match="--weight"):
+        fit_rows([str(folder)], weighted, PLAIN, Settings(), scheduler=scheduler)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
+    model = tmp_path / "m.rankfair"
+    fit_rows([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), out=model, folds=0)
+    how = {"out": str(tmp_path / "out"), "scheduler": scheduler}
+    with pytest.raises(ValueError, match="encodes columns of text"):
+        predict_rows(str(model), [str(folder)], PLAIN, name="p", keep=None, **how)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_scheduler_that_is_not_there_is_named(folder):
+    pytest.importorskip("distributed")
+    with pytest.raises(ValueError, match="does not answer"):
+        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler="nonsense://a")
