@@ -144,3 +144,39 @@ def test_prose_is_folded_between_words(monkeypatch, capsys):
     say("one two three four five\n\nsix")
     lines = capsys.readouterr().out.split("\n")
     assert lines == ["one two three four", "five", "", "six", ""]
+
+
+def test_beta_is_a_number_or_chosen():
+    from rankfair.cli.bundles import _beta
+
+    assert (_beta("auto"), _beta("2")) == (None, 2.0)
+
+
+def test_a_model_file_is_told_in_words(capsys):
+    from rankfair.cli.describe import described
+
+    column = {"name": "x0", "role": "predictor", "type": "float64"}
+    found = {
+        "estimator": "MultiTaskRegressor",
+        "rankfair": "0.1.0",
+        "bytes": 1234,
+        "notes": "",
+        "achieved": {},
+        "params": {"balance": ["rank", "mean"], "beta": 0.125, "tasks": None},
+        "tasks": [*range(10)],
+        "groups": {"sex": ["F", "M"], "old": ["no", "yes"]},
+        "columns": [column],
+        "extra": {},
+    }
+    described(found)
+    shown = capsys.readouterr().out
+    for part in (
+        "1,234 bytes",
+        "balance  rank, mean",
+        "beta     0.125",
+        "tasks    -",
+        "10 tasks: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more",
+        "2 groups of sex: F, M\n2 groups of old: no, yes",
+    ):
+        assert part in shown
+    assert "Reached" not in shown

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
@@ -75,7 +77,7 @@ def test_methods_that_cannot_are_listed_with_the_reason(tmp_path):
 def test_settings_are_the_same_for_all():
     settings = Settings(penalty="ridge", beta=3.0, blind=True)
     for name, method in METHODS.items():
-        model = method(Asked(ROLES, settings))
+        model = method.make(Asked(ROLES, settings))
         model = getattr(model, "estimator", model)
         assert (model.penalty, model.beta, model.blind) == ("ridge", 3.0, True), name
 
@@ -137,3 +139,45 @@ def test_single_rows_are_not_estimable(tmp_path, job):
     csv = write_csv(tmp_path / "a.csv", data)
     with pytest.raises(NotEstimableError, match="one row only"):
         job([csv], ROLES, PLAIN, Settings())
+
+
+def test_methods_that_cannot_cut_numbers_or_need_all_groups_say_so(tmp_path):
+    some = ["tilt", "constant shift", "NC-ADMM", "covariance"]
+    how = {"methods": some, "folds": 2}
+    csv = pay_csv(tmp_path)
+    roles = Roles("pay", ("age",), cut=("age",))
+    done = compare_files([csv], roles, PLAIN, Settings(bins=2), **how)
+    assert done.refused == dict.fromkeys(
+        ["constant shift", "covariance"], "it does not cut numbers into groups."
+    )
+    csv = write_csv(tmp_path / "b.csv", people(), [(0, "gender")])
+    done = compare_files([csv], ROLES, PLAIN, Settings(), **how)
+    assert done.refused == dict.fromkeys(some[1:], "it needs the group of every row.")
+    assert done.audit.attributes[0].n_missing == 1
+
+
+def test_groups_too_small_to_judge_have_no_gap(tmp_path):
+    data = people(n=40, groups="ff")
+    data["gender"][:4] = "m"
+    csv = write_csv(tmp_path / "a.csv", data)
+    done = compare_files([csv], ROLES, PLAIN, Settings(), methods=["tilt"], folds=2)
+    assert math.isnan(done.page.lines[0].auc_gap.value)
+    assert "No method" in done.page.summary
+
+
+def test_a_method_that_fails_is_named_with_its_reason(tmp_path):
+    csv = pay_csv(tmp_path)
+    with pytest.raises(ValueError, match="no method could be run: epsilon must be"):
+        compare_files([csv], ROLES, PLAIN, Settings(9.0), methods=["tilt"], folds=2)
+
+
+def test_a_path_cuts_numbers_and_leaves_unknown_groups_out(tmp_path):
+    data = people()
+    csv = write_csv(tmp_path / "a.csv", data, [(0, "age"), (5, "age")])
+    roles = Roles("pay", ("age",), ("job",), cut=("age",), drop=("gender",))
+    done = path_files(
+        [csv], roles, PLAIN, Settings(bins=2), epsilons=[0.1, 0.4], folds=2
+    )
+    assert done.path.n_held_out == 148
+    assert "2 rows have no group and are left out." in done.notes
+    assert done.path.rows[0].train_gap <= 0.1 + 1e-3

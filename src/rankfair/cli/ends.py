@@ -119,7 +119,7 @@ def _sentences() -> Iterator[None]:
         )
 
 
-def in_flags(sentence: str) -> str:
+def in_flags(sentence: str, start: bool = True) -> str:
     """Return a sentence about arguments of Python as one about options.
 
     Examples
@@ -134,7 +134,7 @@ def in_flags(sentence: str) -> str:
     sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
     found = FIRST.match(sentence)
     if found is None:
-        return capital(sentence)
+        return capital(sentence) if start else sentence
     return (FLAGS[found[1]] if found[1] else f"--{found[2]}") + sentence[found.end() :]
 
 

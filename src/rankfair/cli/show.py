@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankfair._disk import write_whole
+from rankfair.cli.ends import in_flags
 from rankfair.cli.tables import limits, number, say, show_table
 from rankfair.jobs import sheets
 from rankfair.tables import Table, write_table
@@ -159,7 +160,7 @@ def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
             if line.note:
                 say(f"{line.method}: {line.note}.")
         for name, why in done.refused.items():
-            say(f"{name} was not run: {why}")
+            say(f"{name} was not run: {in_flags(why, start=False)}")
     _write_sheet(sheets.compared_sheet(done), sheet, out)
     _write_methods(done.page, out, sheet)
 

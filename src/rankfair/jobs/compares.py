@@ -13,8 +13,9 @@ from rankfair.audit.records import Comparison
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import HeldOut, Settings, chosen, data_of
-from rankfair.jobs.methods import METHODS, Asked
+from rankfair.jobs.fits import Data, HeldOut, Settings, chosen, data_of
+from rankfair.jobs.groups import groups_of
+from rankfair.jobs.methods import METHODS, Asked, Facts
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["Compared", "compare_files"]
@@ -87,13 +88,18 @@ def compare_files(
     found: dict[str, HeldOut] = {}
     refused: dict[str, str] = {}
     asked = Asked(data.design.roles, settings)
+    facts = _facts(data, settings)
     for i, name in enumerate(names, start=1):
         if on_step is not None:
             on_step(name, i, len(names))
+        why = METHODS[name].why_not(facts)
+        if why:
+            refused[name] = why
+            continue
         try:
-            found[name] = data.held_out(METHODS[name](asked), parts)
+            found[name] = data.held_out(METHODS[name].make(asked), parts)
         except ValueError as error:
-            refused[name] = _reason(error)
+            refused[name] = str(error)
     if not found:
         raise ValueError(f"no method could be run: {next(iter(refused.values()))}")
     held = np.sort(np.concatenate([test for _, test in parts]))
@@ -117,13 +123,15 @@ def compare_files(
     return Compared(page, audit, refused, data.notes)
 
 
-def _reason(error: ValueError) -> str:
-    """Return why a method was not run, in the words of the command line."""
-    if "two are expected" in str(error) or "knows two groups" in str(error):
-        return "it knows two groups only."
-    if "one protected attribute" in str(error):
-        return "it knows one protected column only."
-    return str(error)
+def _facts(data: Data, settings: Settings) -> Facts:
+    found = groups_of(data.table, data.roles, settings.bins)
+    labels = [set(column.tolist()) for column in found.values()]
+    return Facts(
+        n_columns=len(found),
+        n_groups=max(len(each - {None}) for each in labels),
+        binned=settings.bins is not None,
+        any_unknown=any(None in each for each in labels),
+    )
 
 
 def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,20 @@ class Data:
             bins=settings.bins,
             seed=settings.seed,
             weights=self.weights,
+        )
+
+    def take(self, rows: NDArray[np.bool_]) -> Data:
+        """Return some rows, and count the others in a note."""
+        count = int((~rows).sum())
+        left = "1 row has" if count == 1 else f"{count} rows have"
+        note = f"{left} no group and {'is' if count == 1 else 'are'} left out."
+        table = self.table.take(rows)
+        return replace(
+            self,
+            table=replace(table, notes=(*table.notes, note)),
+            X=self.X[np.flatnonzero(rows).tolist()],
+            y=self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     @property

@@ -1,7 +1,7 @@
 """The methods that `rankfair compare` tries: each is an estimator for a frame.
 
 To add one, write a function of `Asked` that returns an estimator which reads the task
-and protected columns of X by name, and enter it in `METHODS`.
+and protected columns of X by name, and enter it in `METHODS` with what it cannot.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from rankfair.jobs.columns import Roles
 from rankfair.jobs.fits import FREE, Settings
 
-__all__ = ["METHODS", "Asked"]
+__all__ = ["METHODS", "Asked", "Facts", "Method"]
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,61 @@ def _baseline(name: str) -> Callable[[Asked], Any]:
     return method
 
 
-METHODS: dict[str, Callable[[Asked], Any]] = {
-    "unconstrained": _free,
-    "constant shift": _mapped("shift"),
-    "map of ranks": _mapped("rank"),
-    "map of distributions": _mapped("distribution"),
-    "tilt": _tilt,
-    "tilt, ranks and means": _tilt_and_mean,
-    "NC-ADMM": _ncadmm,
-    "equal means in strata": _baseline("StratifiedEqualMeans"),
-    "balanced residuals in strata": _baseline("StratifiedBalancedResiduals"),
-    "covariance": _baseline("DecisionBoundaryCovariance"),
+@dataclass(frozen=True)
+class Facts:
+    """What of the protected columns decides which methods can be run."""
+
+    n_columns: int
+    n_groups: int  # of the column that has the most
+    binned: bool
+    any_unknown: bool
+
+
+@dataclass(frozen=True)
+class Method:
+    """How an estimator is made, and what it cannot deal with."""
+
+    make: Callable[[Asked], Any]
+    two_groups: bool = False  # of one column
+    bins: bool = True
+    unknown: bool = True
+
+    def why_not(self, facts: Facts) -> str:
+        """Return why it cannot be run; empty if it can.
+
+        Examples
+        --------
+        >>> METHODS["NC-ADMM"].why_not(Facts(1, 3, binned=False, any_unknown=False))
+        'it knows two groups only.'
+        """
+        if self.two_groups and facts.n_columns > 1:
+            return "it knows one protected column only."
+        if self.two_groups and facts.n_groups > 2:
+            return "it knows two groups only."
+        if facts.binned and not self.bins:
+            return "it does not cut numbers into groups."
+        if facts.any_unknown and not self.unknown:
+            return "it needs the group of every row."
+        return ""
+
+
+def _map(balance: str) -> Method:
+    return Method(_mapped(balance), bins=False, unknown=False)
+
+
+def _rival(name: str) -> Method:
+    return Method(_baseline(name), two_groups=True, bins=False, unknown=False)
+
+
+METHODS: dict[str, Method] = {
+    "unconstrained": Method(_free),
+    "constant shift": _map("shift"),
+    "map of ranks": _map("rank"),
+    "map of distributions": _map("distribution"),
+    "tilt": Method(_tilt),
+    "tilt, ranks and means": Method(_tilt_and_mean),
+    "NC-ADMM": Method(_ncadmm, two_groups=True, unknown=False),
+    "equal means in strata": _rival("StratifiedEqualMeans"),
+    "balanced residuals in strata": _rival("StratifiedBalancedResiduals"),
+    "covariance": _rival("DecisionBoundaryCovariance"),
 }

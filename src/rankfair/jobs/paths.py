@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rankfair._frames import listed
 from rankfair.inference.estimate import Estimate
@@ -69,13 +73,14 @@ def path_files(
         The path and its page.
     """
     data = data_of(files, roles, reading, cap)
-    _check_two(data, settings)
+    data, groups = _two_groups(data, settings)
     path = fairness_path(
         chosen(data, settings),
         data.X,
         data.y,
         epsilons=epsilons,
         cv=data.folds(folds, settings),
+        sensitive_features=groups,
         on_step=on_step,
         sample_weight=data.weights,
         random_state=settings.seed,
@@ -92,20 +97,22 @@ def path_files(
     return Priced(path, page, data.notes)
 
 
-def _check_two(data: Data, settings: Settings) -> None:
-    """Raise if there are not two groups, in the words of the command line."""
+def _two_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
+    """Return the rows whose group is known and their groups, which must be two."""
     found = groups_of(data.table, data.roles, settings.bins)
     if len(found) > 1:
         raise ValueError(
             f"a path compares two groups of one column; --sensitive names {len(found)}."
         )
-    for name, labels in found.items():
-        groups = sorted({*labels.tolist()} - {None}, key=str)
-        if len(groups) != 2:
-            raise ValueError(
-                f'a path compares two groups; column "{name}" has {len(groups)} '
-                f"({listed(groups)})."
-            )
+    ((name, labels),) = found.items()
+    groups = sorted({*labels.tolist()} - {None})
+    if len(groups) != 2:
+        raise ValueError(
+            f'a path compares two groups; column "{name}" has {len(groups)} '
+            f"({listed(groups)})."
+        )
+    known = np.array([label is not None for label in labels])
+    return (data if known.all() else data.take(known)), labels[known]
 
 
 def _line(row: PathRow, knee: float) -> MethodLine:
