@@ -39,10 +39,10 @@ CASES: dict[str, Case] = {
     "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250)),
     "synthetic-1e6": Case("Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000)),
     "wine": Case("Wine", "wine"),
-    "wine-boosting": Case("Wine, boosted trees", "wine", kind="boosting"),
+    "wine-boosting": Case("Wine, boosted trees", "wine", 3, kind="boosting"),
     "student": Case("Student", "student"),
-    "crime": Case("Crime", "crime"),
-    "income": Case("Income", "income"),
+    "crime": Case("Crime", "crime", 3),
+    "income": Case("Income", "income", 3),
 }
 
 

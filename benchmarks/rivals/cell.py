@@ -22,7 +22,7 @@ from rankfair.experiments.records import measure
 
 from . import ours, theirs
 from .cases import CASES, Base, Case, draw
-from .methods import Method
+from .methods import Method, Setting
 
 METHODS: dict[str, Method] = {
     method.key: method for method in (*ours.METHODS, *theirs.METHODS)
@@ -39,7 +39,7 @@ class Job:
     method: str
     base: Base
     seeds: int
-    settings: int
+    settings: tuple[Setting, ...]
     limit: int
 
 
@@ -77,10 +77,10 @@ def run(job: Job, say: Callable[..., None]) -> None:
     small, _ = draw(WARM_UP, 0)
     method.fit(small, base, method.settings[0])(small)
     reference(small)
-    for setting in method.settings[: job.settings]:
+    for setting in job.settings:
         for seed in range(job.seeds):
             train, held_out = rows_of(case, seed)
-            first = seed == 0 and setting == method.settings[0]
+            first = seed == 0 and setting == job.settings[0]
             found = reference(train) if first else None
             start = time.perf_counter()
             predict, added = peak_of(lambda r=train, s=setting: method.fit(r, base, s))
@@ -121,7 +121,7 @@ def main(job: Job, path: Path) -> None:
     os.dup2(1, 2)
     with path.open("w", encoding="utf-8") as lines:
 
-        def say(**record: float | str) -> None:
+        def say(**record: Setting | str) -> None:
             lines.write(json.dumps(record) + "\n")
             lines.flush()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from rankfair.experiments.methods import Rows
 from .cases import Base, Kind
 
 Predict = Callable[[Rows], np.ndarray]
-Fit = Callable[[Rows, Base, float], Predict]
+Setting = float | tuple[float, ...]
+Fit = Callable[[Rows, Base, Any], Predict]
 
 OURS = "rankfair"
 ANY: tuple[Kind, ...] = ("pooled", "tasks", "boosting")
@@ -21,15 +23,26 @@ LINEAR: tuple[Kind, ...] = ("pooled", "tasks")
 
 @dataclass(frozen=True)
 class Method:
-    """A row of the tables.  The first setting is the one whose cost is measured."""
+    """A row of the tables.  The first setting is the one whose cost is measured.
+
+    `matches` names measures of a rival that say which setting of ours comes close to
+    it: |AUC − 1/2| ≤ ε is set beside a rival's rank gap, KS ≤ ε beside its KS.
+    """
 
     library: str
     name: str
     fit: Fit
     symbol: str = ""
-    settings: tuple[float, ...] = (0.0,)
+    settings: tuple[Setting, ...] = (0.0,)
     kinds: tuple[Kind, ...] = ANY
+    matches: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         return f"{self.library}: {self.name}"
+
+    def shown(self, setting: Setting) -> str:
+        """A setting as the tables show it."""
+        parts = setting if isinstance(setting, tuple) else (setting,)
+        numbers = " and ".join(f"{part:g}" for part in parts)
+        return f"{self.symbol} {numbers}" if self.symbol else ""

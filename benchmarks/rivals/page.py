@@ -248,8 +248,9 @@ Made by `make bench-rivals{options}` in {run.minutes:.0f} minutes, with {version
 A point of a rival is *dominated* (✓) if one of ours has a lower mean RMSE and is no
 worse in rank gap |AUC − 1/2|, mean difference |MD| and KS beyond noise: two standard
 errors of the difference, paired by seed.  All figures are of held-out rows, means over
-seeds ± standard error; RMSE and MD are in standard deviations of the target.  Which of
-ours is set beside a rival is chosen by these same figures, from a grid of ε.
+seeds ± standard error; RMSE and MD are in standard deviations of the target.  Ours run
+with a few ε and with those that a rival's own gap, MD and KS suggest, for it may sit
+anywhere between fair and free; which of them is named is chosen by these same figures.
 
 {matrix(run)}
 

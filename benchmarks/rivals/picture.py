@@ -10,8 +10,12 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from .page import OURS, Run
+from . import ours as our_methods
+from .page import Run
 from .points import FAIRNESS, Point
+
+# A curve goes through a method's own settings, not those that follow the rivals.
+OWN = {m.name: {m.shown(s) for s in m.settings} for m in our_methods.METHODS}
 
 TITLES = {"gap": "rank gap |AUC − ½|", "ks": "KS", "md": "mean difference |MD|"}
 CURVES = {
@@ -64,7 +68,8 @@ def _panel(axis: Axes, run: Run, case: str, measure: str) -> None:
     ours, theirs = run.points(case, ours=True), run.points(case, ours=False)
     for name, (colour, style) in CURVES.items():
         line = sorted(
-            (p for p in ours if p.method == name), key=lambda p: p.mean(measure)
+            (p for p in ours if p.method == name and p.setting in OWN[name]),
+            key=lambda p: p.mean(measure),
         )
         if line:
             x, y = _places(line, measure)
@@ -94,6 +99,3 @@ def _panel(axis: Axes, run: Run, case: str, measure: str) -> None:
 
 def _places(points: list[Point], measure: str) -> tuple[list[float], list[float]]:
     return [p.mean(measure) for p in points], [p.mean("rmse") for p in points]
-
-
-assert OURS not in MARKS
