@@ -390,3 +390,12 @@ def test_a_folder_that_stays_out_of_memory_has_no_report(here, monkeypatch):
     assert read_table("e/a.parquet").n_rows == 150
     done = run("fit", "d", *COMMON, "--max-gap", "0.1")
     assert (done.exit_code, "--max-gap" in done.stderr) == (2, True)
+
+
+def test_predict_says_what_it_did_not_know(here):
+    data = people(n=5)
+    data["education"] = ["none"] * 5
+    write_csv(Path("odd.csv"), data)
+    done = run("predict", "m.rankfair", "odd.csv")
+    assert "Note: 5 rows have a category" in done.stderr
+    assert run("predict", "m.rankfair", "odd.csv", "--quiet").stderr == ""

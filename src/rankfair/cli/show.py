@@ -173,12 +173,11 @@ def print_json(value: Any) -> None:
 def _comparisons(found: Audit) -> None:
     errors = {line.name: line.rmse for line in found.models}
     several = len(found.attributes) > 1
-    many_models = len(found.models) > 1
     show_table(
         HEAD,
         [
             (
-                c.model if many_models else "",
+                c.model,
                 c.attribute if several else "",
                 f"{c.group} v {c.against}",
                 f"{c.n_group} v {c.n_against}",
