@@ -3,8 +3,9 @@ import pytest
 
 from rankfair.jobs.audits import audit_files
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import Settings, fit_files
+from rankfair.jobs.fits import fit_files
 from rankfair.jobs.predicts import predict_files
+from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
 from rankfair.tables import TableError, read_table
 from sheets import at_auc, pay_csv, people, write_csv

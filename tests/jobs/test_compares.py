@@ -4,9 +4,10 @@ import pytest
 
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.compares import compare_files
-from rankfair.jobs.fits import Settings, fit_files
+from rankfair.jobs.fits import fit_files
 from rankfair.jobs.methods import METHODS, Asked
 from rankfair.jobs.paths import path_files
+from rankfair.jobs.rows import Settings
 from sheets import pay_csv, people, write_csv
 
 PLAIN = Reading()

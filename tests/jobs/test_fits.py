@@ -4,8 +4,9 @@ import pytest
 from rankfair import RankFairRegressor, load_model, save_model
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.design import Design
-from rankfair.jobs.fits import Settings, data_of, fit_files
+from rankfair.jobs.fits import fit_files
 from rankfair.jobs.predicts import predict_files
+from rankfair.jobs.rows import Settings, data_of
 from rankfair.metrics import rank_auc
 from rankfair.models import read_extra
 from rankfair.tables import TableError, read_table
@@ -166,3 +167,13 @@ def test_the_design_survives_the_file(tmp_path):
     stored = read_extra(done.path)
     assert Design.from_dict(stored).to_dict() == stored
     assert Design.from_dict(stored).columns() == ["age", "education", "job", "gender"]
+
+
+def test_combinations_are_balanced_if_asked(tmp_path):
+    data = people()
+    data["site"] = np.where(np.arange(150) % 2, "a", "b")
+    csv = write_csv(tmp_path / "a.csv", data)
+    roles = Roles("pay", ("gender", "site"), ("job",))
+    done = fitted(csv, tmp_path, Settings(0.05, intersect=True), roles)
+    assert done.model.intersect
+    assert "gender × site" in {each.name for each in done.audit.attributes}

@@ -5,8 +5,8 @@ import pytest
 
 from rankfair.jobs import folders
 from rankfair.jobs.columns import Reading, Roles, load
-from rankfair.jobs.fits import Settings
 from rankfair.jobs.folders import fit_rows, predict_rows
+from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
 from rankfair.tables import Table, TableError, read_table, write_table
 from sheets import pay_csv, people

@@ -1,8 +1,9 @@
 import pytest
 
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import Settings, fit_files
+from rankfair.jobs.fits import fit_files
 from rankfair.jobs.predicts import predict_files
+from rankfair.jobs.rows import Settings
 from rankfair.tables import TableError, read_table, write_table
 from sheets import pay_csv, people, write_csv
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rankfair import __version__
-from rankfair.cli import data
+from rankfair.cli import data, models
 from rankfair.cli.ends import fail, writing
 from rankfair.cli.reproduce import reproduce
 
@@ -46,10 +46,10 @@ def root(
     """Hold the options that come before a command."""
 
 
-for command in (data.audit, data.fit, data.predict, data.path, data.compare):
+for command in (data.audit, data.fit, models.predict, data.path, data.compare):
     app.command()(command)
-app.command()(data.describe)
-app.command("export-onnx")(data.export_onnx)
+app.command()(models.describe)
+app.command("export-onnx")(models.export_onnx)
 
 
 @app.command()

@@ -7,7 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Balance", "Columns", "Demand", "Files", "Model", "Out", "Scope"]
+__all__ = [
+    "Balance",
+    "Columns",
+    "Demand",
+    "Files",
+    "Model",
+    "Out",
+    "Scheduler",
+    "Scope",
+]
+
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask scheduler whose workers read the folder of Parquet files.",
+    ),
+]
 
 
 class Balance(StrEnum):
@@ -226,7 +243,7 @@ class Model:
 
     def settings(self, columns: Columns, **asked: Any) -> Any:
         """What the estimator has to know."""
-        from rankfair.jobs.fits import Settings
+        from rankfair.jobs.rows import Settings
 
         return Settings(
             penalty=self.penalty.value,

@@ -13,9 +13,9 @@ from rankfair.audit.records import Comparison
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import Data, HeldOut, Settings, chosen, data_of
 from rankfair.jobs.groups import groups_of
 from rankfair.jobs.methods import METHODS, Asked, Facts
+from rankfair.jobs.rows import Data, HeldOut, Settings, chosen, data_of
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["Compared", "compare_files"]

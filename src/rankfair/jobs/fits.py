@@ -2,153 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from rankfair.audit import Audit
-from rankfair.estimators import RankFairRegressor
 from rankfair.jobs.audits import audit_table
-from rankfair.jobs.columns import (
-    NotEstimableError,
-    Reading,
-    Roles,
-    column_or_none,
-    load,
-    refuse_gaps,
-)
-from rankfair.jobs.design import Design
-from rankfair.jobs.groups import Folds, folds_of
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles
+from rankfair.jobs.rows import FREE, HeldOut, Settings, chosen, data_of
 from rankfair.models import save_model
-from rankfair.selection import RankFairRegressorCV
-from rankfair.tables import Table
 
-__all__ = ["Data", "Fitted", "HeldOut", "Settings", "chosen", "data_of", "fit_files"]
+__all__ = ["Fitted", "fit_files"]
 
 BEFORE, AFTER = "before", "after"
-FREE = 0.5  # the band that asks for nothing
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What `RankFairRegressor` is asked for."""
-
-    epsilon: float = 0.01
-    balance: tuple[str, ...] = ("rank",)
-    scope: str = "global"
-    penalty: str = "task"
-    beta: float | None = 1.0  # None: chosen by cross-validation
-    blind: bool = False
-    intersect: bool = False
-    bins: int | None = None
-    unseen: str = "error"
-    seed: int = 0
-
-    def model(self, roles: Roles) -> RankFairRegressor:
-        """Return the estimator, not fitted."""
-        more: dict[str, Any] = {}
-        if self.intersect:
-            more["intersect"] = True
-        if self.bins is not None:
-            more["bins"] = self.bins
-        return RankFairRegressor(
-            self.epsilon,
-            tasks=_one_or_all(roles.tasks),
-            sensitive_features=_one_or_all(roles.sensitive),
-            blind=self.blind,
-            penalty=self.penalty,
-            beta=1.0 if self.beta is None else self.beta,
-            balance=self.balance[0] if len(self.balance) == 1 else list(self.balance),
-            scope=self.scope,
-            unseen=self.unseen,
-            random_state=self.seed,
-            **more,
-        )
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Predictions of rows that were held out, and how many fits missed their band."""
-
-    values: NDArray[np.float64]
-    n_missed: int
-    n_fits: int
-
-    @property
-    def note(self) -> str:
-        """What is to be said of the fits; empty if all is well."""
-        if not self.n_missed:
-            return ""
-        return f"{self.n_missed} of {self.n_fits} fits did not reach the band"
-
-
-@dataclass(frozen=True)
-class Data:
-    """Rows ready to be fitted."""
-
-    table: Table
-    roles: Roles
-    design: Design
-    X: Any
-    y: NDArray[np.float64]
-    weights: NDArray[np.float64] | None
-
-    def fit(self, model: Any, rows: NDArray[Any]) -> Any:
-        """Return a copy of a model, fitted to some rows."""
-        more = {} if self.weights is None else {"sample_weight": self.weights[rows]}
-        return clone(model).fit(self.X[rows.tolist()], self.y[rows], **more)
-
-    def held_out(self, model: Any, parts: Folds) -> HeldOut:
-        """Return predictions by fits to other rows; NaN where a row is in no fold."""
-        out = np.full(len(self.y), math.nan)
-        n_warned = 0
-        for train, test in parts:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                out[test] = self.fit(model, train).predict(self.X[test.tolist()])
-            n_warned += any(w.category is ConvergenceWarning for w in caught)
-        return HeldOut(out, n_warned, len(parts))
-
-    def folds(self, folds: int, settings: Settings) -> Folds:
-        """Return rows to fit and rows to measure; 0 folds measure the rows fitted."""
-        if folds == 0:
-            everything = np.arange(len(self.y))
-            return [(everything, everything)]
-        return folds_of(
-            self.table,
-            self.roles,
-            folds,
-            bins=settings.bins,
-            seed=settings.seed,
-            weights=self.weights,
-        )
-
-    def take(self, rows: NDArray[np.bool_]) -> Data:
-        """Return some rows, and count the others in a note."""
-        count = int((~rows).sum())
-        left = "1 row has" if count == 1 else f"{count} rows have"
-        note = f"{left} no group and {'is' if count == 1 else 'are'} left out."
-        table = self.table.take(rows)
-        return replace(
-            self,
-            table=replace(table, notes=(*table.notes, note)),
-            X=self.X[np.flatnonzero(rows).tolist()],
-            y=self.y[rows],
-            weights=None if self.weights is None else self.weights[rows],
-        )
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a person should know of the columns."""
-        return tuple(filter(None, (*self.table.notes, self.design.message)))
 
 
 @dataclass(frozen=True)
@@ -181,23 +51,6 @@ class Fitted:
     held_out: bool
     notes: tuple[str, ...]
     details: str = ""
-
-
-def data_of(
-    files: Sequence[str], roles: Roles, reading: Reading, cap: int = 50
-) -> Data:
-    """Read files and learn how their columns become predictors."""
-    if roles.target is None:
-        raise ValueError("name the column to predict with --target.")
-    roles.check()
-    table = load(files, roles, reading)
-    for name in (*roles.numbers, *roles.tasks):
-        refuse_gaps(table, name)
-    design = Design.learn(table, roles, cap)
-    drawn = design.draw(table)
-    y = np.asarray(table[roles.target], float)
-    weights = column_or_none(table, roles.weight)
-    return Data(table, roles, design, drawn.X, y, weights)
 
 
 def fit_files(
@@ -305,21 +158,3 @@ def _left_note(count: int) -> str:
         f"{rows} not in the report: the only row of a task, or of weight 0, cannot be "
         "held out."
     )
-
-
-def chosen(data: Data, settings: Settings) -> Any:
-    """Return the model, with β chosen by cross-validation if that was asked for."""
-    model = settings.model(data.design.roles)
-    if settings.beta is not None:
-        return model
-    search = RankFairRegressorCV(penalties=[settings.penalty])
-    known = search.get_params(deep=False)
-    shared = {k: v for k, v in model.get_params(deep=False).items() if k in known}
-    search.set_params(**shared).fit(data.X, data.y, sample_weight=data.weights)
-    return model.set_params(beta=search.beta_)
-
-
-def _one_or_all(names: tuple[str, ...]) -> Any:
-    if not names:
-        return None
-    return names[0] if len(names) == 1 else list(names)

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.design import Design
-from rankfair.jobs.fits import Fitted, Settings, fit_files
+from rankfair.jobs.fits import Fitted, fit_files
 from rankfair.jobs.predicts import Predicted, predict_files
+from rankfair.jobs.rows import Settings
 from rankfair.models import load_model, save_model
 from rankfair.streams import stream
 from rankfair.tables import Encoding, Table, TableError

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rankfair.jobs.columns import Roles
-from rankfair.jobs.fits import FREE, Settings
+from rankfair.jobs.rows import FREE, Settings
 
 __all__ = ["METHODS", "Asked", "Facts", "Method"]
 

@@ -14,8 +14,8 @@ from rankfair._frames import listed
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import Data, Settings, chosen, data_of
 from rankfair.jobs.groups import groups_of
+from rankfair.jobs.rows import Data, Settings, chosen, data_of
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.report.records import MethodLine, MethodTable
 

@@ -1,0 +1,104 @@
+"""Commands for model files: parse, call one function, show what it returned."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankfair.cli.bundles import Files, Scheduler
+from rankfair.cli.ends import check_outputs, telling
+from rankfair.cli.spread import expanded
+
+__all__ = ["describe", "export_onnx", "predict"]
+
+
+@expanded
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="CSV or Parquet, - for CSV to a pipe."
+        ),
+    ] = "-",
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of the new column.")
+    ] = "prediction",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Write these columns beside it; or all."),
+    ] = None,
+    scheduler: Scheduler = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Show no notes.")
+    ] = False,
+    *,
+    files: Files,
+) -> None:
+    """Add a column of predictions to the rows of a file.
+
+    A folder of Parquet files is predicted file by file into another folder.
+
+    Example: rankfair predict pay.rankfair new.csv -o predicted.csv
+    """
+    with telling(quiet):
+        from rankfair.cli import show
+        from rankfair.jobs.folders import predict_rows
+
+        check_outputs([out], [model, *files.files])
+        done = predict_rows(
+            model,
+            files.files,
+            files.reading(),
+            scheduler=scheduler,
+            out=out,
+            name=name,
+            keep=keep,
+        )
+        show.predicted(done, out, quiet)
+
+
+def describe(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON instead of text.")
+    ] = False,
+) -> None:
+    """Say what a model file holds, without running anything in it.
+
+    Example: rankfair describe pay.rankfair
+    """
+    with telling():
+        from rankfair.cli.describe import described
+        from rankfair.cli.show import print_json
+        from rankfair.models import describe_model
+
+        found = describe_model(model)
+        if as_json:
+            print_json(found)
+        else:
+            described(found)
+
+
+def export_onnx(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    out: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", dir_okay=False, help="The ONNX file."),
+    ],
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not say what was written.")
+    ] = False,
+) -> None:
+    """Write a model as ONNX, for programs without Python.
+
+    Example: rankfair export-onnx pay.rankfair pay.onnx
+    """
+    with telling(quiet):
+        from rankfair.models import export_onnx as export
+        from rankfair.models import load_model
+
+        check_outputs([out], [model])
+        path = export(load_model(model), out)
+        if not quiet:
+            typer.echo(f"wrote {path}")
