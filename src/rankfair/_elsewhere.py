@@ -8,13 +8,13 @@ import numpy as np
 
 from rankfair._frames import shown
 from rankfair._groups import Groups
-from rankfair._regressor import warn_no_groups
+from rankfair._regressor import Progress, warn_no_groups
 from rankfair._validation import Columns, Named, Rows
 from rankfair.balances import Balance, Distribution, Linear, Rank
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import make_engine
 from rankfair.penalties import Penalty
-from rankfair.solvers import OnStep, Solution, Tilt
+from rankfair.solvers import Solution, Tilt
 from rankfair.solvers import unconstrained as fit_unconstrained
 from rankfair.streams import Opened, layout_of, open_rows
 
@@ -24,7 +24,8 @@ __all__ = ["check_elsewhere", "fit_elsewhere"]
 def check_elsewhere(model: Any, solver: Any, passed: dict[str, Any]) -> None:
     """Refuse what needs the rows in memory."""
     for name, value in passed.items():
-        if value is not None:
+        by_name = name == "sample_weight" and isinstance(value, str)
+        if value is not None and not by_name:
             raise ValueError(
                 f"{name} was passed as an array, but the rows are not in memory: name "
                 "its column in the constructor, or in stream(…)."
@@ -46,11 +47,12 @@ def fit_elsewhere(
     model: Any,
     X: Any,
     y: Any,
+    weight: str | None,
     named: Columns,
     penalty: Penalty,
     asked: tuple[Balance, ...],
     solver: Tilt,
-    on_step: OnStep,
+    on_step: Progress,
 ) -> tuple[Solution, Rows, Named, float | None]:
     """Return the solution, what stands for the rows, the columns of X, and the AUC."""
     balance, *beside = asked
@@ -59,7 +61,8 @@ def fit_elsewhere(
             'balance="distribution" needs the rows in memory. Use balance="rank".'
         )
     linear = tuple(each for each in beside if isinstance(each, Linear))
-    with open_rows(X, y, named) as opened:
+    told = on_step.rows if model.verbose else None
+    with open_rows(X, y, weight, named, told) as opened:
         engine = make_engine(opened.rows, model.standardize)
         if opened.coding.roles.group is None:
             warn_no_groups()

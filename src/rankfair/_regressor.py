@@ -223,6 +223,7 @@ class Progress:
         self.data = {"estimator": estimator, "X": X, "y": y}
         self.name = type(estimator).__name__
         self.verbose = estimator.verbose
+        self.tenth = 0
         start = getattr(estimator, "_init_callback_context", None)
         # How many steps there will be is not known before.
         self.context = None if start is None else start(max_subtasks=None)
@@ -239,6 +240,13 @@ class Progress:
             inner = self.context.subcontext(task_name="step")
             inner.call_on_fit_task_begin(**self.data)
             inner.call_on_fit_task_end(**self.data)
+
+    def rows(self, what: str, done: int, total: int) -> None:
+        """Report how many rows of a pass are done, ten times a pass at most."""
+        tenth = 10 * done // max(total, 1)
+        if tenth != self.tenth:
+            self._write(f"{what}: {done:,} of {total:,} rows")
+            self.tenth = tenth
 
     def close(self, fitted: dict[str, Any]) -> None:
         """Report the end of the fit, with the attributes it found."""

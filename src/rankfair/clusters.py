@@ -17,7 +17,7 @@ __all__ = ["client_here", "open_frame"]
 TARGET = "rankfair target"  # no column of a user's is likely to be called that
 
 
-def open_frame(X: Any, y: Any, named: Any) -> Opened:
+def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> Opened:
     """Return the partitions of a Dask frame as rows for an engine.
 
     Parameters
@@ -26,22 +26,20 @@ def open_frame(X: Any, y: Any, named: Any) -> Opened:
         Rows with task and protected columns.
     y : str or dask Series
         The target, or its column of X.
+    weight : str or None
+        The column of X with weights.
     named : Columns
         What the constructor of the estimator names.
     """
     client = client_here()
-    if y is None:
-        raise ValueError("fit needs the target: y as a Dask series, or its column.")
-    if isinstance(y, str):
-        _check(X, [y])
-        target, frame = y, X
-    else:
-        target, frame = TARGET, X.assign(**{TARGET: y})
-    names = tuple(name for name in map(str, X.columns) if name != target)
+    target, frame = _with_target(X, y)
+    names = tuple(name for name in X.columns if name not in (target, weight))
     tasks = _listed(named.tasks)
     sensitive = one_column(named.sensitive_features)
-    _check(X, [*tasks, *((sensitive,) if sensitive else ())])
-    roles = roles_of(names, target, tasks, sensitive, None, named.blind)
+    labelled = [*tasks, *((sensitive,) if sensitive else ())]
+    _check(X, [*labelled, *((weight,) if weight else ())])
+    roles = roles_of(names, target, tasks, sensitive, weight, named.blind)
+    _check_numbers(frame, [name for name in roles.columns if name not in labelled])
     partitions = client.compute(frame.to_delayed())
     numbers = list(range(len(partitions)))
     tallies = said(client, partial(_tally, roles=roles), partitions, numbers)
@@ -68,15 +66,51 @@ def _tally(partition: Any, number: int, roles: Roles) -> Tally:
     return tally(arrow(partition, columns), roles, f"partition {number}")
 
 
+def _with_target(X: Any, y: Any) -> tuple[str, Any]:
+    """Return the name of the target, and the frame that has it."""
+    others = [name for name in X.columns if not isinstance(name, str)]
+    if others:
+        raise ValueError(
+            f"column {shown(others[0])} of the frame has no name in text: rename it, "
+            "frame.rename(columns=str)."
+        )
+    if y is None:
+        raise ValueError(
+            'fit needs the target: name its column, fit(frame, "pay"), or pass a Dask '
+            "series."
+        )
+    if isinstance(y, str):
+        _check(X, [y])
+        return y, X
+    if not hasattr(y, "to_delayed"):
+        raise ValueError(
+            f"y is a {type(y).__name__}, but the rows are in a Dask frame: name its "
+            'column, fit(frame, "pay"), or pass a Dask series.'
+        )
+    return TARGET, X.assign(**{TARGET: y})
+
+
 def _listed(given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _check(X: Any, names: list[str]) -> None:
-    known = list(map(str, X.columns))
+def _check(X: Any, names: list[Any]) -> None:
+    known = list(X.columns)
     for name in names:
         if name not in known:
-            hint = nearest(name, known)
+            hint = nearest(name, known) if isinstance(name, str) else ""
             raise ValueError(f"{shown(name)} is no column of the frame.{hint}")
+
+
+def _check_numbers(frame: Any, names: list[str]) -> None:
+    from pandas.api.types import is_numeric_dtype
+
+    for name in names:
+        kind = frame.dtypes[name]
+        if not is_numeric_dtype(kind):
+            raise ValueError(
+                f"column {shown(name)} holds {kind}: predictors, target and weights "
+                "are numbers. Leave it out, or encode it as numbers."
+            )

@@ -353,7 +353,10 @@ class RankFairRegressor(TaskRegressor):
                 "sample_weight": sample_weight,
             }
             check_elsewhere(self, solver, passed)
-            return self._fit_elsewhere(X, y, named, penalty, (balance, *beside), solver)
+            asked = (balance, *beside)
+            return self._fit_elsewhere(
+                X, y, sample_weight, named, penalty, asked, solver
+            )
         rows = read_training(
             X,
             y,
@@ -397,6 +400,7 @@ class RankFairRegressor(TaskRegressor):
         self,
         X: Any,
         y: Any,
+        weight: str | None,
         named: Columns,
         penalty: Penalty,
         asked: tuple[Balance, ...],
@@ -405,7 +409,7 @@ class RankFairRegressor(TaskRegressor):
         """Fit rows in files or on a cluster."""
         progress = Progress(self, X, y)
         solution, rows, columns, auc = fit_elsewhere(
-            self, X, y, named, penalty, asked, solver, progress
+            self, X, y, weight, named, penalty, asked, solver, progress
         )
         asked = asked if rows.attributes else ()
         fitted = self._attributes(solution, rows, columns, asked, auc)

@@ -263,12 +263,13 @@ class Problem(Engine):
         """The moments of the direction of a linear balance: (k, n + 1)."""
         return self.moments(demand.direction(self.groups))
 
-    def thinned(self, rows: int = THIN_ROWS) -> Problem:
+    def thinned(self, rows: int | None = None) -> Problem:
         """A problem much like this one on about ``rows`` rows, or this one.
 
         Some rows of every task, each standing for those left out, or some tasks with
         all their rows where tasks are too small to be thinned.
         """
+        rows = THIN_ROWS if rows is None else rows
         step = len(self.y) // rows
         if step < 4:
             return self

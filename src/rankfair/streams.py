@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from rankfair._groups import Encoder
 from rankfair._validation import Layout, nearest
 from rankfair.engines.chunked import Rows
 from rankfair.engines.coding import Coding, Roles
+from rankfair.engines.files import common_schema, find_files, kind_of
 from rankfair.engines.journal import Journal
 from rankfair.engines.parquet import (
     OnRows,
@@ -72,7 +72,7 @@ class Stream:
     @cached_property
     def schema(self) -> Any:
         """The columns of the first file; all others have the same."""
-        return _schema(self.files)
+        return common_schema(self.files)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def stream(
     'satisfied'
     """
     found = Stream(
-        files=_files(files),
+        files=find_files(files),
         target=target,
         tasks=_names("tasks", tasks),
         sensitive=sensitive_features,
@@ -174,11 +174,13 @@ class Opened:
 
 def is_elsewhere(X: Any) -> bool:
     """Tell whether rows are in files or on a cluster."""
-    return isinstance(X, Stream) or type(X).__module__.startswith("dask.")
+    return isinstance(X, Stream) or type(X).__module__.startswith(("dask.", "dask_"))
 
 
 @contextmanager
-def open_rows(X: Any, y: Any, named: Any) -> Iterator[Opened]:
+def open_rows(
+    X: Any, y: Any, weight: str | None, named: Any, on_rows: OnRows | None = None
+) -> Iterator[Opened]:
     """Open a `Stream` or a Dask frame with the columns that an estimator names.
 
     Parameters
@@ -187,8 +189,12 @@ def open_rows(X: Any, y: Any, named: Any) -> Iterator[Opened]:
         The rows.
     y : str, dask Series or None
         The target, or its column.
+    weight : str or None
+        The column with weights.
     named : Columns
         What the constructor of the estimator names.
+    on_rows : callable, optional
+        Told how reading goes on where the stream names nobody else.
 
     Yields
     ------
@@ -198,9 +204,11 @@ def open_rows(X: Any, y: Any, named: Any) -> Iterator[Opened]:
     if not isinstance(X, Stream):
         from rankfair.clusters import open_frame
 
-        yield open_frame(X, y, named)
+        yield open_frame(X, y, weight, named)
         return
-    found = _with_names(X, y, named)
+    if weight is not None:
+        X = replace(X, weight=weight)
+    found = _with_names(replace(X, on_rows=X.on_rows or on_rows), y, named)
     assert found.target is not None
     roles = roles_of(
         found.names,
@@ -371,9 +379,26 @@ def roles_of(
     weight: str | None,
     blind: bool,
 ) -> Roles:
-    """Return what the columns are for."""
+    """Return what the columns are for, or raise if one is for two things."""
+    places = [("target", target), ("sample_weight", weight)]
+    places += [("tasks", name) for name in tasks]
+    known: dict[str, str] = {}
+    for role, name in places:
+        if name is not None and name in known:
+            raise ValueError(
+                f"column {shown(name)} is named as {known[name]} and as {role}: name "
+                "another one."
+            )
+        known[str(name)] = role
+    if sensitive is not None and sensitive in (target, weight):
+        raise ValueError(
+            f"column {shown(sensitive)} is named as {known[str(sensitive)]} and as "
+            "sensitive_features: name another one."
+        )
     apart = {*tasks, *((sensitive,) if blind else ())}
     predictors = tuple(name for name in names if name not in apart)
+    if not predictors:
+        raise ValueError("no column is left to predict from.")
     return Roles(predictors, target, tasks, sensitive, weight)
 
 
@@ -464,65 +489,6 @@ def _names(argument: str, given: Any) -> tuple[str, ...]:
     return names
 
 
-def _files(given: Any) -> tuple[Path, ...]:
-    parts = [given] if isinstance(given, str | os.PathLike) else list(given)
-    found: list[Path] = []
-    for part in (str(os.fspath(each)) for each in parts):
-        path = Path(part)
-        if path.is_dir():
-            here = sorted(path.rglob("*.parquet"))
-        elif path.exists():
-            here = [path]
-        else:
-            here = sorted(map(Path, glob.glob(part, recursive=True)))
-        if not here:
-            raise FileNotFoundError(f"{part}: no Parquet file is there.")
-        found += here
-    return tuple(dict.fromkeys(found))
-
-
-def _schema(files: tuple[Path, ...]) -> Any:
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
-
-    first: Any = None
-    for path in files:
-        try:
-            schema = ParquetFile(path).schema_arrow
-        except (ArrowException, OSError) as error:
-            raise ValueError(
-                f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}"
-            ) from error
-        if first is None:
-            first = schema
-        _check_alike(first, schema, path, files[0])
-    return first
-
-
-def _check_alike(first: Any, other: Any, path: Path, first_path: Path) -> None:
-    gone = [name for name in first.names if name not in other.names]
-    more = [name for name in other.names if name not in first.names]
-    if gone or more:
-        what = f"no column {shown(gone[0])}" if gone else f"a column {shown(more[0])}"
-        than = ", which" if gone else " that"
-        has = "has" if gone else "has not"
-        raise ValueError(f"{path} has {what}{than} {first_path} {has}.")
-    for name in first.names:
-        a, b = first.field(name).type, other.field(name).type
-        if _kind(a) != _kind(b):
-            raise ValueError(
-                f"{path}: column {shown(name)} holds {b}, but {a} in {first_path}."
-            )
-
-
-def _kind(kind: Any) -> str:
-    import pyarrow.types as types
-
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-        return "numbers"
-    return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
-
-
 def _check_columns(found: Stream) -> list[str]:
     """Raise if a name is no column; return those that have to hold numbers."""
     known = found.schema.names
@@ -538,7 +504,7 @@ def _check_columns(found: Stream) -> list[str]:
 def _check_kinds(found: Stream, names: list[str]) -> None:
     for name in names:
         kind = found.schema.field(name).type
-        if _kind(kind) != "numbers":
+        if kind_of(kind) != "numbers":
             raise ValueError(
                 f"column {shown(name)} holds {kind}: predictors, target and weights "
                 "are numbers. Leave it out with features=…, or encode it as numbers."

@@ -140,7 +140,7 @@ def predict(
     if len(coef) > MANY:  # a row of coefficients is then found quicker than its parts
         m = linear_predict(chunk.rows(), chunk.codes, coef, intercept)
         return m.astype(dtype, copy=False)
-    out = np.empty(len(chunk), dtype)
+    out: NDArray[Any] = np.empty(len(chunk), dtype)
     by_feature = np.ascontiguousarray(coef.T)
     for start in range(0, len(chunk), BLOCK):
         rows = slice(start, start + BLOCK)
@@ -167,7 +167,10 @@ def counted(
     held = predicted(chunk, lines, float)
     cells = grid.index(held.m)
     cells[~held.in_a] += grid.bins
-    return np.bincount(cells, held.weights, 2 * grid.bins).reshape(2, -1)
+    both: NDArray[Any] = np.bincount(cells, held.weights, 2 * grid.bins)
+    # No rows are counted in whole numbers, whatever rows weigh.
+    both = both if held.weights is None else both.astype(float, copy=False)
+    return both.reshape(2, -1)
 
 
 def moments(

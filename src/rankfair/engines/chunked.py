@@ -191,20 +191,24 @@ class ChunkedEngine(Engine):
         if self.rows.n_rows <= EXACT_ROWS:
             held = list(self.rows.each(partial(exactly, lines=lines)))
             return _counted(held, balance, self.y_unit)
-        grid = self._grid_for(coef, intercept)
-        value, off = balance.binned(
-            *self.rows.total(partial(counted, lines=lines, grid=grid))
-        )
+        value, off = self._binned(balance, lines, self._grid_for(coef, intercept))
         if off > SURE * 2 * self.all_groups.total_a * self.all_groups.total_b:
             # A few predictions are far from all others: look at where they are.
             kept = self.rows.keep(partial(predicted, lines=lines, dtype=np.float64))
             extent = kept.extent(0.0)
             kept.drop()
             grid = Grid.between(extent.low, extent.high, FINE)
-            value, _ = balance.binned(
-                *self.rows.total(partial(counted, lines=lines, grid=grid))
-            )
+            wide, off_wide = self._binned(balance, lines, grid)
+            value = value if off < off_wide else wide
         return value
+
+    def _binned(
+        self, balance: Any, lines: tuple[tuple[Floats, Floats], ...], grid: Grid
+    ) -> tuple[float, float]:
+        """The value of predictions from their histograms, and the most it is off."""
+        both = self.rows.total(partial(counted, lines=lines, grid=grid))
+        found: tuple[float, float] = balance.binned(*both)
+        return found
 
     def _grid_for(self, coef: Floats, intercept: Floats) -> Grid:
         """Bins around all but a few predictions, from the sums of every task."""

@@ -131,7 +131,7 @@ def shares_of(client: Any, partitions: Many) -> list[list[int]]:
     """Partitions by the worker, and its thread, that has them, none much too large."""
     from distributed import wait
 
-    wait(partitions)
+    wait(partitions)  # type: ignore[no-untyped-call]
     sizes = client.gather(client.map(len, partitions, pure=False))
     places = client.who_has(partitions)
     threads = [

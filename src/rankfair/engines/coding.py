@@ -98,8 +98,8 @@ class Coding:
     roles: Roles
     tasks: tuple[Labels, ...]
     groups: Labels
-    cells: NDArray[np.int64] | None  # combinations that occur, of several columns
-    sizes: NDArray[np.int64] = field(repr=False)  # (k,) rows of each task
+    cells: Ints | None  # combinations that occur, of several columns
+    sizes: Ints = field(repr=False)  # (k,) rows of each task
 
     @property
     def n_tasks(self) -> int:

@@ -1,8 +1,8 @@
 """What a fit found in each pass over its rows, on disk, so that it can go on.
 
-A fit is the same sequence of passes each time.  A pass is known by what it is given: the
-files, the columns and the numbers it works with.  A fit that was stopped and is started
-again therefore finds what the passes before gave, and reads the rows again only from
+A fit is the same sequence of passes each time, and a pass is known by what it is given:
+the files, the columns and the numbers it works with.  A fit that was stopped and is
+started again therefore finds what the passes before gave, and reads rows only from
 where it was.
 """
 

@@ -98,9 +98,8 @@ class OnDisk(Kept):
                 m = np.fromfile(source, kind, size)
                 p = np.fromfile(source, kind, size) if has_p else None
                 in_a = np.fromfile(source, bool, size)
-                yield Held(
-                    m, p, in_a, np.fromfile(source, float, size) if weighs else None
-                )
+                weights = np.fromfile(source, float, size) if weighs else None
+                yield Held(m, p, in_a, weights)
 
 
 def _write(out: Any, held: Held) -> None:

@@ -1,0 +1,115 @@
+"""Dask frames: what is taken, what is refused, and a worker that is lost."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rankfair import RankFairRegressor
+from rankfair.engines import cluster as engine
+
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+
+BY = {"tasks": "task", "sensitive_features": "group"}
+
+
+def rows(n_rows=6000):
+    rng = np.random.default_rng(0)
+    group = rng.random(n_rows) < 0.4
+    frame = pd.DataFrame(rng.standard_normal((n_rows, 3)), columns=["a", "b", "c"])
+    frame["a"] += group
+    pay = frame.sum(axis=1) + group + rng.standard_normal(n_rows)
+    return frame.assign(pay=pay, task=rng.integers(0, 5, n_rows), group=group)
+
+
+def test_a_series_and_predictions(cluster):
+    frame = rows(600)
+    there = dd.from_pandas(frame, npartitions=3)
+    X = there.drop(columns="pay")
+    model = RankFairRegressor(0.02, **BY).fit(X, there["pay"])
+    known = RankFairRegressor(0.02, **BY).fit(frame.drop(columns="pay"), frame["pay"])
+    np.testing.assert_allclose(model.coef_, known.coef_, rtol=1e-9)
+    assert list(model.feature_names_in_) == ["a", "b", "c", "task", "group"]
+    found = model.predict(X)
+    assert isinstance(found, dd.Series)
+    done = found.compute()
+    np.testing.assert_allclose(done, known.predict(frame.drop(columns="pay")))
+    assert done.index.equals(frame.index)
+
+
+@pytest.mark.parametrize(
+    ("change", "y", "words"),
+    [
+        (lambda f: f, None, 'fit needs the target: name its column, fit.frame, "pay"'),
+        (lambda f: f, "pai", '"pai" is no column of the frame. Did you mean "pay"'),
+        (
+            lambda f: f,
+            np.zeros(600),
+            "y is a ndarray, but the rows are in a Dask",
+        ),
+        (
+            lambda f: f.rename(columns={"a": 3}),
+            "pay",
+            "column 3 of the frame has no",
+        ),
+        (lambda f: f.assign(a="x"), "pay", 'column "a" holds .*: predictors, target'),
+        (lambda f: f.drop(columns="task"), "pay", '"task" is no column of the frame'),
+        (lambda f: f.assign(group=1), "pay", "has one group only"),
+        (
+            lambda f: f.assign(a=np.nan),
+            "pay",
+            "partition .: column 'a' has 300 ",
+        ),
+        (lambda f: f[:0], "pay", "there are no rows: there is nothing to fit"),
+    ],
+)
+def test_what_cannot_be_fitted(cluster, change, y, words):
+    there = dd.from_pandas(change(rows(600)), npartitions=2)
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(**BY).fit(there, y)
+
+
+def test_shares_are_even(cluster):
+    parts = [pd.DataFrame({"a": np.zeros(size)}) for size in (50, 3, 40, 0, 7, 100)]
+    worker = sorted(cluster.nthreads())[0]
+    futures = cluster.scatter(parts, workers=[worker])
+    shares = engine.shares_of(cluster, futures)
+    assert sorted(sum(shares, [])) == list(range(6))
+    assert len(shares) == 2
+    sizes = [sum(len(parts[i]) for i in share) for share in shares]
+    assert max(sizes) <= 1.25 * 100
+
+
+def test_a_worker_is_lost(monkeypatch):
+    """The fit ends with the model that it would have given anyway."""
+    monkeypatch.setattr("rankfair.problem.THIN_ROWS", 1 << 10)
+    frame = rows()
+    known = RankFairRegressor(0.02, **BY).fit(frame.drop(columns="pay"), frame["pay"])
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
+        ) as made,
+        distributed.Client(made) as client,
+    ):
+        there = dd.from_pandas(frame, npartitions=6)
+        whole = RankFairRegressor(0.02, **BY).fit(there, "pay")
+        killed = threading.Event()
+        beside = engine.OnWorkers.beside
+
+        def kill_first(self, function):
+            if not killed.is_set():
+                killed.set()
+                pid = client.run(os.getpid)
+                os.kill(next(iter(pid.values())), signal.SIGKILL)
+            return beside(self, function)
+
+        monkeypatch.setattr(engine.OnWorkers, "beside", kill_first)
+        found = RankFairRegressor(0.02, **BY).fit(there, "pay")
+    assert killed.is_set()
+    np.testing.assert_allclose(found.coef_, whole.coef_, rtol=1e-9)
+    np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-4)
+    assert found.status_ == "satisfied"

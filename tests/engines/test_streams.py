@@ -1,0 +1,244 @@
+"""Streams: predictions, progress, many tasks, and fits that go on after a kill."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from rankfair import RankFairRegressor, stream
+from rankfair.engines.journal import Journal, digest
+from rankfair.streams import predict_parquet
+
+BY = {"tasks": "task", "sensitive_features": "group", "target": "y"}
+
+
+def written(folder, n_rows=6000, n_tasks=5, files=2, seed=0):
+    """Rows in some files, and all of them as a frame."""
+    rng = np.random.default_rng(seed)
+    group = rng.random(n_rows) < 0.4
+    frame = pd.DataFrame(rng.standard_normal((n_rows, 3)), columns=["a", "b", "c"])
+    frame["a"] += group
+    frame["y"] = frame.sum(axis=1) + group + rng.standard_normal(n_rows)
+    frame["task"] = rng.integers(0, n_tasks, n_rows)
+    frame["group"] = group
+    folder.mkdir(exist_ok=True)
+    for i, rows in enumerate(np.array_split(np.arange(n_rows), files)):
+        frame.iloc[rows].to_parquet(folder / f"{i}.parquet", index=False)
+    return frame
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr("rankfair.problem.THIN_ROWS", 1 << 10)
+
+
+def test_predictions_are_those_of_memory(tmp_path):
+    frame = written(tmp_path / "rows")
+    rows = stream(tmp_path / "rows", **BY)
+    model = RankFairRegressor(0.02).fit(rows)
+    known = model.predict(frame.drop(columns="y"))
+    np.testing.assert_array_equal(model.predict(rows), known)
+    np.testing.assert_array_equal(model.predict(stream(tmp_path / "rows")), known)
+    out = predict_parquet(model, rows, tmp_path / "p" / "p.parquet", keep=["task", "y"])
+    table = pq.read_table(out)
+    assert table.column_names == ["task", "y", "prediction"]
+    np.testing.assert_array_equal(table["prediction"].to_numpy(), known)
+    assert [each.name for each in out.parent.iterdir()] == ["p.parquet"]
+
+
+def test_progress_by_rows(tmp_path, capsys, large):
+    written(tmp_path)
+    told = []
+    rows = stream(tmp_path, **BY, on_rows=lambda *each: told.append(each))
+    RankFairRegressor(0.02, verbose=1).fit(rows)
+    assert {what for what, _, _ in told} >= {"labels", "reading", "predicting"}
+    assert {total for _, _, total in told} == {6000}
+    assert told[-1][1] == 6000
+    assert "rows" not in capsys.readouterr().err
+    RankFairRegressor(0.02, verbose=1).fit(stream(tmp_path, **BY))
+    lines = capsys.readouterr().err.splitlines()
+    assert "[RankFairRegressor] labels: 3,000 of 6,000 rows" in lines
+    assert "[RankFairRegressor] reading: 6,000 of 6,000 rows" in lines
+
+
+def test_nothing_is_left_behind(tmp_path, large, monkeypatch):
+    own, temporary = tmp_path / "own", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    written(tmp_path / "rows")
+    RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY, scratch=own))
+    RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
+    assert not list(own.iterdir())
+    assert not list(temporary.iterdir())
+
+
+class Stopped(Exception):
+    """What ends a fit in the middle."""
+
+
+class Watch:
+    """Counts the passes over all rows, and stops in a certain one."""
+
+    def __init__(self, stop=None):
+        self.passes, self.stop = [], stop
+
+    def __call__(self, what, done, total):
+        if done == 3000:
+            self.passes.append(what)
+        if len(self.passes) == self.stop:
+            raise Stopped
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
+def test_a_fit_goes_on_where_it_was(tmp_path, large, penalty):
+    written(tmp_path / "rows")
+
+    def fit(watch, scratch=tmp_path / "scratch"):
+        rows = stream(tmp_path / "rows", **BY, scratch=scratch, on_rows=watch)
+        return RankFairRegressor(0.02, penalty=penalty).fit(rows)
+
+    whole = Watch()
+    known = fit(whole, None)
+    assert len(whole.passes) >= 5
+    # Stopped in the third pass each time: labels and one more are done.
+    for _ in whole.passes:
+        watch = Watch(3)
+        try:
+            found = fit(watch)
+            break
+        except Stopped:
+            pass
+    assert len(watch.passes) < 3
+    np.testing.assert_array_equal(found.coef_, known.coef_)
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_a_changed_file_begins_anew(tmp_path, large):
+    written(tmp_path / "rows")
+    rows = {**BY, "scratch": tmp_path / "scratch"}
+    with pytest.raises(Stopped):
+        RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **rows, on_rows=Watch(4)))
+    written(tmp_path / "rows", seed=1)
+    watch = Watch()
+    found = RankFairRegressor(0.02).fit(
+        stream(tmp_path / "rows", **rows, on_rows=watch)
+    )
+    known = RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
+    np.testing.assert_array_equal(found.coef_, known.coef_)
+    assert "reading" in watch.passes
+
+
+def test_a_fit_that_was_killed(tmp_path):
+    written(tmp_path / "rows")
+    script = tmp_path / "fit.py"
+    script.write_text(
+        "import sys, time\n"
+        "import numpy as np\n"
+        "from rankfair import RankFairRegressor, problem, stream\n"
+        "problem.THIN_ROWS = 1 << 10\n"
+        "passes = []\n"
+        "def watch(what, done, total):\n"
+        "    if done == 3000:\n"
+        "        passes.append(what)\n"
+        "    if sys.argv[3] == 'stop' and len(passes) == 4:\n"
+        "        print('here', flush=True)\n"
+        "        time.sleep(600)\n"
+        "rows = stream(sys.argv[1], tasks='task', sensitive_features='group',\n"
+        "              target='y', scratch=sys.argv[2], on_rows=watch)\n"
+        "model = RankFairRegressor(0.02).fit(rows)\n"
+        "print(len(passes), *map(float.hex, model.coef_.ravel().tolist()))\n"
+    )
+    folders = [tmp_path / "rows", tmp_path / "scratch", tmp_path / "other"]
+
+    def run(scratch, how):
+        return subprocess.Popen(
+            [sys.executable, script, folders[0], scratch, how],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    with run(folders[1], "stop") as first:
+        assert first.stdout.readline() == "here\n"
+        first.send_signal(signal.SIGKILL)
+    with run(folders[1], "go on") as second, run(folders[2], "go on") as whole:
+        found = second.communicate()[0].split()
+        known = whole.communicate()[0].split()
+    assert found[1:] == known[1:]
+    assert int(found[0]) < int(known[0])
+
+
+def test_a_journal_that_is_broken_is_asked_anew(tmp_path):
+    journal = Journal.open(tmp_path, "fit", "state")
+    answers = iter([1.0, 2.0, 3.0])
+
+    def ask():
+        return journal.remember("q", lambda: {"found": np.array(next(answers))})
+
+    assert ask() == ask() == {"found": 1.0}
+    (path,) = journal.folder.glob("*.npz")
+    path.write_bytes(b"half")
+    assert ask()["found"] == 2.0
+    assert Journal.open(tmp_path, "fit", "state").folder == journal.folder
+    assert ask()["found"] == 2.0
+    Journal.open(tmp_path, "fit", "another state")
+    assert ask()["found"] == 3.0
+
+
+def test_digests_tell_things_apart():
+    things = [1, 1.0, "1", [1], (1, 2), None, True, np.array(1), np.array([1.0]), len]
+    things += [np.array([1]), {"a": 1}, {"b": 1}, float, Journal(None)]
+    assert len({digest(each) for each in things}) == len(things)
+
+
+def test_a_million_tasks_need_a_sentence(tmp_path, monkeypatch):
+    from rankfair.engines import room
+
+    frame = written(tmp_path, 600, 50)
+    words = r"50 tasks with 4 predictors need about .*, and this machine has 0\.0 GB"
+    monkeypatch.setattr(room, "memory_here", lambda: 30_000)
+    X, y = frame.drop(columns="y"), frame["y"]
+    by = {"tasks": "task", "sensitive_features": "group"}
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(0.02, **by).fit(X, y)
+    monkeypatch.setattr("rankfair.problem.THIN_ROWS", 100)
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(0.02).fit(stream(tmp_path, **BY))
+    monkeypatch.setattr(room, "memory_here", lambda: None)
+    RankFairRegressor(0.02).fit(stream(tmp_path, **BY))
+
+
+def test_the_memory_of_this_machine(monkeypatch):
+    from rankfair.engines.room import memory_here
+
+    assert memory_here() is None or memory_here() > 1 << 28
+
+    def unknown(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr(os, "sysconf", unknown, raising=False)
+    assert memory_here() is None
+
+
+def test_many_more_tasks_than_rows_a_batch(tmp_path, monkeypatch):
+    from rankfair.engines import parquet, summary
+
+    frame = written(tmp_path, 9000, 1800)
+    X, y = frame.drop(columns="y"), frame["y"]
+    by = {"tasks": "task", "sensitive_features": "group"}
+    known = RankFairRegressor(0.02, penalty="ridge", **by).fit(X, y)
+    monkeypatch.setattr(summary, "PIECE", 3000)
+    monkeypatch.setattr(parquet, "BATCH", 1)
+    monkeypatch.setattr("rankfair.problem.THIN_ROWS", 1000)
+    monkeypatch.setattr("rankfair.engines.chunk.MANY", 100)
+    rows = stream(tmp_path, **BY)
+    found = RankFairRegressor(0.5, penalty="ridge").fit(rows)
+    free = RankFairRegressor(0.5, penalty="ridge", **by).fit(X, y)
+    np.testing.assert_allclose(found.coef_, free.coef_, rtol=1e-9, atol=1e-12)
+    fair = RankFairRegressor(0.02, penalty="ridge").fit(rows)
+    assert fair.status_ == "satisfied"
+    assert fair.objective_ == pytest.approx(known.objective_, rel=0.01)
