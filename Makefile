@@ -37,6 +37,12 @@ bench-audit: $(VENV)/.dev  ## An audit of 10⁶ rows × 1,000 tasks against one 
 bench-rivals: $(RIVALS)/.ready  ## Other packages, in an environment of its own, into docs/rivals.md
 	$(RIVALS)/bin/python -m benchmarks.rivals $(OPTIONS)
 
+bench-stream: $(VENV)/.dev  ## Streams of 10⁸ rows (ROWS) against memory, into docs/scale.md
+	$(BIN)/python benchmarks/bench_stream.py --rows $(or $(ROWS),1e8) --write docs/scale.md
+
+bench-dask: $(VENV)/.dev  ## Two workers with 10⁷ rows (ROWS) against memory, into docs/scale.md
+	$(BIN)/python benchmarks/bench_dask.py --rows $(or $(ROWS),1e7) --write docs/scale.md
+
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
 

@@ -9,6 +9,7 @@ from rankfair.balances import Band
 
 MAX_COUNTS = 100
 GROWTH = 4.0
+SAME = 1e-7  # of a multiplier: places closer than this are one place
 
 
 class Landing(NamedTuple):
@@ -41,7 +42,8 @@ def land(
     neighbouring floats.  Returns the value nearest the edge, or else the closest miss.
 
     The aim is half a ``tolerance`` inside the band, and any value as near to the aim
-    will do; with ``precision`` only one half that near, and the nearest is returned.
+    will do; with ``precision`` only one half that near, or a bracket so short that it
+    is one place, and the nearest is returned.
     """
     enough = (tolerance if precision is None else precision) / 2
     sign = 1.0 if start.miss > 0 else -1.0
@@ -63,7 +65,8 @@ def land(
         if abs(depth) <= enough and best.inside:
             return best
         if depth < 0:
-            return _narrow(probe, near, height, far, depth, enough, lambda: best)
+            short = 0.0 if precision is None else SAME * abs(far)
+            return _narrow(probe, near, height, far, depth, enough, short, lambda: best)
         if abs(far - start.x) >= abs(limit):
             return best
         fall = height - depth
@@ -81,12 +84,18 @@ def _narrow(
     far: float,
     depth: float,
     enough: float,
+    short: float,
     best: Callable[[], Landing],
 ) -> Landing:
-    """Shrink ``[near, far]`` with ``height ≥ 0 > depth`` until a value settles."""
+    """Shrink ``[near, far]`` with ``height ≥ 0 > depth`` until a value settles.
+
+    It ends where the bracket is ``short``, too.
+    """
     slow = 0
     for i in range(MAX_COUNTS):
         width = abs(far - near)
+        if width <= short:
+            break
         part = height / (height - depth)
         if i == 0:  # a little past the secant, so that the next bracket is short
             part = min(1.25 * part, 0.5) if part < 0.5 else max(1.25 * part - 0.25, 0.5)

@@ -1,0 +1,203 @@
+"""Streaming fits: seconds a row against memory, peak memory, seconds of each pass.
+
+Every fit runs in a process of its own.  In memory are the first ten million rows (or
+all, if there are fewer), as NumPy arrays, and only the fit is timed; the stream starts
+at files.  Files are made first, unless the folder has them, and deleted afterwards.
+
+    python benchmarks/bench_stream.py                       10⁸ rows, about 9 GB of disk
+    python benchmarks/bench_stream.py --rows 1e6            a quick look
+    python benchmarks/bench_stream.py --write docs/scale.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from make_rows import write
+
+BY = {"tasks": "task", "sensitive_features": "group"}
+PENALTIES = ("ridge", "task")
+MEMORY_ROWS = 10_000_000
+
+
+def peak() -> int:
+    """The most memory this process has had, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) * 1024
+    raise OSError("no VmHWM in /proc/self/status")
+
+
+def in_memory(folder: Path, penalty: str, rows: int = MEMORY_ROWS) -> dict[str, object]:
+    """One fit of rows that are NumPy arrays already."""
+    from rankfair import RankFairRegressor
+
+    X, y, tasks, group = arrays(folder, rows)
+    start, used = time.perf_counter(), time.process_time()
+    model = RankFairRegressor(penalty=penalty).fit(
+        X, y, tasks=tasks, sensitive_features=group
+    )
+    return {
+        "seconds": time.perf_counter() - start,
+        "processor": time.process_time() - used,
+        "rows": len(y),
+        "peak": peak(),
+        "status": model.status_,
+    }
+
+
+def arrays(folder: Path, rows: int) -> tuple[np.ndarray, ...]:
+    """The first rows of the files: X (the group among them), target, tasks, groups."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    parts, there = [], 0
+    for path in sorted(folder.glob("*.parquet")):
+        if there < rows:
+            parts.append(pq.read_table(path).slice(0, rows - there))
+            there += parts[-1].num_rows
+    table = pa.concat_tables(parts)
+    names = [name for name in table.column_names if name not in ("y", "task")]
+    X = np.empty((table.num_rows, len(names)))
+    for j, name in enumerate(names):
+        X[:, j] = table[name].to_numpy()
+    found = (table[name].to_numpy() for name in ("y", "task", "group"))
+    return X, *found
+
+
+def streamed(folder: Path, penalty: str) -> dict[str, object]:
+    """One fit of the files."""
+    from rankfair import RankFairRegressor, stream
+
+    told: list[tuple[float, str, int]] = []
+
+    def watch(what: str, done: int, total: int) -> None:
+        told.append((time.perf_counter(), what, done))
+
+    start, used = time.perf_counter(), time.process_time()
+    rows = stream(folder, target="y", **BY, on_rows=watch)
+    model = RankFairRegressor(penalty=penalty).fit(rows)
+    return {
+        "seconds": time.perf_counter() - start,
+        "processor": time.process_time() - used,
+        "rows": rows.n_rows,
+        "peak": peak(),
+        "status": model.status_,
+        "auc": model.rank_auc_,
+        "passes": passes(told),
+    }
+
+
+def passes(told: list[tuple[float, str, int]]) -> list[tuple[str, float]]:
+    """What each pass over the files was for, and its seconds a row."""
+    found: list[tuple[str, float]] = []
+    first, rows = told[0], told[0][2]
+    for one, other in pairwise([*told, (0.0, "", 0)]):
+        if other[2] <= one[2]:
+            found.append((one[1], (one[0] - first[0]) / max(one[2] - rows, 1)))
+            first, rows = other, other[2]
+    return found
+
+
+def apart(case: str, folder: Path, penalty: str, script: str = __file__) -> dict:
+    """Run a case in a process of its own."""
+    out = subprocess.run(
+        [sys.executable, script, "--case", case, "--folder", folder]
+        + ["--penalty", penalty],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+def table(results: dict[str, dict[str, dict]]) -> str:
+    """The results as Markdown."""
+    lines = [
+        "| penalty | rows | streaming, ns a row | in memory, ns a row (rows) | ratio "
+        "(≤ 3) | peak memory (< 2 GB) | that of memory |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for penalty, found in results.items():
+        ours, known = found["stream"], found["memory"]
+        a, b = ours["seconds"] / ours["rows"], known["seconds"] / known["rows"]
+        lines.append(
+            f"| {penalty} | {ours['rows']:,} | {a * 1e9:.0f} | {b * 1e9:.0f} "
+            f"({known['rows']:,}) | {a / b:.2f} | {ours['peak'] / 1e9:.2f} GB | "
+            f"{known['peak'] / 1e9:.2f} GB |"
+        )
+    lines += ["", "| pass | " + " | ".join(results) + " |"]
+    lines.append("|---|" + "---|" * len(results))
+    names = [name for name, _ in next(iter(results.values()))["stream"]["passes"]]
+    for i, name in enumerate(names):
+        cells = []
+        for found in results.values():
+            each = found["stream"]["passes"]
+            cells.append(f"{each[i][1] * 1e9:.0f}" if i < len(each) else "")
+        lines.append(f"| {i + 1}. {name}, ns a row | " + " | ".join(cells) + " |")
+    rest = []
+    for found in results.values():
+        ours = found["stream"]
+        left = ours["seconds"] / ours["rows"] - sum(each for _, each in ours["passes"])
+        rest.append(f"{max(left, 0.0) * 1e9:.0f}")
+    lines.append("| counts on what was kept, and the rest | " + " | ".join(rest) + " |")
+    return "\n".join(lines)
+
+
+def put(path: Path, mark: str, text: str) -> None:
+    """Put ``text`` between two marks of a Markdown file."""
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    head, rest = path.read_text(encoding="utf-8").split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
+
+
+def load() -> str:
+    """How busy the machine is."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=float, default=1e8)
+    parser.add_argument("--folder", type=Path, help="with files, or to keep them in")
+    parser.add_argument("--write", type=Path, help="a Markdown file with the marks")
+    parser.add_argument("--case", choices=["memory", "stream"], help=argparse.SUPPRESS)
+    parser.add_argument("--penalty", default="ridge", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.case:
+        run = in_memory if given.case == "memory" else streamed
+        print(json.dumps(run(given.folder, given.penalty)))
+        return
+    folder = given.folder or Path(tempfile.mkdtemp(prefix="rankfair-bench-"))
+    try:
+        if not list(folder.glob("*.parquet")):
+            write(folder, int(given.rows))
+        before = load()
+        results = {
+            penalty: {case: apart(case, folder, penalty) for case in ("memory", "stream")}
+            for penalty in PENALTIES
+        }
+        text = table(results) + f"\n\n{before} before, {load()} after."
+        print(text)
+        if given.write:
+            put(given.write, "stream", text)
+    finally:
+        if given.folder is None:
+            shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
