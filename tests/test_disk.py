@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rankfair import MultiTaskRegressor, stream
 from rankfair._disk import write_whole
-from rankfair.datasets import _files
+from rankfair.datasets import _files, make_biased_tasks
 from rankfair.experiments import files
+from rankfair.streams import predict_parquet
 
 
 def names(folder):
@@ -38,6 +40,53 @@ def test_others_may_read_it_as_any_new_file(tmp_path):
     plain.write_text("")
     path = write_whole(tmp_path / "a.txt", "")
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_an_old_file_keeps_its_permissions(tmp_path):
+    path = write_whole(tmp_path / "a.txt", "old")
+    path.chmod(0o600)
+    write_whole(path, "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_a_link(tmp_path, there):
+    target, link = tmp_path / "real" / "a.txt", tmp_path / "link.txt"
+    target.parent.mkdir()
+    if there:
+        target.write_text("old")
+    link.symlink_to(Path("real") / "a.txt")
+    assert write_whole(link, "new") == link
+    assert link.is_symlink() and target.read_text() == "new"
+    assert names(tmp_path) == ["a.txt", "link.txt", "real"]
+
+
+def test_a_link_to_itself_is_an_error(tmp_path):
+    link = tmp_path / "a.txt"
+    link.symlink_to(link)
+    with pytest.raises(OSError, match=r"a\.txt"):
+        write_whole(link, "new")
+    assert link.is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_written_to_and_stays(tmp_path, linked):
+    pipe = path = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if linked:
+        path = tmp_path / "link"
+        path.symlink_to(pipe)
+    # The end that reads does not wait for one that writes.
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(path, "all of it")
+        assert os.read(end, 100) == b"all of it"
+    finally:
+        os.close(end)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert "part" not in names(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +161,22 @@ def test_a_folder_that_may_not_be_written_is_as_before(tmp_path):
 
 def test_there_is_one_such_function():
     assert files.write_whole is _files.write_whole is write_whole
+
+
+def test_a_streamed_prediction_keeps_links_and_permissions(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    data = make_biased_tasks(3, 20, random_state=0)
+    model = MultiTaskRegressor(tasks="task").fit(
+        data.frame.drop(columns="z"), data.target
+    )
+    data.frame.drop(columns="z").to_parquet(tmp_path / "rows.parquet")
+    target, link = tmp_path / "p.parquet", tmp_path / "link.parquet"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target.name)
+    rows = stream(tmp_path / "rows.parquet", tasks="task")
+    predict_parquet(model, rows, link)
+    assert link.is_symlink() and stat.S_IMODE(target.stat().st_mode) == 0o600
+    found = pq.read_table(target)["prediction"].to_numpy()
+    assert (found == model.predict(data.frame.drop(columns="z"))).all()
+    assert names(tmp_path) == ["link.parquet", "p.parquet", "rows.parquet"]

@@ -1,17 +1,22 @@
 """Files that are whole or not there."""
 
 import os
+import shutil
+import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["whole", "write_whole"]
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
     """Write beside the target and rename, so that nobody meets half a file.
 
     Whatever goes wrong (a full disk, a folder that may not be written, Ctrl-C), a file
-    that was there before is still there, and no part of the new one is.
+    that was there before is still there, and no part of the new one is.  For links,
+    pipes and permissions see `whole`.
 
     Parameters
     ----------
@@ -38,14 +43,56 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     'all'
     """
     raw = content.encode() if isinstance(content, str) else content
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole(path) as part, part.open("wb") as stream:
+        stream.write(raw)
+    return path
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a place to write to; what is there at the end goes to ``path`` in one step.
+
+    A link stays a link: the file that it names is replaced.  A file that was there
+    keeps its permissions.  A pipe or a device is written to, when all is known, and is
+    not replaced.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "a.txt"
+    ...     with whole(path) as part:
+    ...         _ = part.write_text("all")
+    ...         path.exists()
+    ...     path.read_text()
+    False
+    'all'
+    """
+    mode = _mode(path)
+    if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        with tempfile.TemporaryDirectory() as elsewhere:
+            part = Path(elsewhere) / "part"
+            yield part
+            with part.open("rb") as source, path.open("wb") as stream:
+                shutil.copyfileobj(source, stream)
+        return
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
     # The folder beside it is on the same disk, so the rename is one step.
-    with tempfile.TemporaryDirectory(dir=path.parent) as beside:
-        part = Path(beside) / path.name
-        with part.open("wb") as stream:
-            stream.write(raw)
-            stream.flush()
+    with tempfile.TemporaryDirectory(dir=target.parent) as beside:
+        part = Path(beside) / target.name
+        yield part
+        with part.open("r+b") as stream:
             # Else a power cut after the rename could leave an empty file.
             os.fsync(stream.fileno())
-        part.replace(path)
-    return path
+        if mode is not None and stat.S_ISREG(mode):
+            part.chmod(stat.S_IMODE(mode))
+        part.replace(target)
+
+
+def _mode(path: Path) -> int | None:
+    """Return what stands at the end of all links, None if nothing does."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError:
+        return None

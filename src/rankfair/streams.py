@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._disk import whole
 from rankfair._frames import label_array, listed, shown
 from rankfair._groups import Encoder
 from rankfair._validation import Layout, nearest
@@ -297,9 +298,8 @@ def predict_parquet(
     for each in keep:
         if each not in rows.schema.names:
             raise ValueError(f"keep names {shown(each)}, which is no column.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as beside:
-        part, writer = Path(beside) / path.name, None
+    with whole(path) as part:
+        writer = None
         for batch, values in predicted_batches(model, rows, keep):
             columns = {each: batch.column(each) for each in keep}
             table = pa.table({**columns, name: values})
@@ -309,7 +309,6 @@ def predict_parquet(
         if writer is None:
             raise ValueError("the files hold no rows: there is nothing to predict.")
         writer.close()
-        part.replace(path)
     return path
 
 

@@ -218,6 +218,32 @@ def test_roles_of_other_layouts(fitted):
     assert role("no tasks", "x1") == ("predictor", "float64")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("intersect", [False, True])
+@pytest.mark.parametrize("blind", [False, True])
+def test_roles_of_several_protected_columns(blind, intersect):
+    rng = np.random.default_rng(0)
+    frame = several_groups().assign(
+        h=rng.choice([1, 2], len(FRAME)), age=rng.uniform(20, 70, len(FRAME))
+    )
+    model = RankFairRegressor(
+        0.1,
+        tasks="task",
+        sensitive_features=["z", "h", "age"],
+        bins=2,
+        blind=blind,
+        intersect=intersect,
+        max_iter=5,
+    ).fit(frame, Y)
+    found = describe_bytes(model_bytes(model))["columns"]
+    roles = {each["name"]: (each["role"], each["type"]) for each in found}
+    role = "group, not used to predict" if blind else "group and predictor"
+    kinds = ("unknown", "unknown") if blind and intersect else ("str", "int")
+    assert roles["z"] == (role, kinds[0]) and roles["h"] == (role, kinds[1])
+    assert roles["age"] == (role, "float64")
+    assert roles["x1"] == ("predictor", "float64")
+
+
 def test_descriptions_show_records_and_other_keys(fitted):
     found = describe_bytes(model_bytes(fitted["objects"][0]))
     assert found["params"]["penalty"] == {"record": "Ridge", "beta": 0.5}

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,6 +95,105 @@ def test_a_task_not_seen_is_shared_if_the_model_says_so():
     frame = frame.assign(task=["other", *frame["task"][1:]])
     found = run(model, predictors=X, task=frame["task"].to_numpy(object))
     close(found, model.predict(frame))
+
+
+LABELS = {
+    "pair": ["f", "m"],
+    "three": ["a", "b", "c"],
+    "four": [3, 1, 7, 5],
+    "flag": [False, True],
+    "old": None,  # a number, to be cut
+}
+
+
+def protected_frame(names, unknown, seed=0):
+    """Return a frame with protected columns between the others, and an outcome."""
+    rng, n = np.random.default_rng(seed), 240
+    columns = {"x1": rng.normal(size=n)}
+    y = rng.normal(size=n)
+    for name in names:
+        labels = LABELS[name]
+        if labels is None:
+            columns[name] = rng.integers(18, 80, n).astype(float)
+            y += 0.05 * columns[name]
+        else:
+            codes = rng.integers(0, len(labels), n)
+            columns[name] = np.array(labels, object)[codes]
+            y += codes * rng.normal()
+    columns["task"] = rng.choice(["u", "v"], n).astype(object)
+    columns["x2"] = rng.normal(size=n)
+    frame = pd.DataFrame(columns)
+    for name in names if unknown else ():
+        gap = np.nan if LABELS[name] is None else None
+        frame.loc[rng.choice(n, 12, replace=False), name] = gap
+    return frame, y + columns["x1"] - columns["x2"]
+
+
+def fed(frame, names, blind):
+    """Return the inputs of a graph: numbers in order, labels apart."""
+    labelled = [name for name in names if LABELS[name] is not None]
+    numbers = [c for c in frame if c not in (*labelled, "task")]
+    if blind:
+        numbers = [c for c in numbers if c not in names]
+    inputs = {
+        "predictors": frame[numbers].to_numpy(float),
+        "task": frame["task"].to_numpy(object),
+    }
+    for number, name in enumerate(() if blind else labelled, start=1):
+        label = f"group_{number}" if len(labelled) > 1 else "group"
+        text = isinstance(LABELS[name][0], str)
+        cells = ["" if text else -(2**63)] * len(frame)
+        cells = [
+            c if pd.isna(v) else v for v, c in zip(frame[name], cells, strict=True)
+        ]
+        inputs[label] = np.array(cells, object if text else np.int64)
+    return inputs
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+@pytest.mark.parametrize("mode", [{}, {"intersect": True}, {"blind": True}])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["pair"],
+        ["three"],
+        ["flag"],
+        ["old"],
+        ["four", "three"],
+        ["three", "pair"],
+        ["pair", "flag"],
+        ["old", "three"],
+        ["three", "old", "pair"],
+    ],
+    ids="-".join,
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_any_protected_columns_are_read_as_predict_reads_them(names, mode, unknown):
+    frame, y = protected_frame(names, unknown)
+    bins = {"bins": 3} if "old" in names else {}
+    model = RankFairRegressor(
+        0.1, tasks="task", sensitive_features=names, max_iter=10, **bins, **mode
+    ).fit(frame, y)
+    inputs = fed(frame, names, "blind" in mode)
+    close(run(model, **inputs), model.predict(frame))
+
+
+def test_the_order_of_attributes_is_that_of_the_constructor():
+    frame, y = protected_frame(["three", "four"], False)
+    names = ["four", "three"]
+    model = RankFairRegressor(0.1, tasks="task", sensitive_features=names)
+    inputs = fed(model.fit(frame, y) and frame, names, False)
+    close(run(model, **inputs), model.predict(frame))
+
+
+def test_empty_text_is_a_group_if_training_had_it():
+    frame, y = protected_frame(["three"], False)
+    frame["three"] = frame["three"].replace("a", "").astype(object)
+    model = RankFairRegressor(0.1, tasks="task", sensitive_features="three")
+    inputs = fed(model.fit(frame, y) and frame, ["three"], False)
+    close(run(model, **inputs), model.predict(frame))
+    inputs["group"][0] = "other"
+    assert np.isnan(run(model, **inputs)[0])
 
 
 @settings(max_examples=20)

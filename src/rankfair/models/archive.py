@@ -9,15 +9,19 @@ import hashlib
 import io
 import json
 import math
+import os
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["META", "ModelFileError", "pack", "unpack", "unpack_meta"]
+from rankfair._disk import write_whole
+
+__all__ = ["META", "ModelFileError", "pack", "unpack", "unpack_meta", "write_model"]
 
 FORMAT, VERSION = "rankfair-model", 1
 META = "meta.json"
@@ -45,6 +49,17 @@ _MAGIC = (
 
 class ModelFileError(ValueError):
     """A file that is no whole model file, or a model that cannot become one."""
+
+
+def write_model(path: str | os.PathLike[str], raw: bytes) -> Path:
+    """Write a file whole, or say why not."""
+    try:
+        return write_whole(Path(path), raw)
+    except OSError as error:
+        raise ModelFileError(
+            f"{os.fspath(path)} could not be written: {error.strerror or error}. "
+            "Nothing was changed."
+        ) from error
 
 
 def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:

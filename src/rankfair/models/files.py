@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from rankfair import __version__
-from rankfair._disk import write_whole
 from rankfair._regressor import TaskRegressor
 from rankfair.baselines import (
     DecisionBoundaryCovariance,
@@ -18,7 +17,13 @@ from rankfair.baselines import (
     StratifiedEqualMeans,
 )
 from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
-from rankfair.models.archive import ModelFileError, pack, unpack, unpack_meta
+from rankfair.models.archive import (
+    ModelFileError,
+    pack,
+    unpack,
+    unpack_meta,
+    write_model,
+)
 from rankfair.models.codec import Decoder, Encoder, plain
 from rankfair.models.sound import check_sound, columns_of
 
@@ -88,14 +93,7 @@ def save_model(
     ...     load_model(path).predict([[3.0]]).round(6).tolist()
     [7.0]
     """
-    raw = model_bytes(model, notes=notes, extra=extra)
-    try:
-        return write_whole(Path(path), raw)
-    except OSError as error:
-        raise ModelFileError(
-            f"{os.fspath(path)} could not be written: {error.strerror or error}. "
-            "Nothing was changed."
-        ) from error
+    return write_model(path, model_bytes(model, notes=notes, extra=extra))
 
 
 def model_bytes(

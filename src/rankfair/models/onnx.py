@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._disk import write_whole
 from rankfair._frames import Floats, shown
+from rankfair._groups import Encoder
 from rankfair._regressor import TaskRegressor
-from rankfair.models.archive import ModelFileError
+from rankfair._validation import Layout
+from rankfair.models.archive import ModelFileError, write_model
 
 __all__ = ["export_onnx"]
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
+NOT_KNOWN = -(2**63)  # a whole number that is no label; NumPy writes NaT so
 MOST_CELLS = 10_000_000
 
 
@@ -26,15 +28,18 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
     """Write a fitted linear model as an ONNX graph.
 
     Inputs are ``predictors``, a double matrix with the predictors in the order of
-    ``model.predictors_`` (the protected group left out); ``task``, one label a row, if
-    the model has tasks (``task_1``, ``task_2``, … if several columns name them); and
-    ``group``, one label a row, if the group is a predictor.
+    ``model.predictors_`` (protected groups left out, protected numbers that ``bins``
+    cut left in); ``task``, one label a row, if the model has tasks (``task_1``,
+    ``task_2``, … if several columns name them); and ``group``, one label a row, if the
+    group is a predictor (``group_1``, ``group_2``, … if several attributes are).
     Labels are strings or 64-bit integers, as in training.  The output ``prediction`` is
     one double a row.
 
     An ONNX graph cannot refuse a row.  A task not seen in training is predicted with
     the shared coefficients if the model was made with ``unseen="shared"``; otherwise
-    its prediction is NaN, and so is that of a group not seen.
+    its prediction is NaN, and so is that of a group not seen.  A group that is not
+    known is predicted as `predict` does: it is the empty text (unless a group is called
+    so), among integers −2⁶³, and NaN in place of a number that was cut.
 
     Parameters
     ----------
@@ -65,14 +70,7 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
     ...     export_onnx(model, f"{folder}/a.onnx").name
     'a.onnx'
     """
-    raw = onnx_bytes(model)
-    try:
-        return write_whole(Path(path), raw)
-    except OSError as error:
-        raise ModelFileError(
-            f"{os.fspath(path)} could not be written: {error.strerror or error}. "
-            "Nothing was changed."
-        ) from error
+    return write_model(path, onnx_bytes(model))
 
 
 def onnx_bytes(model: Any) -> bytes:
@@ -101,16 +99,9 @@ def _build(graph: _Graph, model: Any) -> None:
     """Lay the graph: coefficients of each row's task, times its features, summed."""
     layout = model._layout
     coef, intercept = _tables(model)
-    own, others = _places(layout, coef.shape[1])
-    graph.inputs.append(graph.value("predictors", "DOUBLE", [None, len(others)]))
-    features = "predictors"
-    if own:
-        indicators = _indicators(len(layout.groups))
-        row = graph.rows("group", layout.groups.tolist(), "sensitive_features")
-        graph.node("Gather", [graph.table("indicators", indicators), row], "of_group")
-        graph.node("Concat", ["predictors", "of_group"], "features", axis=1)
-        features = "features"
-    coef = coef[:, [*others, *own]]
+    places = _Places.of(layout)
+    features, order = _features(graph, places)
+    coef = coef[:, order]
     if layout.task_columns is None:
         graph.node("Mul", [features, graph.table("coef", coef[:1])], "terms")
         offset = graph.table("intercept", intercept[:1])
@@ -124,6 +115,77 @@ def _build(graph: _Graph, model: Any) -> None:
     axes = graph.table("axes", np.array([1], np.int64))
     graph.node("ReduceSum", ["terms", axes], "total", keepdims=0)
     graph.node("Add", ["total", offset], "prediction")
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Which columns of the coefficients each protected attribute has, and the others.
+
+    Attributes
+    ----------
+    labelled : list of (Encoder, list of int)
+        Attributes of labels, an input each, and the columns they become.
+    others : list of int
+        All other columns, numbers that bins cut among them.
+    fill : ndarray of shape (len(others),)
+        What stands for NaN in each of these: the mean of a number that bins cut.
+    """
+
+    labelled: list[tuple[Encoder, list[int]]]
+    others: list[int]
+    fill: Floats
+
+    @classmethod
+    def of(cls, layout: Layout) -> _Places:
+        behind = [each.column for each in layout.protected if each.apart]
+        ahead = [j for j in layout.predictors if j not in behind]
+        labelled, fill, end = [], np.full(len(layout.names), np.nan), len(ahead)
+        for each in layout.protected:
+            if each.labels is None:
+                fill[ahead.index(each.column)] = each.fill[0]
+            elif each.apart:
+                labelled.append((each, list(range(end, end + len(each.fill)))))
+                end += len(each.fill)
+            else:
+                labelled.append((each, [ahead.index(each.column)]))
+        own = {j for _, columns in labelled for j in columns}
+        others = [j for j in range(len(layout.names)) if j not in own]
+        return cls(labelled, others, fill[others])
+
+
+def _features(graph: _Graph, places: _Places) -> tuple[str, list[int]]:
+    """Lay the way from the inputs to features; return which columns these are."""
+    parts, order = ["predictors"], list(places.others)
+    graph.inputs.append(graph.value("predictors", "DOUBLE", [None, len(order)]))
+    if not np.isnan(places.fill).all():
+        graph.node("IsNaN", ["predictors"], "not_known")
+        fill = graph.table("fill", places.fill[None])
+        parts = [graph.node("Where", ["not_known", fill, "predictors"], "filled")]
+    several = len(places.labelled) > 1
+    for number, (each, columns) in enumerate(places.labelled, start=1):
+        name = f"group_{number}" if several else "group"
+        assert each.labels is not None
+        labels = each.labels.tolist()
+        row = graph.rows(name, labels, "sensitive_features", _not_known(labels))
+        table = graph.table(f"indicators_of_{name}", _indicators(each))
+        parts.append(graph.node("Gather", [table, row], f"of_{name}"))
+        order += columns
+    if len(parts) == 1:
+        return parts[0], order
+    return graph.node("Concat", parts, "features", axis=1), order
+
+
+def _not_known(labels: list[Any]) -> str | int:
+    """Return the label that means that the group is not known."""
+    return "" if isinstance(labels[0], str) else NOT_KNOWN
+
+
+def _indicators(encoder: Encoder) -> Floats:
+    """Return what each group is read as, then one not known, then one not seen."""
+    assert encoder.labels is not None
+    codes = np.append(np.arange(len(encoder.labels)), -1)
+    found = encoder.columns_of(codes)
+    return np.vstack((found, np.full(found.shape[1], np.nan)))
 
 
 def _task_rows(graph: _Graph, tasks: list[Any]) -> str:
@@ -159,24 +221,6 @@ def _tables(model: Any) -> tuple[Floats, Floats]:
     return np.vstack((model.coef_, last)), np.append(model.intercept_, offset)
 
 
-def _places(layout: Any, n_predictors: int) -> tuple[list[int], list[int]]:
-    """Return columns of the coefficients that the group has, and the others."""
-    own: list[int] = []
-    if layout.group_column is not None:
-        if len(layout.groups) == 2:
-            own = [layout.predictors.index(layout.group_column)]
-        else:
-            n_own = len(layout.groups) - 1
-            own = list(range(n_predictors - n_own, n_predictors))
-    return own, [j for j in range(n_predictors) if j not in own]
-
-
-def _indicators(n_groups: int) -> Floats:
-    """Return what each group is read as; a last row for groups not seen."""
-    found = np.eye(n_groups)[:, 1:]
-    return np.vstack((found, np.full(n_groups - 1, np.nan)))
-
-
 @dataclass
 class _Graph:
     """The parts of a graph while it is laid."""
@@ -204,15 +248,24 @@ class _Graph:
         self.stored.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
-    def rows(self, name: str, labels: list[Any], argument: str) -> str:
-        """Add an input of labels; return the row of a table that each stands for."""
+    def rows(
+        self, name: str, labels: list[Any], argument: str, unknown: Any = None
+    ) -> str:
+        """Add an input of labels; return the row of a table that each stands for.
+
+        After the rows of the labels comes that of ``unknown``, where it is one label
+        more, and then that of all others.
+        """
         kind, keys = _keys(labels, argument)
         self.inputs.append(self.value(name, kind, [None]))
         attribute = "keys_strings" if kind == "STRING" else "keys_int64s"
+        n_rows = len(keys) + (unknown is not None)
+        if unknown is not None and unknown not in keys:
+            keys = [*keys, unknown]
         settings = {
             attribute: keys,
             "values_int64s": list(range(len(keys))),
-            "default_int64": len(keys),
+            "default_int64": n_rows,
         }
         node = self.helper.make_node(
             "LabelEncoder", [name], [f"row_of_{name}"], domain="ai.onnx.ml", **settings
@@ -233,7 +286,12 @@ class _Graph:
         proto.ir_version = IR_VERSION
         proto.producer_name = "rankfair"
         names = [str(name) for name in model.predictors_.tolist()]
-        self.helper.set_model_props(proto, {"predictors": "\n".join(names)})
+        places = _Places.of(model._layout)
+        said = {
+            "predictors": "\n".join(names[j] for j in places.others),
+            "groups": "\n".join(each.name for each, _ in places.labelled),
+        }
+        self.helper.set_model_props(proto, said)
         return proto
 
 

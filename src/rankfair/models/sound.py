@@ -21,17 +21,17 @@ def columns_of(model: TaskRegressor) -> list[dict[str, str]]:
     if names is None:
         names = [f"x{j}" for j in range(n_columns)]
     tasks = layout.task_columns or ()
-    protected = layout.group_column
+    protected = {each.column: each.labels for each in layout.protected}
     found = []
     for j, name in enumerate(names):
         if j in tasks:
             role, kind = "task", _label_type(layout.tasks, tasks.index(j))
-        elif protected is not None and j == protected:
-            role, kind = "group and predictor", _label_type(layout.groups, 0)
+        elif j in protected:
+            role, kind = "group and predictor", _group_type(protected[j])
         elif j in layout.predictors:
             role, kind = "predictor", "float64"
         else:
-            role, kind = "group, not used to predict", _label_type(layout.groups, 0)
+            role, kind = "group, not used to predict", _unused_type(model, str(name))
         found.append({"name": str(name), "role": role, "type": kind})
     return found
 
@@ -42,6 +42,23 @@ def _label_type(labels: Any, place: int) -> str:
     first = labels.tolist()[0]
     first = first[place] if isinstance(first, tuple) else first
     return type(first).__name__
+
+
+def _group_type(labels: Any) -> str:
+    """Return the type of a protected column; one without labels is a number."""
+    return "float64" if labels is None else _label_type(labels, 0)
+
+
+def _unused_type(model: Any, name: str) -> str:
+    """Return the type of a protected column that is no predictor, where it is known."""
+    if name in getattr(model, "bin_edges_", {}):
+        return "float64"
+    labels, asked = model.groups_, model.sensitive_features
+    if isinstance(labels, dict):
+        return _label_type(labels.get(name), 0)
+    # The groups of combinations do not tell the labels they are made of.
+    several = isinstance(asked, list | tuple) and len(asked) > 1
+    return "unknown" if several else _label_type(labels, 0)
 
 
 def check_sound(model: TaskRegressor) -> None:
