@@ -121,7 +121,6 @@ def made_run(**changed):
         "skipped": {"Gone": "not there"},
         "versions": {"other": "1.2"},
         "cells": cells,
-        "limit": 9,
         "minutes": 3.2,
     }
     return pages.Run(**(settings | changed))

@@ -24,25 +24,31 @@ BETAS = (1.0, 10.0, 100.0)
 
 @dataclass(frozen=True)
 class Case:
-    """A dataset: `sizes` are tasks and training rows of each if it is synthetic."""
+    """A dataset: `sizes` are tasks and training rows of each if it is synthetic.
+
+    A cell may take `limit` seconds of processor time.
+    """
 
     title: str
     source: str
     seeds: int = 5
     sizes: tuple[int, int] | None = None
     kind: Kind | None = None
+    limit: int = 30
 
 
 CASES: dict[str, Case] = {
     "synthetic-1e3": Case("Synthetic, 10³ rows", "synthetic", 5, (40, 25)),
     "synthetic-1e4": Case("Synthetic, 10⁴ rows", "synthetic", 5, (100, 100)),
-    "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250)),
-    "synthetic-1e6": Case("Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000)),
     "wine": Case("Wine", "wine"),
     "wine-boosting": Case("Wine, boosted trees", "wine", 3, kind="boosting"),
     "student": Case("Student", "student"),
     "crime": Case("Crime", "crime", 3),
     "income": Case("Income", "income", 3),
+    "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250)),
+    "synthetic-1e6": Case(
+        "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=90
+    ),
 }
 
 

@@ -48,7 +48,6 @@ class Run:
     skipped: Mapping[str, str]
     versions: Mapping[str, str]
     cells: Sequence[Cell]
-    limit: int
     minutes: float
     quick: bool = False
 
@@ -263,8 +262,8 @@ A sign for each setting of the method, in the order of the tables below: ✓ dom
 
 ## What did not run
 
-A cell, that is a method on a dataset with all its seeds and settings, has {run.limit}
-seconds of processor time; what was done by then is kept.
+A cell, that is a method on a dataset with all its seeds and settings, has a limit of
+processor time; what was done by then is kept, so some means are over fewer seeds.
 
 {troubles(run)}
 
