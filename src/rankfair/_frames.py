@@ -132,6 +132,11 @@ def open_table(X: Any) -> Table:
             f"X is a sparse {type(X).__name__}: dense data is required. "
             "Convert it with X.toarray()."
         )
+    if getattr(X, "is_stream", False) is True:
+        raise TypeError(
+            "X is a stream of files, which RankFairRegressor reads; this estimator "
+            "needs its rows in memory."
+        )
     frame = _as_frame(X)
     if frame is not None:
         _refuse_empty(frame.shape)

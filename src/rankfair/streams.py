@@ -70,6 +70,11 @@ class Stream:
     scratch: Path | None
     on_rows: OnRows | None = field(default=None, repr=False)
 
+    @property
+    def is_stream(self) -> bool:
+        """True: the rows are in files, for those who cannot import this class."""
+        return True
+
     @cached_property
     def schema(self) -> Any:
         """The columns of the first file; all others have the same."""

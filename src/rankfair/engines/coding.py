@@ -69,7 +69,8 @@ class Labels:
         if self._places is not None and pa.types.is_integer(column.type):
             values = column.to_numpy(zero_copy_only=False)
             if self.known[0]:
-                values = values - self.known[0]
+                # In a narrow type the difference could wrap around.
+                values = values.astype(np.int64) - self.known[0]
             table: Ints = self._places.take(values, mode="clip")
             return table
         column = label_column(column)
@@ -146,7 +147,10 @@ def cells_of(batch: Any, names: tuple[str, ...], tasks: tuple[Labels, ...]) -> I
 
 
 def label_column(column: Any) -> Any:
-    """A column of labels in the widest type of its kind, so that files may differ."""
+    """A column of labels in the widest type of its kind, so that files may differ.
+
+    Whole numbers are whole in whatever type they come, as in memory.
+    """
     import pyarrow as pa
 
     types = pa.types
@@ -157,7 +161,10 @@ def label_column(column: Any) -> Any:
     if types.is_integer(column.type) and column.type != pa.uint64():
         return column.cast(pa.int64())
     if types.is_floating(column.type):
-        return column.cast(pa.float64())
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:  # some are fractions
+            return column.cast(pa.float64())
     return column
 
 
