@@ -101,7 +101,8 @@ def compare(
     residual = Estimate(math.nan, note="y_true was not given")
     if rows.target is not None:
         half = rows.target[order] / 2 - ordered.values / 2  # the whole may overflow
-        residual = mean_gap(half[a], half[b], sides, to.confidence)
+        size = max(np.abs(rows.target).max(), np.abs(ordered.values).max()) / 2
+        residual = mean_gap(half[a], half[b], sides, to.confidence, float(size))
         residual = residual.mapped(lambda value: 2 * value)
     found = Comparison(
         model=model.name,

@@ -18,6 +18,7 @@ from rankfair.inference.spread import ENOUGH_TASKS, LEAST_DF, Part
 __all__ = ["attribute", "edges_of", "histograms", "median", "model_line", "shares"]
 
 BINS = 40
+ROUNDING = 1e-14  # of the largest number that errors are made from
 MOST_PAIRED = 20  # groups; more are compared with the rest only
 
 
@@ -35,7 +36,9 @@ def model_line(
     # Squares of scaled values neither overflow nor vanish.
     target = rows.target / size
     error = np.abs(target - predicted / size)
-    square, mae = (_mean(v, rows, confidence) for v in (error**2, error))
+    largest = float(error.max())
+    square = _mean(error**2, rows, confidence, 2.0 * largest * ROUNDING)
+    mae = _mean(error, rows, confidence, ROUNDING)
     mean = np.average(target, weights=rows.weights)
     spread = float(np.average((target - mean) ** 2, weights=rows.weights))
     r2 = Estimate(math.nan, note="y_true is constant")
@@ -45,8 +48,11 @@ def model_line(
     return ModelLine(name, rmse, mae.mapped(lambda v: size * v), r2)
 
 
-def _mean(values: Floats, rows: Rows, confidence: float) -> Estimate:
-    """A mean with limits by Student's t, over tasks if there are enough of them."""
+def _mean(values: Floats, rows: Rows, confidence: float, rounding: float) -> Estimate:
+    """A mean with limits by Student's t, over tasks if there are enough of them.
+
+    Values that differ by no more than ``rounding`` show no spread.
+    """
     value = float(np.average(values, weights=rows.weights))
     method = "Student's t"
     codes: Codes = np.arange(len(values))
@@ -55,7 +61,8 @@ def _mean(values: Floats, rows: Rows, confidence: float) -> Estimate:
         codes, method = rows.tasks, f"Student's t over {n_tasks:,} tasks"
     n_codes = int(codes.max()) + 1
     part = Part.of_clusters(values - value, codes, n_codes, rows.weights)
-    if not part.variance > 0.0 or part.df < LEAST_DF:
+    apart = math.sqrt(part.variance * len(values))  # NaN for one task
+    if not apart > rounding or part.df < LEAST_DF:
         return Estimate(value, note="errors show no spread")
     half = float(student.isf((1.0 - confidence) / 2, part.df))
     half *= math.sqrt(part.variance)

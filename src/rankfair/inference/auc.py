@@ -19,14 +19,16 @@ from rankfair.inference.limits import (
     score_limits,
     score_p_value,
 )
+from rankfair.inference.ordered import snapped
 from rankfair.inference.permutation import mann_whitney
 from rankfair.inference.sides import Side, Sides
-from rankfair.inference.spread import LEAST_DF, Part
+from rankfair.inference.spread import LEAST_DF, NO_SPREAD, Part
 
 __all__ = ["auc_estimate"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+ROUNDING = 1e-12
 
 
 def auc_estimate(
@@ -104,6 +106,8 @@ class _View:
     @classmethod
     def of_rows(cls, above: Floats, below: Floats, sides: Sides) -> _View:
         auc = float(np.average(above, weights=sides.a.weights))
+        if sides.a.weights is not None:  # whose sums are rounded; counts are not
+            auc = float(snapped(np.asarray(auc)))
         a, b = (
             _row_spread(placements - auc, side)
             for placements, side in ((above, sides.a), (below, sides.b))
@@ -137,7 +141,7 @@ class _View:
             return f"a group rests on one {unit} only, which shows no spread"
         if self.auc in (0.0, 1.0):
             return ""
-        if total == 0.0 or self.factor <= 0.0:
+        if total <= NO_SPREAD or self.factor <= ROUNDING:
             return (
                 f"no {unit} is placed differently from another: nothing to learn from"
             )

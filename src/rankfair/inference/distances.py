@@ -30,6 +30,7 @@ DRAWS = 399
 DEALT = 999
 MOST_FINITE = 20_000
 MOST_EXACT = 1_000  # rows of a group up to which scipy counts all paths
+MOST_UNITS = 4_096  # mixed tasks that are drawn; of more, several are drawn as one
 
 
 def distances(
@@ -71,23 +72,38 @@ def distances(
     (0.05, 1.0, True)
     """
     gap, values = _gap(ordered, *masses)
-    ks = float(np.abs(gap).max())
+    ks = min(float(np.abs(gap).max()), 1.0)  # sums of weights are rounded
     # Halves, so that the widest range does not overflow.
     moved = 2.0 * float(np.abs(gap[:-1]) @ np.diff(values / 2.0))
     units = "tasks" if sides.needed else "rows"
     rng = np.random.default_rng(seed)
     grid = _Grid.of(ordered, sides, masses)
     p, test, note = _p_value(ks, sides, ordered, grid, rng)
+    lost = ""
     if grid.n_units < 2:
         lost = f"a group rests on one {units[:-1]} only, which shows no spread"
+    elif all(_is_flat(ordered.values[side.rows]) for side in (sides.a, sides.b)):
+        lost = "no two rows of a group differ"
+    if lost:
         return Estimate(ks, note=lost), Estimate(moved, note=lost)
     far_ks, far_moved = grid.draw(rng, confidence)
+    if sides.possible:
+        by_task = _Grid.of(ordered, sides, masses, mixed=True).draw(rng, confidence)
+        units = "rows and of tasks (the wider)"
+        far_ks, far_moved = max(far_ks, by_task[0]), max(far_moved, by_task[1])
+    if far_ks == 0.0:
+        lost = f"no draw of {units} differs from another"
+        return Estimate(ks, note=lost), Estimate(moved, note=lost)
     how = f"{DRAWS} draws of {units}, safe limits"
     method = f"{how}; {test}" if test else how
     return (
         Estimate(ks, max(ks - far_ks, 0.0), min(ks + far_ks, 1.0), p, method, note),
         Estimate(moved, max(moved - far_moved, 0.0), moved + far_moved, None, how),
     )
+
+
+def _is_flat(values: Floats) -> bool:
+    return bool(values[0] == values[-1])  # they are in order
 
 
 def _gap(ordered: Ordered, mass_a: Floats, mass_b: Floats) -> tuple[Floats, Floats]:
@@ -105,9 +121,16 @@ class _Grid:
     b: Floats
     rows: tuple[int, int]  # independent rows that a draw has; 0 where tasks are drawn
     widths: Floats
+    mixed: bool = False  # whether the groups share their units, drawn together
 
     @classmethod
-    def of(cls, ordered: Ordered, sides: Sides, masses: tuple[Floats, Floats]) -> _Grid:
+    def of(
+        cls,
+        ordered: Ordered,
+        sides: Sides,
+        masses: tuple[Floats, Floats],
+        mixed: bool = False,
+    ) -> _Grid:
         both = masses[0] / masses[0].sum() + masses[1] / masses[1].sum()
         cell = np.minimum(np.cumsum(both) * (CELLS / 2), CELLS - 1).astype(np.intp)
         if ordered.starts is not None:  # ties stay together
@@ -118,6 +141,9 @@ class _Grid:
         )
         widths = np.zeros(CELLS)
         widths[np.unique(cell)[:-1]] = np.diff(tops / 2.0)  # halves, as above
+        if mixed:
+            together = _tables_of_mixed(cell, sides)
+            return cls(*together, (0, 0), widths, mixed=True)
         tables = [
             _table(cell[side.rows], side, sides.n_tasks if sides.needed else 0)
             for side in (sides.a, sides.b)
@@ -134,12 +160,30 @@ class _Grid:
 
     def draw(self, rng: np.random.Generator, confidence: float) -> tuple[float, float]:
         """How far drawn differences of distribution functions are from the counted."""
-        off = self._off(self.a, self.rows[0], rng) - self._off(
-            self.b, self.rows[1], rng
-        )
+        if self.mixed:
+            off = self._off_together(rng)
+        else:
+            off = self._off(self.a, self.rows[0], rng) - self._off(
+                self.b, self.rows[1], rng
+            )
         ks = np.abs(off).max(axis=1)
         moved = 2.0 * (np.abs(off) @ self.widths)
         return float(np.quantile(ks, confidence)), float(np.quantile(moved, confidence))
+
+    def _off_together(self, rng: np.random.Generator) -> Floats:
+        """Draw tasks, each with its rows of both groups."""
+        n = len(self.a)
+        times = rng.multinomial(n, np.full(n, 1.0 / n), DRAWS).astype(np.float64)
+        off = np.zeros((DRAWS, CELLS))
+        known = np.ones(DRAWS, bool)
+        for sign, table in ((1.0, self.a), (-1.0, self.b)):
+            drawn = times @ table
+            whole = drawn.sum(axis=1, keepdims=True)
+            known &= whole[:, 0] > 0.0
+            drawn /= np.where(whole > 0.0, whole, 1.0)
+            off += sign * (drawn - table.sum(axis=0) / table.sum())
+        found: Floats = np.cumsum(off[known], axis=1)  # draws with both groups
+        return found
 
     @staticmethod
     def _off(table: Floats, size: int, rng: np.random.Generator) -> Floats:
@@ -164,6 +208,19 @@ def _table(cells: Codes, side: Side, n_tasks: int) -> Floats:
     return flat.reshape(len(present), CELLS).astype(np.float64)
 
 
+def _tables_of_mixed(cell: Codes, sides: Sides) -> tuple[Floats, Floats]:
+    """The mass of either group in each cell, by the same tasks."""
+    both = np.concatenate(sides.tasks)
+    present, codes = np.unique(both, return_inverse=True)
+    # Tasks bundled by chance are independent of each other as tasks are.
+    codes, n = codes % MOST_UNITS, min(len(present), MOST_UNITS)
+    tables = []
+    for side, own in zip((sides.a, sides.b), np.split(codes, [sides.a.n]), strict=True):
+        flat = np.bincount(own * CELLS + cell[side.rows], side.weights, n * CELLS)
+        tables.append(flat.reshape(n, CELLS).astype(np.float64))
+    return tables[0], tables[1]
+
+
 def _size(side: Side) -> int:
     """Independent rows: Kish's effective size with weights."""
     if side.weights is None:
@@ -179,6 +236,8 @@ def _p_value(
         if np.intersect1d(*sides.tasks).size:
             return None, "", "no p-value: some tasks that are clusters mix the groups"
         return _dealt(grid, rng), f"{DEALT} deals of the tasks", ""
+    if sides.possible:
+        return None, "", "no p-value: tasks, which may be clusters, mix the groups"
     n_a, n_b = _size(sides.a), _size(sides.b)
     if sides.a.weights is None and max(n_a, n_b) <= MOST_EXACT:
         a, b = ordered.values[sides.a.rows], ordered.values[sides.b.rows]

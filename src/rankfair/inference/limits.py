@@ -25,6 +25,7 @@ __all__ = [
     "GroupSpread",
     "Prior",
     "TaskPart",
+    "apart_limits",
     "over_tasks",
     "score_limits",
     "score_p_value",
@@ -187,7 +188,7 @@ def score_limits(
             inner[side] = np.where(fits, middle, inner[side])
             outer = np.where(fits, outer, middle)
     # Where groups do not overlap: Clopper and Pearson's limits for the smaller group.
-    reach = 1.0 - ((1.0 - confidence) / 2) ** (1.0 / np.minimum(a.units, b.units))
+    reach = _reach(np.minimum(a.units, b.units), confidence)
     low = np.where(counted == 1.0, np.minimum(inner[0], 1.0 - reach), inner[0])
     high = np.where(counted == 0.0, np.maximum(inner[1], reach), inner[1])
     return low, high
@@ -212,7 +213,36 @@ def score_p_value(
     model = _Model.of(counted, a, b, prior, factor)
     error = np.sqrt(model.variance(np.full_like(counted, 0.5)))
     p: Floats = 2.0 * student.sf(np.abs(counted - 0.5) / error, model.df)
+    # Where groups do not overlap the limits are wider than the model's, and so is p.
+    apart = (counted == 0.0) | (counted == 1.0)
+    p = np.where(apart, np.maximum(p, _apart_p(np.minimum(a.units, b.units))), p)
     return p
+
+
+def apart_limits(
+    auc: float, units: float, confidence: float
+) -> tuple[tuple[float, float], float]:
+    """Return limits of an AUC of 0 or 1 by Clopper and Pearson, and their p-value.
+
+    Examples
+    --------
+    >>> limits, p = apart_limits(1.0, 12.0, 0.95)
+    >>> [round(end, 3) for end in limits], round(p, 5)
+    ([0.735, 1.0], 0.00049)
+    """
+    reach = float(_reach(units, confidence))
+    limits = (1.0 - reach, 1.0) if auc == 1.0 else (0.0, reach)
+    return limits, float(_apart_p(units))
+
+
+def _reach(units: Floats | float, confidence: float) -> Floats:
+    """How far from 0 or 1 Clopper and Pearson's limit is."""
+    return np.asarray(1.0 - ((1.0 - confidence) / 2) ** (1.0 / np.asarray(units)))
+
+
+def _apart_p(units: Floats | float) -> Floats:
+    """The doubt with which that limit is 1/2."""
+    return np.minimum(2.0 * 0.5 ** np.asarray(units), 1.0)
 
 
 @dataclass(frozen=True)

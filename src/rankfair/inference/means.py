@@ -16,6 +16,7 @@ from rankfair.inference.spread import LEAST_DF, Part
 __all__ = ["Difference", "difference", "mean_gap"]
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12  # of the largest value: a spread below it is none
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,36 @@ def _degrees(a: Part, b: Part, covariance: float) -> float:
     total = a.variance + b.variance
     if covariance or not total > 0.0 or min(a.df, b.df) < LEAST_DF:
         return min(a.df, b.df)
-    return float(total**2 / (a.variance**2 / a.df + b.variance**2 / b.df))
+    # Shares of the total: its square may overflow, or vanish.
+    of_a, of_b = a.variance / total, b.variance / total
+    return float(1.0 / (of_a**2 / a.df + of_b**2 / b.df))
 
 
 def mean_gap(
-    values_a: Floats, values_b: Floats, sides: Sides, confidence: float
+    values_a: Floats,
+    values_b: Floats,
+    sides: Sides,
+    confidence: float,
+    size: float = 0.0,
 ) -> Estimate:
     """Return ``mean(A) − mean(B)`` with Welch's limits, over tasks where they matter.
+
+    Parameters
+    ----------
+    values_a, values_b : ndarrays of shape (n_A,) and (n_B,)
+        What is averaged.
+    sides : Sides
+        The groups.
+    confidence : float
+        Between 0 and 1.
+    size : float
+        The largest number that the values were computed from, if larger than they are:
+        a spread of a trillionth of it is rounding.
+
+    Returns
+    -------
+    Estimate
+        Without limits where a group has one unit, or its values differ by rounding.
 
     Examples
     --------
@@ -117,7 +141,9 @@ def mean_gap(
     if math.isnan(se):
         note = f"a group rests on one {unit} only, which shows no spread"
         return Estimate(scale * value, note=note)
-    if se == 0.0:
+    # What one row differs by, not its mean over many rows, is compared with rounding.
+    apart = se * math.sqrt(min(len(values_a), len(values_b)))
+    if apart <= ROUNDING * max(1.0, size / scale):
         return Estimate(scale * value, note=f"no two {unit}s of a group differ")
     half = float(student.isf((1.0 - confidence) / 2, found.df)) * se
     p = 2.0 * float(student.sf(abs(value) / se, found.df))

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Ordered"]
+__all__ = ["Ordered", "is_whole", "snapped"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Array = NDArray[Any]
+EDGE = 1e-9  # sums of many weights are not rounded by more
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Ordered:
         ndarray of shape (N,)
             In the same order.
         """
+        if len(self.segments) > 1 and not is_whole(mass):
+            return self._below_in_tasks(mass)
         up_to = np.cumsum(mass, dtype=np.float64)
         if self.starts is None:
             found = up_to - 0.5 * mass
@@ -94,11 +97,56 @@ class Ordered:
             found -= np.repeat(before, np.diff(self.segments, append=len(mass)))
         return found
 
+    def _below_in_tasks(self, mass: Floats) -> Floats:
+        """`below` for fractions: a task is not rounded by the weight of another.
+
+        Each task is scaled to a mass of about 1 (by a power of two, which is exact),
+        and the sum starts anew with it.
+        """
+        at, sizes = self.segments, np.diff(self.segments, append=len(mass))
+        _, exponents = np.frexp(np.add.reduceat(mass, at))
+        scaled = np.ldexp(mass, np.repeat(-exponents, sizes))
+        anew = scaled.copy()
+        anew[at[1:]] -= np.add.reduceat(scaled, at)[:-1]
+        up_to = np.cumsum(anew)
+        before = up_to[at] - scaled[at]
+        up_to -= np.repeat(before, sizes)
+        if self.starts is None:
+            found = up_to - 0.5 * scaled
+        else:
+            ends = np.append(self.starts[1:], len(mass)) - 1
+            last = up_to[ends]
+            first = np.concatenate(([0.0], last[:-1]))
+            first[np.searchsorted(self.starts, at)] = 0.0
+            runs = np.diff(self.starts, append=len(mass))
+            found = np.repeat((first + last) / 2, runs)
+        back: Floats = np.ldexp(found, np.repeat(exponents, sizes))
+        return back
+
     def ends(self) -> Codes | None:
         """Return the last row of each run of equal predictions; None if all differ."""
         if self.starts is None:
             return None
         return np.append(self.starts[1:], len(self.values)) - 1
+
+
+def is_whole(mass: Array) -> bool:
+    """Tell whether all weights are whole numbers, whose sums are exact."""
+    if mass.dtype.kind != "f":
+        return True
+    return bool((mass == np.rint(mass)).all()) and float(mass.sum()) < 2.0**53
+
+
+def snapped(auc: Floats) -> Floats:
+    """Return AUCs of weighted rows within [0, 1], those of groups apart 0 or 1.
+
+    Examples
+    --------
+    >>> snapped(np.array([1.0000000000000002, 0.7, 1e-17])).tolist()
+    [1.0, 0.7, 0.0]
+    """
+    near = np.where(auc < EDGE, 0.0, np.where(auc > 1.0 - EDGE, 1.0, auc))
+    return near.astype(np.float64)
 
 
 def _starts(new: NDArray[np.bool_]) -> Codes | None:

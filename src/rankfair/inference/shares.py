@@ -10,7 +10,8 @@ from scipy.stats import t as student
 
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.means import difference
-from rankfair.inference.sides import Sides
+from rankfair.inference.sides import Side, Sides
+from rankfair.inference.spread import NO_SPREAD
 
 __all__ = ["shares_and_ratio"]
 
@@ -63,8 +64,8 @@ def shares_and_ratio(
     quantile = float(student.isf((1.0 - confidence) / 2, max(found.df, 1.0)))
     units = "rows" if found.n_clusters is None else f"{found.n_clusters:,} tasks"
     of_a, of_b = (
-        _share(share, variance, n, quantile, units)
-        for (share, variance), n in zip(shares, (sides.a.n, sides.b.n), strict=True)
+        _share(share, variance, _units(side, sides), quantile, units)
+        for (share, variance), side in zip(shares, (sides.a, sides.b), strict=True)
     )
     value = _ratio(found.mean_a, found.mean_b)
     if not value > 0.0 or math.isinf(value):
@@ -75,7 +76,7 @@ def shares_and_ratio(
         + found.variance_b / found.mean_b**2
         - 2.0 * found.covariance / (found.mean_a * found.mean_b)
     )
-    if not relative > 0.0:
+    if not relative > NO_SPREAD:
         return of_a, of_b, Estimate(value, note=f"no two {units} of a group differ")
     half = min(quantile * math.sqrt(relative), 500.0)  # e^500 is wide enough
     # The same test as that of the interval, so that the two never disagree.
@@ -90,13 +91,30 @@ def _ratio(a: float, b: float) -> float:
     return math.inf if a > 0.0 else math.nan
 
 
+def _units(side: Side, sides: Sides) -> tuple[float, float]:
+    """Rows of a group, and how many units it is worth that do not differ at all."""
+    masses = side.weights
+    if side.tasks is not None and (sides.needed or sides.possible):
+        masses = np.bincount(side.tasks, side.weights).astype(np.float64)
+    if masses is None:
+        return float(side.n), float(side.n)
+    return float(side.n), float(masses.sum() ** 2 / (masses @ masses))  # Kish's
+
+
 def _share(
-    share: float, variance: float, n: int, quantile: float, units: str
+    share: float,
+    variance: float,
+    sizes: tuple[float, float],
+    quantile: float,
+    units: str,
 ) -> Estimate:
     """Wilson's limits, for the number of rows that would have this variance."""
-    worth = float(n)
-    if variance > 0.0:
+    share = min(max(share, 0.0), 1.0)
+    worth, still = sizes
+    if variance > NO_SPREAD:
         worth = min(worth, share * (1.0 - share) / variance + 1.0)
+    else:
+        worth = min(worth, still)
     square = quantile**2 / worth
     middle = (share + square / 2.0) / (1.0 + square)
     half = quantile * math.sqrt(share * (1.0 - share) / worth + square / (4.0 * worth))

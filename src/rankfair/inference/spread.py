@@ -18,6 +18,7 @@ from rankfair.ranks import split
 __all__ = [
     "ENOUGH_TASKS",
     "LEAST_DF",
+    "NO_SPREAD",
     "Part",
     "Spread",
     "auc_spread",
@@ -37,6 +38,8 @@ FEW = 5
 ENOUGH_TASKS = 10
 # Below so many degrees of freedom one unit outweighs all others of its group.
 LEAST_DF = 0.25
+# A variance of placements (numbers from 0 to 1) that is nothing but rounding.
+NO_SPREAD = 1e-24
 
 
 def auc_standard_error(

@@ -12,9 +12,9 @@ from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
 from rankfair.inference.estimate import Estimate
-from rankfair.inference.limits import score_limits, score_p_value
+from rankfair.inference.limits import apart_limits, score_limits, score_p_value
 from rankfair.inference.permutation import SMALL, mann_whitney
-from rankfair.inference.spread import ENOUGH_TASKS, LEAST_DF
+from rankfair.inference.spread import ENOUGH_TASKS, LEAST_DF, NO_SPREAD
 from rankfair.inference.within import WithinTasks
 
 __all__ = ["adjusted", "few_rows", "pooled", "task_estimates"]
@@ -96,7 +96,7 @@ def _notes(found: WithinTasks, min_group: int, labels: tuple[str, str]) -> list[
     """Why a task has no limits; empty where it has."""
     notes = []
     counts = zip(found.n_a.tolist(), found.n_b.tolist(), strict=True)
-    flat = (found.variance_a + found.variance_b == 0.0) & (found.auc > 0)
+    flat = (found.variance_a + found.variance_b <= NO_SPREAD) & (found.auc > 0)
     flat &= found.auc < 1
     flat |= np.fmin(found.df_a, found.df_b) < LEAST_DF
     for (n_a, n_b), still in zip(counts, flat.tolist(), strict=True):
@@ -153,8 +153,15 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
     else:
         se, df = _over_rows(share, found)
         method = f"rows within {k} tasks, taken as given"
-    if not se > 0.0:
-        return Estimate(value, note="rows within tasks show no spread")
+    if not se**2 > NO_SPREAD:
+        first = float(found.auc[0])
+        apart = first in (0.0, 1.0) and bool((found.auc == first).all())
+        if k < ENOUGH_TASKS or df < LEAST_DF or not apart:
+            return Estimate(value, note="rows within tasks show no spread")
+        value = first  # without the rounding of its weights
+        limits, p = apart_limits(value, 1.0 / float(share @ share), confidence)
+        how = f"limits that hold for any distributions ({k:,} tasks do not overlap)"
+        return Estimate(value, *limits, p, how)
     slope = value * (1.0 - value)
     half = float(student.isf((1.0 - confidence) / 2, df)) * se / slope
     middle = float(logit(value))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from rankfair.inference.limits import GroupSpread
-from rankfair.inference.ordered import Ordered
+from rankfair.inference.ordered import Ordered, is_whole, snapped
 
 __all__ = ["WithinTasks"]
 
@@ -86,6 +86,8 @@ class WithinTasks:
         safe_a, safe_b = np.where(both, all_a, 1.0), np.where(both, all_b, 1.0)
         above = ordered.below(mass_b) / np.repeat(safe_b, sizes)
         auc = total(mass_a * above) / safe_a
+        if not (is_whole(mass_a) and is_whole(mass_b)):
+            auc = snapped(auc)
         above -= np.repeat(auc, sizes)
         variance_a, df_a = _parts(mass_a, above, all_a, sizes, total)
         below = ordered.below(mass_a) / np.repeat(safe_a, sizes)
