@@ -1,5 +1,6 @@
 """Help, completion, and what is said without rich: every page runs as it stands."""
 
+import ast
 import os
 import re
 import shlex
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from rankfair.cli import screen
@@ -130,3 +132,43 @@ def test_help_imports_nothing_heavy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def options(command):
+    """Return all flags of a command and of those below it."""
+    found = {
+        flag
+        for each in command.params
+        for flag in (*each.opts, *each.secondary_opts)
+        if flag.startswith("--")
+    }
+    return found.union(*map(options, getattr(command, "commands", {}).values()))
+
+
+def flags_in(path):
+    """Return the flags that sentences in a file name; rules of pages are none."""
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", "\n".join(texts)))
+
+
+@pytest.mark.parametrize("part", ["tables", "jobs", "cli", "models"])
+def test_every_flag_that_a_message_names_is_there(part):
+    known = options(typer.main.get_command(app)) | {"--help"}
+    for path in (ROOT / "src" / "rankfair" / part).rglob("*.py"):
+        assert flags_in(path) <= known, path
+
+
+def test_codes_are_numbers_where_that_is_asked(tmp_path):
+    rows = [f"{i:03d},{'FM'[i % 2]},{i % 7}" for i in range(40)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["code,sex,pay", *rows]))
+    asked = ("fit", path, "--target", "pay", "--sensitive", "sex", "-q")
+    done = run(*asked, "--number", "code", "--out", tmp_path / "a.rankfair")
+    assert done.exit_code == 0, done.output
+    assert "[default: 4294967296]" not in run("fit", "--help").stdout
+    done = run(*asked, "--max-bytes", 20, "--out", tmp_path / "b.rankfair")
+    assert done.exit_code != 0 and "larger than 20 bytes" in done.output

@@ -89,3 +89,26 @@ def test_nothing_left_is_an_error(tmp_path):
     file = write_csv(tmp_path / "a.csv", people(n=2), [(0, "age"), (1, "age")])
     with pytest.raises(TableError, match="an empty cell in each of its 2 rows"):
         load([file], ROLES, Reading(drop_missing=True))
+
+
+def test_columns_may_have_to_be_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("code,sex,pay\n007,F,1\n010,M,2\n")
+    roles = Roles(target="pay", sensitive=("sex",))
+    assert load([str(path)], roles, Reading()).is_text("code")
+    table = load([str(path)], roles, Reading(numbers=("code",)))
+    assert table["code"].tolist() == [7.0, 10.0]
+    for reading in (
+        Reading(numbers=("code",), text=("code",)),
+        Reading(numbers=("sex",)),
+    ):
+        with pytest.raises(ValueError, match="--number"):
+            load([str(path)], roles, reading)
+
+
+def test_large_files_are_refused_unless_allowed(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,y\n1,2\n")
+    with pytest.raises(TableError, match="--max-bytes"):
+        load([str(path)], Roles(target="y"), Reading(max_bytes=7))
+    assert load([str(path)], Roles(target="y"), Reading(max_bytes=8)).n_rows == 1

@@ -97,3 +97,12 @@ def test_a_panic_of_polars_is_a_damaged_file(monkeypatch):
     monkeypatch.setattr(pl, "read_parquet", panic)
     with pytest.raises(TableError, match=r"damaged Parquet file \(assertion failed\)"):
         read_table(SOUND)
+
+
+def test_cells_of_text_that_mean_not_known():
+    frame = pl.DataFrame({"sex": ["F", "NA", None], "x": [1, 2, 3]})
+    stream = io.BytesIO()
+    frame.write_parquet(stream)
+    table = read_table(stream.getvalue(), text=["sex", "x"], missing=["NA", "3"])
+    assert table["sex"].tolist() == ["F", None, None]
+    assert table["x"].tolist() == ["1", "2", None]

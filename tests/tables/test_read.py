@@ -322,3 +322,68 @@ def test_many_different_cells_are_read_by_the_rules_too():
     numbers = "".join(f" {i}.25,\n" for i in range(110_000))
     table = read_table(f"a,b\n{numbers}".encode())
     np.testing.assert_array_equal(table["a"], np.arange(110_000) + 0.25)
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("sign", [".", ","])
+@pytest.mark.parametrize("cell", ["1\n2", "1\n", "\n1", "1\n\n2"])
+def test_a_line_end_inside_a_cell_is_part_of_it(cell, sign, many):
+    rest = ["3"] * (3000 if many else 1)
+    raw = "\n".join(["a;b", f'"{cell}";0', *(f"{each};1" for each in rest)]).encode()
+    found = cells(raw, decimal=sign)
+    assert found["a"] == [cell, *rest]
+    assert found["b"] == [0.0, *[1.0] * len(rest)]
+
+
+def test_a_quoted_line_end_is_no_row_more():
+    assert cells(b'a\n"1\n2"\n3\n', decimal=",") == {"a": ["1\n2", "3"]}
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_missing_cells_are_named_for_every_column(many):
+    rows = [("NA", "NA", "NA", "1"), ("F", " NA ", "b", "NA"), ("M", "t", "", "2")]
+    rows += [("M", "t", "b", "3")] * (3000 if many else 0)
+    raw = "\n".join(["sex,task,word,x", *map(",".join, rows)]).encode()
+    table = read_table(raw, text=["sex", "task"], missing=["NA"])
+    assert table["sex"].tolist()[:3] == [None, "F", "M"]
+    assert table["task"].tolist()[:3] == [None, None, "t"]
+    assert table["word"].tolist()[:3] == [None, "b", None]
+    np.testing.assert_array_equal(table["x"][:3], [1, np.nan, 2])
+    plain = read_table(raw, text=["sex", "task"])
+    assert plain["sex"].tolist()[:2] == ["NA", "F"]
+    assert plain["task"].tolist()[:2] == ["NA", " NA "]
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [
+        ("9007199254740993", False),
+        ("9007199254740993.0", False),
+        ("-9.007199254740993e15", False),
+        ("9007199254740992.5", False),
+        ("12345678901234567000.0", False),
+        ("9007199254740992.0", True),
+        ("9.007199254740992E+15", True),
+        ("1e23", True),
+        ("9.9999999999999992e+22", True),  # the same float in 17 digits
+        ("1.7976931348623157e308", True),
+        ("18446744073709551616.00", True),
+    ],
+)
+def test_digits_are_kept_or_the_column_is_text(cell, kept, many):
+    rest = ["1"] * (3000 if many else 1)
+    raw = "\n".join(["a,b", *(f"{each},0" for each in [cell, *rest])]).encode()
+    table = read_table(raw)
+    assert table.is_text("a") is not kept
+    assert ("more digits" in " ".join(table.notes)) is not kept
+    if kept:
+        assert table["a"][0] == float(cell)
+
+
+def test_any_float_can_be_read_as_it_is_written():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500) * 10.0 ** rng.integers(15, 300, 500)
+    for form in ("{!r}", "{:.17g}", "{:.16e}", "{:.30e}", "{:.3f}"):
+        raw = "\n".join(["x", *map(form.format, x.tolist())]).encode()
+        np.testing.assert_array_equal(read_table(raw)["x"], x)

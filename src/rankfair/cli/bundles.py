@@ -84,6 +84,12 @@ class Files:
             metavar="COLUMN", help="Read a column as text, whatever it holds."
         ),
     ] = None
+    number: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="Read a column as numbers, 007 as 7; else stop."
+        ),
+    ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(metavar="CELL", help="A cell that means “not known”, NA say."),
@@ -111,6 +117,15 @@ class Files:
             metavar="NAME", help="By default UTF-8, or what the file's mark says."
         ),
     ] = None
+    max_bytes: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Refuse larger files.  [default: 4 GiB]",
+            show_default=False,
+        ),
+    ] = 4 << 30
 
     def reading(self) -> Any:
         """What the reader has to know."""
@@ -118,6 +133,7 @@ class Files:
 
         return Reading(
             text=tuple(self.text or ()),
+            numbers=tuple(self.number or ()),
             encoding=self.encoding,
             delimiter=self.delimiter,
             decimal=self.decimal,
@@ -125,6 +141,7 @@ class Files:
             missing=tuple(self.missing or ()),
             file_column=self.file_column,
             drop_missing=self.drop_missing,
+            max_bytes=self.max_bytes,
         )
 
 

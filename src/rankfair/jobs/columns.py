@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.tables import Table, TableError, read_table
+from rankfair.tables.read import MAX_BYTES
+from rankfair.tables.table import refuse_gaps
 
 __all__ = ["NotEstimableError", "Reading", "Roles", "load", "refuse_gaps"]
 
@@ -24,6 +26,7 @@ class Reading:
     """How the files are written; see `rankfair.tables.read_table`."""
 
     text: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
     encoding: str | None = None
     delimiter: str | None = None
     decimal: str = "."
@@ -31,6 +34,7 @@ class Reading:
     missing: tuple[str, ...] = ()
     file_column: str | None = None  # a column more: the name of the file
     drop_missing: bool = False
+    max_bytes: int = MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,12 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
                 f'column "{name}" is to be read as text by --text, but what it is used '
                 "for needs numbers."
             )
+    for name in reading.numbers:
+        if name in (*reading.text, *roles.labels):
+            raise ValueError(
+                f'column "{name}" is to be read as numbers by --number, but tasks, '
+                "groups, categories and columns named by --text are text."
+            )
     parts = [_read(file, roles, reading) for file in files]
     table = parts[0] if len(parts) == 1 else _joined(parts)
     table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
@@ -142,12 +152,13 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
     table = read_table(
         file,
         text=texts,
-        numbers=roles.numbers,
+        numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
         encoding=reading.encoding,
         delimiter=reading.delimiter,
         decimal=reading.decimal,
         thousands=reading.thousands,
         missing=reading.missing,
+        max_bytes=reading.max_bytes,
     )
     if extra is None:
         return table
@@ -206,21 +217,6 @@ def _whole_rows(table: Table, roles: Roles) -> Table:
         return table
     note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
     return replace(table.take(~gone), notes=(*table.notes, note))
-
-
-def refuse_gaps(table: Table, name: str) -> None:
-    """Raise if a cell of a column is empty, and say where the first one is."""
-    gone = table.missing(name)
-    count = int(gone.sum())
-    if count:
-        cells = "1 cell is" if count == 1 else f"{count} cells are"
-        raise TableError(
-            f"{cells} empty in {table.n_rows} rows; this line has the first",
-            source=table.source,
-            line=table.line(int(gone.argmax())),
-            column=name,
-            cure="Fill them, or leave such rows out with --drop-missing.",
-        )
 
 
 def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:

@@ -63,8 +63,6 @@ class Design:
 
     def draw(self, table: Table) -> Drawn:
         """Return the rows of a table as the estimator takes them."""
-        import polars as pl
-
         for name in self.roles.cut:
             if table.is_text(name):
                 raise TableError(
@@ -74,13 +72,8 @@ class Design:
                     cure=table.why_text.get(name, ""),
                 )
         found = self.encoding.apply(table)
-        columns: dict[str, Any] = {
-            name: np.ascontiguousarray(found.values[:, j])
-            for j, name in enumerate(found.names)
-        }
-        for name in (*self.roles.tasks, *self.roles.sensitive):
-            columns[name] = _series(pl, name, table[name])
-        return Drawn(pl.DataFrame(columns), found.message)
+        labels = (*self.roles.tasks, *self.roles.sensitive)
+        return Drawn(found.to_frame({n: table[n] for n in labels}), found.message)
 
     def predict(self, model: Any, table: Table) -> tuple[NDArray[np.float64], str]:
         """Return predictions of a table's rows, and what was done with categories."""
@@ -162,9 +155,3 @@ def _brief(encoding: Encoding) -> str:
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
     columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
     return f"Encoded {columns} of text as 0/1 ({', '.join(names[:FEW])}{more})."
-
-
-def _series(pl: Any, name: str, column: NDArray[Any]) -> Any:
-    if column.dtype.kind == "O":
-        return pl.Series(name, column.tolist(), pl.String)
-    return pl.Series(name, column)

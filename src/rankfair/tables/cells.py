@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -29,17 +30,27 @@ _GROUPED = re.compile(
 _EXACT = 2.0**53  # whole numbers beyond it may lose digits as floats
 
 
-def as_text(cells: Any) -> NDArray[Any]:
-    """Return cells as text, None where they are empty.
+def as_text(cells: Any, missing: Sequence[str] = ()) -> NDArray[Any]:
+    """Return cells as text, None where they are empty or among ``missing``.
 
     Examples
     --------
     >>> as_text(["01001", "NA", ""]).tolist()
     ['01001', 'NA', None]
+    >>> as_text(["01001", "NA", ""], missing=["NA"]).tolist()
+    ['01001', None, None]
     """
     out = np.empty(len(cells), dtype=object)
-    out[:] = [cell or None for cell in _listed(cells)]
+    out[:] = [
+        None if not cell or (missing and _stands_for(cell, missing)) else cell
+        for cell in _listed(cells)
+    ]
     return out
+
+
+def _stands_for(cell: str, missing: Sequence[str]) -> bool:
+    """Tell whether a cell is among these, spaces around it aside as for numbers."""
+    return cell in missing or cell.strip(_SPACES) in missing
 
 
 def as_numbers(
@@ -81,6 +92,8 @@ def _quick_list(cells: list[str], style: Style) -> Floats | None:
     if style.missing:
         cells = ["" if cell in style.missing else cell for cell in cells]
     joined = "\n".join(cells)
+    if joined.count("\n") != len(cells) - 1:
+        return None  # a line end inside a cell
     # With these signs alone `float` takes plain numbers and nothing else.
     signs = f"0123456789+-eE\n{style.decimal}".encode()
     if not joined.isascii() or joined.encode().translate(None, signs):
@@ -186,10 +199,9 @@ class _Column:
                 )
 
     def _loses_digits(self, found: Floats) -> int | None:
-        """Return the place of a whole number that a float cannot hold, if any."""
+        """Return the place of a large number whose digits a float loses, if any."""
         for i in np.flatnonzero(np.abs(found) >= _EXACT).tolist():
-            digits = self._bare(i).lstrip("+-0")
-            if digits.isdigit() and int(digits) != abs(int(found[i])):
+            if not _keeps_digits(self._bare(i), float(found[i])):
                 return i
         return None
 
@@ -266,6 +278,19 @@ class _Column:
             f"line {self.lines[i]} is not a number. Does it mean that the value is not "
             f"known? Say --missing {_quoted(self.cells[i].strip(_SPACES))}."
         )
+
+
+def _keeps_digits(bare: str, value: float) -> bool:
+    """Tell whether the float, written with as many digits, is what was written.
+
+    Examples
+    --------
+    >>> [_keeps_digits(it, float(it)) for it in ("1e300", "9007199254740993.0")]
+    [True, False]
+    """
+    written = Decimal(bare)
+    n_digits = len(written.as_tuple().digits)
+    return Decimal(f"{value:.{n_digits - 1}e}") == written
 
 
 def _quoted(cell: str, always: bool = False) -> str:

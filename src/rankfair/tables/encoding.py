@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.tables.errors import TableError, clipped
-from rankfair.tables.table import Table
+from rankfair.tables.table import Table, refuse_gaps
 
 __all__ = ["Encoded", "Encoding", "learn_encoding"]
 
@@ -191,19 +191,9 @@ def _refuse_twins(names: Sequence[str], table: Table) -> None:
 
 def refuse_missing(table: Table, columns: Sequence[str]) -> None:
     """Raise if a cell of these columns is empty, and say where the first one is."""
+    cure = "Fill them, leave the column out, or drop such rows with --drop-missing."
     for name in columns:
-        gone = table.missing(name)
-        count = int(gone.sum())
-        if count:
-            cells = "1 cell is" if count == 1 else f"{count} cells are"
-            raise TableError(
-                f"{cells} empty in {table.n_rows} rows; this line has the first",
-                source=table.source,
-                line=table.line(int(gone.argmax())),
-                column=name,
-                cure="Fill them, leave the column out, or drop such rows with "
-                "--drop-missing.",
-            )
+        refuse_gaps(table, name, cure)
 
 
 def _numbers(table: Table, name: str) -> Floats:

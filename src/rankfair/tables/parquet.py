@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.tables.cells import as_text
 from rankfair.tables.errors import TableError, clipped
 from rankfair.tables.table import Table, check_names
 
@@ -36,15 +37,19 @@ def read_parquet(
     text: Sequence[str] = (),
     numbers: Sequence[str] = (),
     columns: Sequence[str] | None = None,
+    missing: Sequence[str] = (),
 ) -> Table:
-    """Return the table of a Parquet file; numbers as floats, all else as text."""
+    """Return the table of a Parquet file; numbers as floats, all else as text.
+
+    Cells of text that are among ``missing`` are not known.
+    """
     frame = _open(raw, columns, source)
     check_names([*text, *numbers], frame.columns, source)
     if not frame.height:
         raise TableError("has columns, but no rows", source=source)
     found, why = {}, {}
     for name in frame.columns:
-        values, reason = _column(frame[name], name in text, name in numbers)
+        values, reason = _column(frame[name], name in text, name in numbers, missing)
         found[name] = values
         if reason:
             why[name] = reason
@@ -102,7 +107,9 @@ def _broken(source: str, error: BaseException) -> TableError:
     )
 
 
-def _column(series: Any, text: bool, asked: bool) -> tuple[NDArray[Any], str]:
+def _column(
+    series: Any, text: bool, asked: bool, missing: Sequence[str]
+) -> tuple[NDArray[Any], str]:
     import polars as pl
 
     kind = series.dtype
@@ -116,7 +123,7 @@ def _column(series: Any, text: bool, asked: bool) -> tuple[NDArray[Any], str]:
     if text or not number:
         if asked:
             raise TableError(f"holds {kind}, not numbers", column=series.name)
-        return _objects(series), ""
+        return _objects(series, missing), ""
     lost = _loses_digits(series) if kind.is_integer() else None
     if lost is not None:
         reason = f"{lost} has more digits than a number keeps (above 2^53)"
@@ -126,7 +133,7 @@ def _column(series: Any, text: bool, asked: bool) -> tuple[NDArray[Any], str]:
                 column=series.name,
                 cure=f"A label? Read it as text: --text {shlex.quote(series.name)}",
             )
-        return _objects(series), (
+        return _objects(series, missing), (
             f"Read column {clipped(series.name)} as text: {reason}."
         )
     return _floats(series), ""
@@ -154,14 +161,11 @@ def _loses_digits(series: Any) -> int | None:
     return None
 
 
-def _objects(series: Any) -> NDArray[Any]:
+def _objects(series: Any, missing: Sequence[str]) -> NDArray[Any]:
     """Return a column as text; empty text counts as missing, as it does in CSV."""
     import polars as pl
 
-    cells = series.cast(pl.String).to_list()
-    out = np.empty(len(cells), dtype=object)
-    out[:] = [cell or None for cell in cells]
-    return out
+    return as_text(series.cast(pl.String).to_list(), missing)
 
 
 def to_parquet(table: Table) -> bytes:

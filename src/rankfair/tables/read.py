@@ -63,8 +63,8 @@ def read_table(
     thousands : str, optional
         What stands between groups of three digits.
     missing : sequence of str
-        Cells that mean "not known" in columns of numbers, for instance ``NA``; an empty
-        cell always does.
+        Cells that mean "not known", for instance ``NA``, in columns of numbers and of
+        text alike; an empty cell always does.  In Parquet files: cells of text.
     max_bytes : int, default=4 GiB
         Larger files are refused before they are read.
 
@@ -95,7 +95,7 @@ def read_table(
     raw, name = read_bytes(source, max_bytes)
     try:
         if is_parquet(raw):
-            return read_parquet(raw, name, text, numbers, columns)
+            return read_parquet(raw, name, text, numbers, columns, style.missing)
         refuse_foreign(raw)
         return _read_csv(
             decode(raw, encoding), name, text, numbers, columns, delimiter, style
@@ -125,7 +125,7 @@ def _read_csv(
             values, reason = as_numbers(
                 cells, style, name, sheet.lines, asked=name in numbers
             )
-        found[name] = as_text(cells) if values is None else values
+        found[name] = as_text(cells, style.missing) if values is None else values
         if reason:
             why[name] = reason
     return Table(found, source, (*sheet.notes, *why.values()), why, sheet.lines)

@@ -23,7 +23,7 @@ class Style:
     thousands : str or None
         What stands between groups of three digits.
     missing : tuple of str
-        Cells that mean "not known" among numbers, beside the empty one.
+        Cells that mean "not known", beside the empty one.
     """
 
     decimal: str = "."

@@ -136,6 +136,25 @@ def check_names(wanted: Sequence[str], names: Sequence[str], source: str) -> Non
             )
 
 
+def refuse_gaps(
+    table: Table,
+    name: str,
+    cure: str = "Fill them, or leave such rows out with --drop-missing.",
+) -> None:
+    """Raise if a cell of a column is empty, and say where the first one is."""
+    gone = table.missing(name)
+    count = int(gone.sum())
+    if count:
+        cells = "1 cell is" if count == 1 else f"{count} cells are"
+        raise TableError(
+            f"{cells} empty in {table.n_rows} rows; this line has the first",
+            source=table.source,
+            line=table.line(int(gone.argmax())),
+            column=name,
+            cure=cure,
+        )
+
+
 def as_column(values: Any) -> NDArray[Any]:
     """Return values as a column: floats, integers, booleans, or text as objects."""
     array = np.asarray(values)
