@@ -49,7 +49,9 @@ class Shared(Penalty):
         w0 = np.median(own, axis=0)
         for _ in range(WEISZFELD):
             far = np.linalg.norm(own - w0, axis=1)
-            near = 1.0 / np.maximum(far, 1e-12 * max(float(far.max()), 1e-300))
+            if not far.any():
+                break
+            near = 1.0 / np.maximum(far, 1e-12 * float(far.max()))
             w0 = near @ own / near.sum()
         nearest = own[np.linalg.norm(own - w0, axis=1).argmin()]
         lowest = self.value(W) * (1 - 1e-9)
