@@ -52,6 +52,10 @@ class Penalty(ABC):
     def factorise(self, G: Floats) -> Factor:
         """Prepare the fit for the Gram matrices ``G`` (k, n, n)."""
 
+    def centred(self, W: Floats) -> Floats:
+        """``W`` with what is shared, if anything, at its best for the tasks' rows."""
+        return W
+
     def scaled(self: Self_, factor: float) -> Self_:
         """The same penalty with ``β`` multiplied."""
         return replace(self, beta=self.beta * factor)

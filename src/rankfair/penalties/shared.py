@@ -20,6 +20,8 @@ from rankfair.penalties.base import (
 from rankfair.penalties.held import Around
 from rankfair.penalties.task import norm_of_solution
 
+WEISZFELD = 100  # steps towards a geometric median
+
 
 @dataclass(frozen=True)
 class Shared(Penalty):
@@ -36,6 +38,27 @@ class Shared(Penalty):
     def value(self, W: Floats) -> float:
         """``β Σ_j ||w^j − w⁰||₂``."""
         return self.beta * float(np.linalg.norm(W[:-1] - W[-1], axis=1).sum())
+
+    def centred(self, W: Floats) -> Floats:
+        """``w⁰`` at the geometric median of the ``w^j``, if that is less.
+
+        Weiszfeld's steps: means weighted by one over the distance.  They slow down near
+        a ``w^j`` that is the median itself, so that the nearest one is tried as well.
+        """
+        own = W[:-1]
+        w0 = np.median(own, axis=0)
+        for _ in range(WEISZFELD):
+            far = np.linalg.norm(own - w0, axis=1)
+            if not far.any():
+                break
+            near = 1.0 / np.maximum(far, 1e-12 * float(far.max()))
+            w0 = near @ own / near.sum()
+        nearest = own[np.linalg.norm(own - w0, axis=1).argmin()]
+        lowest = self.value(W) * (1 - 1e-9)
+        for tried in (np.vstack((own, each)) for each in (w0, nearest)):
+            if self.value(tried) < lowest:
+                W, lowest = tried, self.value(tried)
+        return W
 
     def held(self, W: Floats) -> Separable:
         """``β ||w^j − w⁰||₂`` around this ``w⁰``, the last row of ``W``."""

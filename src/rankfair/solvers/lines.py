@@ -15,6 +15,7 @@ from rankfair.solvers.base import Fitter, Floats
 from rankfair.solvers.landings import Walks
 
 Bools = NDArray[np.bool_]
+STILL = 1e-9  # of what an ordinary fit answers to a force: no more than rounding
 LEAST = 1e-3  # of a standard deviation: the least difference of means a walk starts at
 
 
@@ -138,8 +139,9 @@ class Lines:
         first = part.fitter.rows.moments(part.demands.start)
         level = np.abs((first * self.W0).sum(axis=1))
         fall = np.abs((first * p).sum(axis=1))
-        # A fit that does not stir needs about its weight in force.
-        fall = np.where(fall > 0, fall, 1.0 / np.maximum(part.counts, 1e-9))
+        # A fit that does not stir, but for rounding, needs about its weight in force.
+        weight = 1.0 / np.maximum(part.counts, 1e-9)
+        fall = np.where(fall > STILL * weight, fall, weight)
         sign = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
         out: Floats = sign * np.maximum(level, LEAST) / fall
         return out

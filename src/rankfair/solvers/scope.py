@@ -23,7 +23,7 @@ from rankfair.solvers.base import (
     package,
 )
 from rankfair.solvers.lines import Part
-from rankfair.solvers.separate import ROUNDS, Found, confirmed, search
+from rankfair.solvers.separate import ROUNDS, Found, confirmed, levelled, search
 from rankfair.solvers.tilt import Tilt
 
 TOGETHER = 6  # times that what tasks share is fitted again
@@ -98,6 +98,11 @@ class Whole:
         """The tasks' rows and, where there is one, the row that they share."""
         return np.vstack((own, W[len(own) :]))
 
+    def centred(self, W: Floats) -> Floats:
+        """What tasks share, at its best for their own rows."""
+        C = self.fitter.penalty.centred(W[:, :-1])
+        return np.column_stack((C, W[:, -1]))
+
     def value(self, W: Floats, exact: bool = False) -> float:
         """The imbalance over all rows."""
         problem = self.fitter.rows
@@ -116,16 +121,16 @@ class Whole:
 
 @dataclass(frozen=True)
 class Iterate:
-    """Coefficients with the parts that made them."""
+    """Coefficients with the parts that made them.
+
+    ``W`` has one value for all rows of a task where ``found`` has nothing better.
+    """
 
     W: Floats  # (k or k + 1, n + 1)
     part: Part
     found: Found
-
-    @property
-    def outside(self) -> int:
-        """How many tasks are not in their band."""
-        return int(np.count_nonzero(self.found.misses > self.part.demands.forgiven))
+    outside: int  # tasks that are not in their band
+    at_rest: bool  # whether this is the fit without any band
 
 
 def solve_tasks(
@@ -152,14 +157,32 @@ def solve_tasks(
     trace: list[Step] = []
     last = best_fit(whole, settings, noted_in(trace, on_step))
     own, values = confirmed(last.part, last.found)
-    W = whole.full(own, last.W)
+    W, values = _or_means(whole, last.part, whole.full(own, last.W), values)
     kept = bool(whole.demands.kept(values).all())
     status = Status.SATISFIED if last.found.settled else Status.MAX_ITER
-    if last.found.free.all() and kept:
+    if last.at_rest and kept:
         status = Status.INACTIVE
     return task_solution(
         whole, W, last.found, values, status if kept else Status.INFEASIBLE, trace
     )
+
+
+def _or_means(
+    whole: Whole, part: Part, W: Floats, values: Floats
+) -> tuple[Floats, Floats]:
+    """The mean of each task where that is in all bands and costs less.
+
+    A task alone was given its mean already where that is better for it; but where tasks
+    share something, all of them at their means may share nothing.
+    """
+    W = whole.centred(W)
+    means = np.zeros_like(W)
+    means[: len(part.constant)] = part.constant
+    cost = whole.fitter.objective
+    if not cost(means, whole.target) < cost(W, whole.target):
+        return W, values
+    level = part.values(part.constant, exact=True).astype(float)
+    return (means, level) if part.demands.kept(level).all() else (W, values)
 
 
 def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
@@ -183,7 +206,8 @@ def best_fit(
     """All tasks in their bands; where they share something, the best of some rounds.
 
     What tasks share is held while each is searched for, then fitted again to the
-    tilted target that came out.
+    tilted target that came out.  A task that did not land, or at a price at which its
+    mean is better, tilts nothing: how far it went says nothing to the others.
     """
     push = np.zeros_like(whole.target) if push is None else push
     tilted = whole.target - push
@@ -195,7 +219,11 @@ def best_fit(
         part = whole.part(W, push)
         apart = part.fitter is whole.fitter
         found = search(part, settings, on_step, force, rounds if apart else ROUNDS_EACH)
-        here = Iterate(whole.full(found.W, W), part, found)
+        level = levelled(part, found)
+        full = whole.centred(whole.full(level.W, W))
+        outside = int(np.count_nonzero(level.misses > part.demands.forgiven))
+        tilts = push.any() or (force is not None and force.any())
+        here = Iterate(full, part, found, outside, found.free.all() and not tilts)
         if apart:
             return here
         rank = here.outside, whole.fitter.objective(here.W, whole.target)
@@ -205,7 +233,8 @@ def best_fit(
             best = rank, here
         if settled:
             break
-        force = found.force
+        landed = level.misses <= part.demands.forgiven
+        force = np.where(landed[:, None], level.force, 0.0)
         W = whole.fitter.solve(tilted - force, W)
     assert best is not None
     return best[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,6 +197,23 @@ def _land_exactly(part: Part, force: Floats) -> Landed:
     start = part.values(W0, exact=True)
     b, first = directions(part, W0, start, force)
     return land_all(Lines(part, b, W0, exact=True), start, first, EXACTLY, SHORT)
+
+
+def levelled(part: Part, found: Found) -> Found:
+    """What was found, by quick counts with `_or_constant`'s choice of constants."""
+    flat = part.values(part.constant)
+    cost = part.objective(part.constant)
+    outside = found.misses > part.demands.forgiven
+    use = (outside | (cost < found.objective)) & ~found.free & part.demands.kept(flat)
+    level = use[:, None]
+    return replace(
+        found,
+        W=np.where(level, part.constant, found.W),
+        misses=np.where(use, 0.0, found.misses),
+        objective=np.where(use, cost, found.objective),
+        force=np.where(level, 0.0, found.force),
+        multipliers=np.where(use, 0.0, found.multipliers),
+    )
 
 
 def _or_constant(
