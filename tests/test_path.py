@@ -309,3 +309,36 @@ def test_a_fit_that_follows_starts_with_the_last_direction():
     assert np.array_equal(first.coef, cold.coef)
     assert again.n_iter < first.n_iter
     assert again.objective <= first.objective * (1 + 1e-3)
+
+
+# Rare groups
+
+
+def test_folds_leave_a_row_of_every_group_to_learn_from():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        codes, in_a = rng.integers(0, 4, 30), np.arange(30) < 2
+        groups = np.column_stack((in_a.astype(int), rng.integers(-1, 12, 30)))
+        folds = make_folds(3, codes, in_a, rng, attributes=groups)
+        for train, _ in folds:
+            for column in groups.T:
+                assert set(column[train]) >= set(column) - {-1}
+
+
+def test_a_group_of_one_row_gets_a_sentence():
+    groups = np.where(np.arange(len(Y)) == 7, "rare", "rest")
+    model = RankFairRegressor(tasks="task", penalty="ridge")
+    asked = {"model": model, "sensitive_features": groups}
+    with pytest.raises(ValueError, match='group "rare" has 1 row that counts: a path'):
+        path_of(**asked)
+    groups[8] = "rare"
+    weights = np.where(np.arange(len(Y)) < 7, 1.0, 0.0)
+    with pytest.raises(ValueError, match='group "rare" has 0 rows that count'):
+        path_of(**asked, sample_weight=weights)
+    assert path_of(**asked, X=FRAME.drop(columns="z")).n_held_out >= len(Y) - 1
+
+
+def test_groups_of_one_row_each_cannot_be_held_out():
+    codes, groups = np.zeros(4, int), np.arange(4)[:, None]
+    with pytest.raises(ValueError, match="each task or group has one row only"):
+        make_folds(2, codes, groups[:, 0], np.random.default_rng(0), attributes=groups)

@@ -184,3 +184,22 @@ def test_bad_input_gets_a_sentence(settings, sentence):
 def test_one_fold_has_no_spread():
     model = chosen(betas=[1.0], epsilons=[0.1, 0.4], cv=FOLDS[:1])
     assert (model.cv_results_["standard_error"] == 0).all()
+
+
+@pytest.mark.parametrize("extra", [{}, {"sex": np.arange(len(Y)) % 2}])
+def test_a_group_of_one_row_is_never_held_out(extra):
+    groups = {"race": np.where(np.arange(len(Y)) == 7, "rare", FRAME["z"].astype(str))}
+    model = RankFairRegressorCV([1.0], epsilon=0.4, cv=3, random_state=0)
+    model.fit(NUMBERS, Y, sensitive_features={**groups, **extra})
+    assert np.isfinite(model.best_score_)
+    frame = FRAME.assign(z=groups["race"])
+    named = RankFairRegressorCV([1.0], epsilon=0.4, cv=3, random_state=0, **COLUMNS)
+    assert np.isfinite(named.fit(frame, Y).best_score_)
+
+
+def test_a_number_that_bins_cut_is_held_out_as_usual():
+    frame = FRAME.assign(z=np.arange(len(Y)) / 3)
+    model = RankFairRegressorCV(
+        [1.0], epsilon=0.4, cv=3, bins=2, random_state=0, **COLUMNS
+    )
+    assert model.fit(frame, Y).cv_results_["split_mse"].shape == (1, 3)

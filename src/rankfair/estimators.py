@@ -837,8 +837,8 @@ def _help(status: Status, asked: tuple[Balance, ...]) -> str:
     if status is not Status.INFEASIBLE or not distribution:
         return ""
     return (
-        " A larger epsilon, the group among the predictors (blind=False), more tasks, "
-        "or RankFairPostprocessor on an unconstrained fit can help."
+        " A larger epsilon or max_iter, the group among the predictors (blind=False), "
+        "more tasks, or RankFairPostprocessor on an unconstrained fit can help."
     )
 
 

@@ -19,7 +19,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 
-from rankfair._frames import Codes, Floats, FrameTable, find_labels, listed, open_table
+from rankfair._frames import (
+    Codes,
+    Floats,
+    FrameTable,
+    find_labels,
+    listed,
+    open_table,
+    shown,
+)
 from rankfair._validation import (
     check_count,
     check_lengths,
@@ -205,8 +213,8 @@ def fairness_path(
         By default twelve from 0 to the rank gap of the fit with ε = 1/2, which asks for
         nothing, closer together near 0.
     cv : int, splitter or iterable of (train, test), default=5
-        How many folds.  They are made within tasks, so that every task keeps rows to
-        learn from; the only row of a task is always learnt from.
+        How many folds.  They are made within tasks, so that every task and group keeps
+        rows to learn from; the only row of a task is always learnt from.
     sensitive_features : array-like of shape (N,), or str or int, optional
         The group of each row, or its column of X; by default the model's.
     tasks : array-like of shape (N,), or str or int, optional
@@ -243,7 +251,14 @@ def fairness_path(
     rng = np.random.default_rng(random_state)
     codes = np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks
     folds = make_folds(
-        cv, codes, refits.in_a, rng, weights=refits.weights, X=refits.X, y=refits.y
+        cv,
+        codes,
+        refits.in_a,
+        rng,
+        weights=refits.weights,
+        X=refits.X,
+        y=refits.y,
+        attributes=refits.in_a.astype(np.intp)[:, None],
     )
     judge = _Judge(refits.y, refits.in_a, refits.tasks, refits.weights)
     rows = []
@@ -366,6 +381,7 @@ def make_folds(
     weights: Floats | None = None,
     X: Any = None,
     y: Any = None,
+    attributes: Codes | None = None,
 ) -> Folds:
     """Return pairs of rows to learn from and rows to hold out, none of weight zero.
 
@@ -383,6 +399,9 @@ def make_folds(
         Weights of the rows.
     X, y : arrays, optional
         For a splitter that looks at them.
+    attributes : integer ndarray of shape (N, q), optional
+        Groups of which every fold must leave a row to learn from, −1 where a row is of
+        none; a splitter does as it likes.
 
     Returns
     -------
@@ -400,7 +419,8 @@ def make_folds(
     counts = np.ones(len(codes), bool) if weights is None else weights > 0
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         at = np.flatnonzero(counts)
-        own = _own_folds(int(cv), codes[at], in_a[at], rng)
+        kept_groups = None if attributes is None else attributes[at]
+        own = _own_folds(int(cv), codes[at], in_a[at], rng, kept_groups)
         return [(at[train], at[test]) for train, test in own]
     features = np.zeros((len(codes), 1)) if X is None else X
     pairs = check_cv(cv).split(features, y)
@@ -409,7 +429,11 @@ def make_folds(
 
 
 def _own_folds(
-    cv: int, codes: Codes, in_a: Bools | Codes, rng: np.random.Generator
+    cv: int,
+    codes: Codes,
+    in_a: Bools | Codes,
+    rng: np.random.Generator,
+    attributes: Codes | None,
 ) -> Folds:
     n_folds = check_count("cv", cv, low=2)
     if len(codes) < n_folds:
@@ -419,6 +443,10 @@ def _own_folds(
     fold = task_folds(codes, in_a, n_folds, rng)
     if (fold < 0).all():
         raise ValueError("cv holds out no row: each task has one row only.")
+    for column in () if attributes is None else attributes.T:
+        _keep_one_of_each(fold, column)
+    if (fold < 0).all():
+        raise ValueError("cv holds out no row: each task or group has one row only.")
     return [
         (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
         for k in range(n_folds)
@@ -465,6 +493,14 @@ def task_folds(
     return fold
 
 
+def _keep_one_of_each(fold: Codes, groups: Codes) -> None:
+    """Never hold out a row of each group that one fold would hold out altogether."""
+    for g in np.unique(groups[groups >= 0]):
+        rows = np.flatnonzero(groups == g)
+        if fold[rows[0]] >= 0 and (fold[rows] == fold[rows[0]]).all():
+            fold[rows[0]] = -1
+
+
 def take_rows(X: Any, at: Codes) -> Any:
     """Return some rows of a table, of the type it came as.
 
@@ -508,14 +544,15 @@ class _Refits:
                 "its column in the model."
             )
         of_tasks = read_labels("tasks", tasks, owner, X)
+        read = read_weights(weights, len(target))
         return cls(
             model,
             parameter,
             X,
             target,
-            _two_groups(of_groups),
+            _two_groups(of_groups, read),
             None if of_tasks is None else find_labels(of_tasks, "tasks")[0],
-            read_weights(weights, len(target)),
+            read,
         )
 
     @property
@@ -609,7 +646,7 @@ def _owner(model: Any, parameter: str) -> Any:
     return model.get_params()[place]
 
 
-def _two_groups(columns: Sequence[Any]) -> Bools:
+def _two_groups(columns: Sequence[Any], weights: Floats | None) -> Bools:
     if len(columns) > 1:
         raise ValueError(
             f"sensitive_features has {len(columns)} columns: a path compares two "
@@ -621,6 +658,14 @@ def _two_groups(columns: Sequence[Any]) -> Bools:
             f"sensitive_features has {len(labels)} groups "
             f"({listed(labels.tolist())}): a path compares two."
         )
+    counted = codes if weights is None else codes[weights > 0]
+    for g, count in enumerate(np.bincount(counted, minlength=2).tolist()):
+        if count < 2:
+            raise ValueError(
+                f"sensitive_features: group {shown(labels.tolist()[g])} has {count} "
+                f"row{'s' * (count != 1)} that count{'s' * (count == 1)}: a path needs "
+                "one to learn from and one to hold out."
+            )
     in_a: Bools = codes == 1
     return in_a
 

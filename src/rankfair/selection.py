@@ -23,11 +23,13 @@ from rankfair._frames import (
     find_labels,
     open_table,
 )
+from rankfair._groups import Protected
 from rankfair._regressor import TaskRegressor, with_callbacks
 from rankfair._validation import (
     check_lengths,
     check_number,
     check_seed,
+    label_source,
     read_target,
     read_weights,
 )
@@ -66,8 +68,8 @@ class RankFairRegressorCV(TaskRegressor):
     penalties : sequence of {"task", "feature", "shared", "ridge"}, default=("task",)
         Penalties to try.
     cv : int, splitter or iterable of (train, test), default=5
-        How many folds.  They are made within tasks, so that every task keeps rows to
-        learn from; the only row of a task is always learnt from.
+        How many folds.  They are made within tasks, so that every task and group keeps
+        rows to learn from; the only row of a task or a group is always learnt from.
     tasks, sensitive_features, blind, intersect, bins, balance, scope, side, solver, \
 standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
@@ -281,6 +283,7 @@ class _Rows:
     weights: Floats | None
     tasks: Codes
     groups: Codes  # of which folds hold equal parts
+    attributes: Codes | None  # groups that each fold leaves rows of, a column each
     passed: dict[str, NDArray[Any]]  # labels that came as arrays
 
     @classmethod
@@ -297,7 +300,9 @@ class _Rows:
         if groups is not None and of_groups is not None:
             passed["sensitive_features"] = _spelt(of_groups)
         weights = read_weights(sample_weight, n_rows)
-        return cls(X, target, weights, codes, _cells(of_groups, n_rows), passed)
+        attributes = _attributes(model, X, groups, weights)
+        cells = _cells(of_groups, n_rows)
+        return cls(X, target, weights, codes, cells, attributes, passed)
 
     def folds(self, cv: Any, rng: np.random.Generator) -> Folds:
         """Split the rows."""
@@ -309,6 +314,7 @@ class _Rows:
             weights=self.weights,
             X=self.X,
             y=self.y,
+            attributes=self.attributes,
         )
 
     def errors(self, model: RankFairRegressor, folds: Folds) -> list[float]:
@@ -345,6 +351,18 @@ def _cells(columns: list[Column] | None, n_rows: int) -> Codes:
         codes, labels = find_known(column, "sensitive_features")
         cells = cells * (len(labels) + 1) + codes + 1
     return cells
+
+
+def _attributes(
+    model: Any, X: Any, groups: Any, weights: Floats | None
+) -> Codes | None:
+    """Return the groups of each attribute as the fit will read them, −1 if unknown."""
+    named = model.sensitive_features
+    source = label_source("sensitive_features", named, groups, open_table(X))
+    if source is None:
+        return None
+    found = Protected.of(source, weights, model.bins, bool(model.intersect))
+    return np.column_stack([each.codes for each in found.attributes])
 
 
 def _spelt(columns: list[Column]) -> NDArray[Any]:

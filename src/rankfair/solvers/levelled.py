@@ -109,19 +109,33 @@ def solve_levelled(
         return _packaged(level, start, _status_at_rest(level, start), ())
     fits: list[Fit] = [start]
     trace: list[Step] = []
-    for rho in PULLS:
-        for fit, residual in _pulled(level, penalty, start.W, rho, max_iter):
-            fits.append(fit)
-            i = len(trace) + 1
-            trace.append(Step(i, fit.objective, level.shown(fit), residual))
-            if on_step is not None:
-                on_step(trace[-1])
-        if any(fit.miss == 0 for fit in fits):
-            break
+    for fit, residual in _pulls(level, penalty, start.W, max_iter):
+        fits.append(fit)
+        i = len(trace) + 1
+        trace.append(Step(i, fit.objective, level.shown(fit), residual))
+        if on_step is not None:
+            on_step(trace[-1])
     best = _walked(level, fits)
     kept = best.miss == 0 and fitter.miss(fitter.values(best.W)) <= KEPT
-    status = Status.SATISFIED if kept else Status.INFEASIBLE
-    return _packaged(level, best, status, tuple(trace))
+    settled = Status.SATISFIED if len(trace) < max_iter else Status.MAX_ITER
+    return _packaged(level, best, settled if kept else Status.INFEASIBLE, tuple(trace))
+
+
+def _pulls(
+    level: Level, penalty: Penalty, W: Floats, max_iter: int
+) -> Iterator[tuple[Fit, float]]:
+    """Steps with each pull in turn, ``max_iter`` in all; the next if one is in vain."""
+    left, reached = max_iter, False
+    for share in range(len(PULLS), 0, -1):
+        own = -(-left // share)
+        for fit, residual in _pulled(level, penalty, W, PULLS[-share], left):
+            yield fit, residual
+            reached = reached or fit.miss == 0
+            left, own = left - 1, own - 1
+            if own <= 0 and not reached:
+                break
+        if reached:
+            return
 
 
 def _pulled(
