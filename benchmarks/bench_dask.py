@@ -89,9 +89,8 @@ def fitted(frame, penalty: str):
 def there(client, folder: Path, rows: int):
     """The first rows of the files as a frame in the memory of the workers."""
     import dask.dataframe as dd
-    from distributed import wait
-
     import pyarrow.parquet as pq
+    from distributed import wait
 
     whole = sum(pq.ParquetFile(f).metadata.num_rows for f in folder.glob("*.parquet"))
     frame = dd.read_parquet(folder, split_row_groups=1)
@@ -152,14 +151,18 @@ def table(times: dict[str, tuple[float, float]], rows: int, off: float) -> str:
         lines.append(
             f"| {penalty} | {rows:,} | {ours:.2f} | {known:.2f} | {ours / known:.2f} |"
         )
-    words = f"A worker killed during a fit: coefficients differ by {off:.1e} (relative)."
+    words = (
+        f"A worker killed during a fit: coefficients differ by {off:.1e} (relative)."
+    )
     return "\n".join([*lines, "", words])
 
 
 def sizes_table(found: dict[int, dict]) -> str:
     """Bytes a call, by kind and number of rows."""
     names = list(dict.fromkeys(n for each in found.values() for n in each["calls"]))
-    lines = ["| bytes a call, all workers | " + " | ".join(f"{r:,} rows" for r in found)]
+    lines = [
+        "| bytes a call, all workers | " + " | ".join(f"{r:,} rows" for r in found)
+    ]
     lines[0] += " |"
     lines.append("|---|" + "---|" * len(found))
     for name in names:
@@ -181,7 +184,10 @@ def predicted(found: dict[int, dict], rows: float = 1e9, workers: int = 100) -> 
     a_call = max(one["seconds"] - a_row * few / WORKERS, 0.0) / calls
     size = sum(map(sum, other["calls"].values())) / WORKERS
     terms = [
-        (f"rows: {a_row * 1e9:.0f} ns × {rows:.0e} / {workers}", a_row * rows / workers),
+        (
+            f"rows: {a_row * 1e9:.0f} ns × {rows:.0e} / {workers}",
+            a_row * rows / workers,
+        ),
         (f"calls: {calls} × {a_call * 1e3:.0f} ms", calls * a_call),
         (
             f"bytes: {size / 1e6:.0f} MB a worker × {workers} / {LINK / 1e9:.2f} GB/s",

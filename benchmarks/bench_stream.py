@@ -187,7 +187,9 @@ def main() -> None:
             write(folder, int(given.rows))
         before = load()
         results = {
-            penalty: {case: apart(case, folder, penalty) for case in ("memory", "stream")}
+            penalty: {
+                case: apart(case, folder, penalty) for case in ("memory", "stream")
+            }
             for penalty in PENALTIES
         }
         text = table(results) + f"\n\n{before} before, {load()} after."
