@@ -24,6 +24,14 @@ MaxGap = Annotated[
         "predictions that of the last.",
     ),
 ]
+IgnoreSmall = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-small-groups",
+        help="Let --max-gap hold though groups of fewer than --min-group rows are not "
+        "judged.",
+    ),
+]
 Epsilon = Annotated[
     float,
     typer.Option(
@@ -66,6 +74,14 @@ def audit(
         typer.Option(metavar="MODEL", help="Audit the predictions of a model file."),
     ] = None,
     max_gap: MaxGap = None,
+    ignore_small: IgnoreSmall = False,
+    frequency_weights: Annotated[
+        bool,
+        typer.Option(
+            "--frequency-weights",
+            help="--weight is how often a row was seen; else a row is one observation.",
+        ),
+    ] = False,
     confidence: Annotated[
         float,
         typer.Option(metavar="NUMBER", help="Of all limits, from 0.5 to below 1."),
@@ -102,6 +118,7 @@ def audit(
             model=model,
             bins=columns.bins,
             intersect=columns.intersect,
+            frequency_weights=frequency_weights,
             confidence=confidence,
             min_group=min_group,
             random_state=seed,
@@ -109,7 +126,7 @@ def audit(
             title=out.title,
         )
         show.audit(found, out, table.notes, sheet)
-        show.gate(found, max_gap, out, sheet)
+        show.gate(found, max_gap, out, sheet, ignore_small)
 
 
 @expanded
