@@ -28,8 +28,7 @@ IgnoreSmall = Annotated[
     bool,
     typer.Option(
         "--ignore-small-groups",
-        help="Let --max-gap hold though groups of fewer than --min-group rows are not "
-        "judged.",
+        help="Let --max-gap hold though groups of few rows are not judged.",
     ),
 ]
 Epsilon = Annotated[
@@ -79,7 +78,7 @@ def audit(
         bool,
         typer.Option(
             "--frequency-weights",
-            help="--weight is how often a row was seen; else a row is one observation.",
+            help="A weight is how often a row was seen; else a row is one observation.",
         ),
     ] = False,
     confidence: Annotated[
@@ -151,6 +150,7 @@ def fit(
         ),
     ] = 5,
     max_gap: MaxGap = None,
+    ignore_small: IgnoreSmall = False,
     notes: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="A few words to keep in the model file."),
@@ -200,7 +200,7 @@ def fit(
             )
         show.fitted(done, out)
         if done.audit is not None:
-            show.gate(done.audit, max_gap, out)
+            show.gate(done.audit, max_gap, out, ignore_small=ignore_small)
 
 
 @expanded

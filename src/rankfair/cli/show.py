@@ -70,6 +70,10 @@ def gate(
         gap = "unknown" if math.isnan(found.gap) else f"{found.gap:.4f}"
         sentence = f"{result.value} Gap {gap}, at most {max_gap:g} allowed."
         sentence += not_judged(found)
+        if not result.exit_code and found.unjudged():
+            sentence += " They were ignored, as asked."
+        elif result is not found.gate(max_gap, ignore_small=True):
+            sentence += " --ignore-small-groups lets it hold without them."
         typer.echo(sentence, err=out.as_json or sheet == "-")
     raise typer.Exit(result.exit_code)
 
