@@ -76,18 +76,44 @@ def test_values_are_those_of_the_metrics(seed, ties, weighted):
         assert own.value == pytest.approx(wanted, abs=1e-12), name
         assert own.low <= own.value <= own.high
     wanted = metrics.impact_rank_ratio(y, p, sensitive_features=g, sample_weight=w)
+    if weighted == "whole":  # the metric reads them as repeated rows
+        again = {"sample_weight": w, "frequency_weights": True}
+        (found,) = audit(y, p, sensitive_features=g, **again).comparisons
     assert found.impact_rank_ratio.value == pytest.approx(wanted)
 
 
-def test_whole_weights_are_repeated_rows():
+def test_frequency_weights_are_repeated_rows():
     y, p, g, t = sample(ties=True)
     w = np.random.default_rng(1).integers(0, 3, len(y))
-    weighted = audit(y, p, sensitive_features=g, tasks=t, sample_weight=w)
+    weighted = audit(
+        y, p, sensitive_features=g, tasks=t, sample_weight=w, frequency_weights=True
+    )
     again = [np.repeat(v, w) for v in (y, p, g, t)]
     repeated = audit(*again[:2], sensitive_features=again[2], tasks=again[3])
     assert weighted.comparisons == repeated.comparisons
     assert weighted.tasks == repeated.tasks
     assert weighted.models == repeated.models
+
+
+def test_whole_weights_are_weights_unless_called_frequencies():
+    y, p, g, t = sample(n=40, tasks=2)
+    w = np.full(len(y), 7)
+    plain = audit(y, p, sensitive_features=g, tasks=t)
+    found = audit(y, p, sensitive_features=g, tasks=t, sample_weight=w)
+    (one,), (other,) = plain.comparisons, found.comparisons
+    for name in ("auc", "mean_difference", "ks", "share_above_median"):
+        assert getattr(other, name).low == pytest.approx(getattr(one, name).low), name
+    assert (other.n_group, other.n_against) == (one.n_group, one.n_against)
+    assert [g.n_rows for g in found.attributes[0].groups] == [
+        g.n_rows for g in plain.attributes[0].groups
+    ]
+    # A large unit does not make weights of them either.
+    assert audit(y, p, sensitive_features=g, sample_weight=w * 10**7).comparisons[
+        0
+    ].auc.low == pytest.approx(audit(y, p, sensitive_features=g).comparisons[0].auc.low)
+    few = np.where(np.arange(40) < 2, "M", "F")
+    heavy = audit(y, p, sensitive_features=few, sample_weight=w)
+    assert heavy.comparisons[0].auc.note == "group M has 2 rows, fewer than 5"
 
 
 def test_groups_show_the_weight_that_was_given():
@@ -369,6 +395,42 @@ def test_the_gate_lets_equality_pass():
         found.gate(0.1, model="other")
 
 
+def test_the_gate_does_not_hold_while_a_group_is_unknown():
+    rng = np.random.default_rng(0)
+    g = np.repeat(["A", "B", "C"], [300, 300, 4])
+    p = rng.normal(size=604) + 9.0 * (g == "C")
+    found = audit(None, p, sensitive_features={"race": g})
+    assert found.gap < 0.1 and found.unjudged() == (("race", "C"),)
+    assert found.gate(0.1) is Gate.NOT_ESTIMABLE and not found.passes(0.1)
+    assert found.gate(0.1, ignore_small=True) is Gate.HELD
+    assert found.passes(0.1, ignore_small=True)
+    assert found.gate(0.0) is Gate.EXCEEDED  # whatever the others are
+    assert found.verdict.endswith('Not judged: "C (race)".')
+    with pytest.raises(ValueError, match="ignore_small must be True or False"):
+        found.gate(0.1, ignore_small=1)
+    # Groups that are not small but show nothing are not ignored.
+    attribute = replace(found.attributes[0], min_group=2)
+    other = replace(found, attributes=(attribute,))
+    assert other.gate(0.1, ignore_small=True) is Gate.NOT_ESTIMABLE
+    whole = audit(None, p[:600], sensitive_features=g[:600])
+    assert whole.unjudged() == () and "Not judged" not in whole.verdict
+
+
+def test_the_largest_numbers_are_audited_and_shown(tmp_path):
+    g = np.repeat(["F", "M"], 10)
+    p = np.where(np.arange(20) % 3, 1.7e308, -1.7e308)
+    found = audit(-p, p, sensitive_features=g)
+    assert math.isnan(found.models[0].rmse.value) and found.models[0].rmse.note
+    for c in found.comparisons:
+        for own in vars(c).values():
+            if isinstance(own, Estimate):
+                assert not math.isinf(own.value) and not math.isinf(own.high)
+    assert json.dumps(found.to_dict(), allow_nan=False)
+    assert "inf" not in str(found).replace("information", "")
+    text = found.to_html(tmp_path / "a.html").read_text("utf-8")
+    assert ">inf<" not in text and ">nan<" not in text
+
+
 def test_an_attribute_without_any_estimable_comparison_closes_the_gate():
     found = simple(attributes=("sex", "race"))
     lost = replace(found.comparisons[1], auc=Estimate(0.9, note="few"))
@@ -506,6 +568,16 @@ def test_the_fingerprint_is_that_of_the_values():
     other = audit(y, p + 1e-9, sensitive_features=g, tasks=t).provenance
     assert one.fingerprint == same.fingerprint != other.fingerprint
     assert (one.n_rows, one.n_tasks, one.seed) == (240, 12, 0)
+    assert audit(y, p, sensitive_features=g).provenance.n_tasks == 0
+    renamed = audit(y, p, sensitive_features=g, tasks=t + 100).provenance
+    assert renamed.fingerprint != one.fingerprint
+    lone = np.where(g == "M", "\ud800", "\ud801")
+    odd = audit(y, p, sensitive_features=lone, tasks=lone).provenance
+    assert odd.fingerprint != one.fingerprint
+    # Names do not run into each other.
+    pairs = ({"ab": p, "c": y}, {"a": p, "bc": y})
+    made = {audit(y, m, sensitive_features=g).provenance.fingerprint for m in pairs}
+    assert len(made) == 2
     assert {"rankfair", "numpy", "scipy", "python"} <= set(one.versions)
 
 
@@ -561,6 +633,49 @@ def test_the_package_is_its_function():
         ({"min_group": 0}, "min_group must be a whole number"),
         ({"sample_weight": [1, 0, 1, 0]}, 'zero for all rows of group "M"'),
         ({"random_state": "x"}, "random_state must be"),
+        ({"frequency_weights": True}, "needs sample_weight"),
+        ({"frequency_weights": 1}, "frequency_weights must be True or False"),
+        (
+            {"frequency_weights": True, "sample_weight": [1, 0.5, 1, 1]},
+            "row 1 has 0.5",
+        ),
+        (
+            {"frequency_weights": True, "sample_weight": [1, 1, 1, 1e9]},
+            "stands for 1e.09 rows",
+        ),
+        (
+            {"y_pred": {1: np.arange(4.0), "1": np.arange(4.0)}},
+            "two columns called '1'",
+        ),
+        (
+            {"sensitive_features": {1: list("FMFM"), "1": list("FFMM")}},
+            "sensitive_features has two columns called '1'",
+        ),
+        (
+            {"sensitive_features": pd.DataFrame([["F", "M"]] * 4, columns=[1, "1"])},
+            "two columns called '1'",
+        ),
+        (
+            {
+                "sensitive_features": {
+                    "a": list("FMFM"),
+                    "b": list("FFMM"),
+                    "a × b": list("FMMM"),
+                },
+                "intersect": True,
+            },
+            "has the name of an intersection",
+        ),
+        (
+            {
+                "sensitive_features": {
+                    "a": ["F", "M", None, None],
+                    "b": [None, None, "F", "M"],
+                },
+                "intersect": True,
+            },
+            "'a × b' has 0 groups",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(change, message):
@@ -576,6 +691,32 @@ def test_what_is_wrong_is_said(change, message):
 def test_too_many_groups_look_like_numbers():
     with pytest.raises(ValueError, match="Cut it into a few bins"):
         audit(None, np.arange(60.0), sensitive_features=np.arange(60))
+
+
+def test_too_many_groups_of_an_intersection_are_refused():
+    rows = np.arange(640)
+    given = {"a": rows % 8, "b": rows // 8 % 8}
+    with pytest.raises(ValueError, match=r"'a × b' has 64 groups .* Unite groups"):
+        audit(None, rows / 1.0, sensitive_features=given, intersect=True)
+
+
+def test_cells_of_an_intersection_have_labels_of_their_own():
+    rows = np.arange(80)
+    given = {
+        "a": np.where(rows % 2, "x", "x × y"),
+        "b": np.where(rows // 2 % 2, "z", "y × z"),
+    }
+    found = audit(None, rows / 1.0, sensitive_features=given, intersect=True)
+    labels = [group.label for group in found.attributes[2].groups]
+    assert len(set(labels)) == 4 and "'x' × 'y × z'" in labels
+
+
+def test_a_group_may_be_called_the_rest():
+    y, p, g, _ = sample(groups="ABC")
+    named = np.where(g == "C", "the rest", g)
+    found = audit(y, p, sensitive_features=named).comparisons
+    assert len({(c.group, c.against) for c in found}) == len(found)
+    assert {c.against for c in found if c.kind == "rest"} == {"all the rest"}
 
 
 def test_arrays_of_several_attributes():

@@ -127,3 +127,26 @@ def test_the_sentence():
 def test_what_is_wrong_is_said(y, z, change, message):
     with pytest.raises(ValueError, match=message):
         independence_test(y, z, **change)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1.7e307])
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("make", [normal, skew])
+def test_the_unit_of_numbers_does_not_matter(scale, paired, make):
+    y = make() / np.abs(make()).max()
+    one = independence_test(y, Z, paired=paired)
+    other = independence_test(scale * y, Z, paired=paired)
+    assert one.test == other.test
+    assert other.p_value == pytest.approx(one.p_value, rel=1e-6)
+
+
+def test_a_small_spread_around_large_numbers_is_no_warning():
+    y = normal()
+    found = independence_test(1e9 + 1e-3 * y, Z)
+    assert found.test == "Student's t (Welch)"
+    wanted = independence_test(y, Z).p_value
+    assert found.p_value == pytest.approx(wanted, rel=1e-2)
+    tight = np.r_[1.0 + 1e-15 * np.round(9 * y[:30]), 2.0 + y[30:]]
+    assert 0 <= independence_test(tight, Z).p_value <= 1
+    pairs = np.r_[y[:30], y[:30] + 1.0 + 1e-14 * y[30:]]
+    assert independence_test(pairs, Z, paired=True).p_value < 1e-5

@@ -524,3 +524,31 @@ def test_benjamini_and_hochberg():
     found = adjusted([0.01, None, 0.04, 0.9])
     assert found[1] is None
     assert [found[i] for i in (0, 2, 3)] == pytest.approx([0.03, 0.06, 0.9])
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-100, 1e100, 1e170])
+def test_differences_of_any_size_have_degrees_of_freedom(size):
+    m, in_a = shifted()
+    sides = Sides.of(in_a, ~in_a, ("A", "B"))
+    from rankfair.inference.means import _degrees
+    from rankfair.inference.spread import Part
+
+    def degrees(values):
+        a, b = Part.of_rows(values[in_a]), Part.of_rows(values[~in_a])
+        return _degrees(a, b, 0.0)
+
+    if 1e-150 < size < 1e150:  # else the variance itself is lost
+        assert degrees(size * m) == pytest.approx(degrees(m))
+    found = mean_gap(size * m[in_a], size * m[~in_a], sides, 0.95)
+    one = mean_gap(m[in_a], m[~in_a], sides, 0.95)
+    assert found.p_value == pytest.approx(one.p_value)
+
+
+def test_an_estimate_is_short_whatever_its_size():
+    from rankfair.inference import Estimate
+
+    for scale in (1e-100, 1e-5, 1.0, 1e5, 1e100):
+        made = Estimate(scale, 0.9 * scale, 1.1 * scale)
+        assert len(str(made)) < 50
+        assert float(str(made).partition(" ")[0]) == pytest.approx(scale)
+    assert str(Estimate(0.0, -0.5, 0.25)) == "0.000 (-0.500 to 0.250)"

@@ -86,6 +86,33 @@ def test_a_group_of_one_row_is_not_estimable(tmp_path):
     assert "cannot be estimated" in done.stdout
 
 
+def test_the_gate_names_groups_that_are_not_judged(tmp_path):
+    columns = {"p": [*range(40), 90, 91], "g": ["f", "m"] * 20 + ["x", "x"]}
+    file = write_csv(tmp_path / "a.csv", columns)
+    options = ["--prediction", "p", "--sensitive", "g", "--max-gap", "0.2"]
+    done = run("audit", file, *options)
+    assert done.exit_code == 3
+    assert 'Not judged: "x (g)". --ignore-small-groups' in done.stdout
+    done = run("audit", file, *options, "--ignore-small-groups")
+    assert done.exit_code == 0 and "ignored, as asked" in done.stdout
+    done = run("audit", file, *options[:-1], "0", "--ignore-small-groups")
+    assert done.exit_code == 1
+
+
+def test_weights_are_frequencies_only_if_that_is_said(tmp_path):
+    columns = {"p": range(40), "g": ["f", "m"] * 20, "w": [30] * 40}
+    file = write_csv(tmp_path / "a.csv", columns)
+    options = ["--prediction", "p", "--sensitive", "g", "--json"]
+    plain, weighted, repeated = (
+        json.loads(run("audit", file, *options, *more).stdout)["comparisons"][0]
+        for more in ([], ["--weight", "w"], ["--weight", "w", "--frequency-weights"])
+    )
+    assert weighted["auc"]["low"] == pytest.approx(plain["auc"]["low"])
+    assert repeated["auc"]["low"] > plain["auc"]["low"] + 0.1
+    assert (weighted["n_group"], repeated["n_group"]) == (20, 600)
+    assert run("audit", file, *options, "--frequency-weights").exit_code == 2
+
+
 def test_fit_has_the_same_gate(tmp_path, made):
     csv, _ = made
     options = [csv, *COMMON, "--folds", 2, "--max-gap"]
@@ -278,7 +305,8 @@ def test_weights_count(tmp_path):
         run("audit", file, *COMMON, "--weight", "w", "--json").stdout, "audit"
     )
     comparison = found["comparisons"][0]
-    assert comparison["n_group"] + comparison["n_against"] == 300
+    assert comparison["n_group"] + comparison["n_against"] == 150
+    assert sum(g["weight"] for g in found["attributes"][0]["groups"]) == 300
 
 
 def test_a_path_is_a_table_a_page_and_a_file(here):

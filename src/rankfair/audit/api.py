@@ -27,6 +27,7 @@ def audit(
     sensitive_features: Any,
     tasks: Any = None,
     sample_weight: Any = None,
+    frequency_weights: bool = False,
     intersect: bool = False,
     confidence: float = 0.95,
     min_group: int = 5,
@@ -50,8 +51,11 @@ def audit(
         The task of each row.  Where most rows are in tasks of one group only, tasks
         are taken as clusters.
     sample_weight : array-like of shape (N,), optional
-        Whole weights stand for repeated rows.  With others, a row of weight 2 counts
-        twice but is one observation; limits follow the effective size.
+        How much a row counts, in a survey say.  A row of weight 2 counts twice but is
+        one observation; limits follow the effective size.
+    frequency_weights : bool, default=False
+        Take ``sample_weight``, whole numbers then, as how often each row was seen: a
+        row of weight 2 is two observations.
     intersect : bool, default=False
         Also compare groups of several attributes together (``sex × race``).
     confidence : float, default=0.95
@@ -88,9 +92,16 @@ def audit(
         raise ValueError("confidence must be below 1; got 1: nothing is that sure.")
     min_group = check_count("min_group", min_group, 1)
     check_flag("intersect", intersect)
+    check_flag("frequency_weights", frequency_weights)
     check_seed("random_state", random_state)
     rows = read_rows(
-        y_true, y_pred, sensitive_features, tasks, sample_weight, intersect
+        y_true,
+        y_pred,
+        sensitive_features,
+        tasks,
+        sample_weight,
+        intersect,
+        frequency_weights,
     )
     parts = measure(rows, confidence, min_group, random_state)
     return Audit(
@@ -136,7 +147,7 @@ def _provenance(rows: Rows, command: str | None, seed: int | None) -> Provenance
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return Provenance(
         n_rows=rows.n_given,
-        n_tasks=1 if rows.tasks is None else len(np.unique(rows.tasks)),
+        n_tasks=0 if rows.tasks is None else len(np.unique(rows.tasks)),
         fingerprint=rows.fingerprint,
         versions={"rankfair": __version__, "python": python, **versions},
         command=command,

@@ -59,7 +59,12 @@ class Pair:
     def labels(self) -> tuple[str, str]:
         """The groups in words."""
         names = self.grouping.labels
-        return names[self.group], REST if self.other is None else names[self.other]
+        if self.other is not None:
+            return names[self.group], names[self.other]
+        rest = REST
+        while rest in names:  # a group has that name
+            rest = f"all {rest}"
+        return names[self.group], rest
 
     def masks(self, order: Codes) -> tuple[Bools, Bools]:
         """Which rows are in either group, in some order."""
@@ -126,7 +131,17 @@ def compare(
         share_above_median_against=of_b,
         impact_ratio=ratio,
     )
-    return _without_limits(found, to.min_group)
+    return _without_limits(_finite(found), to.min_group)
+
+
+def _finite(found: Comparison) -> Comparison:
+    """Take away what is too large for a float, as numbers near 1e308 make it."""
+    changed: dict[str, Any] = {
+        name: value.finite()
+        for name, value in vars(found).items()
+        if isinstance(value, Estimate)
+    }
+    return replace(found, **changed)
 
 
 def _within(within: WithinTasks | None, confidence: float) -> Estimate:

@@ -45,7 +45,8 @@ def model_line(
     if spread > 0.0:
         r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
     rmse = square.mapped(lambda v: size * math.sqrt(v))
-    return ModelLine(name, rmse, mae.mapped(lambda v: size * v), r2)
+    mae = mae.mapped(lambda v: size * v)
+    return ModelLine(name, rmse.finite(), mae.finite(), r2)
 
 
 def _mean(values: Floats, rows: Rows, confidence: float, rounding: float) -> Estimate:
@@ -80,12 +81,18 @@ def median(ordered: Ordered, weights: Floats | None) -> float:
     (2.5, 3.0)
     """
     if weights is None:
-        return float(np.median(ordered.values))
+        n = len(ordered.values)
+        return _middle(*ordered.values[[(n - 1) // 2, n // 2]].tolist())
     so_far = np.cumsum(weights[ordered.order])
     half = so_far[-1] / 2
     last = len(so_far) - 1
     places = (np.searchsorted(so_far, half, side) for side in ("left", "right"))
-    return sum(float(ordered.values[min(int(i), last)]) for i in places) / 2
+    return _middle(*(float(ordered.values[min(int(i), last)]) for i in places))
+
+
+def _middle(low: float, high: float) -> float:
+    middle = (low + high) / 2
+    return middle if math.isfinite(middle) else low / 2 + high / 2
 
 
 def shares(above: Bools, grouping: Grouping, weights: Floats | None) -> list[float]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankfair._disk import write_whole
-from rankfair._validation import check_choice, check_number
+from rankfair._validation import check_choice, check_flag, check_number
 from rankfair.audit.gate import Gate, judge
 from rankfair.inference.estimate import Estimate
 
@@ -276,6 +276,39 @@ class Audit:
             return None
         return max(known, key=lambda c: c.gap)
 
+    def unjudged(
+        self, model: str | None = None, *, ignore_small: bool = False
+    ) -> tuple[tuple[str, str], ...]:
+        """Return groups that no estimable comparison is about.
+
+        Parameters
+        ----------
+        model : str, optional
+            The last one by default.
+        ignore_small : bool, default=False
+            Leave out groups of fewer than ``min_group`` rows.
+
+        Returns
+        -------
+        tuple of pairs of str
+            Attribute and label of each.
+        """
+        name = self.model_names[-1] if model is None else model
+        check_choice("model", name, self.model_names)
+        judged = set()
+        for c in self.comparisons:
+            if c.model == name and c.auc.estimable:
+                judged.add((c.attribute, c.group))
+                if c.kind == "pair":
+                    judged.add((c.attribute, c.against))
+        return tuple(
+            (attribute.name, group.label)
+            for attribute in self.attributes
+            for group in attribute.groups
+            if (attribute.name, group.label) not in judged
+            and not (ignore_small and group.n_rows < attribute.min_group)
+        )
+
     @property
     def gap(self) -> float:
         """The largest ``|AUC − 1/2|`` of the last model; NaN if it is not estimable."""
@@ -289,7 +322,9 @@ class Audit:
 
         return verdict(self)
 
-    def gate(self, max_gap: float, model: str | None = None) -> Gate:
+    def gate(
+        self, max_gap: float, model: str | None = None, *, ignore_small: bool = False
+    ) -> Gate:
         """Compare the largest gap of a model with the most allowed.
 
         Parameters
@@ -298,19 +333,28 @@ class Audit:
             From 0 to 1/2; a gap equal to it passes.
         model : str, optional
             The last one by default.
+        ignore_small : bool, default=False
+            Let the gate hold though groups of fewer than ``min_group`` rows are not
+            judged.
 
         Returns
         -------
         Gate
-            ``HELD``, ``EXCEEDED`` or ``NOT_ESTIMABLE``, with the exit code of each.
+            ``HELD``, ``EXCEEDED`` or ``NOT_ESTIMABLE``, with the exit code of each.  A
+            gap that exceeds the limit does so whatever else is not known; none holds
+            while a group is `unjudged`.
         """
         limit = check_number("max_gap", max_gap, 0.0, 0.5)
+        check_flag("ignore_small", ignore_small)
         worst = self.worst(model)
-        return judge(math.nan if worst is None else worst.gap, limit)
+        found = judge(math.nan if worst is None else worst.gap, limit)
+        if found is Gate.HELD and self.unjudged(model, ignore_small=ignore_small):
+            return Gate.NOT_ESTIMABLE
+        return found
 
-    def passes(self, max_gap: float) -> bool:
+    def passes(self, max_gap: float, *, ignore_small: bool = False) -> bool:
         """Tell whether the gate held; False if the gap is not estimable."""
-        return self.gate(max_gap) is Gate.HELD
+        return self.gate(max_gap, ignore_small=ignore_small) is Gate.HELD
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON's types; ``docs/audit.schema.json`` describes it.

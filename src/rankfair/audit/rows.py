@@ -24,7 +24,7 @@ from rankfair._validation import check_lengths, read_target, read_weights
 
 __all__ = ["Grouping", "Rows", "read_rows"]
 
-# Whole weights stand for repeated rows as long as the rows fit into memory with ease.
+# Rows that are repeated have to fit into memory with ease.
 MOST_REPEATED = 20_000_000
 TIMES = " × "
 
@@ -61,6 +61,7 @@ def read_rows(
     tasks: Any,
     sample_weight: Any,
     intersect: bool,
+    frequency_weights: bool = False,
 ) -> Rows:
     """Check all arguments and return them as arrays."""
     predicted = _read_predictions(y_pred)
@@ -72,6 +73,8 @@ def read_rows(
     groupings = _read_groupings(sensitive_features, n_rows)
     if weights is not None:
         _refuse_weightless(groupings, weights)
+    if frequency_weights:
+        _refuse_no_frequencies(weights)
     if intersect:
         groupings += _intersections(groupings, weights)
     codes: Codes | None = None
@@ -88,11 +91,11 @@ def read_rows(
         codes,
         labels,
         None,
-        _fingerprint(predicted, target, groupings, codes, weights),
+        _fingerprint(predicted, target, groupings, (codes, labels), weights),
         n_rows,
         _backend(sensitive_features, y_pred),
     )
-    return rows if weights is None else _weighted(rows, weights)
+    return rows if weights is None else _weighted(rows, weights, frequency_weights)
 
 
 def texts(labels: list[Any]) -> tuple[str, ...]:
@@ -119,11 +122,23 @@ def _read_predictions(y_pred: Any) -> dict[str, Floats]:
                 "y_pred is an empty dict: a name and predictions for each model are "
                 'expected, {"before": p0, "after": p1}.'
             )
+        _refuse_namesakes("y_pred", list(y_pred))
         return {
             str(name): read_target(values, f"y_pred[{name!r}]")
             for name, values in y_pred.items()
         }
     return {"predicted": read_target(y_pred, "y_pred")}
+
+
+def _refuse_namesakes(argument: str, names: list[Any]) -> None:
+    seen: dict[str, Any] = {}
+    for name in names:
+        if str(name) in seen:
+            raise ValueError(
+                f"{argument} has two columns called {str(name)!r} ({seen[str(name)]!r} "
+                f"and {name!r}): rename one of them."
+            )
+        seen[str(name)] = name
 
 
 def _read_groupings(given: Any, n_rows: int) -> tuple[Grouping, ...]:
@@ -144,6 +159,7 @@ def _read_groupings(given: Any, n_rows: int) -> tuple[Grouping, ...]:
 def _named_columns(given: Any) -> dict[str, Any]:
     """Columns of labels by name: of a dict, a frame, a series or an array."""
     if isinstance(given, dict):
+        _refuse_namesakes("sensitive_features", list(given))
         named = {}
         for name, values in given.items():
             columns = as_columns(values, f"sensitive_features[{name!r}]")
@@ -159,6 +175,7 @@ def _named_columns(given: Any) -> dict[str, Any]:
     native = nw.from_native(given, allow_series=True, pass_through=True)
     columns = as_columns(given, "sensitive_features")
     if isinstance(native, nw.DataFrame):
+        _refuse_namesakes("sensitive_features", list(native.columns))
         return dict(zip(map(str, native.columns), columns, strict=True))
     if isinstance(native, nw.Series):
         return {str(native.name or "group"): columns[0]}
@@ -206,10 +223,23 @@ def _intersections(
     found = []
     for size in range(2, len(groupings) + 1):
         for parts in combinations(groupings, size):
-            made = _intersection(parts, weights)
-            if 2 <= len(made.labels) <= MOST_GROUPS:
-                found.append(made)
+            found.append(_intersection(parts, weights))
+            _refuse_odd_intersection(found[-1], groupings)
     return tuple(found)
+
+
+def _refuse_odd_intersection(made: Grouping, groupings: tuple[Grouping, ...]) -> None:
+    if made.name in {grouping.name for grouping in groupings}:
+        raise ValueError(
+            f"attribute {made.name!r} has the name of an intersection: rename it, or "
+            "leave out intersect=True."
+        )
+    if not 2 <= len(made.labels) <= MOST_GROUPS:
+        raise ValueError(
+            f"intersect=True: {made.name!r} has {len(made.labels)} groups "
+            f"({listed(list(made.labels))}), and 2 to {MOST_GROUPS} are expected. "
+            "Unite groups, or leave out an attribute."
+        )
 
 
 def _intersection(parts: tuple[Grouping, ...], weights: Floats | None) -> Grouping:
@@ -222,20 +252,42 @@ def _intersection(parts: tuple[Grouping, ...], weights: Floats | None) -> Groupi
     codes = np.full(len(cells), -1, np.intp)
     codes[known] = inverse
     places = np.unravel_index(present, tuple(len(part.labels) for part in parts))
-    labels = tuple(
-        TIMES.join(part.labels[i] for part, i in zip(parts, cell, strict=True))
+    named = [
+        [part.labels[i] for part, i in zip(parts, cell, strict=True)]
         for cell in zip(*(place.tolist() for place in places), strict=True)
-    )
+    ]
+    labels = tuple(map(TIMES.join, named))
+    if len(set(labels)) < len(labels):  # a label has the sign in it
+        labels = tuple(TIMES.join(map(repr, cell)) for cell in named)
     return Grouping(TIMES.join(part.name for part in parts), codes, labels)
 
 
-def _weighted(rows: Rows, weights: Floats) -> Rows:
-    """Repeat rows of whole weights; leave out those of weight zero; keep other weights.
+def _refuse_no_frequencies(weights: Floats | None) -> None:
+    if weights is None:
+        raise ValueError(
+            "frequency_weights=True needs sample_weight: how often each row was seen."
+        )
+    broken = np.flatnonzero(weights != np.floor(weights))
+    if len(broken):
+        raise ValueError(
+            f"frequency_weights=True: sample_weight must be whole numbers, how often a "
+            f"row was seen; row {broken[0]} has {weights[broken[0]]:g}. Leave it out "
+            "for weights of a survey."
+        )
+    if weights.sum() > MOST_REPEATED:
+        raise ValueError(
+            f"frequency_weights=True: sample_weight stands for {weights.sum():.4g} "
+            f"rows, and at most {MOST_REPEATED:,} are repeated. Leave it out, and "
+            "limits follow the rows that are given."
+        )
 
-    What remains are weights of mean 1: their unit does not matter.
+
+def _weighted(rows: Rows, weights: Floats, frequency: bool) -> Rows:
+    """Repeat rows where weights are frequencies; leave out those of weight zero.
+
+    Other weights get the mean 1: their unit does not matter.
     """
-    whole = bool((weights == np.floor(weights)).all())
-    if whole and weights.sum() <= MOST_REPEATED:
+    if frequency:
         index = np.repeat(np.arange(len(weights)), weights.astype(np.intp))
         kept, unit = None, 1.0
     else:
@@ -260,18 +312,36 @@ def _fingerprint(
     predicted: dict[str, Floats],
     target: Floats | None,
     groupings: tuple[Grouping, ...],
-    tasks: Codes | None,
+    tasks: tuple[Codes | None, tuple[str, ...]],
     weights: Floats | None,
 ) -> str:
+    """A digest of values and names, each with its length: none runs into another."""
     digest = hashlib.sha256()
-    for name, values in predicted.items():
-        digest.update(name.encode())
-        digest.update(values.tobytes())
-    for array in (target, tasks, weights):
-        digest.update(b"none" if array is None else array.tobytes())
+
+    def add(data: bytes) -> None:
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+
+    def add_texts(*texts: str) -> None:
+        digest.update(len(texts).to_bytes(8, "little"))
+        for text in texts:
+            add(text.encode("utf-8", "surrogatepass"))
+
+    def add_numbers(array: Floats | Codes | None) -> None:
+        if array is None:
+            return add_texts()
+        kind = "<f8" if array.dtype.kind == "f" else "<i8"
+        return add(array.astype(kind, copy=False).tobytes())
+
+    add_texts(*predicted)
+    for values in predicted.values():
+        add_numbers(values)
+    for array in (target, weights, tasks[0]):
+        add_numbers(array)
+    add_texts(*tasks[1])
     for grouping in groupings:
-        digest.update("\0".join((grouping.name, *grouping.labels)).encode())
-        digest.update(grouping.codes.tobytes())
+        add_texts(grouping.name, *grouping.labels)
+        add_numbers(grouping.codes)
     return digest.hexdigest()[:16]
 
 

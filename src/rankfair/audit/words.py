@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rankfair._frames import shown
+from rankfair._frames import listed, shown
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Comparison
 
-__all__ = ["table", "verdict"]
+__all__ = ["not_judged", "table", "verdict"]
 
 
 def verdict(audit: Audit) -> str:
@@ -27,7 +27,14 @@ def verdict(audit: Audit) -> str:
         f"{where} {_relation(worst)} ({worst.attribute}): AUC "
         f"{worst.auc.value:.3f}, {100 * audit.confidence:g} % interval "
         f"{worst.auc.low:.3f} to {worst.auc.high:.3f}{_of_how_many(audit)}."
+        f"{not_judged(audit)}"
     )
+
+
+def not_judged(audit: Audit) -> str:
+    """Return a sentence with the groups that nothing is known about, if any."""
+    groups = [f"{label} ({attribute})" for attribute, label in audit.unjudged()]
+    return f" Not judged: {listed(groups)}." if groups else ""
 
 
 def _relation(c: Comparison) -> str:

@@ -24,6 +24,13 @@ MaxGap = Annotated[
         "predictions that of the last.",
     ),
 ]
+IgnoreSmall = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-small-groups",
+        help="Let --max-gap hold though groups of few rows are not judged.",
+    ),
+]
 Epsilon = Annotated[
     float,
     typer.Option(
@@ -59,6 +66,14 @@ def audit(
         typer.Option(metavar="MODEL", help="Audit the predictions of a model file."),
     ] = None,
     max_gap: MaxGap = None,
+    ignore_small: IgnoreSmall = False,
+    frequency_weights: Annotated[
+        bool,
+        typer.Option(
+            "--frequency-weights",
+            help="A weight is how often a row was seen; else a row is one observation.",
+        ),
+    ] = False,
     confidence: Annotated[
         float,
         typer.Option(metavar="NUMBER", help="Of all limits, from 0.5 to below 1."),
@@ -95,6 +110,7 @@ def audit(
             model=model,
             bins=columns.bins,
             intersect=columns.intersect,
+            frequency_weights=frequency_weights,
             confidence=confidence,
             min_group=min_group,
             random_state=seed,
@@ -102,7 +118,7 @@ def audit(
             title=out.title,
         )
         show.audit(found, out, table.notes, sheet)
-        show.gate(found, max_gap, out, sheet)
+        show.gate(found, max_gap, out, sheet, ignore_small)
 
 
 @expanded
@@ -127,6 +143,7 @@ def fit(
         ),
     ] = 5,
     max_gap: MaxGap = None,
+    ignore_small: IgnoreSmall = False,
     notes: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="A few words to keep in the model file."),
@@ -176,7 +193,7 @@ def fit(
             )
         show.fitted(done, out)
         if done.audit is not None:
-            show.gate(done.audit, max_gap, out)
+            show.gate(done.audit, max_gap, out, ignore_small=ignore_small)
 
 
 @expanded

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankfair._disk import write_whole
+from rankfair.audit.words import not_judged
 from rankfair.cli.ends import in_flags
 from rankfair.cli.tables import limits, number, say, show_table
 from rankfair.jobs import sheets
@@ -56,15 +57,24 @@ def audit(
 
 
 def gate(
-    found: Audit, max_gap: float | None, out: Out, sheet: str | None = None
+    found: Audit,
+    max_gap: float | None,
+    out: Out,
+    sheet: str | None = None,
+    ignore_small: bool = False,
 ) -> None:
     """Compare the gap with the most allowed, and end with the code that says so."""
     if max_gap is None:
         return
-    result = found.gate(max_gap)
+    result = found.gate(max_gap, ignore_small=ignore_small)
     if not out.quiet:
         gap = "unknown" if math.isnan(found.gap) else f"{found.gap:.4f}"
         sentence = f"{result.value} Gap {gap}, at most {max_gap:g} allowed."
+        sentence += not_judged(found)
+        if not result.exit_code and found.unjudged():
+            sentence += " They were ignored, as asked."
+        elif result is not found.gate(max_gap, ignore_small=True):
+            sentence += " --ignore-small-groups lets it hold without them."
         typer.echo(sentence, err=out.as_json or sheet == "-")
     raise typer.Exit(result.exit_code)
 

@@ -167,8 +167,9 @@ class _Grid:
                 self.b, self.rows[1], rng
             )
         ks = np.abs(off).max(axis=1)
-        moved = 2.0 * (np.abs(off) @ self.widths)
-        return float(np.quantile(ks, confidence)), float(np.quantile(moved, confidence))
+        half = np.abs(off) @ self.widths
+        far = 2.0 * float(np.quantile(half, confidence))
+        return float(np.quantile(ks, confidence)), far
 
     def _off_together(self, rng: np.random.Generator) -> Floats:
         """Draw tasks, each with its rows of both groups."""

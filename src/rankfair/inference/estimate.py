@@ -66,6 +66,27 @@ class Estimate:
         """
         return replace(self, value=to(self.value), low=to(self.low), high=to(self.high))
 
+    def finite(self) -> Estimate:
+        """Return what of the estimate is a number: infinite ends are not known.
+
+        Examples
+        --------
+        >>> print(Estimate(1e308, 5e307, math.inf).finite())
+        1e+308 (not estimable)
+        """
+        if not (
+            math.isinf(self.value) or math.isinf(self.low) or math.isinf(self.high)
+        ):
+            return self
+        value = math.nan if math.isinf(self.value) else self.value
+        return Estimate(value, note="too large for a number of double precision")
+
     def __str__(self) -> str:
-        limits = f"{self.low:.3f} to {self.high:.3f}"
-        return f"{self.value:.3f} ({limits if self.estimable else 'not estimable'})"
+        value, low, high = map(_shown, (self.value, self.low, self.high))
+        return f"{value} ({f'{low} to {high}' if self.estimable else 'not estimable'})"
+
+
+def _shown(value: float) -> str:
+    """Three decimals for shares and the like, four digits for other quantities."""
+    plain = value == 0.0 or 1e-3 <= abs(value) < 1e6 or value != value
+    return format(value, ".3f" if plain else ".4g")

@@ -192,28 +192,47 @@ def _numeric(a: Floats, b: Floats, paired: bool, kind: str) -> Found:
         return _paired(a, b, kind)
     if (a == a[0]).all() and (b == a[0]).all():
         return "Mann-Whitney U", len(a) * len(b) / 2, 1.0, "y is constant"
+    a, b = _scaled(a, b)
     normal, why = (
         _looks_normal((a, b)) if kind == "numeric" else (False, "y is ordinal")
     )
     if normal:
-        found = stats.ttest_ind(a, b, equal_var=False)
+        parts = [n for v in (a, b) for n in (v.mean(), _deviation(v), len(v))]
+        found = stats.ttest_ind_from_stats(*parts, equal_var=False)
         return "Student's t (Welch)", found.statistic, found.pvalue, why
     found = stats.mannwhitneyu(a, b)
     return "Mann-Whitney U", found.statistic, found.pvalue, why
 
 
 def _paired(a: Floats, b: Floats, kind: str) -> Found:
-    differences = a - b
+    a, b = _scaled(a, b)
+    (differences,) = _scaled(a - b)
     if not differences.any():
         return "Wilcoxon signed-rank", 0.0, 1.0, "no pair differs"
     normal, why = False, "y is ordinal"
     if kind == "numeric":
         normal, why = _looks_normal((differences,))
     if normal:
-        found = stats.ttest_rel(a, b)
-        return "paired t", found.statistic, found.pvalue, why
-    found = stats.wilcoxon(a, b)
+        n = len(differences)
+        t = float(differences.mean()) / (_deviation(differences) / math.sqrt(n))
+        return "paired t", t, 2.0 * float(stats.t.sf(abs(t), n - 1)), why
+    found = stats.wilcoxon(differences)
     return "Wilcoxon signed-rank", found.statistic, found.pvalue, why
+
+
+def _scaled(*samples: Floats) -> tuple[Floats, ...]:
+    """Numbers of size 1 or less, by a power of two: no digit changes, no square
+    overflows."""
+    largest = max(float(np.abs(v).max()) for v in samples)
+    exponent = math.frexp(largest)[1]
+    return tuple(np.ldexp(v, -exponent) for v in samples)
+
+
+def _deviation(sample: Floats) -> float:
+    """The standard deviation of n − 1; of numbers however close to each other."""
+    centred = sample - sample.mean()
+    size = float(np.abs(centred).max())
+    return size * float((centred / size).std(ddof=1))
 
 
 def _looks_normal(samples: tuple[Floats, ...]) -> tuple[bool, str]:
@@ -224,7 +243,7 @@ def _looks_normal(samples: tuple[Floats, ...]) -> tuple[bool, str]:
     for sample in samples:
         if np.ptp(sample) == 0.0:
             return False, f"{what} {verb} not normal: constant in a group"
-        standard = (sample - sample.mean()) / sample.std()
+        standard = (sample - sample.mean()) / _deviation(sample)
         big = len(sample) > MOST_SHAPIRO
         test = stats.normaltest if big else stats.shapiro
         p = float(test(standard).pvalue)

@@ -28,7 +28,12 @@ class Scale:
 
     def __call__(self, value: float) -> float:
         """Return the place of a value, rounded to what an eye can tell."""
-        share = (value - self.low) / (self.high - self.low)
+        width = self.high - self.low
+        if math.isinf(width):  # halves of the widest range do not overflow
+            width = self.high / 2 - self.low / 2
+            share = (value / 2 - self.low / 2) / width
+        else:
+            share = (value - self.low) / width
         return round(self.start + share * (self.end - self.start), 2)
 
     def clipped(self, value: float) -> float:
@@ -49,11 +54,14 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     if not high > low:
         return [low]
     rough = (high - low) / about
+    if math.isinf(rough):
+        rough = high / about - low / about
     unit = 10.0 ** math.floor(math.log10(rough))
     step = unit * next(m for m in (1, 2, 2.5, 5, 10) if m * unit >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     # Twelve figures wash out what the product added.
-    return [float(f"{i * step:.12g}") + 0.0 for i in range(first, last + 1)]
+    found = (float(f"{i * step:.12g}") + 0.0 for i in range(first, last + 1))
+    return [value for value in found if math.isfinite(value)]
 
 
 def covering(values: Iterable[float], room: float = 0.06) -> tuple[float, float]:
@@ -71,6 +79,8 @@ def covering(values: Iterable[float], room: float = 0.06) -> tuple[float, float]
     width = high - low
     # One value, or values that differ by rounding, still need a line to stand on.
     margin = room * width if width > 1e-9 * max(abs(low), abs(high)) else 0.5
+    if not math.isfinite(high + margin - (low - margin)):
+        return low, high
     return low - margin, high + margin
 
 
