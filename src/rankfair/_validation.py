@@ -168,7 +168,7 @@ def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]
     """
     several = isinstance(wanted, list | tuple)
     refs = list(wanted) if several else [wanted]
-    if not refs or not all(map(_is_reference, refs)):
+    if not refs or not all(map(is_reference, refs)):
         raise ValueError(
             f"{argument} in the constructor names columns of X (a name, a position, or "
             f"a list of them); got {_repr(wanted)}. "
@@ -180,7 +180,8 @@ def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]
     return found
 
 
-def _is_reference(ref: Any) -> bool:
+def is_reference(ref: Any) -> bool:
+    """Tell whether this can name a column: text or a position."""
     return isinstance(ref, str | Integral) and not isinstance(ref, bool)
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import sys
+import warnings
 import zipfile
 from decimal import Decimal
 
@@ -303,6 +304,13 @@ def test_what_could_not_be_read_is_not_written(fitted, monkeypatch):
         model_bytes(fitted["plain"][0])
 
 
+def test_a_model_that_could_not_be_read_is_not_written(fitted, tmp_path):
+    model = model_of(model_bytes(fitted["plain"][0])).set_params(beta=-1.0)
+    with pytest.raises(ModelFileError, match="MultiTaskRegressor cannot be stored: a"):
+        save_model(model, tmp_path / "a.rankfair")
+    assert not list(tmp_path.iterdir())
+
+
 def test_notes_must_be_text(fitted):
     with pytest.raises(ModelFileError, match="notes must be text"):
         model_bytes(fitted["plain"][0], notes=3)
@@ -471,6 +479,119 @@ LAYOUT = ("fitted", "_layout", "$record")
 def test_a_forged_description_is_refused(path, value, said):
     with pytest.raises(ModelFileError, match=said):
         model_of(tampered(RAW, {}, changed(path, value)))
+
+
+@pytest.fixture(scope="module")
+def protected():
+    rng = np.random.default_rng(0)
+    frame = several_groups().assign(age=rng.uniform(20, 70, len(FRAME)))
+    model = RankFairRegressor(
+        0.1, tasks="task", sensitive_features=["z", "age"], bins=2, max_iter=5
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a few steps are enough here
+        return model_bytes(model.fit(frame, Y))
+
+
+ENCODERS = (*LAYOUT, 2, "protected")
+FIRST = (*ENCODERS, "$tuple", 0, "$record", 2)
+SECOND = (*ENCODERS, "$tuple", 1, "$record", 2)
+GONE = object()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (ENCODERS, None, "protected columns"),
+        (ENCODERS, "x", "protected columns"),
+        (ENCODERS, {"$tuple": []}, "differ in number"),
+        (ENCODERS, {"$tuple": [1, 2]}, "not described"),
+        ((*FIRST, "column"), 99, "no predictor"),
+        ((*FIRST, "column"), "z", "no predictor"),
+        ((*FIRST, "name"), 3, "no name"),
+        ((*FIRST, "labels"), None, "not one column"),
+        ((*FIRST, "labels"), {"$text": ["a", "b"]}, "not as many"),
+        ((*FIRST, "labels"), {"$text": ["a", "b", "b"]}, "not as many"),
+        ((*FIRST, "labels"), ["a", "b", "c"], "no labels"),
+        ((*FIRST, "fill"), None, "no number"),
+        ((*FIRST, "fill"), {"$float": "nan"}, "no number"),
+        ((*SECOND, "fill"), {"$text": ["a"]}, "no number"),
+        ((*LAYOUT, 2, "predictors"), {"$tuple": []}, "no predictors"),
+        ((*LAYOUT, 2, "predictors"), {"$tuple": [0, 0]}, "twice"),
+        ((*LAYOUT, 2, "predictors"), [0], "no predictors"),
+        ((*LAYOUT, 2, "task_columns"), 3, "do not fit|no columns|not iterable"),
+        ((*LAYOUT, 2, "task_columns"), None, "does not read which"),
+        ((*LAYOUT, 2, "groups"), 3, "no labels"),
+        (("fitted", "tasks_"), GONE, "lacks tasks_"),
+        (("fitted", "groups_"), GONE, "lacks groups_"),
+        (("fitted", "status_"), GONE, "lacks status_"),
+        (("fitted", "bin_edges_"), GONE, "lacks bin_edges_"),
+        (("fitted", "coef_"), GONE, "lacks coef_"),
+        (("fitted", "_layout"), GONE, "lacks _layout"),
+        (("fitted", "status_"), 3, "status_"),
+        (("fitted", "groups_"), 3, "groups_"),
+        (("fitted", "groups_"), {"z": 3}, "groups_"),
+        (("fitted", "bin_edges_"), {"age": 3}, "bin_edges_"),
+        (("fitted", "tasks_"), {"$text": ["p", "q", "r", "s"]}, "tasks_"),
+        (("fitted", "predictors_"), {"$objects": ["p"]}, "predictors_"),
+        (("fitted", "predictors_"), 3, "do not fit"),
+        (("params", "epsilon"), "wide", "setting"),
+        (("params", "epsilon"), -1.0, "setting"),
+        (("params", "beta"), {"$float": "nan"}, "setting"),
+        (("params", "beta"), [1], "setting"),
+        (("params", "penalty"), 3, "setting"),
+        (("params", "balance"), {"$tuple": []}, "setting"),
+        (("params", "unseen"), "guess", "setting"),
+        (("params", "bins"), "2", "setting"),
+        (("params", "blind"), "no", "setting"),
+        (("params", "solver"), {}, "setting"),
+        (("params", "tasks"), {"a": 1}, "setting"),
+        (("params", "sensitive_features"), [1.5], "setting"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_before_they_are_used(
+    protected, path, value, said
+):
+    body = json.loads(json.dumps(unpack(protected)[0]))
+    inner = body
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is GONE:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    with pytest.raises(ModelFileError, match=said):
+        model_of(tampered(protected, {}, body))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["coef_", "intercept_", "shared_coef_"])
+def test_coefficients_are_finite(name, bad):
+    body, arrays = unpack(RAW)
+    place = body["fitted"][name]["$array"]
+    raw = tampered(RAW, {f"arrays/{place}.npy": npy(np.full_like(arrays[place], bad))})
+    with pytest.raises(ModelFileError, match=r"no numbers|shared"):
+        model_of(raw)
+    body = changed(("fitted", "shared_intercept_"), {"$float": repr(float(bad))})
+    with pytest.raises(ModelFileError, match="shared intercept"):
+        model_of(tampered(RAW, {}, body))
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value"),
+    [
+        (MultiTaskRegressor, "beta", -1.0),
+        (StratifiedEqualMeans, "n_strata", 0),
+        (DecisionBoundaryCovariance, "method", "guess"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:fit got no sensitive_features")
+def test_each_kind_of_model_checks_its_settings(cls, name, value):
+    raw = model_bytes(cls().fit([[0.0], [1.0], [2.5]], [0, 1, 2]))
+    body, _ = unpack(raw)
+    body["params"][name] = value
+    with pytest.raises(ModelFileError, match="a setting of it is unsound"):
+        model_of(tampered(raw, {}, body))
 
 
 def test_a_deep_description_is_refused():

@@ -121,6 +121,10 @@ def model_bytes(
         "fitted": fitted,
         "extra": _checked_extra(extra),
     }
+    try:
+        check_sound(model)  # what could not be read again is not written
+    except ModelFileError as error:
+        raise ModelFileError(f"This {name} cannot be stored: {error}") from None
     return pack(body, encoder.arrays)
 
 

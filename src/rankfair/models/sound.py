@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from rankfair._groups import Encoder
 from rankfair._regressor import TaskRegressor
-from rankfair._validation import Layout
+from rankfair._validation import Layout, is_reference
+from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
 from rankfair.models.archive import ModelFileError
 
 __all__ = ["check_sound", "columns_of"]
+
+# What a fit leaves: any, one with groups, and one that balances them.
+LINEAR = (
+    "_layout",
+    "coef_",
+    "intercept_",
+    "n_features_in_",
+    "n_iter_",
+    "objective_",
+    "predictors_",
+    "shared_coef_",
+    "shared_intercept_",
+    "tasks_",
+)
+GROUPED = ("groups_", "status_")
+BALANCED = ("balance_", "bin_edges_", "group_auc_", "n_unknown_", "rank_auc_")
 
 
 def columns_of(model: TaskRegressor) -> list[dict[str, str]]:
@@ -64,16 +83,101 @@ def _unused_type(model: Any, name: str) -> str:
 def check_sound(model: TaskRegressor) -> None:
     """Raise if the attributes of a model that was read do not fit together."""
     try:
-        _check_shapes(model)
+        _check_fitted(model)
+        _check_coefficients(model)
+        _check_layout(model)
+        _check_settings(model)
     except (AttributeError, TypeError, ValueError, IndexError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"its parts do not fit together ({error}).") from None
 
 
-def _check_shapes(model: Any) -> None:
+def _check_fitted(model: Any) -> None:
+    """See that nothing is missing of what every fit of this kind leaves."""
+    needed = [*LINEAR]
+    if not isinstance(model, MultiTaskRegressor):
+        needed += GROUPED
+    if isinstance(model, RankFairRegressor):
+        needed += BALANCED
+    for name in needed:
+        _demand(name in vars(model), f"it lacks {name}")
+    _demand(isinstance(model._layout, Layout), "it lacks its layout of columns")
+    if "groups_" in needed:
+        _demand(isinstance(model.status_, str), "status_ is no text")
+        groups = model.groups_
+        of_each = groups.values() if isinstance(groups, dict) else [groups]
+        _demand(
+            groups is None or all(isinstance(each, np.ndarray) for each in of_each),
+            "groups_ are no labels",
+        )
+    if "bin_edges_" in needed:
+        edges = model.bin_edges_
+        _demand(
+            isinstance(edges, dict)
+            and all(_floats(each, 1) for each in edges.values()),
+            "bin_edges_ are no numbers",
+        )
+
+
+def _check_layout(model: Any) -> None:
+    """See that the columns it reads are there, and give the predictors it names."""
+    layout, width = model._layout, model.n_features_in_
+    predictors, tasks = layout.predictors, layout.task_columns or ()
+    _demand(
+        isinstance(predictors, tuple) and len(predictors) > 0, "it has no predictors"
+    )
+    _demand(isinstance(tasks, tuple), "columns of tasks are no columns")
+    used = (*predictors, *tasks)
+    _demand(
+        type(width) is int and all(type(j) is int and 0 <= j < width for j in used),
+        "it reads columns that are not there",
+    )
+    _demand(len(set(used)) == len(used), "it reads a column twice")
+    names = getattr(model, "feature_names_in_", None)
+    _demand(names is None or len(names) == width, "names of columns are missing")
+    _demand(isinstance(layout.protected, tuple), "protected columns are no columns")
+    for each in layout.protected:
+        _check_encoder(each, layout)
+    columns = [each.column for each in layout.protected]
+    _demand(len(set(columns)) == len(columns), "a protected column is there twice")
+    more = sum(len(each.fill) - 1 for each in layout.protected)
+    _demand(
+        len(layout.names) == len(predictors) + more,
+        "names and the columns that it reads differ in number",
+    )
+    _demand(all(isinstance(name, str) for name in layout.names), "a name is no text")
+    labels = layout.groups
+    _demand(
+        labels is None or isinstance(labels, np.ndarray), "its groups are no labels"
+    )
+
+
+def _check_encoder(each: Any, layout: Layout) -> None:
+    _demand(isinstance(each, Encoder), "a protected column is not described")
+    _demand(
+        type(each.column) is int and each.column in layout.predictors,
+        "a protected column is no predictor",
+    )
+    _demand(isinstance(each.name, str), "a protected column has no name")
+    fill = each.fill
+    _demand(_floats(fill, 1), "what stands for a group not known is no number")
+    if each.labels is None:
+        _demand(len(fill) == 1, "a protected number is not one column")
+        return
+    _demand(
+        isinstance(each.labels, np.ndarray) and each.labels.ndim == 1,
+        "labels of a protected column are no labels",
+    )
+    distinct = len(set(each.labels.tolist()))
+    _demand(
+        len(each.labels) == distinct == len(fill) + 1,
+        "labels of a protected column are not as many as its columns",
+    )
+
+
+def _check_coefficients(model: Any) -> None:
     layout = model._layout
-    _demand(isinstance(layout, Layout), "it lacks its layout of columns")
     coef, intercept = model.coef_, model.intercept_
     _demand(_floats(coef, 2) and _floats(intercept, 1), "coefficients are no numbers")
     n_tasks, n_predictors = coef.shape
@@ -86,26 +190,52 @@ def _check_shapes(model: Any) -> None:
         "tasks and coefficients differ in number",
     )
     _demand(len(set(layout.tasks.tolist())) == n_tasks, "a task is there twice")
-    used = (*layout.predictors, *(layout.task_columns or ()))
-    width = model.n_features_in_
     _demand(
-        type(width) is int and all(type(j) is int and 0 <= j < width for j in used),
-        "it reads columns that are not there",
+        layout.task_columns is not None or n_tasks == 1,
+        "it has several tasks, and does not read which",
     )
-    names = getattr(model, "feature_names_in_", None)
-    _demand(names is None or len(names) == width, "names of columns are missing")
+    _demand(
+        np.array_equal(model.tasks_, layout.tasks), "tasks_ are not those that it reads"
+    )
+    _demand(
+        list(model.predictors_) == list(layout.names),
+        "predictors_ are not those that it reads",
+    )
     shared = model.shared_coef_
     if shared is not None:
         fits = _floats(shared, 1) and len(shared) == n_predictors
         _demand(fits, "the shared coefficients are not as many as the others")
         _demand(
-            isinstance(model.shared_intercept_, float), "it lacks a shared intercept"
+            isinstance(model.shared_intercept_, float)
+            and math.isfinite(model.shared_intercept_),
+            "it lacks a shared intercept",
         )
 
 
+def _check_settings(model: Any) -> None:
+    """Let the estimator check its settings as it does in fit."""
+    for name in ("tasks", "sensitive_features"):
+        value = getattr(model, name, None)
+        refs = value if isinstance(value, list | tuple) else [value]
+        _demand(
+            value is None or all(map(is_reference, refs)),
+            f"a setting of it is unsound ({name} names no column)",
+        )
+    try:
+        if isinstance(model, RankFairRegressor):
+            model._settings()
+        elif isinstance(model, MultiTaskRegressor):
+            model._check_penalty()
+        else:
+            model._check_settings()
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ModelFileError(f"a setting of it is unsound ({error}).") from None
+
+
 def _floats(value: Any, ndim: int) -> bool:
+    """Tell whether this is an array of finite numbers."""
     plain = isinstance(value, np.ndarray) and value.dtype == np.float64
-    return plain and value.ndim == ndim
+    return plain and value.ndim == ndim and bool(np.isfinite(value).all())
 
 
 def _demand(kept: bool, otherwise: str) -> None:

@@ -1,11 +1,11 @@
-"""Parquet in and out, through polars."""
+"""Parquet in, through pyarrow or else polars, and out, through polars."""
 
 from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from rankfair.tables.errors import TableError, clipped
 from rankfair.tables.table import Table, check_names
 
 __all__ = ["is_parquet", "read_parquet", "to_parquet"]
+
+# Names of the columns, number of rows, and what reads some of the columns.
+Parts: TypeAlias = tuple[list[str], int, Callable[[list[str]], Any]]
 
 MAX_CELLS = 1 << 31  # a few bytes of Parquet can stand for any number of equal rows
 _EXACT = 1 << 53
@@ -59,9 +62,7 @@ def read_parquet(
 def _open(raw: bytes, columns: Sequence[str] | None, source: str) -> Any:
     pl = _polars(source)
     try:
-        lazy = pl.scan_parquet(io.BytesIO(raw))
-        names = lazy.collect_schema().names()
-        height = int(lazy.select(pl.len()).collect().item())
+        names, height, read = _parts(raw, pl)
     except _failures(pl) as error:
         raise _broken(source, error) from error
     check_names(columns or (), names, source)
@@ -76,9 +77,44 @@ def _open(raw: bytes, columns: Sequence[str] | None, source: str) -> Any:
             cure="Take fewer rows or columns.",
         )
     try:
-        return pl.read_parquet(io.BytesIO(raw), columns=kept)
+        return read(kept)
     except _failures(pl) as error:
         raise _broken(source, error) from error
+
+
+def _parts(raw: bytes, pl: Any) -> Parts:
+    """Open a file with pyarrow where it is installed.
+
+    Damaged files make polars end the process now and then, pyarrow not: see
+    docs/reading-files.md.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        return _parts_by_polars(raw, pl)
+    return _parts_by_pyarrow(raw, pl)
+
+
+def _parts_by_polars(raw: bytes, pl: Any) -> Parts:
+    lazy = pl.scan_parquet(io.BytesIO(raw))
+    names = lazy.collect_schema().names()
+    height = int(lazy.select(pl.len()).collect().item())
+    return names, height, lambda kept: pl.read_parquet(io.BytesIO(raw), columns=kept)
+
+
+def _parts_by_pyarrow(raw: bytes, pl: Any) -> Parts:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    file = ParquetFile(pa.BufferReader(raw))
+
+    def read(kept: list[str]) -> Any:
+        # A name may be a prefix of others ("a" of "a.b"), which are read with it.
+        table = file.read(columns=kept).select(kept)
+        table.validate(full=True)  # polars trusts what it is given
+        return pl.from_arrow(table)
+
+    return file.schema_arrow.names, file.metadata.num_rows, read
 
 
 def _polars(source: str) -> Any:
@@ -113,7 +149,7 @@ def _column(
     import polars as pl
 
     kind = series.dtype
-    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+    if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration):
         raise TableError(
             f"holds {kind}, which is neither numbers nor text",
             column=series.name,
