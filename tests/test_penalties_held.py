@@ -82,3 +82,25 @@ def test_a_penalty_that_does_not_say_what_is_shared_is_refused():
     Own.__abstractmethods__ = frozenset()
     with pytest.raises(ValueError, match="Own does not say what its tasks share"):
         Own().held(np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_shared_is_centred_at_its_best(name):
+    penalty = make_penalty(name, 0.7)
+    G, B, rng = posed(3)
+    W = penalty.factorise(G).solve(B)
+    np.testing.assert_allclose(penalty.centred(W), W, atol=1e-4)
+    astray = W.copy()
+    astray[len(B) :] = 1e30
+    best = penalty.centred(astray)
+    np.testing.assert_array_equal(best[: len(B)], W[: len(B)])
+    for _ in range(50):
+        other = best.copy()
+        other[len(B) :] += 10 ** rng.uniform(-4, 0) * rng.normal(size=3)
+        assert penalty.value(best) <= penalty.value(other) * (1 + 1e-9)
+
+
+def test_where_most_tasks_agree_they_are_the_centre():
+    W = np.zeros((6, 2))
+    W[0], W[-1] = 3.0, 1.0
+    assert not make_penalty("shared").centred(W)[-1].any()

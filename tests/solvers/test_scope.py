@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import brute_twice_u
-from problems import PENALTIES, biased, order_of, posed, predictions
+from problems import PENALTIES, biased, order_of, posed, predictions, rmse, target
 from rankfair.balances import Mean, Rank, Residual, Within
 from rankfair.penalties import Ridge, make_penalty
 from rankfair.solvers import (
@@ -308,6 +308,81 @@ def test_tasks_alike_are_narrowed_for_all_rows():
     two = solve_tasks(problem, Ridge(), Rank(0.02), SETTINGS)
     assert one.status is Status.SATISFIED
     assert one.objective == pytest.approx(two.objective)
+
+
+def alike(k, n, seed, shares=None, levels=None):
+    """Tasks so alike that moving them against each other hardly changes any ranks."""
+    rng = np.random.default_rng(seed)
+    X, tasks = rng.normal(size=(n, 3)), np.arange(n) % k
+    X = X if levels is None else np.round(X * levels) / levels
+    in_a = rng.integers(0, 2, n) == 1
+    in_a = in_a if shares is None else rng.random(n) < shares[tasks]
+    y = X[:, 0] + 0.8 * in_a + 0.5 * X[:, 1] * in_a + 0.3 * rng.normal(size=n)
+    return posed(X, y, tasks, in_a)
+
+
+def no_worse_than_one_value(problem, solution):
+    """One value for all rows is in every band of ranks: nothing may cost more."""
+    assert solution.status in {Status.SATISFIED, Status.INACTIVE, Status.MAX_ITER}
+    level = 0.5 * (problem.y**2).sum() * problem.beta_unit**2
+    assert solution.objective <= level * (1 + 1e-6)
+    spread = target(problem).std()
+    assert rmse(problem, predictions(problem, solution)) <= 1.05 * spread
+    if solution.shared_coef is not None:
+        assert np.abs(solution.shared_coef).max() < 10
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+@pytest.mark.parametrize("solve", [solve_tasks, solve_both])
+def test_no_fit_is_worse_than_one_value_for_all_rows(solve, k, penalty):
+    penalty = make_penalty(penalty)
+    unequal = np.linspace(0.25, 0.75, k)
+    for seed, (shares, levels) in enumerate(
+        [(None, None), (unequal, None), (None, 1), (unequal, 1)]
+    ):
+        problem = alike(k, 40 + 30 * seed, 10 * k + seed, shares, levels)
+        for epsilon in (0.0, 0.02):
+            found = solve(problem, penalty, Rank(epsilon), SETTINGS)
+            no_worse_than_one_value(problem, found)
+            assert all(in_bands(problem, found, Rank(epsilon)).values())
+            if found.status is Status.INACTIVE:
+                free = unconstrained(problem, penalty)
+                np.testing.assert_allclose(found.coef, free.coef, atol=1e-5)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("seed", [1, 3])
+def test_tasks_of_equal_shares_are_not_moved_without_end(seed, penalty):
+    problem, balance = alike(2, 400, seed), Rank(0.0)
+    both = solve_both(problem, make_penalty(penalty), balance, SETTINGS)
+    task = solve_tasks(problem, make_penalty(penalty), balance, SETTINGS)
+    all_in_band(problem, both, balance)
+    assert balance.band(problem.user_groups).miss(both.value) == 0
+    assert both.objective <= 1.25 * task.objective
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_one_task_shares_with_itself(seed):
+    """``w⁰ = w¹`` costs nothing: the fit is that of all rows without a penalty."""
+    problem = alike(1, 300, seed)
+    free = Tilt().solve(problem, Ridge(1e-9), Rank(0.0))
+    for solve in (solve_tasks, solve_both):
+        found = solve(problem, make_penalty("shared"), Rank(0.0), SETTINGS)
+        assert found.objective <= 1.05 * free.objective
+        no_worse_than_one_value(problem, found)
+
+
+def test_tasks_that_cannot_land_leave_what_is_shared_alone():
+    """Rows of few values: ranks jump across the band however far a task goes."""
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        X = rng.integers(0, 2, (24, 1)).astype(float)
+        in_a = (X[:, 0] > 0) ^ (rng.random(24) < 0.1)
+        y = 2.0 * in_a + X[:, 0] + 0.1 * rng.normal(size=24)
+        problem = posed(X, y, np.arange(24) % 3, in_a)
+        found = solve_tasks(problem, make_penalty("shared"), Rank(0.0), SETTINGS)
+        no_worse_than_one_value(problem, found)
 
 
 def test_tasks_of_one_group_each_move_for_all_rows():

@@ -7,6 +7,7 @@ all rows.  What that push would do to the slopes is then part of the next fit.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,18 +22,20 @@ from rankfair.solvers.ray import nearest_multiple
 from rankfair.solvers.scope import (
     Iterate,
     TaskSolution,
+    TaskStatus,
     Whole,
     best_fit,
     noted_in,
     task_solution,
 )
-from rankfair.solvers.separate import confirmed
+from rankfair.solvers.separate import Found, confirmed
 from rankfair.solvers.tilt import Tilt
 
 ROUNDS = 6  # directions of the band over all rows
 CALM = 2  # rounds before one without a lower objective ends the search
 NARROWER = (1.0, 0.5, 0.0)  # shares of ε for the tasks, where all rows ask for it
 FAR = 100.0  # multiples of a first step after which moving tasks is given up
+ROUNDING = 1e-9  # of what rows of a task ask for: so little is nothing
 STEPS = (0.0, 1e-9, -1e-9, 1e-7, -1e-7, 1e-5, -1e-5)  # around the last landing
 
 
@@ -45,10 +48,13 @@ class Level:
     landing: Landing
     objective: float
 
+    dear: bool  # whether one value for all rows is a better fit
+
     @property
-    def rank(self) -> tuple[int, float, float]:
+    def rank(self) -> tuple[bool, int, float, float]:
         """Fewer tasks outside, then a smaller miss over all rows, then less error."""
-        return self.iterate.outside, abs(self.landing.miss), self.objective
+        outside, miss = self.iterate.outside, abs(self.landing.miss)
+        return self.dear, outside, miss, self.objective
 
 
 def solve_both(
@@ -76,8 +82,7 @@ def solve_both(
     trace: list[Step] = []
     on_step = noted_in(trace, on_step)
     best: tuple[tuple[int, float, float], TaskSolution] | None = None
-    for share in NARROWER if balance.epsilon > 0 else NARROWER[:1]:
-        level = _levelled(whole.narrowed(share), settings, on_step)
+    for level in _levels(whole, settings, on_step):
         found = _landed(whole, level, trace)
         outside = _outside(found, whole)
         if best is None or (*outside, found.objective) < best[0]:
@@ -85,45 +90,89 @@ def solve_both(
         if outside == (0, 0.0):
             break
     assert best is not None
+    dear = best[1].objective > ceiling(whole) * whole.fitter.problem.beta_unit**2
+    if best[0][:2] != (0, 0.0) or dear:
+        return _one_value(whole, trace) or best[1]
     return best[1]
+
+
+def _levels(whole: Whole, settings: Tilt, on_step: OnStep) -> Iterator[Level]:
+    """What may be landed on exact counts, the likeliest first.
+
+    At each share of ε the best round; then, as ties may keep that from landing, the
+    other rounds at the whole of ε.
+    """
+    others: list[Level] = []
+    for share in NARROWER if whole.balance.epsilon > 0 else NARROWER[:1]:
+        best, *rest = _levelled(whole.narrowed(share), settings, on_step)
+        yield best
+        others = others or rest
+    yield from others
+
+
+def _one_value(whole: Whole, trace: list[Step]) -> TaskSolution | None:
+    """The fit of one value for all rows, if that is in all bands."""
+    W = _level(whole)
+    part = whole.part(W, np.zeros_like(whole.target))
+    own = W[: len(whole.target)]
+    values = part.values(own, exact=True).astype(float)
+    if whole.miss(whole.value(W, exact=True)) or not part.demands.kept(values).all():
+        return None
+    found = Found.free_of(part, own, values)
+    found.free[:] = False
+    return task_solution(whole, W, found, values, Status.SATISFIED, trace)
 
 
 def _outside(found: TaskSolution, whole: Whole) -> tuple[int, float]:
     """How many tasks are outside their band, and how far all rows are."""
-    names = [status.name for status in found.task_status]
-    return names.count("INFEASIBLE"), abs(whole.miss(found.value))
+    count = found.task_status.count(TaskStatus.INFEASIBLE)
+    return count, abs(whole.miss(found.value))
 
 
-def _levelled(whole: Whole, settings: Tilt, on_step: OnStep) -> Level:
-    """The best of some rounds, each with more of the push that all rows ask for.
+def ceiling(whole: Whole) -> float:
+    """The objective of one value for all rows, infinite if that is in no band."""
+    problem = whole.fitter.rows
+    level = _level(whole)
+    own = whole.demands.values(problem.predict(level))
+    if whole.miss(whole.value(level)) or not whole.demands.kept(own).all():
+        return np.inf
+    return whole.fitter.objective(level, whole.target) * (1 + 1e-9)
+
+
+def _level(whole: Whole) -> Floats:
+    """One value for all rows."""
+    return np.zeros_like(whole.fitter.solve(whole.target))
+
+
+def _levelled(whole: Whole, settings: Tilt, on_step: OnStep) -> list[Level]:
+    """Some rounds, each with more of the push that all rows ask for, the best first.
 
     A fit under a push of ``λ`` has intercepts that ask for ``δ(λ)``; where the two are
     equal the push is that of the optimum.  ``δ`` falls with ``λ``, so that the next
     ``λ`` lies between them, where a secant through the last two rounds leads.
     """
     push, force = np.zeros_like(whole.target), None
-    best: Level | None = None
+    found: list[Level] = []
+    dearest = ceiling(whole)
     rounds: list[tuple[float, float]] = []
     for _ in range(min(ROUNDS, settings.max_iter)):
         iterate = best_fit(whole, settings, on_step, push, force)
         # From where intercepts are not pushed, so that it lands on the facing edge.
         start = moved(whole, iterate.W, -push)
         c = push if push.any() else _gradient(whole, start)
-        landing = _land(whole, start, c, False, 1.0 if push.any() else None)
+        landing = _land(whole, start, c, dearest, False, 1.0 if push.any() else None)
         W = moved(whole, start, landing.x * c)
         objective = whole.fitter.objective(W, whole.target)
-        here = Level(iterate, c, landing, objective)
-        calm = best is not None and not _clearly_lower(here, best, settings.tol)
-        if best is None or here.rank < best.rank:
-            best = here
+        here = Level(iterate, c, landing, objective, objective > dearest)
+        calm = bool(found) and not _clearly_lower(here, found[0], settings.tol)
+        found = sorted((*found, here), key=lambda it: it.rank)
         if not (rounds or landing.x) or (calm and len(rounds) > CALM):
             break
         bend, force = _gradient(whole, W), iterate.found.force
         along = nearest_multiple(bend, c)
         rounds.append((along if push.any() else 0.0, landing.x * along))
         push = _between(rounds) * bend
-    assert best is not None
-    return best
+    return found
 
 
 def _between(rounds: list[tuple[float, float]]) -> float:
@@ -141,18 +190,23 @@ def _between(rounds: list[tuple[float, float]]) -> float:
 
 
 def _clearly_lower(new: Level, old: Level, tol: float) -> bool:
-    if new.rank[:2] != old.rank[:2]:
+    if new.rank[:-1] != old.rank[:-1]:
         return new.rank < old.rank
     return new.objective < old.objective * (1 - tol)
 
 
 def _gradient(whole: Whole, W: Floats) -> Floats:
-    """Moments of the derivative of the value over all rows."""
-    problem = whole.fitter.rows
-    groups = problem.groups
-    assert groups is not None
-    g = whole.balance.gradient(problem.predict(W), groups)
-    return problem.moments(g if groups.known is None else g * groups.known)
+    """Moments of the derivative of the value over all rows.
+
+    Where a task's rows of A ask for what those of B do not, as all do where there is
+    but one task, rounding is all that is left of its intercept: it is taken for 0.
+    """
+    problem, s = whole.fitter.rows, whole.demands.segments
+    assert problem.groups is not None
+    g = whole.balance.gradient(problem.predict(W), problem.groups)
+    b = problem.moments(g)
+    b[np.abs(b[:, -1]) <= ROUNDING * s.total(np.abs(g) * s.weights), -1] = 0.0
+    return b
 
 
 def moved(whole: Whole, W: Floats, push: Floats) -> Floats:
@@ -165,27 +219,61 @@ def moved(whole: Whole, W: Floats, push: Floats) -> Floats:
 
 
 def _land(
-    whole: Whole, W: Floats, c: Floats, exact: bool, first: float | None = None
+    whole: Whole,
+    W: Floats,
+    c: Floats,
+    dearest: float,
+    exact: bool,
+    first: float | None = None,
 ) -> Landing:
-    """How far to move tasks along ``c`` for the band over all rows."""
+    """How far to move tasks along ``c`` for the band over all rows.
+
+    Where ``c`` has little effect its slope may lead astray: the other way is tried too.
+    No way goes further than to where the objective is ``dearest``.
+    """
     problem, balance = whole.fitter.rows, whole.balance
     groups = problem.user_groups if exact else problem.groups
     assert groups is not None
     value = whole.value(W, exact)
     start = Landing(0.0, value, whole.miss(value))
-    if start.inside:
+    reach = _reach(whole, W, c, dearest)
+    if start.inside or not reach > 0:
         return start
     if first is None:
         first = _first(whole, W, c, start.miss)
+    reach = min(reach, FAR * abs(first))
     band, resolution = balance.band(groups), balance.resolution(groups)
-    return land(
-        lambda x: whole.value(moved(whole, W, x * c), exact),
-        band,
-        min(resolution, band.high - band.low),
-        start,
-        first,
-        FAR * first,
-    )
+    best = start
+    for step in (first, -first):
+        found = land(
+            lambda x: whole.value(moved(whole, W, _within(x, reach) * c), exact),
+            band,
+            min(resolution, band.high - band.low),
+            start,
+            _within(step, reach),
+            reach,
+        )
+        found = found._replace(x=_within(found.x, reach))
+        best = found if abs(found.miss) < abs(best.miss) else best
+        if best.inside:
+            break
+    return best
+
+
+def _within(x: float, reach: float) -> float:
+    return min(max(x, -reach), reach)
+
+
+def _reach(whole: Whole, W: Floats, c: Floats, dearest: float) -> float:
+    """The most of ``c`` that is worth its price ``½ x² Σ c²/n``, 0 if it moves nothing.
+
+    Intercepts of ``W`` are those of least error.
+    """
+    counts = whole.fitter.rows.counts
+    some = counts > 0
+    price = float((c[some, -1] ** 2 / counts[some]).sum())
+    room = dearest - whole.fitter.objective(W, whole.target)
+    return float(np.sqrt(2 * max(room, 0.0) / price)) if price > 0 else 0.0
 
 
 def _first(whole: Whole, W: Floats, c: Floats, miss: float) -> float:
@@ -199,7 +287,7 @@ def _first(whole: Whole, W: Floats, c: Floats, miss: float) -> float:
     fall = abs(float((b * (own - moved(whole, own, c))).sum()))
     level = abs(float((b * own).sum()))
     sign = 1.0 if miss > 0 else -1.0
-    return sign * level / fall if level > 0 and fall > 0 else sign
+    return sign * level / fall if level > 0 and fall > ROUNDING * level else sign
 
 
 def _landed(whole: Whole, level: Level, trace: list[Step]) -> TaskSolution:
@@ -208,12 +296,13 @@ def _landed(whole: Whole, level: Level, trace: list[Step]) -> TaskSolution:
     own, _ = confirmed(iterate.part, iterate.found)
     W = moved(whole, whole.full(own, iterate.W), -iterate.part.push)
     part = replace(iterate.part, demands=whole.demands)
-    landing = _land(whole, W, level.c, True, level.landing.x or None)
+    dearest = ceiling(whole)
+    landing = _land(whole, W, level.c, dearest, True, level.landing.x or None)
     W, values = _settled(whole, W, landing.x * level.c, part)
     kept = bool(part.demands.kept(values).all())
     inside = whole.miss(whole.value(W, exact=True)) == 0
     status = Status.SATISFIED if iterate.found.settled else Status.MAX_ITER
-    if iterate.found.free.all() and not landing.x:
+    if iterate.at_rest and not landing.x:
         status = Status.INACTIVE
     multiplier = landing.x * nearest_multiple(_gradient(whole, W), level.c)
     return task_solution(
