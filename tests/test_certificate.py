@@ -8,7 +8,13 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
-from rankfair import MultiTaskRegressor, RankFairRegressor
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    TiltedRegressor,
+)
 from rankfair.certificate import (
     Certificate,
     ShiftedModel,
@@ -267,7 +273,7 @@ def test_calibration_says_where_it_cannot(model):
         ({"sensitive_features": [1] * 30}, r"one group only \(1, 30 rows\)"),
         ({"sensitive_features": [None] * 30}, "unknown for all 30 rows"),
         ({"sensitive_features": np.zeros((30, 2))}, "has 2 columns"),
-        ({"sensitive_features": list(range(30))}, "30 groups .* into classes first"),
+        ({"sensitive_features": list(range(30))}, "holds 30 distinct numbers"),
         ({"sensitive_features": "sex"}, "names a column, but X is an array"),
         ({"sensitive_features": 7}, "sensitive_features=7 is no column of X"),
         ({"tasks": [1, 2]}, "tasks has 2 values, but there are 30 rows"),
@@ -297,3 +303,88 @@ def test_predict_passes_on_only_what_a_model_needs():
         expected = each.predict(X, **labels)
         found = predict(each, X, tasks=FRAME["task"], sensitive_features=FRAME["z"])
         assert (found == expected).all()
+
+
+# What names the groups
+
+
+def test_a_list_of_one_column_is_that_column(model):
+    expected = certify(model, NEW)
+    assert certify(model, NEW, sensitive_features=["z"]) == expected
+    assert model.certify(NEW, sensitive_features=("z",)) == expected
+    listed = RankFairRegressor(0.01, tasks="task", sensitive_features=["z"])
+    listed.fit(FRAME[TRAIN], Y[TRAIN])
+    found = listed.certify(NEW, calibrate=True, random_state=0)
+    assert found.model.sensitive_features == "z"
+    assert listed.certify(
+        NEW, sensitive_features=["z"], calibrate=True, random_state=0
+    ).bound == pytest.approx(found.bound)
+
+
+def test_two_attributes_are_certified_one_by_one():
+    more = FRAME.assign(sex=np.arange(len(Y)) // 2 % 2)
+    fair = RankFairRegressor(0.1, sensitive_features=["z", "sex"], tasks="task")
+    fair.fit(more[TRAIN], Y[TRAIN])
+    rows = more[~TRAIN]
+    with pytest.raises(ValueError, match=r'at a time\. .* sensitive_features="sex"'):
+        fair.certify(rows)
+    assert fair.certify(rows, sensitive_features="sex").estimable
+
+
+def test_as_many_groups_are_certified_as_are_fitted():
+    rng = np.random.default_rng(0)
+    groups = np.array([f"g{i % 30}" for i in range(600)])
+    found = certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=groups)
+    assert len(found.parts) == 30
+    many = np.array([f"g{i % 60}" for i in range(600)])
+    with pytest.raises(ValueError, match="at most 50 are certified"):
+        certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=many)
+
+
+def test_groups_that_are_cut_are_not_calibrated():
+    cut = RankFairRegressor(0.1, tasks="task", sensitive_features="z", bins=2)
+    rows = FRAME.assign(z=np.random.default_rng(0).normal(size=len(Y)))
+    cut.fit(rows[TRAIN], Y[TRAIN])
+    assert cut.certify(rows[~TRAIN]).estimable
+    with pytest.raises(ValueError, match="cut by bins or combined by intersect"):
+        cut.certify(rows[~TRAIN], calibrate=True)
+
+
+def test_a_calibrated_model_takes_rows_of_unknown_group(model):
+    found = model.certify(NEW, calibrate=True, random_state=0)
+    rows = NEW.astype({"z": object})
+    rows.loc[rows.index[:3], "z"] = None
+    moved = found.model.predict(rows)
+    assert moved[:3] == pytest.approx(model.predict(rows)[:3])
+    assert moved[3:] == pytest.approx(found.model.predict(NEW)[3:])
+
+
+def test_settings_changed_after_the_fit_change_no_group():
+    rows = FRAME.assign(age=np.random.default_rng(0).normal(size=len(Y)))
+    fair = RankFairRegressor(
+        0.1, tasks="task", sensitive_features=["z", "age"], bins=2, intersect=True
+    )
+    fair.fit(rows[TRAIN], Y[TRAIN])
+    expected = fair.certify(rows[~TRAIN])
+    fair.set_params(bins=None, intersect=False, sensitive_features="z")
+    assert list(fair.group_labels(rows)) == ["z × age"]
+    assert fair.certify(rows[~TRAIN]) == expected
+
+
+def test_a_chosen_model_certifies_as_the_model_itself(model):
+    chosen = RankFairRegressorCV(
+        [1.0], epsilon=0.01, cv=2, tasks="task", sensitive_features="z"
+    )
+    chosen.fit(FRAME[TRAIN], Y[TRAIN])
+    assert chosen.certify(NEW, NEW_Y) == model.certify(NEW, NEW_Y)
+
+
+def test_other_estimators_of_ours_are_certified_too():
+    moved = RankFairPostprocessor(LinearRegression(), 0.02)
+    numbers = FRAME.drop(columns=["task", "z"])
+    groups = FRAME["z"].to_numpy()
+    moved.fit(numbers[TRAIN], Y[TRAIN], sensitive_features=groups[TRAIN])
+    tilted = TiltedRegressor(LinearRegression(), 0.1, sensitive_features="z")
+    tilted.fit(FRAME[TRAIN], Y[TRAIN])
+    assert certify(moved, numbers[~TRAIN], sensitive_features=GROUPS).estimable
+    assert certify(tilted, NEW).estimable

@@ -907,3 +907,17 @@ def test_residuals_alone(penalty):
     model = fair(0.0, balance="residual", penalty=penalty).fit(FRAME, Y)
     assert abs(apart(Y - model.predict(FRAME), IN_A)) <= 1e-8 * Y.std()
     assert model.balance_["residual"] == pytest.approx(0, abs=1e-8)
+
+
+def test_an_array_without_axes_is_a_number():
+    rng = np.random.default_rng(0)
+    X, z = rng.normal(size=(40, 2)), np.arange(40) % 2
+    plain = RankFairRegressor(0.1).fit(X, X[:, 0] + z, sensitive_features=z)
+    array = RankFairRegressor(np.array(0.1), beta=np.array(1.0))
+    array.fit(X, X[:, 0] + z, sensitive_features=z)
+    np.testing.assert_array_equal(array.coef_, plain.coef_)
+    two = RankFairRegressor(np.array(1.0), balance=["mean", "residual"])
+    assert two.fit(X, X[:, 0] + z, sensitive_features=z).balance_.keys() == {
+        "mean",
+        "residual",
+    }

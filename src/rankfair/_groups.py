@@ -37,6 +37,7 @@ CUT = "Set bins=4 to balance four quantiles, or turn labels that are numbers int
 CUT_FIRST = (
     "Cut it into a few classes first, or turn labels that are numbers into text."
 )
+TWO = "Compare one with the rest, or two of them."
 FEW_ROWS = 2  # combinations of groups with fewer rows are worth a warning
 
 
@@ -208,9 +209,14 @@ class Protected:
 
 
 def read_groups(
-    source: Source, weights: Floats | None = None, several: bool = False
+    source: Source,
+    weights: Floats | None = None,
+    several: bool = False,
+    cure: str = TWO,
 ) -> Groups:
     """Return the groups of one attribute, all known: two unless there may be several.
+
+    ``cure`` is what to do about more than two.
 
     Examples
     --------
@@ -225,7 +231,8 @@ def read_groups(
             "expected. RankFairRegressor balances several at once."
         )
     codes, labels = source.labels()
-    return _checked(Groups(codes, labels, source.name), argument, weights, several)
+    groups = Groups(codes, labels, source.name)
+    return check_groups(groups, argument, weights, several, cure)
 
 
 def read_attributes(
@@ -288,12 +295,9 @@ def _read(
     groups = Groups(codes, labels, source.name)
     if bins is not None and _holds_numbers(groups) and len(labels) > bins:
         groups = _cut(groups, bins, weights)
-    elif several and _is_quantity(groups):
-        raise ValueError(
-            f"{argument} holds {len(labels)} distinct numbers "
-            f"({listed(labels.tolist())}): groups are expected. {cure}"
-        )
-    return _checked(groups, argument, weights, several)
+    elif several:
+        refuse_quantity(groups, argument, cure)
+    return check_groups(groups, argument, weights, several)
 
 
 def _is_number(label: Any) -> bool:
@@ -310,9 +314,36 @@ def _is_quantity(groups: Groups) -> bool:
     return _holds_numbers(groups) and len(groups.labels) > most
 
 
-def _checked(
-    groups: Groups, argument: str, weights: Floats | None, several: bool
+def refuse_quantity(groups: Groups, argument: str, cure: str) -> None:
+    """Refuse too many numbers to be labels.
+
+    Examples
+    --------
+    >>> refuse_quantity(Groups(np.array([0, 1]), np.array([3, 4])), "z", CUT)
+    """
+    if _is_quantity(groups):
+        labels = groups.labels.tolist()
+        raise ValueError(
+            f"{argument} holds {len(labels)} distinct numbers ({listed(labels)}): "
+            f"groups are expected. {cure}"
+        )
+
+
+def check_groups(
+    groups: Groups,
+    argument: str,
+    weights: Floats | None,
+    several: bool,
+    cure: str = TWO,
 ) -> Groups:
+    """Refuse one group only, too many groups, and groups without any weight.
+
+    Examples
+    --------
+    >>> groups = Groups(np.array([0, 1]), np.array(["F", "M"]))
+    >>> check_groups(groups, "sensitive_features", None, False) is groups
+    True
+    """
     labels = groups.labels.tolist()
     if len(labels) == 1:
         raise ValueError(
@@ -322,7 +353,7 @@ def _checked(
     if len(labels) > 2 and not several:
         raise ValueError(
             f"{argument} has {len(labels)} groups ({listed(labels)}): two are "
-            "expected. Compare one with the rest, or two of them."
+            f"expected. {cure}"
         )
     if len(labels) > MOST_GROUPS:
         raise ValueError(
@@ -450,7 +481,7 @@ def check_cells(cells: Groups, argument: str, weights: Floats | None) -> str | N
             "expected. Join small groups, or balance each attribute alone with "
             "intersect=False."
         )
-    _checked(cells, argument, None, several=True)
+    check_groups(cells, argument, None, several=True)
     rows = cells.sizes(None if weights is None else np.sign(weights))
     small = [
         f"{shown(cells.labels.tolist()[g])} ({int(rows[g])} row)"

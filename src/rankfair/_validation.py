@@ -97,6 +97,8 @@ def check_number(
     0.0
     """
     wanted = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"≥ {low:g}"
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if not number or not low <= float(value) <= high or math.isinf(float(value)):
         raise ValueError(f"{argument} must be a number {wanted}; got {_repr(value)}.")

@@ -21,15 +21,22 @@ from rankfair._frames import (
     Codes,
     Column,
     Floats,
-    encode,
+    find_known,
     find_labels,
     is_missing,
     label_array,
     listed,
+    match,
     open_table,
     shown,
 )
-from rankfair._groups import passed_columns
+from rankfair._groups import (
+    CUT_FIRST,
+    MOST_GROUPS,
+    Groups,
+    passed_columns,
+    refuse_quantity,
+)
 from rankfair._validation import (
     check_flag,
     check_lengths,
@@ -52,7 +59,6 @@ __all__ = [
 ]
 
 Bools = NDArray[np.bool_]
-MOST_GROUPS = 20
 
 
 @dataclass(frozen=True)
@@ -179,7 +185,8 @@ def certify(
     Parameters
     ----------
     model : fitted regressor
-        Anything with ``predict``.
+        Anything with ``predict``: `RankFairRegressor` (whose own ``certify`` is the
+        same), `TiltedRegressor`, `RankFairPostprocessor`, or another library's model.
     X : array-like or data frame of shape (N, n_features_in_)
         New rows, as for ``predict``.
     y : array-like of shape (N,), optional
@@ -225,6 +232,7 @@ def certify(
         )
     check_flag("calibrate", calibrate)
     check_seed("random_state", random_state)
+    sensitive_features = _unwrapped(sensitive_features)
     rows = _read(model, X, y, sensitive_features, tasks)
     if not calibrate:
         return _certify(rows, confidence)
@@ -337,7 +345,8 @@ def _read(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -> _R
     if len(columns) > 1:
         raise ValueError(
             f"sensitive_features has {len(columns)} columns: one protected attribute "
-            "is certified at a time."
+            "is certified at a time. Name one column of X, "
+            'sensitive_features="sex", or pass the labels of one.'
         )
     of_tasks = read_labels("tasks", tasks, model, X)
     predicted = predict(model, X, tasks=tasks, sensitive_features=sensitive_features)
@@ -369,11 +378,12 @@ def _groups(column: Column) -> tuple[Bools, Codes, NDArray[Any]]:
             f"sensitive_features has one group only ({shown(labels.tolist()[0])}, "
             f"{len(codes)} rows): there is nothing to compare it with."
         )
+    refuse_quantity(Groups(codes, labels), "sensitive_features", CUT_FIRST)
     if len(labels) > MOST_GROUPS:
         raise ValueError(
             f"sensitive_features has {len(labels)} groups "
-            f"({listed(labels.tolist())}): at most {MOST_GROUPS} are certified. Put "
-            "numbers into classes first."
+            f"({listed(labels.tolist())}): at most {MOST_GROUPS} are certified. Join "
+            "small groups."
         )
     return known, codes, labels
 
@@ -415,6 +425,12 @@ def read_labels(argument: str, given: Any, model: Any, X: Any) -> list[Column] |
     for column in columns:
         check_lengths(table.shape[0], **{argument: column})
     return columns
+
+
+def _unwrapped(given: Any) -> Any:
+    """Return the only column of a list that names one."""
+    alone = isinstance(given, list | tuple) and len(given) == 1
+    return given[0] if alone and is_reference(given[0]) else given
 
 
 def is_reference(given: Any) -> bool:
@@ -524,6 +540,8 @@ def _rmse(rows: _Rows) -> float:
 class ShiftedModel:
     """A fitted model whose predictions are moved by a constant for each group.
 
+    Rows of unknown group stay where they are, if the model predicts them at all.
+
     Attributes
     ----------
     model : fitted regressor
@@ -566,16 +584,20 @@ class ShiftedModel:
         ndarray of shape (N,)
             Predictions.
         """
-        columns = read_labels("sensitive_features", None, self, X) or []
+        table = open_table(X)
+        (at,) = resolve_columns("sensitive_features", self.sensitive_features, table)
         labels = label_array(list(self.steps))
-        codes, others = encode(columns, labels, "sensitive_features")
+        codes, here = find_known(table.column(at), "sensitive_features")
+        places, others = match(here, labels)
         if others:
             raise ValueError(
                 f"sensitive_features has groups that were not calibrated: "
                 f"{listed(others)}; known are {listed(labels.tolist())}."
             )
-        steps = np.array(list(self.steps.values()))
-        moved: Floats = predict(self.model, X, tasks=tasks) + steps[codes]
+        # The last step, for code −1, is that of rows of unknown group.
+        steps = np.array([*self.steps.values(), 0.0])
+        of_rows = steps[np.append(places, -1)[codes]]
+        moved: Floats = predict(self.model, X, tasks=tasks) + of_rows
         return moved
 
 
@@ -613,6 +635,7 @@ def _column_to_use(model: Any, given: Any, rows: _Rows) -> Any:
             "group. Fit it again on more rows instead."
         )
     column = getattr(model, "sensitive_features", None) if given is None else given
+    column = _unwrapped(column)
     if not is_reference(column):
         raise ValueError(
             "calibrate=True moves predictions by group, so the group must be a column "

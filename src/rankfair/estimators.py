@@ -370,23 +370,8 @@ class RankFairRegressor(TaskRegressor):
         if rows.in_a is None:
             warn_no_groups()
             solution, asked = fit_unconstrained(self._problem(rows), penalty), ()
-        elif self.scope != "global":
-            problem = self._problem(rows)
-            solution = solve_scope(
-                self.scope, rows, problem, penalty, balance, solver, progress
-            )
-        elif is_pair(rows.attributes):
-            more = {"also": beside} if beside else {}
-            solution = solver.solve(
-                self._problem(rows), penalty, balance, on_step=progress, **more
-            )
         else:
-            settings = self._for_several(solver, rows.attributes)
-            masks, known = _masks(rows.attributes)
-            _check_not_distribution(balance, rows)
-            solution = solve_groups(
-                self._problem(rows), penalty, asked, masks, settings, progress, known
-            )
+            solution = self._solve(rows, penalty, asked, solver, progress)
         fitted = self._attributes(solution, rows, X, asked)
         progress.close(fitted)
         self._store(fitted)
@@ -395,6 +380,29 @@ class RankFairRegressor(TaskRegressor):
         _warn_not_reached(solution, asked, rows.attributes)
         warn_tasks(solution, self.unbalanced_tasks_)
         return self
+
+    def _solve(
+        self,
+        rows: Rows,
+        penalty: Penalty,
+        asked: tuple[Any, ...],
+        solver: Solver,
+        progress: Progress,
+    ) -> Solution:
+        """Solve for two groups, for several, or for those of each task."""
+        balance, *beside = asked
+        problem = self._problem(rows)
+        if self.scope != "global":
+            return solve_scope(
+                self.scope, rows, problem, penalty, balance, solver, progress
+            )
+        if is_pair(rows.attributes):
+            more = {"also": tuple(beside)} if beside else {}
+            return solver.solve(problem, penalty, balance, on_step=progress, **more)
+        settings = self._for_several(solver, rows.attributes)
+        masks, known = _masks(rows.attributes)
+        _check_not_distribution(balance, rows)
+        return solve_groups(problem, penalty, asked, masks, settings, progress, known)
 
     def _fit_elsewhere(
         self,
@@ -441,14 +449,14 @@ class RankFairRegressor(TaskRegressor):
         {'x1': array(['[20, 35)', '[35, 67]'], dtype=object)}
         """
         check_is_fitted(self)
-        named = self.sensitive_features
+        named = self._group_columns
         source = label_source("sensitive_features", named, None, open_table(X))
         if source is None:
             raise ValueError(
                 "sensitive_features names no column of X: the groups were passed to "
                 "fit, and the model cannot tell those of new rows."
             )
-        return group_labels(source, self.bin_edges_, bool(self.intersect))
+        return group_labels(source, self.bin_edges_, self._intersect)
 
     def certify(
         self,
@@ -494,8 +502,15 @@ class RankFairRegressor(TaskRegressor):
         >>> model.certify(data.frame[~train]).bound < 0.1
         True
         """
-        if sensitive_features is None and (self.bins is not None or self.intersect):
+        check_is_fitted(self)
+        if sensitive_features is None and (self.bin_edges_ or self._intersect):
             found = self.group_labels(X)
+            if calibrate:
+                raise ValueError(
+                    "calibrate=True moves predictions by the labels of one column of "
+                    "X, but the groups of this model are cut by bins or combined by "
+                    "intersect. Use RankFairPostprocessor, or fit again on more rows."
+                )
             if len(found) == 1:
                 (sensitive_features,) = found.values()
         return certify(
@@ -563,12 +578,13 @@ class RankFairRegressor(TaskRegressor):
         if not names:
             raise ValueError("balance is an empty list; name at least one balance.")
         widths: Any = self.epsilon
-        if asked is None and isinstance(widths, list | tuple | np.ndarray):
+        several = isinstance(widths, list | tuple) or np.ndim(widths) > 0
+        if asked is None and several:
             raise ValueError(
                 f"epsilon holds {len(widths)} numbers, but balance={self.balance!r} is "
                 "one balance; give a list of balances, or one number."
             )
-        if asked is None or not isinstance(widths, list | tuple | np.ndarray):
+        if not several:
             widths = [self.epsilon] * len(names)
         if len(widths) != len(names):
             raise ValueError(
@@ -609,6 +625,9 @@ class RankFairRegressor(TaskRegressor):
             "groups_": _by_name(attributes, [each.labels for each in attributes], None),
             "n_unknown_": _by_name(attributes, [it.n_unknown for it in attributes], 0),
             "bin_edges_": dict(rows.edges),
+            # As they were: settings changed later mean nothing to this fit.
+            "_group_columns": self.sensitive_features,
+            "_intersect": bool(self.intersect),
             "status_": str(solution.status),
             "rank_auc_": worst,
             "group_auc_": _by_name(attributes, aucs, {}),

@@ -8,6 +8,7 @@ every row.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -416,6 +417,15 @@ def _twice_u(rows: _Rows) -> int | float:
     return twice_u(a, b, *split(rows.weights, rows.in_a))
 
 
+def _predicts_by_group(estimator: Any) -> bool:
+    """Tell whether ``predict`` takes the groups that ``fit`` got as an array."""
+    return (
+        "sensitive_features" in inspect.signature(estimator.predict).parameters
+        and getattr(estimator, "sensitive_features", None) is None
+        and getattr(estimator, "groups_", None) is not None
+    )
+
+
 # How far each metric is from its best value, in a form that swapping groups keeps.
 _LOSS: dict[str, tuple[Callable[..., float], Callable[[float], float]]] = {
     "rank_auc": (rank_auc, lambda auc: abs(auc - 0.5)),
@@ -442,8 +452,10 @@ def scorer(name: str, *, sensitive_features: Any = None) -> GroupScorer:
         The column of X (name or position) that holds the groups.  Without it, it is the
         column that the model itself was given as `sensitive_features`, read as the
         model reads it (its `bins` and `intersect`), or they come as an array, through
-        metadata routing: the scorer asks for ``sensitive_features``, and for ``tasks``,
-        which it hands to ``predict``.
+        metadata routing: the scorer asks for ``sensitive_features``, and for ``tasks``.
+        It hands ``tasks`` to ``predict``, and ``sensitive_features`` where ``predict``
+        takes them and the model reads them from no column.  For "rmse" ask for them
+        with ``set_score_request(sensitive_features=True)``.
 
     Returns
     -------
@@ -495,9 +507,11 @@ class GroupScorer:
     ) -> float:
         """Return the score of the model's predictions of X."""
         metric, loss = _LOSS[self.name]
+        given = {} if tasks is None else {"tasks": tasks}
+        if sensitive_features is not None and _predicts_by_group(estimator):
+            given["sensitive_features"] = sensitive_features
         if self.name != "rmse":
             sensitive_features = self._groups(estimator, X, sensitive_features)
-        given = {} if tasks is None else {"tasks": tasks}
         value = metric(
             y,
             estimator.predict(X, **given),

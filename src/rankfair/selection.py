@@ -33,7 +33,7 @@ from rankfair._validation import (
     read_target,
     read_weights,
 )
-from rankfair.certificate import read_labels
+from rankfair.certificate import Certificate, read_labels
 from rankfair.estimators import RankFairRegressor
 from rankfair.path import Folds, make_folds, take_rows
 
@@ -254,6 +254,37 @@ standardize, unseen, max_iter, tol, verbose
         check_is_fitted(self)
         labels: dict[str, NDArray[Any]] = self.estimator_.group_labels(X)
         return labels
+
+    def certify(self, X: Any, y: Any = None, **settings: Any) -> Certificate:
+        """Bound the rank gap in the population; see `RankFairRegressor.certify`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows that had no part in the fit or in the choice.
+        y : array-like of shape (N,), optional
+            The target, for the error beside the bound.
+        **settings
+            As for `RankFairRegressor.certify`.
+
+        Returns
+        -------
+        Certificate
+            See `rankfair.certificate.certify`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(80, 2))
+        >>> X[:, 1] = X[:, 1] > 0
+        >>> model = RankFairRegressorCV([1.0], sensitive_features=1, cv=2)
+        >>> _ = model.fit(X[:40], X[:40, 0])
+        >>> model.certify(X[40:]).estimable
+        True
+        """
+        check_is_fitted(self)
+        certificate: Certificate = self.estimator_.certify(X, y, **settings)
+        return certificate
 
     def _candidates(self) -> list[Candidate]:
         betas = _several("betas", self.betas)

@@ -57,7 +57,7 @@ def test_the_band_is_met_on_predict(balance):
     auc, ks = roc_auc_score(IN_A, m), ks_2samp(m[IN_A], m[~IN_A]).statistic
     assert model.status_ == "satisfied"
     assert model.rank_auc_ == pytest.approx(auc)
-    assert model.group_auc_ == pytest.approx([1 - auc, auc])
+    assert model.group_auc_ == pytest.approx({0: 1 - auc, 1: auc})
     assert model.ks_ == pytest.approx(ks)
     assert abs(auc - 0.5) <= 0.02 + 1e-9
     assert balance != "distribution" or ks <= 0.02 + 1e-9
@@ -100,7 +100,7 @@ def test_three_groups_and_combinations_of_columns():
     X = np.column_stack((WITH_CODE, third))
     model = fair(balance="distribution", epsilon=0.05, sensitive_features=4).fit(X, Y)
     assert model.ks_ <= 0.05 + 1e-9
-    assert model.rank_auc_ in model.group_auc_
+    assert model.rank_auc_ in model.group_auc_.values()
     both = fair(balance="distribution", epsilon=0.1, sensitive_features=[3, 4])
     assert both.fit(X, Y).groups_.shape == (6,)
     m = both.predict(X)
@@ -323,8 +323,19 @@ def test_predictions_that_cannot_be_moved():
 def test_groups_that_cannot_be_balanced():
     model = fair(sensitive_features=None)
     words = sentence(model.fit, NUMBERS, Y, sensitive_features=NUMBERS[:, 0])
+    assert "holds 400 distinct numbers" in words and "Cut it into a few" in words
+    forty = np.arange(N) % 40
+    words = sentence(model.fit, NUMBERS, Y, sensitive_features=forty)
+    assert "holds 40 distinct numbers" in words
+    words = sentence(model.fit, NUMBERS, Y, sensitive_features={"n": forty, "s": SEX})
+    assert 'sensitive_features ("n") holds 40 distinct numbers' in words
+    names = [f"row {i}" for i in range(N)]
+    words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
     assert "400 groups in 400 rows" in words
-    assert "sample_weight is zero for all rows of group 'M'" in sentence(
+    names = [f"place {i % 60}" for i in range(N)]
+    words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
+    assert "60 groups" in words and "at most 50" in words
+    assert f'zero for all {IN_A.sum()} rows of group "M"' in sentence(
         fair(sensitive_features=None).fit,
         NUMBERS,
         Y,
@@ -346,6 +357,48 @@ def test_new_rows_need_known_groups():
     assert "sensitive_features is missing" in sentence(model.predict, NUMBERS)
     words = sentence(model.predict, NUMBERS[:2], sensitive_features=["F", "X"])
     assert 'groups not seen in training: "X" (1 rows); training had "F", "M"' in words
+
+
+def test_a_dict_of_groups_in_any_order():
+    third = rng.integers(0, 3, N)
+    model = fair(sensitive_features=None, epsilon=0.1)
+    model.fit(NUMBERS, Y, sensitive_features={"sex": SEX, "part": third})
+    assert model.groups_.tolist()[0] == (0, "F") and len(model.group_auc_) == 6
+    m = model.predict(NUMBERS, sensitive_features={"sex": SEX, "part": third})
+    again = model.predict(NUMBERS, sensitive_features={"part": third, "sex": SEX})
+    assert np.array_equal(m, again)
+    one = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features={"s": SEX})
+    plain = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
+    assert one.group_auc_ == plain.group_auc_
+
+
+def test_settings_changed_after_the_fit_change_no_prediction():
+    model = fair(blind=True).fit(WITH_CODE, Y)
+    m = model.predict(WITH_CODE)
+    model.set_params(blind=False)
+    assert np.array_equal(model.predict(WITH_CODE), m)
+
+
+@pytest.mark.parametrize("name", ["rank_auc", "rmse"])
+def test_a_scorer_hands_on_groups_that_came_as_an_array(name):
+    model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
+    score = scorer(name)(model, NUMBERS, Y, sensitive_features=SEX)
+    named = fair(blind=True).fit(WITH_CODE, Y)
+    assert score == pytest.approx(scorer(name)(named, WITH_CODE, Y))
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sensitive_features=True)
+        scores = cross_validate(
+            model,
+            NUMBERS,
+            Y,
+            scoring=scorer(name).set_score_request(sensitive_features=True),
+            params={"sensitive_features": SEX},
+            error_score="raise",
+        )
+    assert np.isfinite(scores["test_score"]).all()
+    with pytest.warns(UserWarning, match="fit got no sensitive_features"):
+        bare = clone(model).fit(NUMBERS, Y)
+    assert np.isfinite(scorer(name)(bare, NUMBERS, Y, sensitive_features=SEX))
 
 
 def test_an_estimator_without_weights_is_told():

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from rankfair._frames import Codes, Floats, open_table
+from rankfair._groups import Source
 from rankfair._validation import (
     check_choice,
     check_count,
@@ -36,7 +37,6 @@ from rankfair._validation import (
 )
 from rankfair.postprocess.follow import FOLLOW, knots
 from rankfair.postprocess.groups import (
-    Labels,
     find_groups,
     known_groups,
     read_labels,
@@ -73,7 +73,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         whole until AUC is in its band, for reference.
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with
-        several columns the groups are their combinations.
+        several columns the groups are their combinations, as tuples: each combination
+        has a map of its own.  (`RankFairRegressor` balances each column alone unless
+        ``intersect=True``.)
     blind : bool, default=False
         Leave the protected columns out of what the estimator sees.  Otherwise it sees X
         as it is, and has to know what to do with labels that are no numbers.
@@ -91,7 +93,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     estimator_ : estimator
         The fitted estimator.
     groups_ : ndarray of shape (n_groups,) or None
-        Labels of the groups, sorted.
+        Labels of the groups, sorted; tuples for several columns.
     maps_ : dict of label to ndarray of shape (2, n_knots)
         For each group, predictions in ascending order and where they move to.  Those
         that lie between two of the same end are left out.
@@ -103,7 +105,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         AUC of the moved predictions of the rows that the maps were learnt on: the
         chance that a row of the last group is above one of the first.  With more groups
         that of a group against all others, the one farthest from 1/2.
-    group_auc_ : ndarray of shape (n_groups,)
+    group_auc_ : dict of label to float
         AUC of each group against all others.
     ks_ : float
         The largest difference of the distribution functions of any two groups.
@@ -183,8 +185,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             What the estimator takes, and the protected columns.
         y : array-like of shape (N,)
             The target; may be left out if `prefit`.
-        sensitive_features : array-like of shape (N,) or (N, q), optional
-            The protected group of each row, if no column of X says so.
+        sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
+            The protected group of each row, if no column of X says so.  Of several
+            columns, or entries of a dict (by name), groups are the combinations.
         sample_weight : array-like of shape (N,), optional
             Weights of the rows in the distributions, and in the estimator's fit if that
             takes them.
@@ -215,13 +218,14 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         check_lengths(n_rows, y=target)
         weights = read_weights(sample_weight, n_rows)
         labels = read_labels(X, self.sensitive_features, sensitive_features, n_rows)
-        found = None if labels is None else find_groups(labels)
+        found = None if labels is None else find_groups(labels, weights)
         apart = labels.at if labels is not None and self.blind else ()
         estimator, m = self._predictions(without(X, apart), target, weights)
         fitted: dict[str, Any] = {
             **feature_record(X),
             "estimator_": estimator,
             "_columns": None if labels is None else labels.at,
+            "_apart": apart,
             "_balance": self.balance,
         }
         if labels is None or found is None:
@@ -229,11 +233,11 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             moved = None
         else:
             codes, groups = found
-            samples = _samples(m, codes, groups, weights, labels.argument)
+            samples = _samples(m, codes, groups, weights)
             moved = learn(samples, float(self.epsilon))
             fitted |= _knots(samples, moved, groups)
         self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted | _judgement(moved))
+        self.__dict__.update(fitted | _judgement(moved, fitted.get("groups_")))
         if moved is not None and moved.status is Status.INFEASIBLE:
             warnings.warn(_sentence(moved), ConvergenceWarning, stacklevel=2)
         return self
@@ -245,7 +249,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (N, n_features_in_)
             Rows with the columns of training, protected ones among them.
-        sensitive_features : array-like of shape (N,) or (N, q), optional
+        sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The group of each row, if `fit` got them as an array.
 
         Returns
@@ -265,8 +269,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         n_rows = _rows_of(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         labels = self._new_labels(X, sensitive_features, n_rows)
-        apart = labels.at if labels is not None and self.blind else ()
-        m = _read_predictions(self.estimator_, without(X, apart))
+        m = _read_predictions(self.estimator_, without(X, self._apart))
         if labels is None:
             return m
         codes = known_groups(labels, self.groups_)
@@ -384,7 +387,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         )
         return {}
 
-    def _new_labels(self, X: Any, passed: Any, n_rows: int) -> Labels | None:
+    def _new_labels(self, X: Any, passed: Any, n_rows: int) -> Source | None:
         if self._columns is None and passed is not None:
             raise ValueError(
                 "sensitive_features was passed, but the model was fitted without "
@@ -428,20 +431,14 @@ def _samples(
     codes: Codes,
     groups: NDArray[Any],
     weights: Floats | None,
-    argument: str,
 ) -> list[Sample]:
     """Return the distribution of each group; rows of weight zero count as absent."""
     counts = None if weights is None else _counts(weights)
     samples = []
-    for g, label in enumerate(groups.tolist()):
+    for g in range(len(groups)):
         rows = np.flatnonzero(codes == g)
         if counts is not None:
             rows = rows[counts[rows] > 0]
-        if not len(rows):
-            raise ValueError(
-                f"sample_weight is zero for all rows of group {label!r} in {argument}: "
-                "there is nothing to balance"
-            )
         samples.append(Sample.of(m[rows], None if counts is None else counts[rows]))
     return samples
 
@@ -464,14 +461,14 @@ def _knots(
     }
 
 
-def _judgement(moved: Moved | None) -> dict[str, Any]:
-    if moved is None:
+def _judgement(moved: Moved | None, groups: NDArray[Any] | None) -> dict[str, Any]:
+    if moved is None or groups is None:
         return {
             "groups_": None,
             "maps_": {},
             "status_": str(Status.INACTIVE),
             "rank_auc_": math.nan,
-            "group_auc_": np.zeros(0),
+            "group_auc_": {},
             "ks_": math.nan,
         }
     aucs = moved.standing.aucs
@@ -479,7 +476,7 @@ def _judgement(moved: Moved | None) -> dict[str, Any]:
     return {
         "status_": str(moved.status),
         "rank_auc_": float(aucs[farthest]),
-        "group_auc_": aucs,
+        "group_auc_": dict(zip(groups.tolist(), aucs.tolist(), strict=True)),
         "ks_": moved.standing.ks,
     }
 

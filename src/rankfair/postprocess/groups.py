@@ -2,66 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from rankfair._frames import (
-    ArrayTable,
-    Codes,
-    Column,
-    as_columns,
-    encode,
-    find_labels,
-    listed,
-    open_table,
-    shown,
-)
-from rankfair._validation import check_lengths, column_name, resolve_columns
+from rankfair._frames import ArrayTable, Codes, Floats, encode, listed, open_table
+from rankfair._groups import CUT_FIRST, Groups, Source, check_groups, refuse_quantity
+from rankfair._validation import label_source, label_source_of_rows
 
 ARGUMENT = "sensitive_features"
 
 
-@dataclass(frozen=True)
-class Labels:
-    """What the rows of X are labelled with, and which columns of X say so."""
-
-    argument: str
-    columns: list[Column]
-    at: tuple[int, ...]
-
-
-def read_labels(X: Any, named: Any, passed: Any, n_rows: int) -> Labels | None:
+def read_labels(X: Any, named: Any, passed: Any, n_rows: int) -> Source | None:
     """Return the labels of the rows; None if neither X nor an array has any.
+
+    Entries of a dict are columns in the order of their names, so that a dict of new
+    rows may have them in any order.
 
     Examples
     --------
     >>> read_labels([[1.0, 7], [2.0, 8]], 1, None, 2).at
     (1,)
     """
-    if named is None and passed is None:
-        return None
-    if named is None:
-        columns = as_columns(passed, ARGUMENT)
-        check_lengths(n_rows, **{ARGUMENT: columns[0]})
-        return Labels(ARGUMENT, columns, ())
-    table = open_table(X)
-    at = resolve_columns(ARGUMENT, named, table)
-    names = listed([column_name(table, j) for j in at])
-    if passed is not None:
-        raise ValueError(
-            f"{ARGUMENT} was given twice: in the constructor (column {names} of X) and "
-            "as an array to the method. Give one of them."
-        )
-    argument = f"{ARGUMENT} (column {names} of X)"
-    return Labels(argument, [table.column(j) for j in at], at)
+    if isinstance(passed, dict):
+        passed = {name: passed[name] for name in sorted(passed, key=str)}
+    if named is not None:
+        return label_source(ARGUMENT, named, passed, open_table(X))
+    return None if passed is None else label_source_of_rows(passed, n_rows)
 
 
-def find_groups(labels: Labels) -> tuple[Codes, NDArray[Any]]:
+def find_groups(
+    source: Source, weights: Floats | None = None
+) -> tuple[Codes, NDArray[Any]]:
     """Return the group of each row and the labels of two or more groups.
+
+    Groups of several columns are their combinations, as tuples.
 
     Examples
     --------
@@ -69,21 +46,20 @@ def find_groups(labels: Labels) -> tuple[Codes, NDArray[Any]]:
     >>> codes.tolist(), groups.tolist()
     ([1, 0, 2, 2, 0, 1], ['a', 'b', 'c'])
     """
-    codes, groups = find_labels(labels.columns, labels.argument)
-    if len(groups) == 1:
+    for part in source.parts():
+        own = Groups(*part.labels(), part.name)
+        refuse_quantity(own, part.argument, CUT_FIRST)
+    codes, labels = source.labels()
+    if len(labels) > 2 and 2 * len(labels) > len(codes):
         raise ValueError(
-            f"{labels.argument} has one group only ({shown(groups.tolist()[0])}, "
-            f"{len(codes)} rows): there is nothing to balance"
-        )
-    if len(groups) > 2 and 2 * len(groups) > len(codes):
-        raise ValueError(
-            f"{labels.argument} has {len(groups)} groups in {len(codes)} rows: labels "
+            f"{source.argument} has {len(labels)} groups in {len(codes)} rows: labels "
             "of a few groups are expected. Cut a numeric attribute into classes first."
         )
-    return codes, groups
+    check_groups(Groups(codes, labels, source.name), source.argument, weights, True)
+    return codes, labels
 
 
-def known_groups(labels: Labels, groups: NDArray[Any]) -> Codes:
+def known_groups(source: Source, groups: NDArray[Any]) -> Codes:
     """Return the group of each new row; refuse groups not seen in training.
 
     Examples
@@ -92,10 +68,10 @@ def known_groups(labels: Labels, groups: NDArray[Any]) -> Codes:
     >>> known_groups(read_labels(None, None, ["b", "b"], 2), np.array(["a", "b"]))
     array([1, 1])
     """
-    codes, others = encode(labels.columns, groups, labels.argument)
+    codes, others = encode(source.columns, groups, source.argument)
     if others:
         raise ValueError(
-            f"{labels.argument} has groups not seen in training: {listed(others)} "
+            f"{source.argument} has groups not seen in training: {listed(others)} "
             f"({int((codes < 0).sum())} rows); training had {listed(groups.tolist())}."
         )
     return codes

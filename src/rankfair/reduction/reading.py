@@ -38,6 +38,12 @@ from rankfair._validation import (
 
 __all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
 
+CURE = (
+    "Compare one with the rest, or two of them. RankFairRegressor balances several "
+    "groups, and cuts numbers into them with bins=4; RankFairPostprocessor maps the "
+    "predictions of any regressor for any number of groups."
+)
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -110,7 +116,7 @@ def read_rows(
     )
     check_lengths(n_rows, y=target)
     refuse_same_columns(of_tasks, of_groups)
-    groups = None if of_groups is None else read_groups(of_groups, weights)
+    groups = None if of_groups is None else read_groups(of_groups, weights, cure=CURE)
     codes, labels = _labels(of_tasks, n_rows)
     layout = Layout(
         _features(table, of_tasks, of_groups if named.blind else None),
