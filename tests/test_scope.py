@@ -91,6 +91,21 @@ def test_a_task_that_cannot_be_levelled_is_named():
     assert f'"{label}"' in words and "unbalanced_tasks_" in words
 
 
+def test_only_tasks_outside_their_band_are_warned_about():
+    """Whatever the reasons of the others say."""
+    frame, y = with_a_lonely_task()
+    first = frame["task"][0]
+    frame = frame.assign(z=np.where(frame["z"].astype(str) == "1", "came to", "b"))
+    rows = frame["task"] == first
+    frame.loc[rows, ["x1", "x2", "x3", "x4"]] = 1.0
+    model = fair(0.0, balance="residual", blind=True)
+    with pytest.warns(ConvergenceWarning) as seen:
+        model.fit(frame, y)
+    assert "came to" in model.unbalanced_tasks_["alone"]
+    words = " ".join(str(each.message) for each in seen)
+    assert f'"{first}"' in words and '"alone"' not in words
+
+
 def test_many_tasks_out_of_reach_are_not_all_named():
     frame = DATA.frame.assign(x1=0.0, x2=0.0, x3=0.0, x4=0.0)
     model = fair(0.0, balance="residual", blind=True)

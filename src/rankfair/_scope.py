@@ -122,11 +122,11 @@ def _unbalanced(solution: TaskSolution, rows: Rows) -> dict[Any, str]:
     return found
 
 
-def warn_tasks(solution: Solution, unbalanced: dict[Any, str] | None) -> None:
+def warn_tasks(solution: Solution, rows: Rows) -> None:
     """Say how many tasks are outside their band, or that none has one."""
-    if not isinstance(solution, TaskSolution) or unbalanced is None:
+    if not isinstance(solution, TaskSolution):
         return
-    states = solution.task_status
+    states, names = solution.task_status, rows.layout.tasks.tolist()
     alone = states.count(TaskStatus.ONE_GROUP_ONLY)
     if alone == len(states):
         warnings.warn(
@@ -137,10 +137,10 @@ def warn_tasks(solution: Solution, unbalanced: dict[Any, str] | None) -> None:
         )
     outside = states.count(TaskStatus.INFEASIBLE)
     if outside:
-        far = [name for name, why in unbalanced.items() if "came to" in why][:NAMED]
+        far = [names[j] for j, s in enumerate(states) if s is TaskStatus.INFEASIBLE]
         warnings.warn(
             f"{outside} of {len(states) - alone} tasks with both groups are outside "
-            f"their band, {', '.join(map(shown, far))}"
+            f"their band, {', '.join(map(shown, far[:NAMED]))}"
             f"{' and others' if outside > NAMED else ''}; see unbalanced_tasks_.",
             ConvergenceWarning,
             stacklevel=4,

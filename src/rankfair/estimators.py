@@ -378,7 +378,7 @@ class RankFairRegressor(TaskRegressor):
         for note in rows.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
         _warn_not_reached(solution, asked, rows.attributes)
-        warn_tasks(solution, self.unbalanced_tasks_)
+        warn_tasks(solution, rows)
         return self
 
     def _solve(

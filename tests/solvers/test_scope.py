@@ -16,6 +16,7 @@ from rankfair.solvers import (
     solve_tasks,
     unconstrained,
 )
+from rankfair.solvers.scope import ROUNDS_EACH
 from rankfair.solvers.separate import ROUNDS
 
 SETTINGS = Tilt()
@@ -407,6 +408,17 @@ def test_steps_are_told_and_counted():
     short = solve_tasks(problem, Ridge(), Rank(0.0), Tilt(max_iter=1))
     assert short.n_iter == 1 and short.status is Status.MAX_ITER
     assert all(in_bands(problem, short, Rank(0.0)).values())
+
+
+def test_only_rounds_that_were_wanted_are_missed():
+    """Where tasks share something each search has few rounds, and needs no more."""
+    problem = biased(10, 30)
+    for penalty, wanted in (("ridge", ROUNDS), ("shared", ROUNDS_EACH)):
+        for rounds in (1, wanted, 50):
+            settings = Tilt(max_iter=rounds)
+            found = solve_tasks(problem, make_penalty(penalty), Rank(0.0), settings)
+            cut = found.status is Status.MAX_ITER
+            assert cut == (rounds < wanted)
 
 
 def test_nothing_given_is_changed():

@@ -222,8 +222,8 @@ def best_fit(
         level = levelled(part, found)
         full = whole.centred(whole.full(level.W, W))
         outside = int(np.count_nonzero(level.misses > part.demands.forgiven))
-        tilts = push.any() or (force is not None and force.any())
-        here = Iterate(full, part, found, outside, found.free.all() and not tilts)
+        tilts = bool(push.any()) or (force is not None and bool(force.any()))
+        here = Iterate(full, part, found, outside, bool(found.free.all()) and not tilts)
         if apart:
             return here
         rank = here.outside, whole.fitter.objective(here.W, whole.target)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,44 +85,65 @@ def search(
     W0 = part.fit(0.0)
     values = part.values(W0)
     best = Found.free_of(part, W0, values)
-    free = best.objective.copy()
-    places = np.flatnonzero(~best.free)
-    if not len(places):
+    if best.free.all():
         return best
-    if len(places) < len(values):
-        part, W0, values = part.take(places, False), W0[places], values[places]
-        force = None if force is None else force[places]
-    b, first = directions(part, W0, values, force)
-    mixer, rounds = Mixers(), min(rounds, settings.max_iter)
-    # A difference of means has no directions to try: its one walk goes to the end.
-    linear = isinstance(part.demands, LinearByTask)
-    counts, enough = (EXACTLY, SHORT) if linear else (COUNTS, NEARLY)
-    for i in range(rounds):
-        lines = Lines(part, b, W0, exact=False)
-        landed = land_all(lines, values, first, counts, enough)
-        force = landed.x[:, None] * b
-        gap, multiples = bent(part, landed.W, force)
-        best.learn(places, part, landed, force, multiples)
-        off = relative_by_task(gap, force)
-        best.stationarity = relative(gap, force)
-        _tell(on_step, i + 1, best, part.demands.show(landed.values))
-        b = mixer.next(force, gap)
-        # What better directions could save goes with the square of the gap.
-        cost = best.objective[places] - free[places]
-        calm = off * off * cost <= GAIN * best.objective[places]
-        still = np.flatnonzero(~((off <= LEAVE) | calm) | ~landed.inside)
+    going = Going(part, np.arange(len(W0)), W0, values, best.objective.copy())
+    going.keep(np.flatnonzero(~best.free))
+    b = None if force is None else force[going.places]
+    for i in range(min(rounds, settings.max_iter)):
+        landed, along = going.walk(b)
+        gap, still = going.learn(best, landed, along)
+        _tell(on_step, i + 1, best, going.part.demands.show(landed.values))
+        b = going.mixer.next(along, gap)
         if not len(still):
             return best
-        if 4 * len(still) <= 3 * len(places):
-            part, places, mixer = (
-                part.take(still, False),
-                places[still],
-                mixer.take(still),
-            )
-            b, W0, values = b[still], W0[still], values[still]
-        b, first = directions(part, W0, values, b)
-    best.settled = rounds == ROUNDS or rounds < settings.max_iter
+        if 4 * len(still) <= 3 * len(going.places):
+            going.keep(still)
+            b = b[still]
+    # Some tasks would go on.  After all rounds that is for want of rows, which leave no
+    # slope to follow, and ``stationarity`` tells; otherwise it is for want of rounds.
+    best.settled = settings.max_iter >= rounds
     return best
+
+
+@dataclass
+class Going:
+    """The tasks still searched for, and their fits without a tilt."""
+
+    part: Part
+    places: Ints  # among all tasks
+    W0: Floats
+    values: Floats
+    free: Floats  # the objectives there
+    mixer: Mixers = field(default_factory=Mixers)
+
+    def keep(self, some: Ints) -> None:
+        """Go on with some of these only."""
+        if len(some) < len(self.places):
+            self.part, self.mixer = self.part.take(some, False), self.mixer.take(some)
+            self.places, self.free = self.places[some], self.free[some]
+            self.W0, self.values = self.W0[some], self.values[some]
+
+    def walk(self, b: Floats | None) -> tuple[Landed, Floats]:
+        """Where walks along ``b`` land, and the moments of the tilts there."""
+        b, first = directions(self.part, self.W0, self.values, b)
+        # A difference of means has no directions to try: its one walk goes to the end.
+        linear = isinstance(self.part.demands, LinearByTask)
+        counts, enough = (EXACTLY, SHORT) if linear else (COUNTS, NEARLY)
+        lines = Lines(self.part, b, self.W0, exact=False)
+        landed = land_all(lines, self.values, first, counts, enough)
+        return landed, landed.x[:, None] * b
+
+    def learn(self, best: Found, landed: Landed, force: Floats) -> tuple[Floats, Ints]:
+        """Write down what is better; gaps to the gradients, and which tasks go on."""
+        gap, multiples = bent(self.part, landed.W, force)
+        best.learn(self.places, self.part, landed, force, multiples)
+        best.stationarity = relative(gap, force)
+        off, objective = relative_by_task(gap, force), best.objective[self.places]
+        # What better directions could save goes with the square of the gap.
+        saving = off * off * (objective - self.free)
+        settled = (off <= LEAVE) | (saving <= GAIN * objective)
+        return gap, np.flatnonzero(~settled | ~landed.inside)
 
 
 def directions(
