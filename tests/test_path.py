@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
@@ -333,7 +334,7 @@ def test_a_group_of_one_row_gets_a_sentence():
         path_of(**asked)
     groups[8] = "rare"
     weights = np.where(np.arange(len(Y)) < 7, 1.0, 0.0)
-    with pytest.raises(ValueError, match='group "rare" has 0 rows that count'):
+    with pytest.raises(ValueError, match="is zero for all 2 rows of group"):
         path_of(**asked, sample_weight=weights)
     assert path_of(**asked, X=FRAME.drop(columns="z")).n_held_out >= len(Y) - 1
 
@@ -342,3 +343,47 @@ def test_groups_of_one_row_each_cannot_be_held_out():
     codes, groups = np.zeros(4, int), np.arange(4)[:, None]
     with pytest.raises(ValueError, match="each task or group has one row only"):
         make_folds(2, codes, groups[:, 0], np.random.default_rng(0), attributes=groups)
+
+
+# Groups as the model reads them
+
+
+def test_one_side_starts_at_the_unconstrained_gap_too():
+    swapped = FRAME.assign(z=1 - FRAME["z"].rank(method="dense").astype(int))
+    for frame in (FRAME, swapped):
+        upper = clone(MODEL).set_params(side="upper")
+        asked = {"epsilons": None, "cv": 2, "X": frame}
+        ends = [path_of(m, **asked).column("epsilon")[-1] for m in (MODEL, upper)]
+        assert ends[0] == pytest.approx(ends[1]) and ends[0] > 0
+
+
+def test_numbers_are_cut_as_the_model_cuts_them():
+    ages = np.random.default_rng(0).normal(size=len(Y)) + Y / Y.std()
+    frame = FRAME.assign(z=ages)
+    cut = clone(MODEL).set_params(bins=2, blind=True)
+    named = path_of(cut, frame)
+    assert (named.column("train_gap") <= np.array(EPSILONS) + 1e-2).all()
+    passed = clone(cut).set_params(sensitive_features=None)
+    array = path_of(passed, FRAME.drop(columns="z"), sensitive_features=ages)
+    assert array.column("train_rmse") == pytest.approx(named.column("train_rmse"))
+    text = np.where(ages > np.median(ages), "old", "young")
+    judged = path_of(cut, frame, sensitive_features=text)
+    assert judged.column("train_rmse") == pytest.approx(named.column("train_rmse"))
+
+
+def test_rows_of_unknown_group_are_fitted_and_count_for_errors():
+    unknown = np.arange(len(Y)) % 10 == 3
+    frame = FRAME.astype({"z": object})
+    frame.loc[unknown, "z"] = None
+    path = path_of(MODEL, frame)
+    assert path.n_train == path.n_held_out == len(Y)
+    model = clone(MODEL).set_params(epsilon=0.05).fit(frame, Y)
+    predicted, known = model.predict(frame), ~unknown
+    assert path.rows[1].train_rmse == pytest.approx(rmse(Y, predicted), rel=1e-3)
+    assert path.rows[1].train_auc == pytest.approx(
+        rank_auc(None, predicted[known], sensitive_features=GROUPS[known]), abs=1e-3
+    )
+    labels = np.where(unknown, np.nan, max(GROUPS) == GROUPS)
+    passed = RankFairRegressor(penalty="ridge", tasks="task")
+    again = path_of(passed, FRAME.drop(columns="z"), sensitive_features=labels)
+    assert again.n_train == len(Y)

@@ -23,20 +23,23 @@ from rankfair._frames import (
     Codes,
     Floats,
     FrameTable,
+    column_numbers,
     find_labels,
     listed,
     open_table,
     shown,
 )
+from rankfair._groups import Groups, Protected
 from rankfair._validation import (
     check_count,
     check_lengths,
     check_number,
     check_seed,
+    label_source,
     read_target,
     read_weights,
 )
-from rankfair.certificate import read_labels
+from rankfair.certificate import is_reference, read_labels
 from rankfair.inference import auc_spread, clusters_of
 from rankfair.metrics import mean_difference, rmse
 from rankfair.solvers import Following
@@ -201,6 +204,10 @@ def fairness_path(
     Held-out figures are of the predictions of all folds together.  Intervals of RMSE
     and AUC take tasks as clusters where most rows are in tasks of one group only.
 
+    With ``solver="tilt"`` the fit for an ε starts where that for the ε before ended:
+    the figures of a row may depend, within the solver's tolerance, on which other ε are
+    asked for.
+
     Parameters
     ----------
     model : regressor
@@ -216,7 +223,9 @@ def fairness_path(
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task is always learnt from.
     sensitive_features : array-like of shape (N,), or str or int, optional
-        The group of each row, or its column of X; by default the model's.
+        The group of each row, or its column of X; by default the model's, cut by its
+        `bins`.  Rows of unknown group are fitted if the model takes them, and count for
+        RMSE only.
     tasks : array-like of shape (N,), or str or int, optional
         The task of each row, or its column of X; by default the model's.
     sample_weight : array-like of shape (N,), optional
@@ -253,14 +262,14 @@ def fairness_path(
     folds = make_folds(
         cv,
         codes,
-        refits.in_a,
+        refits.groups,
         rng,
         weights=refits.weights,
         X=refits.X,
         y=refits.y,
-        attributes=refits.in_a.astype(np.intp)[:, None],
+        attributes=refits.groups[:, None],
     )
-    judge = _Judge(refits.y, refits.in_a, refits.tasks, refits.weights)
+    judge = _Judge(refits.y, refits.groups, refits.tasks, refits.weights)
     rows = []
     for i, epsilon in enumerate(chosen, start=1):
         if on_step is not None:
@@ -316,27 +325,30 @@ class _Figures(NamedTuple):
 
 @dataclass(frozen=True)
 class _Judge:
-    """Measures predictions of chosen rows."""
+    """Measures predictions of chosen rows; rows of unknown group count for errors."""
 
     y: Floats
-    in_a: Bools
+    groups: Codes  # 0, 1 or −1
     tasks: Codes | None
     weights: Floats | None
 
     def __call__(self, predicted: Floats, at: Codes) -> _Figures:
-        y, in_a = self.y[at], self.in_a[at]
+        y, known = self.y[at], self.groups[at] >= 0
         weights = None if self.weights is None else self.weights[at]
+        in_a = self.groups[at][known] == 1
         if in_a.all() or not in_a.any():
             raise ValueError(
                 f"cv holds out rows of one group only ({len(at)} rows): there is "
                 "nothing to compare."
             )
-        clusters = self._clusters(at)
-        spread = auc_spread(predicted, in_a, clusters, weights)
+        clusters = self._clusters(at[known])
+        of_known = None if weights is None else weights[known]
+        spread = auc_spread(predicted[known], in_a, clusters, of_known)
         low, high = spread.interval(CONFIDENCE)
         error = rmse(y, predicted, sample_weight=weights)
-        half = _half_width(np.abs(y - predicted) / (error or 1.0), clusters, weights)
-        by_group = {"sensitive_features": in_a, "sample_weight": weights}
+        units = None if clusters is None or self.tasks is None else self.tasks[at]
+        half = _half_width(np.abs(y - predicted) / (error or 1.0), units, weights)
+        by_group = {"sensitive_features": in_a, "sample_weight": of_known}
         return _Figures(
             rmse=error,
             rmse_low=error * math.sqrt(max(1.0 - half, 0.0)),
@@ -345,15 +357,15 @@ class _Judge:
             auc_low=low,
             auc_high=high,
             gap=abs(spread.auc - 0.5),
-            md=mean_difference(None, predicted, **by_group),
+            md=mean_difference(None, predicted[known], **by_group),
         )
 
     def _clusters(self, at: Codes) -> Codes | None:
         tasks = None if self.tasks is None else self.tasks[at]
-        return clusters_of(tasks, self.in_a[at])[0]
+        return clusters_of(tasks, self.groups[at] == 1)[0]
 
     def n_clusters(self, at: Codes) -> int | None:
-        clusters = self._clusters(at)
+        clusters = self._clusters(at[self.groups[at] >= 0])
         return None if clusters is None else len(np.unique(clusters))
 
 
@@ -524,7 +536,8 @@ class _Refits:
     parameter: str
     X: Any
     y: Floats
-    in_a: Bools
+    groups: Codes  # 0, 1 or, where it is not known, −1
+    labels: NDArray[Any]  # of groups, for models that take them as an array
     tasks: Codes | None
     weights: Floats | None
     last: dict[Any, list[Floats]] = field(default_factory=dict)
@@ -537,12 +550,6 @@ class _Refits:
         target = read_target(y)
         check_lengths(open_table(X).shape[0], y=target)
         owner = _owner(model, parameter)
-        of_groups = read_labels("sensitive_features", groups, owner, X)
-        if of_groups is None:
-            raise ValueError(
-                "sensitive_features is missing: give the group of each row, or name "
-                "its column in the model."
-            )
         of_tasks = read_labels("tasks", tasks, owner, X)
         read = read_weights(weights, len(target))
         return cls(
@@ -550,7 +557,7 @@ class _Refits:
             parameter,
             X,
             target,
-            _two_groups(of_groups, read),
+            *_two_groups(owner, X, groups, read),
             None if of_tasks is None else find_labels(of_tasks, "tasks")[0],
             read,
         )
@@ -564,9 +571,10 @@ class _Refits:
     def owner(self, model: Any) -> Any:
         return _owner(model, self.parameter)
 
-    def fit(self, epsilon: float, at: Codes, key: Any = None) -> Any:
+    def fit(self, epsilon: float, at: Codes, key: Any = None, **settings: Any) -> Any:
         """Fit some rows; fits of one ``key``, each to the same rows, follow up."""
         model = clone(self.model).set_params(**{self.parameter: epsilon})
+        self.owner(model).set_params(**settings)
         self._follow(self.owner(model), key)
         # A pipeline passes on what is called step__name.
         step = self.parameter.removesuffix("epsilon")
@@ -596,7 +604,7 @@ class _Refits:
     def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
         """What a method takes as arrays and the model does not read from X."""
         takes = inspect.signature(getattr(owner, method)).parameters
-        given = {"sensitive_features": self.in_a.astype(np.intp), "tasks": self.tasks}
+        given = {"sensitive_features": self.labels, "tasks": self.tasks}
         return {
             name: values
             for name, values in given.items()
@@ -615,10 +623,10 @@ class _Refits:
                 "in units of AUC."
             )
         at = self.everywhere
-        weights = None if self.weights is None else self.weights[at]
-        predicted = self.predict(self.fit(0.5, at), at)
-        spread = auc_spread(predicted, self.in_a[at], weights=weights)
-        gap = abs(spread.auc - 0.5)
+        # A band with one side would ask for something even at ε = 1/2.
+        free = {"side": "both"} if hasattr(owner, "side") else {}
+        predicted = self.predict(self.fit(0.5, at, **free), at)
+        gap = _Judge(self.y, self.groups, None, self.weights)(predicted, at).gap
         return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
 
 
@@ -646,28 +654,56 @@ def _owner(model: Any, parameter: str) -> Any:
     return model.get_params()[place]
 
 
-def _two_groups(columns: Sequence[Any], weights: Floats | None) -> Bools:
-    if len(columns) > 1:
+def _two_groups(
+    owner: Any, X: Any, given: Any, weights: Floats | None
+) -> tuple[Codes, NDArray[Any]]:
+    """Return the group of each row, −1 if not known, and labels to hand on.
+
+    Groups that the model reads, or would, are cut and combined as it does.
+    """
+    named = getattr(owner, "sensitive_features", None)
+    own = given is None or named is None
+    if given is None or is_reference(given):
+        named, given = (named if given is None else given), None
+    else:
+        named = None
+    source = label_source("sensitive_features", named, given, open_table(X))
+    if source is None:
         raise ValueError(
-            f"sensitive_features has {len(columns)} columns: a path compares two "
-            "groups of one attribute."
+            "sensitive_features is missing: give the group of each row, or name its "
+            "column in the model."
         )
-    codes, labels = find_labels(columns, "sensitive_features")
+    bins = getattr(owner, "bins", None) if own else None
+    intersect = own and bool(getattr(owner, "intersect", False))
+    found = Protected.of(source, weights, bins, intersect).attributes
+    if len(found) > 1:
+        raise ValueError(
+            f"sensitive_features has {len(found)} columns: a path compares two groups "
+            "of one attribute."
+        )
+    _check_two(found[0], weights)
+    if found[0].edges is not None:
+        return found[0].codes, column_numbers(source.columns[0], source.name)
+    known = found[0].known
+    codes = found[0].codes
+    return codes, codes if known is None else np.where(known, codes, math.nan)
+
+
+def _check_two(groups: Groups, weights: Floats | None) -> None:
+    """Refuse more than two groups, and groups with too few rows to hold some out."""
+    labels = groups.labels.tolist()
     if len(labels) != 2:
         raise ValueError(
-            f"sensitive_features has {len(labels)} groups "
-            f"({listed(labels.tolist())}): a path compares two."
+            f"sensitive_features has {len(labels)} groups ({listed(labels)}): a path "
+            "compares two."
         )
-    counted = codes if weights is None else codes[weights > 0]
-    for g, count in enumerate(np.bincount(counted, minlength=2).tolist()):
+    rows = groups.sizes(None if weights is None else np.sign(weights))
+    for label, count in zip(labels, rows.astype(int).tolist(), strict=True):
         if count < 2:
             raise ValueError(
-                f"sensitive_features: group {shown(labels.tolist()[g])} has {count} "
-                f"row{'s' * (count != 1)} that count{'s' * (count == 1)}: a path needs "
-                "one to learn from and one to hold out."
+                f"sensitive_features: group {shown(label)} has {count} row that "
+                "counts: a path needs one to learn from and one to hold out."
             )
-    in_a: Bools = codes == 1
-    return in_a
 
 
 def _backend(X: Any) -> str | None:
