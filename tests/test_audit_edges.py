@@ -121,6 +121,15 @@ def test_constant_predictions_have_no_distance_limits():
     assert not found.wasserstein.estimable and found.ks.p_value is None
 
 
+def test_tasks_that_are_all_alike_show_no_spread():
+    # Every task of a group holds the same three predictions.
+    t = np.repeat(np.arange(14), 3)
+    g = np.where(t < 7, "M", "F")
+    found = compared(np.tile([0.1, 0.2, 0.3], 14) + (g == "M"), g, tasks=t)
+    assert not found.ks.estimable and not found.wasserstein.estimable
+    assert "no draw of tasks" in found.ks.note
+
+
 def tasks_apart(k, seed=0):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(4, 9, k)

@@ -42,3 +42,13 @@ def test_a_scale_is_straight_and_clips(low, width, value):
     assert scale(low) == 10
     assert scale(low + width) == pytest.approx(110)
     assert 10 <= scale.clipped(value) <= 110
+
+
+def test_the_widest_range_has_places_and_ticks():
+    most = 1.7976931348623157e308
+    scale = Scale(-most, most, 0, 100)
+    assert [scale(v) for v in (-most, 0.0, most)] == [0, 50, 100]
+    found = ticks(-most, most)
+    assert len(found) >= 3 and all(map(math.isfinite, found))
+    assert found == sorted(found) and -most <= found[0] and found[-1] <= most
+    assert covering([-most, most]) == (-most, most)

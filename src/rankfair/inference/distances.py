@@ -30,6 +30,7 @@ DRAWS = 399
 DEALT = 999
 MOST_FINITE = 20_000
 MOST_EXACT = 1_000  # rows of a group up to which scipy counts all paths
+ROUNDING = 1e-12
 MOST_UNITS = 4_096  # mixed tasks that are drawn; of more, several are drawn as one
 
 
@@ -91,7 +92,7 @@ def distances(
         by_task = _Grid.of(ordered, sides, masses, mixed=True).draw(rng, confidence)
         units = "rows and of tasks (the wider)"
         far_ks, far_moved = max(far_ks, by_task[0]), max(far_moved, by_task[1])
-    if far_ks == 0.0:
+    if far_ks <= ROUNDING:
         lost = f"no draw of {units} differs from another"
         return Estimate(ks, note=lost), Estimate(moved, note=lost)
     how = f"{DRAWS} draws of {units}, safe limits"
