@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.balances import Among, Balance, Band, Linear
+from rankfair.balances import Among, Balance, Band, Linear, Rank
 from rankfair.balances.base import Field
 from rankfair.blocks import sorted_by_task
 from rankfair.penalties import Penalty
@@ -24,6 +24,7 @@ from rankfair.solvers.base import (
     package,
 )
 from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear, to_bands
+from rankfair.solvers.polish import Search, Sieve, is_small
 from rankfair.solvers.ray import relative
 from rankfair.solvers.tilt import Tilt
 
@@ -35,8 +36,6 @@ NEAR = 1e-3  # quick counts this far off are as good as inside
 TRIES = 4  # rounds that are landed exactly until one is inside
 NUDGES = 200  # tries in vain to bring the last pairs into their bands
 STIR = (-1.0, 1.5)  # powers of ten: how many pairs nudges go astray
-SMALL = 4000  # rows times demands, so few that a search at random costs little
-FEW = 32  # coefficients, for the same
 WAVES = 2  # further directions for each demand along which fits are nudged
 
 
@@ -406,35 +405,21 @@ def _tightened(tilts: Tilts, point: Point) -> Point:
         W = point.W + part * (tilts.W0 - point.W)
         tried = tilts.counted((1 - part) * point.x, W)
         point = tried if tried.miss == 0 else point
-    few_rows = len(tilts.demands) * len(tilts.fitter.rows.y) <= SMALL
-    free = not isinstance(tilts.fitter, Pinned)
-    small = few_rows and free and point.W.size <= FEW
+    counted = all(isinstance(each.balance, Rank) for each in tilts.demands)
+    small = counted and is_small(tilts.fitter, len(tilts.demands))
     return _searched(tilts, point) if small else point
 
 
 def _searched(tilts: Tilts, point: Point) -> Point:
-    """A lower objective nearby, at random: with few rows there is no slope to follow.
-
-    Steps lead towards the fit without demands, and astray by as much.
-    """
-    fitter, rng, idle = tilts.fitter, np.random.default_rng(0), 0
-    lowest = fitter.objective(point.W, tilts.B0)
-    # Tasks stand in the order of their sizes: chance must not depend on that.
-    tasks = fitter.rows.blocks.tasks
-    place = np.concatenate((tasks, np.arange(len(tasks), len(point.W))))
-    while idle < NUDGES:
-        way = tilts.W0 - point.W
-        stray = np.linalg.norm(way) * rng.standard_normal(way.shape)[place]
-        step = 10 ** rng.uniform(-3, 0) * (rng.uniform(0, 1) * way + stray)
-        W, idle = point.W + step, idle + 1
-        objective = fitter.objective(W, tilts.B0)
-        if objective < lowest:
-            tried = tilts.counted(point.x, W)
-            if tried.miss == 0:
-                gain = lowest - objective
-                point, lowest = tried, objective
-                idle = 0 if gain > 1e-3 * lowest else idle
-    return point
+    """A lower objective, at random: with few rows there is no slope to follow."""
+    force = np.tensordot(point.x, tilts.b, 1)
+    search = Search.around(tilts.fitter, tilts.B0, tilts.W0, force)
+    W = search.lower(
+        point.W,
+        lambda V: tilts.counted(point.x, V).miss == 0,
+        Sieve(tuple((each.groups, each.band(each.groups)) for each in tilts.demands)),
+    )
+    return tilts.counted(point.x, W)
 
 
 def _nudged(tilts: Tilts, best: Point) -> Point:

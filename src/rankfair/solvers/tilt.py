@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair.balances import Balance, Distribution, Linear
+from rankfair.balances import Balance, Distribution, Linear, Rank
 from rankfair.balances.base import Field, Tables
 from rankfair.blocks import Ints
 from rankfair.engines import Engine, Moving
@@ -27,6 +27,7 @@ from rankfair.solvers.landing import Landing
 from rankfair.solvers.levelled import solve_levelled
 from rankfair.solvers.mixing import Mixer
 from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear
+from rankfair.solvers.polish import Search, Sieve, is_small, slope_of, stirred
 from rankfair.solvers.ray import Curve, Origin, Ray, nearest_multiple, relative
 
 TRIES = 12  # directions tried before the band is called out of reach
@@ -147,7 +148,6 @@ class Tilt:
     ) -> Iterator[Candidate]:
         """One candidate a round, until ``λ g`` and ``λ̂ ∇AUC(m)`` agree."""
         enough = 10 * self.tol * coarse
-        problem = origin.fitter.problem
         if start is not None and start.shape == origin.B0.shape:
             b, x = start, 1.0
         else:
@@ -173,7 +173,7 @@ class Tilt:
                 return
             b, x = mixer.next(found.force, found.gap), 1.0
             if not landing.inside:
-                b = b + _nudge(problem, found, seed=i)
+                b = b + _nudge(origin.fitter, found, seed=i)
 
 
 def _prepared(
@@ -233,9 +233,12 @@ def _product(b: Floats, W: Floats) -> float:
     return float((b * W[: len(b)]).sum())
 
 
-def _nudge(problem: Engine, found: Candidate, seed: int) -> Floats:
+def _nudge(fitter: Fitter, found: Candidate, seed: int) -> Floats:
     """A little of each row's own: pairs then change places in another order."""
-    return found.multiplier * problem.line(found.W).moments(found.field, 0.0, seed)
+    line = fitter.problem.line(found.W)
+    if is_small(fitter):
+        return found.multiplier * line.moments(stirred(found.field, seed), 0.0)
+    return found.multiplier * line.moments(found.field, 0.0, seed)
 
 
 def _also_nudged(origin: Origin, candidates: list[Candidate]) -> Iterator[Candidate]:
@@ -245,7 +248,7 @@ def _also_nudged(origin: Origin, candidates: list[Candidate]) -> Iterator[Candid
     if not first.landing.inside:
         return
     for seed in range(len(candidates), TRIES):
-        push = _nudge(origin.fitter.problem, first, seed)
+        push = _nudge(origin.fitter, first, seed)
         yield replace(first, force=first.force + NUDGE * push)
 
 
@@ -336,17 +339,49 @@ def _confirmed(
             break
     assert ray is not None
     status = Status.SATISFIED if settled else Status.MAX_ITER
-    W = ray.fit(landing.x)
-    kept = origin.fitter.miss(origin.fitter.values(W)) <= KEPT
+    W, force = ray.fit(landing.x), landing.x * ray.b
+    kept = landing.inside and origin.fitter.miss(origin.fitter.values(W)) <= KEPT
+    multiplier, stationarity = best.multiplier * landing.x, best.stationarity
+    better = _polished(origin, W, force) if kept else None
+    if better is not None:
+        W, landing, multiplier, stationarity = better
     return package(
         origin.fitter,
         origin.balance,
         W,
-        status if landing.inside and kept else Status.INFEASIBLE,
+        status if kept else Status.INFEASIBLE,
         B0=origin.B0,
         value=landing.value,
-        multiplier=best.multiplier * landing.x,
-        stationarity=best.stationarity,
+        multiplier=multiplier,
+        stationarity=stationarity,
         trace=trace,
-        force=landing.x * ray.b,
+        force=force,
     )
+
+
+def _polished(
+    origin: Origin, W: Floats, force: Floats
+) -> tuple[Floats, Landing, float, float] | None:
+    """A fit inside the band of a lower objective, where there are few rows.
+
+    With its landing, and the multiplier and how settled it is, both found anew.
+    """
+    fitter, balance, B0 = origin.fitter, origin.balance, origin.B0
+    problem = fitter.problem
+    if not isinstance(balance, Rank) or not is_small(fitter):
+        return None
+    groups = problem.user_groups
+    assert groups is not None
+    band = balance.band(groups)
+    search = Search.around(fitter, B0, origin.W0, force)
+    found = search.lower(
+        W,
+        lambda V: band.miss(problem.count(balance, V)) == 0,
+        Sieve(((origin.groups, origin.band),)),
+    )
+    if found is W:
+        return None
+    pull, bend = slope_of(fitter, found, B0), problem.line(found).bend(balance, 0.0)[1]
+    multiplier = nearest_multiple(bend, pull)
+    landing = Landing(1.0, problem.count(balance, found), 0.0)
+    return found, landing, multiplier, relative(multiplier * bend - pull, pull)
