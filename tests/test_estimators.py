@@ -148,6 +148,8 @@ def test_a_fit_that_did_not_end_well_warns_with_the_auc(status):
         model.fit(FRAME, Y)
     assert f"Reached: AUC {model.rank_auc_:.4f}" in str(caught[0].message)
     assert "asked for within 0.02 of 0.5" in str(caught[0].message)
+    constant = "One value for all rows would meet it" in str(caught[0].message)
+    assert constant == (status is Status.INFEASIBLE)
     assert model.status_ == status.name.lower()
     assert caught[0].filename == __file__
     with pytest.warns(ConvergenceWarning, match=r"Reached: mean imbalance .* 0\.02"):
@@ -789,6 +791,7 @@ def test_demands_that_exclude_each_other_are_named_in_a_warning(names, penalty, 
         asked = f"{name} imbalance {model.balance_[name]:.4g}, asked for {width:g}"
         assert asked in words
     assert ("AUC" in words) == ("rank" in names)
+    assert "One value" not in words  # whose residuals differ
     gap = apart(Y, IN_A) / Y.std()
     assert model.balance_["mean"] + model.balance_["residual"] == pytest.approx(gap)
 

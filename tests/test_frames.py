@@ -202,7 +202,6 @@ def test_integers_are_coded_as_numpy_does(values):
     "values",
     [
         np.array([1.0, np.nan]),
-        np.array([1.0, np.inf]),
         ["a", None],
         ["a", float("nan")],
         pd.Series(["a", None]),
@@ -216,8 +215,14 @@ def test_integers_are_coded_as_numpy_does(values):
     ],
 )
 def test_missing_labels_are_refused_with_their_count(values):
-    with pytest.raises(ValueError, match="tasks has 1 missing or infinite labels"):
+    with pytest.raises(ValueError, match=r"tasks has 1 missing labels .* every row"):
         labels_of(values)
+
+
+@pytest.mark.parametrize("known", [labels_of, lambda v: find_known(v, "tasks")])
+def test_infinite_labels_have_a_sentence_of_their_own(known):
+    with pytest.raises(ValueError, match="tasks has 1 infinite labels in 2 rows"):
+        known(np.array([1.0, np.inf]))
 
 
 def test_unhashable_labels_are_refused():

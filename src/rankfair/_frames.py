@@ -412,7 +412,8 @@ def _code(
     if isinstance(values, list):
         return _code_objects(values, argument)
     if values.dtype.kind == "f":
-        _refuse_missing(int((~np.isfinite(values)).sum()), len(values), argument)
+        _refuse_missing(int(np.isnan(values).sum()), len(values), argument)
+        _refuse_infinite(int(np.isinf(values).sum()), len(values), argument)
     if values.dtype.kind == "b":
         codes, labels = _code(values.view(np.uint8), argument)
         return codes, labels.astype(bool)
@@ -456,8 +457,16 @@ def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]
 def _refuse_missing(count: int, n_rows: int, argument: str) -> None:
     if count:
         raise ValueError(
-            f"{argument} has {count} missing or infinite labels (NaN, None or inf) "
-            f"in {n_rows} rows: every row needs one. Drop those rows or name them."
+            f"{argument} has {count} missing labels (NaN, None, NA or NaT) in {n_rows} "
+            "rows: every row needs one. Drop those rows or name them."
+        )
+
+
+def _refuse_infinite(count: int, n_rows: int, argument: str) -> None:
+    if count:
+        raise ValueError(
+            f"{argument} has {count} infinite labels in {n_rows} rows: text, booleans "
+            "and finite numbers are labels. Name those rows, or drop them."
         )
 
 

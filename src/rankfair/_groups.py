@@ -6,6 +6,7 @@ code −1: it is part of the data, and of no group.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -457,14 +458,21 @@ def crossed(found: Sequence[Groups], weights: Floats | None = None) -> Groups:
 
 
 def cell_label(parts: Sequence[Any]) -> str:
-    """Return what a combination is called.
+    """Return what a combination is called; no two are called the same.
+
+    Text that holds the sign between parts, or a quote, is quoted.
 
     Examples
     --------
-    >>> cell_label(("F", 3))
-    'F × 3'
+    >>> cell_label(("F", 3)), cell_label(("F × M", 3))
+    ('F × 3', '"F × M" × 3')
     """
-    return " × ".join(map(str, parts))
+    return " × ".join(map(_part, parts))
+
+
+def _part(label: Any) -> str:
+    text = str(label)
+    return json.dumps(text, ensure_ascii=False) if {*text} & {"×", '"'} else text
 
 
 def check_cells(cells: Groups, argument: str, weights: Floats | None) -> str | None:

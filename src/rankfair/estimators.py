@@ -49,6 +49,7 @@ from rankfair.balances import (
     Balance,
     Distribution,
     Linear,
+    Mean,
     Rank,
     main_and_beside,
     make_balance,
@@ -185,7 +186,8 @@ class RankFairRegressor(TaskRegressor):
         Where attributes were cut, by name: the start of each bin, and the end.
     status_ : str
         "satisfied": the band is met.  "inactive": the unconstrained fit meets it.
-        "infeasible": no model found meets it, the closest was kept.  "max_iter": the
+        "infeasible": no model found meets it, the closest was kept (not one value for
+        all rows, which meets every band but that of residuals).  "max_iter": the
         steps ran out.
     rank_auc_ : float
         AUC of the predictions of the training rows, A over B; of three or more groups,
@@ -851,13 +853,18 @@ def _reached(balance: Balance, values: Floats, attributes: tuple[Groups, ...]) -
 
 
 def _help(status: Status, asked: tuple[Balance, ...]) -> str:
-    """What brings distributions closer than a linear model can."""
-    distribution = any(isinstance(each, Distribution) for each in asked)
-    if status is not Status.INFEASIBLE or not distribution:
+    """What is left to do where no fit was found."""
+    if status is not Status.INFEASIBLE:
         return ""
+    said = ""
+    if all(isinstance(each, Rank | Distribution | Mean) for each in asked):
+        said = " One value for all rows would meet it, and was not taken."
+    if not any(isinstance(each, Distribution) for each in asked):
+        return said
     return (
-        " A larger epsilon or max_iter, the group among the predictors (blind=False), "
-        "more tasks, or RankFairPostprocessor on an unconstrained fit can help."
+        f"{said} A larger epsilon or max_iter, the group among the predictors "
+        "(blind=False), more tasks, or RankFairPostprocessor on an unconstrained fit "
+        "can help."
     )
 
 

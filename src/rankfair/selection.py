@@ -278,7 +278,7 @@ standardize, unseen, max_iter, tol, verbose
         >>> X = np.random.default_rng(0).normal(size=(80, 2))
         >>> X[:, 1] = X[:, 1] > 0
         >>> model = RankFairRegressorCV([1.0], sensitive_features=1, cv=2)
-        >>> _ = model.fit(X[:40], X[:40, 0])
+        >>> _ = model.fit(X[:40], X[:40].sum(axis=1))
         >>> model.certify(X[40:]).estimable
         True
         """

@@ -30,10 +30,10 @@ EXACT_ROWS = 1 << 14  # sorting this few rows costs no more than binning them
 class Rank(Balance):
     """``|AUC(m) − 1/2| ≤ ε``, counted as ``2U`` in whole half pairs.
 
-        ``bandwidth`` is the width of the kernel that makes ``∇AUC`` smooth, in standard
-        deviations of ``m``.
+    ``bandwidth`` is the width of the kernel that makes ``∇AUC`` smooth, in standard
+    deviations of ``m``.
 
-        Examples
+    Examples
     --------
     >>> import numpy as np
     >>> from rankfair.problem import Groups
