@@ -1,5 +1,6 @@
 """Dask frames: what is taken, what is refused, and a worker that is lost."""
 
+import itertools
 import os
 import signal
 import threading
@@ -78,7 +79,7 @@ def test_shares_are_even(cluster):
     worker = sorted(cluster.nthreads())[0]
     futures = cluster.scatter(parts, workers=[worker])
     shares = engine.shares_of(cluster, futures)
-    assert sorted(sum(shares, [])) == list(range(6))
+    assert sorted(itertools.chain(*shares)) == list(range(6))
     assert len(shares) == 2
     sizes = [sum(len(parts[i]) for i in share) for share in shares]
     assert max(sizes) <= 1.25 * 100

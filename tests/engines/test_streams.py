@@ -77,7 +77,7 @@ def test_nothing_is_left_behind(tmp_path, large, monkeypatch):
     assert not list(temporary.iterdir())
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """What ends a fit in the middle."""
 
 
@@ -91,7 +91,7 @@ class Watch:
         if done == 3000:
             self.passes.append(what)
         if len(self.passes) == self.stop:
-            raise Stopped
+            raise StoppedError
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "task"])
@@ -105,13 +105,13 @@ def test_a_fit_goes_on_where_it_was(tmp_path, large, penalty):
     whole = Watch()
     known = fit(whole, None)
     assert len(whole.passes) >= 5
-    # Stopped in the third pass each time: labels and one more are done.
+    # StoppedError in the third pass each time: labels and one more are done.
     for _ in whole.passes:
         watch = Watch(3)
         try:
             found = fit(watch)
             break
-        except Stopped:
+        except StoppedError:
             pass
     assert len(watch.passes) < 3
     np.testing.assert_array_equal(found.coef_, known.coef_)
@@ -121,7 +121,7 @@ def test_a_fit_goes_on_where_it_was(tmp_path, large, penalty):
 def test_a_changed_file_begins_anew(tmp_path, large):
     written(tmp_path / "rows")
     rows = {**BY, "scratch": tmp_path / "scratch"}
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **rows, on_rows=Watch(4)))
     written(tmp_path / "rows", seed=1)
     watch = Watch()
