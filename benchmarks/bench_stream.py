@@ -111,11 +111,9 @@ def passes(told: list[tuple[float, str, int]]) -> list[tuple[str, float]]:
 
 def apart(case: str, folder: Path, penalty: str, script: str = __file__) -> dict:
     """Run a case in a process of its own."""
+    asked = ["--case", case, "--folder", folder, "--penalty", penalty]
     out = subprocess.run(
-        [
-            *(sys.executable, script, "--case", case),
-            *("--folder", folder, "--penalty", penalty),
-        ],
+        [sys.executable, script, *asked],
         check=True,
         capture_output=True,
         text=True,

@@ -1,6 +1,6 @@
 """Every engine behind one fixture: rows in memory, in Parquet files, on a cluster."""
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def on_cluster(client, frame, y, weights=None, **settings):
 
     rows = beside(frame, y, weights)
     edges = (np.array([0, 0.1, 0.1, 0.6, 0.65, 1]) * len(rows)).astype(int)
-    parts = [rows.iloc[i:j] for i, j in itertools.pairwise(edges)]
+    parts = [rows.iloc[i:j] for i, j in pairwise(edges)]
     there = dd.from_delayed([delayed(part) for part in parts], meta=rows.iloc[:0])
     weight = None if weights is None else "the w"
     return RankFairRegressor(**settings).fit(there, "the y", sample_weight=weight)

@@ -12,7 +12,7 @@ from rankfair.engines.chunk import Chunk, taken
 
 __all__ = ["Sorted", "Summary", "pieces", "summarise"]
 
-PIECE = 1 << 24  # numbers a summary of some rows may have
+PIECE = 1 << 19  # numbers a summary of some rows may have, within the cache
 
 
 @dataclass(frozen=True)
