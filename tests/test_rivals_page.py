@@ -143,6 +143,19 @@ def test_page_says_who_is_better_and_what_failed():
     assert "| rankfair | tilt, ε 0 |" in text
 
 
+def test_reason_is_what_each_measure_costs_us():
+    ours = [
+        point("free", [[0.5, 0.4, 0.4, 0.4]] * 2),
+        point("rank", [[0.55, 0.1, 0.4, 0.4]] * 2),
+        point("all", [[0.7, 0.1, 0.1, 0.1]] * 2),
+    ]
+    said = pages.reason(THEIRS, ours)
+    assert "rank gap 0.5500, MD 0.7000, KS 0.7000; all three at once 0.7000" in said
+    assert said.endswith("its own 0.6000.")
+    assert "Even without any constraint" in pages.reason(THEIRS, ours[-1:])
+    assert "all three" not in pages.reason(THEIRS, ours[:2])
+
+
 def test_tables_are_even():
     for block in re.findall(r"(?:^\|.*\n)+", pages.page(made_run()), re.MULTILINE):
         assert len({line.count("|") for line in block.splitlines()}) == 1
@@ -152,6 +165,13 @@ def test_small_data_has_no_memory_table():
     text = pages.page(made_run(rows={"data": 100}, quick=True))
     assert "No dataset of this run is large." in text
     assert "make bench-rivals OPTIONS=--quick" in text
+
+
+def test_a_resumed_run_has_no_minutes_and_says_so():
+    assert "in several parts" in pages.page(made_run(minutes=None))
+    assert "in 3 minutes" in pages.page(made_run())
+    assert "1 datasets; 1 are left out" in pages.page(made_run())
+    assert "left out" not in pages.page(made_run(skipped={}))
 
 
 def test_numbers_as_shown():

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .points import (
     AHEAD,
     ALONE,
     DOMINATED,
+    FAIRNESS,
     LEVEL,
     MEASURES,
     TIED,
     Point,
     Verdict,
+    as_fair,
     difference,
     judge,
 )
@@ -48,7 +51,7 @@ class Run:
     skipped: Mapping[str, str]
     versions: Mapping[str, str]
     cells: Sequence[Cell]
-    minutes: float
+    minutes: float | None
     quick: bool = False
 
     def points(self, case: str, ours: bool) -> list[Point]:
@@ -59,9 +62,16 @@ class Run:
             for point in cell.points
         ]
 
-    def verdicts(self, case: str) -> list[Verdict]:
-        ours = self.points(case, ours=True)
-        return [judge(point, ours) for point in self.points(case, ours=False)]
+    @cached_property
+    def verdicts(self) -> dict[str, list[Verdict]]:
+        """Of each dataset, every point of a rival with what is said of it."""
+        return {
+            case: [
+                judge(point, self.points(case, ours=True))
+                for point in self.points(case, ours=False)
+            ]
+            for case in self.titles
+        }
 
 
 def shown(mean: float, error: float) -> str:
@@ -96,7 +106,7 @@ def against(verdict: Verdict) -> str:
 
 def dataset_table(run: Run, case: str) -> str:
     """Rivals with all settings; ours with the first one and those that dominate."""
-    verdicts = run.verdicts(case)
+    verdicts = run.verdicts[case]
     named = {id(v.mine) for v in verdicts}
     rows = []
     for cell in (c for c in run.cells if c.case == case):
@@ -119,7 +129,7 @@ def _of(verdicts: Sequence[Verdict], point: Point) -> Verdict:
 def matrix(run: Run) -> str:
     """Rivals by datasets: a sign for each setting."""
     cases = list(run.titles)
-    signs = {c: {id(v.theirs): SIGNS[v.kind] for v in run.verdicts(c)} for c in cases}
+    signs = {c: {id(v.theirs): SIGNS[v.kind] for v in run.verdicts[c]} for c in cases}
     rows = []
     for library, method in _methods(run, ours=False):
         words = []
@@ -183,12 +193,37 @@ def exception(run: Run, verdict: Verdict) -> str:
     worse = " and ".join(NAMES[m] for m in MEASURES if not steps[m].no_worse)
     return (
         f"{head}: better. The nearest of ours, {mine.label}, is worse in {worse} "
-        f"({said})."
+        f"({said}). {reason(theirs, run.points(theirs.case, ours=True))}"
+    )
+
+
+def reason(theirs: Point, ours: Sequence[Point]) -> str:
+    """Why none of ours dominates: what each measure alone, and all, would cost us."""
+    error = theirs.mean("rmse")
+    ours = [point for point in ours if point.seeds & theirs.seeds]
+    free = min(point.mean("rmse") for point in ours)
+    if free >= error:
+        return (
+            f"Even without any constraint ours have an error of {free:.4f} against "
+            f"{error:.4f}: what it gains is fit, not fairness."
+        )
+    parts = []
+    for measure in FAIRNESS:
+        met = [p for p in ours if difference(p, theirs, measure).no_worse]
+        if met:
+            least = min(point.mean("rmse") for point in met)
+            parts.append(f"{NAMES[measure]} {least:.4f}")
+    both = [point.mean("rmse") for point in ours if as_fair(point, theirs)]
+    all_three = f"; all three at once {min(both):.4f}" if both else ""
+    return (
+        "Ours hold one or two measures; it has a little of all. Least error of ours "
+        f"that is no worse in one of them: {', '.join(parts)}{all_three}; its own "
+        f"{error:.4f}."
     )
 
 
 def exceptions(run: Run) -> str:
-    verdicts = [v for case in run.titles for v in run.verdicts(case)]
+    verdicts = [v for case in run.titles for v in run.verdicts[case]]
     order = (AHEAD, LEVEL, TIED, ALONE)
     left = sorted(
         (v for v in verdicts if v.kind != DOMINATED), key=lambda v: order.index(v.kind)
@@ -198,7 +233,7 @@ def exceptions(run: Run) -> str:
 
 def summary(run: Run) -> str:
     """How many points of rivals stand how."""
-    kinds = [v.kind for case in run.titles for v in run.verdicts(case)]
+    kinds = [v.kind for case in run.titles for v in run.verdicts[case]]
     count = {kind: kinds.count(kind) for kind in SIGNS}
     return (
         f"Of {len(kinds)} points of rivals {count[DOMINATED]} are dominated by one of "
@@ -235,10 +270,22 @@ def page(run: Run) -> str:
     tables = "\n\n".join(
         f"### {run.titles[c]}\n\n{dataset_table(run, c)}" for c in run.titles
     )
+    spent = (
+        " in several parts, stopped and resumed while the machine had other work "
+        "(costs are rough)"
+        if run.minutes is None
+        else f" in {run.minutes:.0f} minutes"
+    )
+    absent = (
+        f"  {len(run.titles)} datasets; {len(run.skipped)} are left out, see "
+        "[what did not run](#what-did-not-run)."
+        if run.skipped
+        else ""
+    )
     options = " OPTIONS=--quick" if run.quick else ""
     return f"""# Against other packages
 
-Made by `make bench-rivals{options}` in {run.minutes:.0f} minutes, with {versions}.
+Made by `make bench-rivals{options}`{spent}, with {versions}.{absent}
 
 ![Error against rank gap, KS and mean difference](images/rivals.png)
 

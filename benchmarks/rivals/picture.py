@@ -81,18 +81,19 @@ def _panel(axis: Axes, run: Run, case: str, measure: str) -> None:
     worst = max(p.mean("rmse") for p in ours)
     best = min(p.mean("rmse") for p in ours)
     top = worst + 0.25 * (worst - best)
+    right = 1.12 * max(p.mean(measure) for p in ours)
     for library, (colour, mark) in MARKS.items():
         points = [p for p in theirs if p.library == library]
         if not points:
             continue
         x, y = _places(points, measure)
-        seen = [min(value, top) for value in y]
+        seen, x = [min(value, top) for value in y], [min(value, right) for value in x]
         axis.plot(
             x, seen, mark, color=colour, ms=5.5, mec="white", mew=0.6, ls="",
             label=library, alpha=0.9, clip_on=False,
         )  # fmt: skip
     axis.set_ylim(best - 0.08 * (worst - best), top)
-    axis.set_xlim(left=0)
+    axis.set_xlim(0, right)
     axis.grid(alpha=0.25, lw=0.5)
     axis.tick_params(labelsize=8)
 

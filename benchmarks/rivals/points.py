@@ -68,9 +68,12 @@ class Difference:
 
 
 def standard_error(values: list[float]) -> float:
-    if len(values) < 2:
+    """Standard error of a mean; not a number for one value."""
+    n = len(values)
+    if n < 2:
         return math.nan
-    return statistics.stdev(values) / math.sqrt(len(values))
+    centre = math.fsum(values) / n
+    return math.sqrt(math.fsum((v - centre) ** 2 for v in values) / (n - 1) / n)
 
 
 def difference(mine: Point, theirs: Point, measure: str) -> Difference:
