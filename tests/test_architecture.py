@@ -162,6 +162,8 @@ def test_all_names_exist_and_are_listed():
     for name in rankfair.__all__:
         assert getattr(rankfair, name) is not None
         assert name in dir(rankfair)
+    plain = {name for name in dir(rankfair) if not name.startswith("__")}
+    assert plain == set(rankfair.__all__)
 
 
 def test_all_of_every_public_module_is_importable():

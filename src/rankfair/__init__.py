@@ -77,4 +77,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    # Without what the lines above import for themselves.
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
