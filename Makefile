@@ -61,7 +61,7 @@ reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ 
 balances: $(VENV)/.dev  ## What each balance costs and brings, into docs/balances.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/compare_balances.py
 
-readme: $(VENV)/.dev  ## Run what README.md shows; renew its outputs and picture
+readme: $(VENV)/.dev  ## Run what README.md and docs/python.md show; renew outputs
 	$(BIN)/python tools/readme.py
 
 lint: $(VENV)/.dev  ## Check style and formatting

@@ -1,7 +1,8 @@
-"""Run what README.md shows and write the real output, and the picture, back into it.
+"""Run what README.md and docs/python.md show and write the real output back into them.
 
 A ```python block is run, and the ```text block after it becomes what it printed.  In a
 ```console block each line that starts with "$ " is run, and what follows it replaced.
+The picture of README.md is made anew as well.
 """
 
 import os
@@ -13,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "python.md")
 PICTURE = ROOT / "docs" / "images" / "frontier.svg"
 
 PYTHON = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<shown>.*?)```", re.S)
@@ -22,7 +23,7 @@ TIMES = re.compile(r"(?<= )\d+\.\d\d$", re.M)
 
 
 def refreshed(text: str, folder: Path) -> str:
-    """Return the README with every output made anew; commands run in `folder`."""
+    """Return a page with every output made anew; commands run in `folder`."""
     text = PYTHON.sub(lambda found: _python(found, folder), text)
     return CONSOLE.sub(lambda found: _console(found["lines"], folder), text)
 
@@ -69,10 +70,11 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def main() -> None:
-    """Rewrite README.md and the picture it shows."""
+    """Rewrite the pages, and the picture that README.md shows."""
     with tempfile.TemporaryDirectory() as folder:
-        text = README.read_text(encoding="utf-8")
-        README.write_text(refreshed(text, Path(folder)), encoding="utf-8")
+        for page in PAGES:
+            text = page.read_text(encoding="utf-8")
+            page.write_text(refreshed(text, Path(folder)), encoding="utf-8")
         PICTURE.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(folder) / "demo" / PICTURE.name, PICTURE)
 
