@@ -52,7 +52,12 @@ class Labels:
 
     @classmethod
     def of(cls, labels: set[Any]) -> Labels:
-        """Sort labels; those of several kinds by their text."""
+        """Sort labels; those of several kinds by their text.
+
+        Where all are whole they are whole numbers, in whatever type they came.
+        """
+        if all(type(each) is float and each.is_integer() for each in labels):
+            labels = set(map(int, labels))
         try:
             return cls(sorted(labels))
         except TypeError:
@@ -74,6 +79,8 @@ class Labels:
             table: Ints = self._places.take(values, mode="clip")
             return table
         column = label_column(column)
+        if any(type(each) is float for each in self.known):
+            column = column.cast(pa.float64())
         known = pa.array(self.known, type=column.type)
         places = pc.index_in(column, value_set=known)
         found: Ints = places.to_numpy(zero_copy_only=False)

@@ -74,7 +74,8 @@ def _joined(one: Tally, other: Tally) -> Tally:
 def _added(one: Any, other: Any) -> Any:
     import pyarrow as pa
 
-    both = pa.concat_tables([one, other])
+    # Whole numbers here and fractions there are fractions.
+    both = pa.concat_tables([one, other], promote_options="permissive")
     return _counted(both.columns[:-1], both.column("rows"))
 
 
