@@ -80,8 +80,9 @@ def test_rows_with_empty_cells_are_dropped_and_counted(tmp_path):
     blank = [(0, "age"), (3, "pay"), (3, "age"), (5, "gender")]
     file = write_csv(tmp_path / "a.csv", people(n=20), blank)
     table = load([file], ROLES, Reading(drop_missing=True))
-    assert table.n_rows == 18  # a row without a group stays
-    assert table.notes[-1] == "Dropped 2 of 20 rows with empty cells."
+    assert table.n_rows == 17
+    assert table.notes[-1] == "Dropped 3 of 20 rows with empty cells."
+    assert None not in table["gender"].tolist()
     assert not np.isnan(table["age"]).any()
 
 

@@ -14,6 +14,7 @@ from rankfair.audit.words import not_judged
 from rankfair.cli.ends import in_flags
 from rankfair.cli.tables import limits, number, say, show_table
 from rankfair.jobs import sheets
+from rankfair.jobs.compares import not_run
 from rankfair.tables import Table, write_table
 
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
         for line in lines:
             if line.note:
                 say(f"{line.method}: {line.note}.")
-        for name, why in done.refused.items():
-            say(f"{name} was not run: {in_flags(why, start=False)}")
+        for line in not_run(done.refused):
+            say(in_flags(line, start=False))
     _write_sheet(sheets.compared_sheet(done), sheet, out)
     _write_methods(done.page, out, sheet)
 

@@ -202,8 +202,7 @@ def _joined(parts: list[Table]) -> Table:
 
 def _whole_rows(table: Table, roles: Roles) -> Table:
     """Return the rows without an empty cell where one matters, and count the others."""
-    # A row without a group takes part in the fit and is counted there.
-    names = [*roles.tasks, *roles.numbers, *roles.predictors(table.names)]
+    names = [*roles.named, *roles.predictors(table.names)]
     gone = np.zeros(table.n_rows, bool)
     for name in dict.fromkeys(names):
         gone |= table.missing(name)
