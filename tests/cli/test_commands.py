@@ -243,9 +243,37 @@ def test_with_json_all_else_is_on_stderr(here):
     options = ["pay.csv", *COMMON, "--json", "--html", "a.html", "--max-gap", "0"]
     done = run("audit", *options, "-o", "a.csv")
     assert done.exit_code == 1
-    valid(done.stdout, "audit")
+    found = valid(done.stdout, "audit")
+    assert found["gate"] == {"max_gap": 0.0, "result": "exceeded"}
     for part in ("wrote a.html", "wrote a.csv", "exceeds"):
         assert part in done.stderr
+
+
+def test_the_gate_is_in_the_json(here):
+    options = ["pay.csv", *COMMON, "--json", "-q", "--max-gap"]
+    for command in (["audit"], ["fit", "--folds", 2]):
+        for gap, result in (("0.5", "held"), ("0", "exceeded")):
+            done = run(*command, *options, gap)
+            found = valid(done.stdout, command[0])
+            assert found["gate"] == {"max_gap": float(gap), "result": result}
+            assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["audit", "fit", "path", "compare"])
+def test_files_are_written_though_nobody_reads(here, monkeypatch, command):
+    import typer
+
+    def gone(*_, **__):
+        raise BrokenPipeError
+
+    more = {"audit": [], "path": ["--at", 0.1], "compare": ["--method", "tilt"]}
+    few = [] if command == "audit" else ["--folds", 2]
+    sheet = [] if command == "fit" else ["-o", "a.csv"]
+    monkeypatch.setattr(typer, "echo", gone)
+    options = [*COMMON, *more.get(command, []), *few, *sheet, "--html", "a.html", "-q"]
+    assert run(command, "pay.csv", *options).exit_code == 141
+    assert "</html>" in Path("a.html").read_text("utf-8")
+    assert command == "fit" or read_table("a.csv").n_rows
 
 
 def test_quiet_leaves_the_answer_only(here):
@@ -260,6 +288,8 @@ def test_quiet_leaves_the_answer_only(here):
         assert done.exit_code == 0
         assert done.stderr == ""
         assert "wrote" not in done.stdout
+        assert "MD: mean" not in done.stdout
+    assert "The gap is within the limit." in done.stdout
     assert run("export-onnx", "m.rankfair", "a.onnx", "-q").output == ""
 
 

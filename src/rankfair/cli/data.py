@@ -117,7 +117,8 @@ def audit(
             command=command_line(),
             title=out.title,
         )
-        show.audit(found, out, table.notes, sheet)
+        gated = show.gated(found, max_gap, ignore_small)
+        show.audit(found, out, table.notes, sheet, gated)
         show.gate(found, max_gap, out, sheet, ignore_small)
 
 
@@ -191,7 +192,7 @@ def fit(
                 title=out.title,
                 on_step=on_step,
             )
-        show.fitted(done, out)
+        show.fitted(done, out, show.gated(done.audit, max_gap, ignore_small))
         if done.audit is not None:
             show.gate(done.audit, max_gap, out, ignore_small=ignore_small)
 
