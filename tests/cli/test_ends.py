@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from rankfair.cli import ends
-from rankfair.cli.ends import check_outputs, in_flags, telling
+from rankfair.cli.ends import check_outputs, check_sheet, in_flags, telling
 from rankfair.cli.tables import say, show_table, table_lines
 from rankfair.jobs.columns import NotEstimableError
 from rankfair.models.archive import ModelFileError
@@ -100,7 +100,9 @@ def test_a_folder_that_may_not_be_written_is_told_before_the_work(tmp_path, caps
 
 
 def test_outputs_that_are_fine_are_let_through(tmp_path):
-    check_outputs([None, "-", tmp_path / "new" / "a.html"], ["-", str(tmp_path / "a")])
+    check_outputs([None, "-", tmp_path / "a.html"], ["-", str(tmp_path / "a")])
+    for path in (None, "-", "a", "a.csv", "a.TXT", "a.pq", "/dev/stdout"):
+        check_sheet(path)
 
 
 @pytest.mark.parametrize(

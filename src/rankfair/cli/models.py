@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rankfair.cli.bundles import Files, Scheduler
-from rankfair.cli.ends import check_outputs, telling
+from rankfair.cli.ends import check_outputs, check_sheet, telling
 from rankfair.cli.spread import expanded
 
 __all__ = ["describe", "export_onnx", "predict"]
@@ -26,7 +26,7 @@ def predict(
     ] = "prediction",
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Write these columns beside it; or all."),
+        typer.Option(metavar="COLUMN", help="Write this column beside it; repeat it; by default all."),
     ] = None,
     scheduler: Scheduler = None,
     quiet: Annotated[
@@ -46,6 +46,8 @@ def predict(
         from rankfair.jobs.folders import predict_rows
 
         check_outputs([out], [model, *files.files])
+        if not any(Path(file).is_dir() for file in files.files):
+            check_sheet(out)
         done = predict_rows(
             model,
             files.files,
