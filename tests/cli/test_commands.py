@@ -169,7 +169,13 @@ BAD = [
     ("fit pay.csv {common} -o model.csv", "named like a table"),
     ("fit pay.csv {common} --max-categories 2", "--max-categories 3"),
     ("predict pay.csv pay.csv", "no sound model file"),
-    ("predict m.rankfair vet.csv", "--penalty shared with --unseen shared"),
+    ("predict m.rankfair vet.csv", "--penalty shared --unseen shared"),
+    ("predict m.rankfair vet1.csv", '"job": 1 row has a task that m.rankfair was not'),
+    ("predict m.rankfair x.csv", '"gender": has a group that m.rankfair was not'),
+    ("predict m.rankfair gap.csv", 'gap.csv, line 2, column "job": 1 cell is empty'),
+    ("predict pay.csv m.rankfair", "MODEL comes first: rankfair predict m.rankfair"),
+    ("audit pay.csv --target job --sensitive gender", "Is it the column you meant?"),
+    ("audit pay.csv ./pay.csv {common}", "./pay.csv is named twice"),
     ("predict m.rankfair pay.csv -o m.rankfair", "would be written over"),
     ("predict m.rankfair pay.csv --name pay", "--name"),
     ("path pay.csv {common} --at -1", "--at must be"),
@@ -194,6 +200,9 @@ def here(made, tmp_path, monkeypatch):
     Path("head.csv").write_text("job,gender,age,education,pay\n")
     write_csv(Path("one.csv"), people(n=20, groups="ff"))
     write_csv(Path("vet.csv"), people(n=5, jobs=["vet"]))
+    write_csv(Path("vet1.csv"), people(n=1, jobs=["vet"]))
+    write_csv(Path("x.csv"), people(n=3, groups="xx"))
+    write_csv(Path("gap.csv"), people(n=3), [(0, "job")])
     return tmp_path
 
 
@@ -313,6 +322,12 @@ def test_rows_without_a_group_are_counted(tmp_path):
     assert "1 row has no gender" in run("audit", file, *COMMON).stdout
     file = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (4, "gender")])
     assert "2 rows have no gender" in run("audit", file, *COMMON).stdout
+
+
+def test_fit_counts_rows_of_unknown_group(tmp_path):
+    file = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (4, "gender")])
+    said = run("fit", file, *COMMON, "--folds", 0).stderr
+    assert "Note: 2 rows have no gender: fitted, but in no band" in said
 
 
 def test_fit_says_what_became_of_the_tasks_and_of_the_model(tmp_path):

@@ -113,3 +113,21 @@ def test_large_files_are_refused_unless_allowed(tmp_path):
     with pytest.raises(TableError, match="--max-bytes"):
         load([str(path)], Roles(target="y"), Reading(max_bytes=7))
     assert load([str(path)], Roles(target="y"), Reading(max_bytes=8)).n_rows == 1
+
+
+def test_a_group_that_may_mean_unknown_is_named(tmp_path):
+    data = people(n=12)
+    data["gender"] = ["f", "m", "N/A", "?"] * 3
+    file = write_csv(tmp_path / "a.csv", data)
+    notes = load([file], ROLES, PLAIN).notes
+    assert [note.partition("say ")[2] for note in notes] == [
+        "--missing '?'.",
+        "--missing N/A.",
+    ]
+    assert not load([file], ROLES, Reading(missing=("N/A", "?"))).notes
+
+
+def test_a_file_is_read_once(tmp_path):
+    file = pay_csv(tmp_path)
+    with pytest.raises(ValueError, match="named twice"):
+        load([file, str(tmp_path / "." / "pay.csv")], ROLES, PLAIN)

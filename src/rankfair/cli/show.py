@@ -207,8 +207,8 @@ def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
         for line in lines:
             if line.note:
                 say(f"{line.method}: {line.note}.")
-        for line in not_run(done.refused):
-            say(in_flags(line, start=False))
+        for why in not_run(done.refused):
+            say(in_flags(why, start=False))
     _wrote(out, wrote, sheet)
 
 
