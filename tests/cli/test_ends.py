@@ -11,7 +11,7 @@ import typer
 
 from rankfair.cli import ends
 from rankfair.cli.ends import check_outputs, check_sheet, in_flags, telling
-from rankfair.cli.tables import say, show_table, table_lines
+from rankfair.cli.tables import figures, say, show_table, table_lines
 from rankfair.jobs.columns import NotEstimableError
 from rankfair.models.archive import ModelFileError
 from rankfair.tables import Table, TableError, write_table
@@ -129,6 +129,16 @@ def test_tables_fit_and_line_up():
     assert "\x1b" not in "".join(lines)
     assert lines[2].startswith("日本" + " " * 6 + "1.5")
     assert lines[3].endswith("…")
+
+
+def test_large_sums_are_plain_digits_to_the_right():
+    shown = figures([1123.4, -56.789, 0.0, float("inf")], 3)
+    assert shown == ["1,123", "-57", "0", "inf"]
+    lines = table_lines(("a", "MD"), [("x", shown[0]), ("y", shown[1])])
+    assert lines[2:] == ["x  1,123", "y    -57"]
+    assert figures([999_999.4], 3) == ["999,999"]
+    assert figures([1e-5, float("nan")], 3) == ["1e-05", "-"]
+    assert figures([], 3) == [] and figures([0.0], 3) == ["0"]
 
 
 def test_bold_only_where_it_is_wanted(monkeypatch, capsys):

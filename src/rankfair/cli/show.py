@@ -12,7 +12,7 @@ import typer
 from rankfair._disk import write_whole
 from rankfair.audit.words import not_judged
 from rankfair.cli.ends import in_flags
-from rankfair.cli.tables import limits, number, say, show_table
+from rankfair.cli.tables import figures, limits, number, say, show_table
 from rankfair.jobs import sheets
 from rankfair.jobs.compares import not_run
 from rankfair.tables import Table, write_table
@@ -154,20 +154,23 @@ def priced(done: Priced, out: Out, sheet: str | None = None) -> None:
         write_table(table, "-")
     else:
         knee = done.path.knee()
+        means = figures([row.md for row in rows], 3)
+        errors = [(row.rmse, row.rmse_low, row.rmse_high) for row in rows]
+        shown = figures([value for row in errors for value in row], 4)
         head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
         show_table(
             head,
             [
                 (
                     f"{row.epsilon:.4f}",
-                    number(row.rmse, ".4g"),
-                    f"{row.rmse_low:.4g}–{row.rmse_high:.4g}",
+                    shown[3 * i],
+                    f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
                     number(row.auc),
                     f"{row.auc_low:.3f}–{row.auc_high:.3f}",
-                    number(row.md, ".3g"),
+                    means[i],
                     row.status,
                 )
-                for row in rows
+                for i, row in enumerate(rows)
             ],
             [i for i, row in enumerate(rows) if row.epsilon == knee],
         )
@@ -188,18 +191,20 @@ def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
     elif sheet == "-":
         write_table(table, "-")
     else:
+        errors = figures([line.rmse for line in lines], 4)
+        means = figures([line.mean_difference for line in lines], 3)
         show_table(
             ("method", "RMSE", "rank gap", "limits", "MD", "KS"),
             [
                 (
                     line.method,
-                    number(line.rmse, ".4g"),
+                    error,
                     number(line.auc_gap),
                     limits(line.auc_gap),
-                    number(line.mean_difference, ".3g"),
+                    mean,
                     number(line.ks),
                 )
-                for line in lines
+                for line, error, mean in zip(lines, errors, means, strict=True)
             ],
             [i for i, line in enumerate(lines) if line.chosen],
         )
@@ -220,6 +225,8 @@ def print_json(value: Any) -> None:
 def _comparisons(found: Audit) -> None:
     errors = {line.name: line.rmse for line in found.models}
     several = len(found.attributes) > 1
+    means = figures([c.mean_difference for c in found.comparisons], 3)
+    rmse = figures([errors[c.model] for c in found.comparisons], 4)
     show_table(
         HEAD,
         [
@@ -231,11 +238,11 @@ def _comparisons(found: Audit) -> None:
                 number(c.auc),
                 limits(c.auc),
                 number(c.within_task_auc),
-                number(c.mean_difference, ".3g"),
+                mean,
                 number(c.ks),
-                number(errors[c.model], ".4g"),
+                error,
             )
-            for c in found.comparisons
+            for c, mean, error in zip(found.comparisons, means, rmse, strict=True)
         ],
     )
 
