@@ -15,7 +15,7 @@ from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import groups_of
 from rankfair.jobs.methods import METHODS, Asked, Facts
-from rankfair.jobs.rows import Data, HeldOut, Settings, chosen, data_of
+from rankfair.jobs.rows import Data, HeldOut, Settings, chosen, data_of, figure
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["Compared", "compare_files", "not_run"]
@@ -188,5 +188,5 @@ def _summary(audit: Audit, best: str | None, within: float) -> str:
     gap = math.nan if worst is None else worst.gap
     return (
         f"Of the methods with a rank gap of at most {within:g} on held-out rows, "
-        f"{best} has the least error: {error:.4g} at a gap of {gap:.3f}."
+        f"{best} has the least error: {figure(error)} at a gap of {gap:.3f}."
     )
