@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankfair.audit import records
+from rankfair.audit.gate import Gate
 from rankfair.inference.estimate import Estimate
 from rankfair.path import PathRow
 from rankfair.report.records import MethodLine
@@ -42,6 +43,16 @@ RECORDS = (
     records.Provenance,
 )
 HIDDEN = ("backend",)
+GATE: dict[str, Any] = {
+    "description": "What --max-gap came to; there if a command was asked for it.",
+    "type": "object",
+    "properties": {
+        "max_gap": {"type": "number"},
+        "result": {"enum": [each.name.lower() for each in Gate]},
+    },
+    "required": ["max_gap", "result"],
+    "additionalProperties": False,
+}
 
 
 def of_type(name: str) -> dict[str, Any]:
@@ -80,7 +91,7 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An audit by rankfair",
         **whole,
-        "properties": {**head, **whole["properties"]},
+        "properties": {**head, **whole["properties"], "gate": GATE},
         "required": [*head, *whole["required"]],
         "$defs": {record.__name__: of_record(record) for record in RECORDS},
     }
@@ -104,7 +115,7 @@ def fit_schema() -> dict[str, Any]:
     """Return the schema of `rankfair fit --json`: an audit inside, if there is one."""
     audit = schema()
     definitions = audit.pop("$defs")
-    del audit["$schema"]
+    del audit["$schema"], audit["properties"]["gate"]
     text, numbers = {"type": "string"}, PLAIN["dict[str, float]"]
     found = _printed(
         "fit",
@@ -121,6 +132,7 @@ def fit_schema() -> dict[str, Any]:
             "audit": {"anyOf": [audit, {"type": "null"}]},
         },
     )
+    found["properties"]["gate"] = GATE
     return {**found, "$defs": definitions}
 
 

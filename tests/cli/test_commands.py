@@ -146,6 +146,10 @@ BAD = [
     ("audit pay.csv {common} --html pay.csv/a.html", "cannot be written"),
     ("audit pay.csv {common} --out pay.csv", "would be written over"),
     ("audit pay.csv {common} --out - --json", "not both"),
+    ("audit pay.csv {common} --html no/x.html", "there is no folder no."),
+    ("fit pay.csv {common} -o no/m.rankfair", "there is no folder no."),
+    ("predict m.rankfair pay.csv -o t.xlsx", "would not be a .xlsx file"),
+    ("audit pay.csv {common} -o t.tsv", "would not be a .tsv file"),
     ("audit pay.csv {common} --text pay", "read as text"),
     ("audit pay.csv {common} --bins 2", "--bins 2 cuts numbers"),
     ("audit pay.csv {common} --model pay.csv", "no sound model file"),
@@ -165,7 +169,13 @@ BAD = [
     ("fit pay.csv {common} -o model.csv", "named like a table"),
     ("fit pay.csv {common} --max-categories 2", "--max-categories 3"),
     ("predict pay.csv pay.csv", "no sound model file"),
-    ("predict m.rankfair vet.csv", "--penalty shared with --unseen shared"),
+    ("predict m.rankfair vet.csv", "--penalty shared --unseen shared"),
+    ("predict m.rankfair vet1.csv", '"job": 1 row has a task that m.rankfair was not'),
+    ("predict m.rankfair x.csv", '"gender": has a group that m.rankfair was not'),
+    ("predict m.rankfair gap.csv", 'gap.csv, line 2, column "job": 1 cell is empty'),
+    ("predict pay.csv m.rankfair", "MODEL comes first: rankfair predict m.rankfair"),
+    ("audit pay.csv --target job --sensitive gender", "Is it the column you meant?"),
+    ("audit pay.csv ./pay.csv {common}", "./pay.csv is named twice"),
     ("predict m.rankfair pay.csv -o m.rankfair", "would be written over"),
     ("predict m.rankfair pay.csv --name pay", "--name"),
     ("path pay.csv {common} --at -1", "--at must be"),
@@ -190,6 +200,9 @@ def here(made, tmp_path, monkeypatch):
     Path("head.csv").write_text("job,gender,age,education,pay\n")
     write_csv(Path("one.csv"), people(n=20, groups="ff"))
     write_csv(Path("vet.csv"), people(n=5, jobs=["vet"]))
+    write_csv(Path("vet1.csv"), people(n=1, jobs=["vet"]))
+    write_csv(Path("x.csv"), people(n=3, groups="xx"))
+    write_csv(Path("gap.csv"), people(n=3), [(0, "job")])
     return tmp_path
 
 
@@ -243,9 +256,37 @@ def test_with_json_all_else_is_on_stderr(here):
     options = ["pay.csv", *COMMON, "--json", "--html", "a.html", "--max-gap", "0"]
     done = run("audit", *options, "-o", "a.csv")
     assert done.exit_code == 1
-    valid(done.stdout, "audit")
+    found = valid(done.stdout, "audit")
+    assert found["gate"] == {"max_gap": 0.0, "result": "exceeded"}
     for part in ("wrote a.html", "wrote a.csv", "exceeds"):
         assert part in done.stderr
+
+
+def test_the_gate_is_in_the_json(here):
+    options = ["pay.csv", *COMMON, "--json", "-q", "--max-gap"]
+    for command in (["audit"], ["fit", "--folds", 2]):
+        for gap, result in (("0.5", "held"), ("0", "exceeded")):
+            done = run(*command, *options, gap)
+            found = valid(done.stdout, command[0])
+            assert found["gate"] == {"max_gap": float(gap), "result": result}
+            assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["audit", "fit", "path", "compare"])
+def test_files_are_written_though_nobody_reads(here, monkeypatch, command):
+    import typer
+
+    def gone(*_, **__):
+        raise BrokenPipeError
+
+    more = {"audit": [], "path": ["--at", 0.1], "compare": ["--method", "tilt"]}
+    few = [] if command == "audit" else ["--folds", 2]
+    sheet = [] if command == "fit" else ["-o", "a.csv"]
+    monkeypatch.setattr(typer, "echo", gone)
+    options = [*COMMON, *more.get(command, []), *few, *sheet, "--html", "a.html", "-q"]
+    assert run(command, "pay.csv", *options).exit_code == 141
+    assert "</html>" in Path("a.html").read_text("utf-8")
+    assert command == "fit" or read_table("a.csv").n_rows
 
 
 def test_quiet_leaves_the_answer_only(here):
@@ -260,6 +301,8 @@ def test_quiet_leaves_the_answer_only(here):
         assert done.exit_code == 0
         assert done.stderr == ""
         assert "wrote" not in done.stdout
+        assert "MD: mean" not in done.stdout
+    assert "The gap is within the limit." in done.stdout
     assert run("export-onnx", "m.rankfair", "a.onnx", "-q").output == ""
 
 
@@ -279,6 +322,12 @@ def test_rows_without_a_group_are_counted(tmp_path):
     assert "1 row has no gender" in run("audit", file, *COMMON).stdout
     file = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (4, "gender")])
     assert "2 rows have no gender" in run("audit", file, *COMMON).stdout
+
+
+def test_fit_counts_rows_of_unknown_group(tmp_path):
+    file = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (4, "gender")])
+    said = run("fit", file, *COMMON, "--folds", 0).stderr
+    assert "Note: 2 rows have no gender: fitted, but in no band" in said
 
 
 def test_fit_says_what_became_of_the_tasks_and_of_the_model(tmp_path):

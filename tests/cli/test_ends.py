@@ -10,8 +10,8 @@ import pytest
 import typer
 
 from rankfair.cli import ends
-from rankfair.cli.ends import check_outputs, in_flags, telling
-from rankfair.cli.tables import say, show_table, table_lines
+from rankfair.cli.ends import check_outputs, check_sheet, in_flags, telling
+from rankfair.cli.tables import figures, say, show_table, table_lines
 from rankfair.jobs.columns import NotEstimableError
 from rankfair.models.archive import ModelFileError
 from rankfair.tables import Table, TableError, write_table
@@ -100,7 +100,9 @@ def test_a_folder_that_may_not_be_written_is_told_before_the_work(tmp_path, caps
 
 
 def test_outputs_that_are_fine_are_let_through(tmp_path):
-    check_outputs([None, "-", tmp_path / "new" / "a.html"], ["-", str(tmp_path / "a")])
+    check_outputs([None, "-", tmp_path / "a.html"], ["-", str(tmp_path / "a")])
+    for path in (None, "-", "a", "a.csv", "a.TXT", "a.pq", "/dev/stdout"):
+        check_sheet(path)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +129,16 @@ def test_tables_fit_and_line_up():
     assert "\x1b" not in "".join(lines)
     assert lines[2].startswith("日本" + " " * 6 + "1.5")
     assert lines[3].endswith("…")
+
+
+def test_large_sums_are_plain_digits_to_the_right():
+    shown = figures([1123.4, -56.789, 0.0, float("inf")], 3)
+    assert shown == ["1,123", "-57", "0", "inf"]
+    lines = table_lines(("a", "MD"), [("x", shown[0]), ("y", shown[1])])
+    assert lines[2:] == ["x  1,123", "y    -57"]
+    assert figures([999_999.4], 3) == ["999,999"]
+    assert figures([1e-5, float("nan")], 3) == ["1e-05", "-"]
+    assert figures([], 3) == [] and figures([0.0], 3) == ["0"]
 
 
 def test_bold_only_where_it_is_wanted(monkeypatch, capsys):

@@ -134,6 +134,15 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_help_names_all_methods():
+    from rankfair.cli.data import NAMES
+    from rankfair.jobs.methods import METHODS
+
+    assert tuple(METHODS) == NAMES
+    page = " ".join(run("compare", "--help").stdout.split())
+    assert f"by default all: {'; '.join(NAMES)}." in page
+
+
 def options(command):
     """Return all flags of a command and of those below it."""
     found = {

@@ -80,8 +80,9 @@ def test_rows_with_empty_cells_are_dropped_and_counted(tmp_path):
     blank = [(0, "age"), (3, "pay"), (3, "age"), (5, "gender")]
     file = write_csv(tmp_path / "a.csv", people(n=20), blank)
     table = load([file], ROLES, Reading(drop_missing=True))
-    assert table.n_rows == 18  # a row without a group stays
-    assert table.notes[-1] == "Dropped 2 of 20 rows with empty cells."
+    assert table.n_rows == 17
+    assert table.notes[-1] == "Dropped 3 of 20 rows with empty cells."
+    assert None not in table["gender"].tolist()
     assert not np.isnan(table["age"]).any()
 
 
@@ -112,3 +113,21 @@ def test_large_files_are_refused_unless_allowed(tmp_path):
     with pytest.raises(TableError, match="--max-bytes"):
         load([str(path)], Roles(target="y"), Reading(max_bytes=7))
     assert load([str(path)], Roles(target="y"), Reading(max_bytes=8)).n_rows == 1
+
+
+def test_a_group_that_may_mean_unknown_is_named(tmp_path):
+    data = people(n=12)
+    data["gender"] = ["f", "m", "N/A", "?"] * 3
+    file = write_csv(tmp_path / "a.csv", data)
+    notes = load([file], ROLES, PLAIN).notes
+    assert [note.partition("say ")[2] for note in notes] == [
+        "--missing '?'.",
+        "--missing N/A.",
+    ]
+    assert not load([file], ROLES, Reading(missing=("N/A", "?"))).notes
+
+
+def test_a_file_is_read_once(tmp_path):
+    file = pay_csv(tmp_path)
+    with pytest.raises(ValueError, match="named twice"):
+        load([file, str(tmp_path / "." / "pay.csv")], ROLES, PLAIN)

@@ -3,9 +3,9 @@ import math
 import pytest
 
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
-from rankfair.jobs.compares import compare_files
+from rankfair.jobs.compares import compare_files, not_run
 from rankfair.jobs.fits import fit_files
-from rankfair.jobs.methods import METHODS, Asked
+from rankfair.jobs.methods import GROUPLESS, METHODS, Asked
 from rankfair.jobs.paths import path_files
 from rankfair.jobs.rows import Settings
 from sheets import pay_csv, people, write_csv
@@ -153,8 +153,13 @@ def test_methods_that_cannot_cut_numbers_or_need_all_groups_say_so(tmp_path):
     )
     csv = write_csv(tmp_path / "b.csv", people(), [(0, "gender")])
     done = compare_files([csv], ROLES, PLAIN, Settings(), **how)
-    assert done.refused == dict.fromkeys(some[1:], "it needs the group of every row.")
+    assert done.refused == dict.fromkeys(some[1:], GROUPLESS)
     assert done.audit.attributes[0].n_missing == 1
+    (said,) = not_run(done.refused)
+    assert said in done.page.notes
+    assert all(f'"{name}"' in said for name in some[1:]) and "--drop-missing" in said
+    whole = Reading(drop_missing=True)
+    assert not compare_files([csv], ROLES, whole, Settings(), **how).refused
 
 
 def test_groups_too_small_to_judge_have_no_gap(tmp_path):

@@ -66,8 +66,8 @@ def test_unknown_categories_are_counted(model, tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"job": ["vet"] * 5}, 'not seen in training: "vet"'),
-        ({"gender": ["x"] * 5}, "groups not seen in training"),
+        ({"job": ["vet"] * 5}, 'was not fitted to: "vet"'),
+        ({"gender": ["x"] * 5}, "has a group that .* was not fitted to"),
         ({"age": ["old"] * 5}, "held numbers when the model was fitted"),
         ({"prediction": [1] * 5}, "--name"),
     ],
@@ -82,3 +82,16 @@ def test_rows_that_cannot_be_predicted_are_named(model, tmp_path, change, senten
 def test_a_column_that_is_not_there_is_named(model, tmp_path):
     with pytest.raises(TableError, match='no column "agee"'):
         predict_files(model, [pay_csv(tmp_path)], PLAIN, keep=["agee"])
+
+
+def test_columns_that_the_model_does_not_need_do_not_stop_it(model, tmp_path):
+    data = people(n=5)
+    cells = [f"{pay:.2f}".replace(".", ",") for pay in data["pay"]]
+    data["pay"] = [f'"{cell}"' for cell in cells]
+    csv = write_csv(tmp_path / "new.csv", data)
+    done = predict_files(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))
+    assert done.table["pay"].tolist() == cells
+    data["age"] = ['"30,5"'] * 5
+    csv = write_csv(tmp_path / "new.csv", data)
+    with pytest.raises(TableError, match="--decimal"):
+        predict_files(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))

@@ -8,12 +8,25 @@ from typing import Annotated
 import typer
 
 from rankfair.cli.bundles import Columns, Demand, Files, Model, Out, Scheduler
-from rankfair.cli.ends import check_outputs, fail, telling
+from rankfair.cli.ends import check_outputs, check_sheet, fail, telling
 from rankfair.cli.spread import expanded
 
 __all__ = ["audit", "compare", "fit", "path"]
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".html")
+# The keys of `rankfair.jobs.methods.METHODS`, whose import help cannot wait for.
+NAMES = (
+    "unconstrained",
+    "constant shift",
+    "map of ranks",
+    "map of distributions",
+    "tilt",
+    "tilt, ranks and means",
+    "NC-ADMM",
+    "equal means in strata",
+    "balanced residuals in strata",
+    "covariance",
+)
 MaxGap = Annotated[
     float | None,
     typer.Option(
@@ -103,6 +116,7 @@ def audit(
         from rankfair.jobs.audits import audit_files
 
         check_outputs([out.html, sheet], [*files.files, model or "-"])
+        check_sheet(sheet)
         found, table = audit_files(
             files.files,
             columns.roles(predictions=tuple(prediction or ())),
@@ -117,7 +131,8 @@ def audit(
             command=command_line(),
             title=out.title,
         )
-        show.audit(found, out, table.notes, sheet)
+        gated = show.gated(found, max_gap, ignore_small)
+        show.audit(found, out, table.notes, sheet, gated)
         show.gate(found, max_gap, out, sheet, ignore_small)
 
 
@@ -191,7 +206,7 @@ def fit(
                 title=out.title,
                 on_step=on_step,
             )
-        show.fitted(done, out)
+        show.fitted(done, out, show.gated(done.audit, max_gap, ignore_small))
         if done.audit is not None:
             show.gate(done.audit, max_gap, out, ignore_small=ignore_small)
 
@@ -225,6 +240,7 @@ def path(
         from rankfair.jobs.paths import path_files
 
         check_outputs([out.html, sheet], files.files)
+        check_sheet(sheet)
         with progress(out.quiet) as on_step:
             done = path_files(
                 files.files,
@@ -246,7 +262,10 @@ def compare(
     columns: Columns,
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Try this method; repeat it; or all."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Try this method; repeat it; by default all: {'; '.join(NAMES)}.",
+        ),
     ] = None,
     epsilon: Epsilon = 0.01,
     *,
@@ -277,6 +296,7 @@ def compare(
         from rankfair.jobs.compares import compare_files
 
         check_outputs([out.html, sheet], files.files)
+        check_sheet(sheet)
         with progress(out.quiet) as on_step:
             done = compare_files(
                 files.files,

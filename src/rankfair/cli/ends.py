@@ -11,9 +11,18 @@ from typing import NoReturn
 
 import typer
 
-__all__ = ["capital", "check_outputs", "fail", "in_flags", "telling", "writing"]
+__all__ = [
+    "capital",
+    "check_outputs",
+    "check_sheet",
+    "fail",
+    "in_flags",
+    "telling",
+    "writing",
+]
 
 DEBUG = "RANKFAIR_TRACEBACK"
+SHEETS = ("", ".csv", ".txt", ".parquet", ".pq")
 STOPPED, CLOSED, FAULT = 130, 141, 70
 # Arguments of Python by the flag they come from; the first words of many sentences.
 FLAGS = {
@@ -52,9 +61,20 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
         if given is not None:
             fail(f"{path} is read and would be written over: give another name.")
         folder = Path(path).resolve().parent
-        above = next(each for each in (folder, *folder.parents) if each.exists())
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            fail(f"{path} cannot be written: {above} is no folder that allows it.")
+        if not folder.exists():
+            fail(f"{path} cannot be written: there is no folder {Path(path).parent}.")
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            fail(f"{path} cannot be written: {folder} is no folder that allows it.")
+
+
+def check_sheet(path: str | None) -> None:
+    """Leave if a table's name promises what is not written, a workbook say."""
+    ending = "" if path is None else Path(path).suffix.lower()
+    if ending not in SHEETS:
+        fail(
+            f"{path} would not be a {ending} file: tables are written as CSV (.csv, "
+            ".txt, - for a pipe) or Parquet (.parquet, .pq)."
+        )
 
 
 @contextmanager

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 from typing import Annotated
+from zipfile import is_zipfile
 
 import typer
 
 from rankfair.cli.bundles import Files, Scheduler
-from rankfair.cli.ends import check_outputs, telling
+from rankfair.cli.ends import check_outputs, check_sheet, fail, telling
 from rankfair.cli.spread import expanded
 
 __all__ = ["describe", "export_onnx", "predict"]
@@ -26,7 +27,10 @@ def predict(
     ] = "prediction",
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Write these columns beside it; or all."),
+        typer.Option(
+            metavar="COLUMN",
+            help="Write this column beside it; repeat it; by default all.",
+        ),
     ] = None,
     scheduler: Scheduler = None,
     quiet: Annotated[
@@ -45,7 +49,10 @@ def predict(
         from rankfair.cli import show
         from rankfair.jobs.folders import predict_rows
 
+        _refuse_swapped(model, files.files)
         check_outputs([out], [model, *files.files])
+        if not any(Path(file).is_dir() for file in files.files):
+            check_sheet(out)
         done = predict_rows(
             model,
             files.files,
@@ -56,6 +63,13 @@ def predict(
             keep=keep,
         )
         show.predicted(done, out, quiet)
+
+
+def _refuse_swapped(model: str, files: list[str]) -> None:
+    """Leave if the model is named where the rows should be."""
+    last = files[-1]
+    if Path(model).is_file() and not is_zipfile(model) and last.endswith(".rankfair"):
+        fail(f"MODEL comes first: rankfair predict {last} {model}")
 
 
 def describe(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,8 +12,9 @@ import typer
 from rankfair._disk import write_whole
 from rankfair.audit.words import not_judged
 from rankfair.cli.ends import in_flags
-from rankfair.cli.tables import limits, number, say, show_table
+from rankfair.cli.tables import figures, limits, number, say, show_table
 from rankfair.jobs import sheets
+from rankfair.jobs.compares import not_run
 from rankfair.tables import Table, write_table
 
 if TYPE_CHECKING:
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from rankfair.jobs.paths import Priced
     from rankfair.jobs.predicts import Predicted
 
-__all__ = ["audit", "compared", "fitted", "gate", "predicted", "priced", "print_json"]
+__all__ = [
+    "audit",
+    "compared",
+    "fitted",
+    "gate",
+    "gated",
+    "predicted",
+    "priced",
+    "print_json",
+]
 
 AUC = "AUC: the chance that a row of the first group is above one of the other."
 IN_TASKS = " In tasks: the same among rows of one task."
@@ -38,22 +48,43 @@ OTHERS = (
 )
 
 
+# Files are written before anything is printed: the reader of a pipe may have gone.
+
+
 def audit(
-    found: Audit, out: Out, notes: Sequence[str] = (), sheet: str | None = None
+    found: Audit,
+    out: Out,
+    notes: Sequence[str] = (),
+    sheet: str | None = None,
+    gated: Mapping[str, Any] | None = None,
 ) -> None:
-    """Print an audit; write its page and its table."""
-    _tell(notes, out)
-    if out.as_json:
-        print_json(found.to_dict())
-    elif sheet != "-":
-        say(f"{found.verdict}\n")
-        _comparisons(found)
-        for line in _asides(found):
-            say(line)
-    _write_sheet(sheets.audit_sheet(found), sheet, out)
+    """Write the page and the table of an audit, and print it."""
+    table = sheets.audit_sheet(found)
+    wrote = _write_sheet(table, sheet)
     if out.html is not None:
         found.to_html(out.html)
-        _wrote(out, out.html, sheet)
+        wrote.append(out.html)
+    _tell(notes, out)
+    if out.as_json:
+        print_json({**found.to_dict(), **(gated or {})})
+    elif sheet == "-":
+        write_table(table, "-")
+    else:
+        say(f"{found.verdict}\n")
+        _comparisons(found)
+        for line in [] if out.quiet else _asides(found):
+            say(line)
+    _wrote(out, wrote, sheet)
+
+
+def gated(
+    found: Audit | None, max_gap: float | None, ignore_small: bool
+) -> dict[str, Any]:
+    """Return what JSON says of the gate: nothing if none was asked for."""
+    if found is None or max_gap is None:
+        return {}
+    result = found.gate(max_gap, ignore_small=ignore_small)
+    return {"gate": {"max_gap": max_gap, "result": result.name.lower()}}
 
 
 def gate(
@@ -67,7 +98,7 @@ def gate(
     if max_gap is None:
         return
     result = found.gate(max_gap, ignore_small=ignore_small)
-    if not out.quiet:
+    if not (out.quiet and out.as_json):  # then it is in the JSON
         gap = "unknown" if math.isnan(found.gap) else f"{found.gap:.4f}"
         sentence = f"{result.value} Gap {gap}, at most {max_gap:g} allowed."
         sentence += not_judged(found)
@@ -79,11 +110,15 @@ def gate(
     raise typer.Exit(result.exit_code)
 
 
-def fitted(done: Fitted, out: Out) -> None:
+def fitted(done: Fitted, out: Out, gated: Mapping[str, Any] | None = None) -> None:
     """Print what a fit came to, and what it changed."""
+    wrote: list[Any] = [] if done.path is None else [done.path]
+    if done.audit is not None and out.html is not None:
+        done.audit.to_html(out.html)
+        wrote.insert(0, out.html)
     _tell(done.notes, out)
     if out.as_json:
-        print_json(sheets.fitted_dict(done))
+        print_json({**sheets.fitted_dict(done), **(gated or {})})
     else:
         say(_status(done))
         if done.audit is not None:
@@ -91,12 +126,8 @@ def fitted(done: Fitted, out: Out) -> None:
             say(f"{rows}, without the balance (before) and with it (after):\n")
             _comparisons(done.audit)
             say(f"\n{done.audit.verdict}")
-    if done.audit is not None and out.html is not None:
-        done.audit.to_html(out.html)
-        _wrote(out, out.html)
-    if done.path is not None:
-        _wrote(out, done.path)
-    elif not out.quiet:
+    _wrote(out, wrote)
+    if done.path is None and not out.quiet:
         typer.echo("The model was not kept: -o FILE writes it.", err=True)
 
 
@@ -114,54 +145,66 @@ def predicted(done: Predicted, out: str, quiet: bool) -> None:
 def priced(done: Priced, out: Out, sheet: str | None = None) -> None:
     """Print a path of ε."""
     rows = done.path.rows
+    table = sheets.priced_sheet(done)
+    wrote = [*_write_sheet(table, sheet), *_write_methods(done.page, out)]
     _tell(done.notes, out)
     if out.as_json:
         print_json(sheets.priced_dict(done))
-    elif sheet != "-":
+    elif sheet == "-":
+        write_table(table, "-")
+    else:
         knee = done.path.knee()
+        means = figures([row.md for row in rows], 3)
+        errors = [(row.rmse, row.rmse_low, row.rmse_high) for row in rows]
+        shown = figures([value for row in errors for value in row], 4)
         head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
         show_table(
             head,
             [
                 (
                     f"{row.epsilon:.4f}",
-                    number(row.rmse, ".4g"),
-                    f"{row.rmse_low:.4g}–{row.rmse_high:.4g}",
+                    shown[3 * i],
+                    f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
                     number(row.auc),
                     f"{row.auc_low:.3f}–{row.auc_high:.3f}",
-                    number(row.md, ".3g"),
+                    means[i],
                     row.status,
                 )
-                for row in rows
+                for i, row in enumerate(rows)
             ],
             [i for i, row in enumerate(rows) if row.epsilon == knee],
         )
         say(f"\n{done.page.summary}")
         if len(rows) > 1:
             say(f"From epsilon {knee:.3g} on, less fairness buys little.")
-    _write_sheet(sheets.priced_sheet(done), sheet, out)
-    _write_methods(done.page, out, sheet)
+    _wrote(out, wrote, sheet)
 
 
 def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
     """Print methods side by side."""
     lines = done.page.lines
+    table = sheets.compared_sheet(done)
+    wrote = [*_write_sheet(table, sheet), *_write_methods(done.page, out)]
     _tell(done.notes, out)
     if out.as_json:
         print_json(sheets.compared_dict(done))
-    elif sheet != "-":
+    elif sheet == "-":
+        write_table(table, "-")
+    else:
+        errors = figures([line.rmse for line in lines], 4)
+        means = figures([line.mean_difference for line in lines], 3)
         show_table(
             ("method", "RMSE", "rank gap", "limits", "MD", "KS"),
             [
                 (
                     line.method,
-                    number(line.rmse, ".4g"),
+                    error,
                     number(line.auc_gap),
                     limits(line.auc_gap),
-                    number(line.mean_difference, ".3g"),
+                    mean,
                     number(line.ks),
                 )
-                for line in lines
+                for line, error, mean in zip(lines, errors, means, strict=True)
             ],
             [i for i, line in enumerate(lines) if line.chosen],
         )
@@ -169,10 +212,9 @@ def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
         for line in lines:
             if line.note:
                 say(f"{line.method}: {line.note}.")
-        for name, why in done.refused.items():
-            say(f"{name} was not run: {in_flags(why, start=False)}")
-    _write_sheet(sheets.compared_sheet(done), sheet, out)
-    _write_methods(done.page, out, sheet)
+        for why in not_run(done.refused):
+            say(in_flags(why, start=False))
+    _wrote(out, wrote, sheet)
 
 
 def print_json(value: Any) -> None:
@@ -183,6 +225,8 @@ def print_json(value: Any) -> None:
 def _comparisons(found: Audit) -> None:
     errors = {line.name: line.rmse for line in found.models}
     several = len(found.attributes) > 1
+    means = figures([c.mean_difference for c in found.comparisons], 3)
+    rmse = figures([errors[c.model] for c in found.comparisons], 4)
     show_table(
         HEAD,
         [
@@ -194,11 +238,11 @@ def _comparisons(found: Audit) -> None:
                 number(c.auc),
                 limits(c.auc),
                 number(c.within_task_auc),
-                number(c.mean_difference, ".3g"),
+                mean,
                 number(c.ks),
-                number(errors[c.model], ".4g"),
+                error,
             )
-            for c in found.comparisons
+            for c, mean, error in zip(found.comparisons, means, rmse, strict=True)
         ],
     )
 
@@ -244,25 +288,26 @@ def _status(done: Fitted) -> str:
     return "\n".join(lines)
 
 
-def _write_sheet(sheet: Table, path: str | None, out: Out) -> None:
-    if path is None:
-        return
-    write_table(sheet, path)
-    if path != "-":
-        _wrote(out, path, path)
+def _write_sheet(table: Table, path: str | None) -> list[Any]:
+    """Write a table to a file and return its name; standard output has to wait."""
+    if path is None or path == "-":
+        return []
+    write_table(table, path)
+    return [path]
 
 
-def _write_methods(page: Any, out: Out, sheet: str | None) -> None:
+def _write_methods(page: Any, out: Out) -> list[Any]:
     if out.html is None:
-        return
+        return []
     from rankfair.report.methods import render_comparison
 
-    _wrote(out, write_whole(out.html, render_comparison(page)), sheet)
+    return [write_whole(out.html, render_comparison(page))]
 
 
-def _wrote(out: Out, path: Any, sheet: str | None = None) -> None:
+def _wrote(out: Out, paths: Sequence[Any], sheet: str | None = None) -> None:
     if not out.quiet:
-        typer.echo(f"wrote {path}", err=out.as_json or sheet == "-")
+        for path in paths:
+            typer.echo(f"wrote {path}", err=out.as_json or sheet == "-")
 
 
 def _tell(notes: Sequence[str], out: Out) -> None:

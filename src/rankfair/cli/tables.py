@@ -14,9 +14,10 @@ import typer
 
 from rankfair.inference.estimate import Estimate
 
-__all__ = ["limits", "number", "say", "show_table", "table_lines"]
+__all__ = ["figures", "limits", "number", "say", "show_table", "table_lines"]
 
-FIGURE = re.compile(r"[-−]?[\d.]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.]*–\d[\d.]*|")
+FIGURE = re.compile(r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.,]*–\d[\d.,]*|")
+LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
 WIDEST = 32  # of a label; file names can be long
 
 
@@ -30,6 +31,24 @@ def number(value: Estimate | float, form: str = ".3f") -> str:
     """
     figure = value.value if isinstance(value, Estimate) else value
     return "-" if math.isnan(figure) else format(figure, form)
+
+
+def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
+    """Return a column of numbers with the same decimals, so many digits in the largest.
+
+    Examples
+    --------
+    >>> figures([1123.4, 56.78, float("nan")], 3), figures([3.234, -0.14], 3)
+    (['1,123', '57', '-'], ['3.23', '-0.14'])
+    >>> figures([2.5e7, 12.0], 3)
+    ['2.5e+07', '12']
+    """
+    plain = [v.value if isinstance(v, Estimate) else v for v in values]
+    largest = max((abs(v) for v in plain if math.isfinite(v)), default=0.0)
+    if not SMALL <= largest < LARGE:
+        return [number(v, f".{digits}g") for v in plain]
+    decimals = max(digits - 1 - math.floor(math.log10(largest)), 0)
+    return [number(v, f",.{decimals}f") for v in plain]
 
 
 def limits(value: Estimate, form: str = ".3f") -> str:

@@ -113,7 +113,7 @@ def predicted(
     )
     table = load(files, wanted, reading)
     name = _free(table)
-    values, message = design.predict(load_model(model), table)
+    values, message = design.predict(load_model(model), table, model)
     said = (*table.notes, message) if message else table.notes
     return replace(table.with_column(name, values), notes=said)
 

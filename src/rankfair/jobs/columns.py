@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,9 @@ from rankfair.tables.read import MAX_BYTES
 from rankfair.tables.table import refuse_gaps
 
 __all__ = ["NotEstimableError", "Reading", "Roles", "load", "refuse_gaps"]
+
+# Cells that often mean so, in small letters.
+UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
 
 
 class NotEstimableError(ValueError):
@@ -34,6 +38,7 @@ class Reading:
     missing: tuple[str, ...] = ()
     file_column: str | None = None  # a column more: the name of the file
     drop_missing: bool = False
+    needed: tuple[str, ...] | None = None  # else all; others do not stop the reader
     max_bytes: int = MAX_BYTES
 
 
@@ -120,6 +125,7 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
         The rows of all files, in order, those with empty cells in columns that matter
         left out if `reading` says so.
     """
+    _refuse_twice(files)
     for name in roles.numbers:
         if name in reading.text:
             raise ValueError(
@@ -137,7 +143,31 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
     table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
     if reading.drop_missing:
         table = _whole_rows(table, roles)
-    return table
+    return replace(table, notes=(*table.notes, *_odd_groups(table, roles)))
+
+
+def _refuse_twice(files: Sequence[str]) -> None:
+    seen: set[Path | str] = set()
+    for file in files:
+        place = file if file == "-" else Path(file).resolve()
+        if place in seen:
+            raise ValueError(
+                f"{file} is named twice: its rows would count double. Name it once."
+            )
+        seen.add(place)
+
+
+def _odd_groups(table: Table, roles: Roles) -> list[str]:
+    """Return a note for each group whose name may mean that it is not known."""
+    found = []
+    for name in roles.sensitive:
+        labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
+        for label in sorted(each for each in labels if each.strip().lower() in UNKNOWN):
+            found.append(
+                f'"{name}" has a group called "{label}"; if that means “not known”, '
+                f"say --missing {shlex.quote(label)}."
+            )
+    return found
 
 
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
@@ -158,6 +188,7 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
         decimal=reading.decimal,
         thousands=reading.thousands,
         missing=reading.missing,
+        needed=reading.needed,
         max_bytes=reading.max_bytes,
     )
     if extra is None:
@@ -202,8 +233,7 @@ def _joined(parts: list[Table]) -> Table:
 
 def _whole_rows(table: Table, roles: Roles) -> Table:
     """Return the rows without an empty cell where one matters, and count the others."""
-    # A row without a group takes part in the fit and is counted there.
-    names = [*roles.tasks, *roles.numbers, *roles.predictors(table.names)]
+    names = [*roles.named, *roles.predictors(table.names)]
     gone = np.zeros(table.n_rows, bool)
     for name in dict.fromkeys(names):
         gone |= table.missing(name)

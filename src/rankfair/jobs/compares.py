@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,10 +15,10 @@ from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import groups_of
 from rankfair.jobs.methods import METHODS, Asked, Facts
-from rankfair.jobs.rows import Data, HeldOut, Settings, chosen, data_of
+from rankfair.jobs.rows import Data, HeldOut, Settings, chosen, data_of, figure
 from rankfair.report.records import MethodLine, MethodTable
 
-__all__ = ["Compared", "compare_files"]
+__all__ = ["Compared", "compare_files", "not_run"]
 
 HOW = (
     "Every method was fitted on part of the rows, with the same penalty and weight of "
@@ -118,9 +118,29 @@ def compare_files(
         provenance=replace(audit.provenance, seed=settings.seed),
         summary=_summary(audit, best, within),
         title=title or "Methods compared",
-        notes=(HOW, *(f"{n} was not run: {why}" for n, why in refused.items())),
+        notes=(HOW, *not_run(refused)),
     )
     return Compared(page, audit, refused, data.notes)
+
+
+def not_run(refused: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each reason why methods could not be run.
+
+    Examples
+    --------
+    >>> not_run({"a": "it knows two groups only.", "b": "it knows two groups only."})
+    ['"a", "b" were not run: each knows two groups only.']
+    """
+    found = []
+    for why in dict.fromkeys(refused.values()):
+        names = [name for name, each in refused.items() if each == why]
+        if len(names) == 1:
+            found.append(f"{names[0]} was not run: {why}")
+            continue
+        said = f"each {why[3:]}" if why.startswith("it ") else why
+        quoted = ", ".join(f'"{name}"' for name in names)
+        found.append(f"{quoted} were not run: {said}")
+    return found
 
 
 def _facts(data: Data, settings: Settings) -> Facts:
@@ -168,5 +188,5 @@ def _summary(audit: Audit, best: str | None, within: float) -> str:
     gap = math.nan if worst is None else worst.gap
     return (
         f"Of the methods with a rank gap of at most {within:g} on held-out rows, "
-        f"{best} has the least error: {error:.4g} at a gap of {gap:.3f}."
+        f"{best} has the least error: {figure(error)} at a gap of {gap:.3f}."
     )

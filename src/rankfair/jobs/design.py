@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.jobs.columns import Reading, Roles
+from rankfair.jobs.columns import Reading, Roles, refuse_gaps
 from rankfair.models import read_extra
 from rankfair.tables import Encoding, Table, TableError, learn_encoding
 
@@ -16,6 +17,13 @@ __all__ = ["Design", "Drawn"]
 
 KIND = "rankfair-design"
 FEW = 3  # names in a note
+# What estimators say of labels that are new to them.
+TASKS = re.compile(r"tasks has labels not seen in training: (.*) \((\d+) rows\)", re.S)
+GROUPS = re.compile(
+    r'sensitive_features \(column "(.*)" of X\) has groups not seen in training: (.*); '
+    r"training had (.*)",
+    re.S,
+)
 
 
 @dataclass(frozen=True)
@@ -75,12 +83,41 @@ class Design:
         labels = (*self.roles.tasks, *self.roles.sensitive)
         return Drawn(found.to_frame({n: table[n] for n in labels}), found.message)
 
-    def predict(self, model: Any, table: Table) -> tuple[NDArray[np.float64], str]:
+    def predict(
+        self, model: Any, table: Table, name: str = "the model"
+    ) -> tuple[NDArray[np.float64], str]:
         """Return predictions of a table's rows, and what was done with categories."""
+        for task in self.roles.tasks:
+            refuse_gaps(table, task)
         drawn = self.draw(table)
         # A model that was fitted to files has their order of columns.
         X = drawn.X.select(list(model.feature_names_in_))
-        return np.asarray(model.predict(X), float), drawn.message
+        try:
+            return np.asarray(model.predict(X), float), drawn.message
+        except ValueError as error:
+            raise self._of_file(str(error), table.source, name) or error from None
+
+    def _of_file(self, said: str, source: str, model: str) -> TableError | None:
+        """Return what an estimator says of labels as said of a file and a model."""
+        tasks, groups = TASKS.match(said), GROUPS.match(said)
+        if tasks:
+            rows = "1 row has" if tasks[2] == "1" else f"{tasks[2]} rows have"
+            return TableError(
+                f"{rows} a task that {model} was not fitted to: {tasks[1]}",
+                source=source,
+                column=", ".join(self.roles.tasks),
+                cure="Fit again with rows of such tasks, or with --penalty shared "
+                "--unseen shared",
+            )
+        if groups:
+            return TableError(
+                f"has a group that {model} was not fitted to: {groups[2]}",
+                source=source,
+                column=groups[1],
+                cure=f"It knows {groups[3]} Fit again with rows of such groups, or "
+                "leave the cells empty",
+            )
+        return None
 
     def columns(self) -> list[str]:
         """Return the columns of a file that the model reads."""
@@ -138,7 +175,7 @@ class Design:
             cut=self.roles.cut,
         )
         text = tuple(dict.fromkeys((*reading.text, *categories)))
-        return roles, replace(reading, text=text)
+        return roles, replace(reading, text=text, needed=tuple(self.columns()))
 
 
 def _names(stored: Any) -> tuple[str, ...]:

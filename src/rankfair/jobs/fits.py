@@ -13,7 +13,7 @@ from sklearn.base import clone
 from rankfair.audit import Audit
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
-from rankfair.jobs.rows import FREE, HeldOut, Settings, chosen, data_of
+from rankfair.jobs.rows import FREE, Data, HeldOut, Settings, chosen, data_of
 from rankfair.models import save_model
 
 __all__ = ["Fitted", "fit_files"]
@@ -134,7 +134,8 @@ def fit_files(
     path = None
     if out is not None:
         path = save_model(final, out, notes=notes, extra=data.design.to_dict())
-    said = (*data.notes, _fold_note(after), _left_note(len(data.y) - len(judged)))
+    left = _left_note(len(data.y) - len(judged))
+    said = (*data.notes, *_unknown_notes(data), _fold_note(after), left)
     return Fitted(
         final,
         path,
@@ -144,6 +145,17 @@ def fit_files(
         notes=tuple(filter(None, said)),
         details=data.design.details,
     )
+
+
+def _unknown_notes(data: Data) -> list[str]:
+    """Return a note for each protected column with empty cells."""
+    counts = {n: int(data.table.missing(n).sum()) for n in data.roles.sensitive}
+    return [
+        f"{'1 row has' if count == 1 else f'{count} rows have'} no {name}: fitted, but "
+        "in no band and no comparison; --drop-missing leaves such rows out."
+        for name, count in counts.items()
+        if count
+    ]
 
 
 def _fold_note(after: HeldOut) -> str:

@@ -13,7 +13,12 @@ from typing import Any
 from rankfair.jobs.columns import Roles
 from rankfair.jobs.rows import FREE, Settings
 
-__all__ = ["METHODS", "Asked", "Facts", "Method"]
+__all__ = ["GROUPLESS", "METHODS", "Asked", "Facts", "Method"]
+
+
+GROUPLESS = (
+    "it needs the group of every row; --drop-missing leaves out rows without one."
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ class Method:
         if facts.binned and not self.bins:
             return "it does not cut numbers into groups."
         if facts.any_unknown and not self.unknown:
-            return "it needs the group of every row."
+            return GROUPLESS
         return ""
 
 

@@ -15,7 +15,7 @@ from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import groups_of
-from rankfair.jobs.rows import Data, Settings, chosen, data_of
+from rankfair.jobs.rows import Data, Settings, chosen, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.report.records import MethodLine, MethodTable
 
@@ -134,13 +134,13 @@ def _summary(path: Path) -> str:
         only = path.rows[0]
         return (
             f"At epsilon {only.epsilon:.3g} the error on held-out rows is "
-            f"{only.rmse:.4g} and the rank gap {only.gap:.3f}."
+            f"{figure(only.rmse)} and the rank gap {only.gap:.3f}."
         )
     first, last = path.rows[0], path.rows[-1]
     more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
     return (
         f"At epsilon {first.epsilon:.3g} the error on held-out rows is "
-        f"{first.rmse:.4g}, {abs(more):.1f} % {'above' if more >= 0 else 'below'} that "
+        f"{figure(first.rmse)}, {abs(more):.1f} % {'above' if more >= 0 else 'below'} that "
         f"at epsilon {last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of "
         f"{last.gap:.3f}."
     )

@@ -63,7 +63,7 @@ def predict_files(
             source=table.source,
             cure="Give the new one another name with --name.",
         )
-    values, message = design.predict(estimator, table)
+    values, message = design.predict(estimator, table, model)
     shown = table if keep is None else table.select(list(keep))
     written = shown.with_column(name, values)
     write_table(written, out)

@@ -20,7 +20,7 @@ from rankfair.jobs.groups import Folds, folds_of
 from rankfair.selection import RankFairRegressorCV
 from rankfair.tables import Table
 
-__all__ = ["FREE", "Data", "HeldOut", "Settings", "chosen", "data_of"]
+__all__ = ["FREE", "Data", "HeldOut", "Settings", "chosen", "data_of", "figure"]
 
 FREE = 0.5  # the band that asks for nothing
 
@@ -166,6 +166,17 @@ def chosen(data: Data, settings: Settings) -> Any:
     shared = {k: v for k, v in model.get_params(deep=False).items() if k in known}
     search.set_params(**shared).fit(data.X, data.y, sample_weight=data.weights)
     return model.set_params(beta=search.beta_)
+
+
+def figure(value: float) -> str:
+    """Return an error for a sentence: four digits, more rather than a power of ten.
+
+    Examples
+    --------
+    >>> figure(0.53841), figure(11234.4), figure(2.5e7)
+    ('0.5384', '11,234', '2.5e+07')
+    """
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 def _one_or_all(names: tuple[str, ...]) -> Any:

@@ -238,6 +238,9 @@ class _Column:
                 "is not a plain number",
                 f"Say {flags}, or read the column as text: --text {_quoted(self.name)}",
             )
+        if asked and self._all_words():
+            what = "is text, as are all cells of the column"
+            raise self._error(i, what, "Is it the column you meant?")
         if asked:
             cure = "Mend the cell, or leave it empty if it is not known"
             if len(cell) < 20 and cell.isprintable():
@@ -265,6 +268,11 @@ class _Column:
         bare = {cell.strip(_SPACES) for cell in self.cells} - {"", *self.style.missing}
         kinds = (_PLAIN, _COMMA, _GROUPED)
         return all(any(kind.fullmatch(cell) for kind in kinds) for cell in bare)
+
+    def _all_words(self) -> bool:
+        """Tell whether the cells are words: more than one that means “not known”."""
+        bare = {cell.strip(_SPACES) for cell in self.cells} - {"", *self.style.missing}
+        return len(bare) > 1 and all(cell[0].isalpha() for cell in bare)
 
     def _why(self, i: int) -> str:
         """Say what stopped a column of numbers, if most of its cells are numbers."""

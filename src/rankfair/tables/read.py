@@ -33,6 +33,7 @@ def read_table(
     decimal: str = ".",
     thousands: str | None = None,
     missing: Sequence[str] = (),
+    needed: Sequence[str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Table:
     """Read a CSV or Parquet file without a guess that changes a value.
@@ -65,6 +66,9 @@ def read_table(
     missing : sequence of str
         Cells that mean "not known", for instance ``NA``, in columns of numbers and of
         text alike; an empty cell always does.  In Parquet files: cells of text.
+    needed : sequence of str, optional
+        Columns that matter; others stay text where their numbers are written in a way
+        that the settings do not expect.  By default all.
     max_bytes : int, default=4 GiB
         Larger files are refused before they are read.
 
@@ -98,7 +102,14 @@ def read_table(
             return read_parquet(raw, name, text, numbers, columns, style.missing)
         refuse_foreign(raw)
         return _read_csv(
-            decode(raw, encoding), name, text, numbers, columns, delimiter, style
+            decode(raw, encoding),
+            name,
+            text,
+            numbers,
+            columns,
+            delimiter,
+            style,
+            needed,
         )
     except TableError as error:
         raise (error if error.source else error.of(name)) from error.__cause__
@@ -112,6 +123,7 @@ def _read_csv(
     columns: Sequence[str] | None,
     delimiter: str | None,
     style: Style,
+    needed: Sequence[str] | None,
 ) -> Table:
     sheet = split(content, delimiter)
     check_names([*text, *numbers, *(columns or ())], sheet.names, source)
@@ -122,9 +134,14 @@ def _read_csv(
             continue
         values, reason = None, ""
         if name not in text:
-            values, reason = as_numbers(
-                cells, style, name, sheet.lines, asked=name in numbers
-            )
+            asked = name in numbers
+            try:
+                values, reason = as_numbers(
+                    cells, style, name, sheet.lines, asked=asked
+                )
+            except TableError:
+                if asked or needed is None or name in needed:
+                    raise
         found[name] = as_text(cells, style.missing) if values is None else values
         if reason:
             why[name] = reason
