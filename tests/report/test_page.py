@@ -126,7 +126,10 @@ def test_the_view_is_plain_data(audit):
 
 
 def test_every_figure_has_its_interval_or_says_why_not():
-    seen = view(audits.make_audit(models=("m",), target=False))
+    audit = audits.make_audit(models=("m",), target=False)
+    # Of a target that is known the page says why its errors are not.
+    known = audits.make_audit(models=("m",)).attributes
+    seen = view(replace(audit, attributes=known))
     cells = {
         row["name"]: row["cells"][0] for row in seen["sections"][0]["tables"][0]["rows"]
     }
@@ -262,3 +265,33 @@ def test_methods_stand_side_by_side():
     empty = replace(made, n_tasks=0)
     bare = Reader(render_comparison(MethodTable(lines[2:], empty)))
     assert not bare.all("circle")
+
+
+def test_a_column_audited_by_itself_is_called_by_its_name_and_has_no_errors():
+    alone = render(audits.make_audit(**audits.AUDITS["nothing but predictions"]))
+    assert "Audit of <bdi>m</bdi>" in alone
+    assert "<bdi>m</bdi> by <bdi>" in alone
+    for word in (
+        "Mean of the target",
+        "<caption>Errors",
+        "Mean predicted",
+        "residuals",
+    ):
+        assert word not in alone
+    both = render(audits.make_audit())
+    for word in (
+        "Mean of the target",
+        "<caption>Errors",
+        "Mean predicted",
+        "residuals",
+    ):
+        assert word in both
+
+
+def test_one_task_is_one_task():
+    audit = audits.make_audit()
+    made = replace(audit.provenance, n_tasks=1)
+    assert "1 task" in view(replace(audit, provenance=made))["facts"]
+    none = replace(audit.provenance, n_tasks=0)
+    facts = view(replace(audit, provenance=none))["facts"]
+    assert not [fact for fact in facts if "task" in fact]

@@ -6,8 +6,8 @@ from rankfair.report.cells import View, cell
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.page import fill
 from rankfair.report.records import MethodLine, MethodTable
-from rankfair.report.text import alike, count
-from rankfair.report.view import dots_of, origin
+from rankfair.report.text import alike
+from rankfair.report.view import dots_of, facts_of, origin
 
 __all__ = ["render_comparison"]
 
@@ -48,13 +48,10 @@ def render_comparison(table: MethodTable) -> str:
 def _view(table: MethodTable) -> View:
     made = table.provenance
     confidence = f"{100 * table.confidence:g} %"
-    facts = [f"{count(made.n_rows)} rows"]
-    if made.n_tasks:
-        facts.append(f"{count(made.n_tasks)} tasks")
     return {
         "title": table.title,
         "summary": table.summary,
-        "facts": [*facts, f"{confidence} intervals", made.created[:10]],
+        "facts": facts_of(made, confidence),
         "picture": draw([_dot(line) for line in table.lines], dots_of(table.path)),
         "has_path": len(table.path) > 1,
         "columns": COLUMNS,
