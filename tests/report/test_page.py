@@ -295,3 +295,46 @@ def test_one_task_is_one_task():
     none = replace(audit.provenance, n_tasks=0)
     facts = view(replace(audit, provenance=none))["facts"]
     assert not [fact for fact in facts if "task" in fact]
+
+
+def _figures_of_a_path():
+    nothing = audits.unknown("")
+    return [
+        MethodLine(
+            f"ε = {p.epsilon:g}",
+            replace(audits.estimate(1.0), value=p.rmse),
+            replace(audits.estimate(1.0), value=p.auc_gap),
+            audits.estimate(0.1),
+            nothing,
+            chosen=p.chosen,
+        )
+        for p in audits.path()
+    ]
+
+
+def test_a_page_of_a_path_draws_every_point_once_and_has_no_empty_column():
+    made = audits.make_audit().provenance
+    table = MethodTable(tuple(_figures_of_a_path()), made, path=audits.path())
+    text = render_comparison(table)
+    page = Reader(text)
+    assert len(page.all("circle")) == len(audits.path())
+    classes = [attributes.get("class") for attributes in page.all("path")]
+    assert classes.count("band") == classes.count("curve") == 1
+    labels = [a for a in page.all("text") if a.get("class") == "label"]
+    chosen = any(p.chosen for p in audits.path()[1:-1])
+    assert len(labels) == 2 + chosen
+    assert "Difference of means" in text
+    assert "KS distance" not in text
+    assert "not estimable" not in text
+
+
+def test_many_methods_have_numbers_beside_their_points_and_in_the_table():
+    names = [f"method {i}" for i in range(10)]
+    lines = [audits.method(n, 500.0 + 20 * i, 0.02 * i) for i, n in enumerate(names)]
+    lost = MethodLine("lost", *[audits.unknown()] * 4)
+    made = audits.make_audit().provenance
+    page = Reader(render_comparison(MethodTable((lost, *lines), made)))
+    written = [text for tag, text in page.texts if tag == "text"]
+    assert {str(i) for i in range(1, 11)} <= set(written)
+    assert not set(names) & set(written)
+    assert [text for tag, text in page.texts if tag == "li"] == names
