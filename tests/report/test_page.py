@@ -325,6 +325,7 @@ def test_a_page_of_a_path_draws_every_point_once_and_has_no_empty_column():
     assert len(labels) == 2 + chosen
     assert "Difference of means" in text
     assert "KS distance" not in text
+    assert "<bdi>ε\u00a0=\u00a00</bdi>" in text
     assert "not estimable" not in text
 
 

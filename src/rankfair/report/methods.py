@@ -123,7 +123,8 @@ def _dot(line: MethodLine, numbers: Mapping[str, int]) -> Dot:
 
 def _row(line: MethodLine, numbers: Mapping[str, int], shown: Sequence[int]) -> View:
     return {
-        "method": line.method,
+        # A limit stays on one line with its sign.
+        "method": line.method.replace("ε = ", "ε\u00a0=\u00a0"),
         "chosen": line.chosen,
         "note": line.note,
         "number": numbers.get(line.method, 0),
