@@ -107,14 +107,14 @@ def histogram(model, attribute, group, centre, bins=40):
     )
 
 
-def attribute(name, groups, models, **more):
+def attribute(name, groups, models, target=True, **more):
     each = list(enumerate(models))
     made = tuple(
         Group(
             label=g,
             n_rows=400 + 988 * i,
             weight=400.0,
-            mean_target=3000.0,
+            mean_target=3000.0 if target else math.nan,
             mean_predicted={m: 3500.0 - 250 * i + 200 * j * i for j, m in each},
             share_above_median={m: 0.6 - 0.15 * i / (1 + 3 * j) for j, m in each},
             impact_ratio={m: 1 - 0.25 * i / (1 + 3 * j) for j, m in each},
@@ -190,7 +190,7 @@ def make_audit(
     **more,
 ):
     """Return an audit of made-up records."""
-    made = [attribute(name, groups, models) for name, groups in attributes]
+    made = [attribute(name, groups, models, target) for name, groups in attributes]
     found = [
         comparison(m, name, a, b, kind, -0.14 / (1 + 5 * i), target)
         for name, groups in attributes

@@ -177,3 +177,13 @@ def test_combinations_are_balanced_if_asked(tmp_path):
     done = fitted(csv, tmp_path, Settings(0.05, intersect=True), roles)
     assert done.model.intersect
     assert "gender × site" in {each.name for each in done.audit.attributes}
+
+
+def test_the_report_says_that_it_is_a_fit_and_with_which_limit(tmp_path):
+    csv = pay_csv(tmp_path)
+    title = fitted(csv, tmp_path, Settings(epsilon=0.03)).audit.title
+    assert title == "Fit before and after the limit ε = 0.03, on the rows fitted"
+    held = fitted(csv, tmp_path, Settings(balance=("mean",)), folds=2).audit.title
+    assert "mean" in held
+    assert held.endswith("rows held out")
+    assert fitted(csv, tmp_path, title="Pay").audit.title == "Pay"

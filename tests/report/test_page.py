@@ -126,7 +126,10 @@ def test_the_view_is_plain_data(audit):
 
 
 def test_every_figure_has_its_interval_or_says_why_not():
-    seen = view(audits.make_audit(models=("m",), target=False))
+    audit = audits.make_audit(models=("m",), target=False)
+    # Of a target that is known the page says why its errors are not.
+    known = audits.make_audit(models=("m",)).attributes
+    seen = view(replace(audit, attributes=known))
     cells = {
         row["name"]: row["cells"][0] for row in seen["sections"][0]["tables"][0]["rows"]
     }
@@ -262,3 +265,77 @@ def test_methods_stand_side_by_side():
     empty = replace(made, n_tasks=0)
     bare = Reader(render_comparison(MethodTable(lines[2:], empty)))
     assert not bare.all("circle")
+
+
+def test_a_column_audited_by_itself_is_called_by_its_name_and_has_no_errors():
+    alone = render(audits.make_audit(**audits.AUDITS["nothing but predictions"]))
+    assert "Audit of <bdi>m</bdi>" in alone
+    assert "<bdi>m</bdi> by <bdi>" in alone
+    for word in (
+        "Mean of the target",
+        "<caption>Errors",
+        "Mean predicted",
+        "residuals",
+    ):
+        assert word not in alone
+    both = render(audits.make_audit())
+    for word in (
+        "Mean of the target",
+        "<caption>Errors",
+        "Mean predicted",
+        "residuals",
+    ):
+        assert word in both
+
+
+def test_one_task_is_one_task():
+    audit = audits.make_audit()
+    made = replace(audit.provenance, n_tasks=1)
+    assert "1 task" in view(replace(audit, provenance=made))["facts"]
+    none = replace(audit.provenance, n_tasks=0)
+    facts = view(replace(audit, provenance=none))["facts"]
+    assert not [fact for fact in facts if "task" in fact]
+
+
+def _figures_of_a_path():
+    nothing = audits.unknown("")
+    return [
+        MethodLine(
+            f"ε = {p.epsilon:g}",
+            replace(audits.estimate(1.0), value=p.rmse),
+            replace(audits.estimate(1.0), value=p.auc_gap),
+            audits.estimate(0.1),
+            nothing,
+            chosen=p.chosen,
+        )
+        for p in audits.path()
+    ]
+
+
+def test_a_page_of_a_path_draws_every_point_once_and_has_no_empty_column():
+    made = audits.make_audit().provenance
+    table = MethodTable(tuple(_figures_of_a_path()), made, path=audits.path())
+    text = render_comparison(table)
+    page = Reader(text)
+    assert len(page.all("circle")) == len(audits.path())
+    classes = [attributes.get("class") for attributes in page.all("path")]
+    assert classes.count("band") == classes.count("curve") == 1
+    labels = [a for a in page.all("text") if a.get("class") == "label"]
+    chosen = any(p.chosen for p in audits.path()[1:-1])
+    assert len(labels) == 2 + chosen
+    assert "Difference of means" in text
+    assert "KS distance" not in text
+    assert "<bdi>ε\u00a0=\u00a00</bdi>" in text
+    assert "not estimable" not in text
+
+
+def test_many_methods_have_numbers_beside_their_points_and_in_the_table():
+    names = [f"method {i}" for i in range(10)]
+    lines = [audits.method(n, 500.0 + 20 * i, 0.02 * i) for i, n in enumerate(names)]
+    lost = MethodLine("lost", *[audits.unknown()] * 4)
+    made = audits.make_audit().provenance
+    page = Reader(render_comparison(MethodTable((lost, *lines), made)))
+    written = [text for tag, text in page.texts if tag == "text"]
+    assert {str(i) for i in range(1, 11)} <= set(written)
+    assert not set(names) & set(written)
+    assert [text for tag, text in page.texts if tag == "li"] == names

@@ -124,3 +124,21 @@ def test_labels_of_a_cluster_do_not_cover_each_other():
 
 def test_no_text_no_label():
     assert place([(1, 1)], [""], [], (0, 0, 9, 9)) == [None]
+
+
+def test_numbers_of_points_that_lie_together_are_written_once():
+    dots = [Dot(0.1, 1.0, label=name, number=i) for i, name in enumerate("abc", 1)]
+    picture = draw([*dots, Dot(0.3, 2.0, label="d", number=4)])
+    assert [label.text for label in picture.labels if label] == ["1, 2, 3", "4"]
+    assert [spot.name for spot in picture.spots] == list("abcd")
+
+
+def test_a_band_holds_the_limits_of_a_path_or_whiskers_do():
+    nan = math.nan
+    path = [Dot(0.0, 2.0, nan, nan, 1.5, 2.5), Dot(0.2, 1.0, nan, nan, 0.5, 1.5)]
+    picture = draw((), path)
+    assert picture.band.count("L") == 3
+    assert not any(spot.bars for spot in picture.spots)
+    half = draw((), [path[0], Dot(0.2, 1.0)])
+    assert half.band == ""
+    assert [len(spot.bars) for spot in half.spots] == [1, 0]

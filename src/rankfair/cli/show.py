@@ -176,7 +176,7 @@ def priced(done: Priced, out: Out, sheet: str | None = None) -> None:
         )
         say(f"\n{done.page.summary}")
         if len(rows) > 1:
-            say(f"From epsilon {knee:.3g} on, less fairness buys little.")
+            say(f"From ε = {knee:.3g} on, less fairness buys little.")
     _wrote(out, wrote, sheet)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from rankfair._frames import listed
 from rankfair.audit import Audit
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
@@ -128,7 +129,7 @@ def fit_files(
         models={BEFORE: before.values[judged], AFTER: after.values[judged]},
         intersect=settings.intersect,
         command=command,
-        title=title,
+        title=title or _title(settings, folds),
         random_state=settings.seed,
     )
     path = None
@@ -156,6 +157,13 @@ def _unknown_notes(data: Data) -> list[str]:
         for name, count in counts.items()
         if count
     ]
+
+
+def _title(settings: Settings, folds: int) -> str:
+    """Say what is compared: a fit without and with its limit, and on which rows."""
+    where = "rows held out" if folds else "the rows fitted"
+    what = "" if settings.balance == ("rank",) else f" on {listed(settings.balance)}"
+    return f"Fit before and after the limit ε = {settings.epsilon:g}{what}, on {where}"
 
 
 def _fold_note(after: HeldOut) -> str:

@@ -87,7 +87,10 @@ def path_files(
     )
     base = audit_table(data.table, roles, bins=settings.bins, path=path)
     page = MethodTable(
-        lines=tuple(_line(row, path.knee()) for row in path.rows),
+        lines=tuple(
+            _line(row, name, path.knee())
+            for row, name in zip(path.rows, _names(path), strict=True)
+        ),
         provenance=replace(base.provenance, command=command, seed=settings.seed),
         summary=_summary(path),
         path=base.frontier,
@@ -115,11 +118,20 @@ def _two_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
     return (data if known.all() else data.take(known)), labels[known]
 
 
-def _line(row: PathRow, knee: float) -> MethodLine:
+def _names(path: Path) -> list[str]:
+    """Return each ε in three figures, in more where these do not tell them apart."""
+    for figures in (3, 6):
+        names = [f"ε = {row.epsilon:.{figures}g}" for row in path.rows]
+        if len(set(names)) == len(names):
+            return names
+    return [f"ε = {row.epsilon!r}" for row in path.rows]
+
+
+def _line(row: PathRow, name: str, knee: float) -> MethodLine:
     ends = sorted((abs(row.auc_low - 0.5), abs(row.auc_high - 0.5)))
     low = 0.0 if row.auc_low <= 0.5 <= row.auc_high else ends[0]
     return MethodLine(
-        f"epsilon {row.epsilon:.4g}",
+        name,
         rmse=Estimate(row.rmse, row.rmse_low, row.rmse_high),
         auc_gap=Estimate(row.gap, low, ends[1]),
         mean_difference=Estimate(row.md),
@@ -133,14 +145,15 @@ def _summary(path: Path) -> str:
     if len(path.rows) == 1:
         only = path.rows[0]
         return (
-            f"At epsilon {only.epsilon:.3g} the error on held-out rows is "
+            f"At ε = {only.epsilon:.3g} the error on held-out rows is "
             f"{figure(only.rmse)} and the rank gap {only.gap:.3f}."
         )
     first, last = path.rows[0], path.rows[-1]
     more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
     return (
-        f"At epsilon {first.epsilon:.3g} the error on held-out rows is "
-        f"{figure(first.rmse)}, {abs(more):.1f} % {'above' if more >= 0 else 'below'} that "
-        f"at epsilon {last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of "
+        f"At ε = {first.epsilon:.3g} the error on held-out rows is "
+        f"{figure(first.rmse)}, {abs(more):.1f} % "
+        f"{'above' if more >= 0 else 'below'} that at ε = {last.epsilon:.3g}; the rank "
+        f"gap is {first.gap:.3f} instead of "
         f"{last.gap:.3f}."
     )

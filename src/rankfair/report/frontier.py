@@ -15,12 +15,19 @@ __all__ = ["Dot", "Picture", "Spot", "draw"]
 
 WIDTH, HEIGHT = 440, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
-LONGEST = 26
+LONGEST = 34
+# Points as close as this share one label.
+NEAR = 6.0
+# Room for a number to the left of a point with no gap.
+INSET = 18
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A point to draw: rank gap and error with their limits (NaN where unknown)."""
+    """A point to draw: rank gap and error with their limits (NaN where unknown).
+
+    A point with a ``number`` shows this on the paper in place of its ``label``.
+    """
 
     gap: float
     error: float
@@ -30,17 +37,24 @@ class Dot:
     error_high: float = math.nan
     label: str = ""
     chosen: bool = False
+    number: int = 0
 
 
 @dataclass(frozen=True)
 class Spot:
-    """A point on the paper, its whiskers (``x1, y1, x2, y2``) and its name."""
+    """A point on paper: whiskers (``x1, y1, x2, y2``), name and number (0: none)."""
 
     x: float
     y: float
     chosen: bool
     bars: tuple[Box, ...]
     name: str
+    number: int = 0
+
+    @property
+    def text(self) -> str:
+        """What is written beside it."""
+        return str(self.number) if self.number else self.name
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,7 @@ class Picture:
     spots: tuple[Spot, ...]
     labels: tuple[Label | None, ...]
     curve: str
+    band: str
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     width: int = WIDTH
@@ -68,7 +83,8 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     dots : sequence of Dot
         Points that stand alone.
     path : sequence of Dot
-        Points that a curve joins, in its order.
+        Points that a curve joins, in its order; a band holds the limits of their
+        errors where all are known, in place of whiskers.
 
     Returns
     -------
@@ -87,10 +103,12 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     gaps = [v for dot in dots for v in (0.0, dot.gap, dot.gap_low, dot.gap_high)]
     errors = [v for dot in dots for v in (dot.error, dot.error_low, dot.error_high)]
     # The axis of gaps starts at no gap: that is what the reader looks for.
-    x = Scale(0.0, max(covering(gaps)[1], 0.01), LEFT, WIDTH - RIGHT)
+    x = Scale(0.0, max(covering(gaps)[1], 0.01), LEFT + INSET, WIDTH - RIGHT)
     y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
+    band = _band(path, x, y)
     spots = tuple(
-        Spot(x(d.gap), y(d.error), d.chosen, _bars(d, x, y), d.label) for d in dots
+        _spot(d, () if band and i < len(path) else _bars(d, x, y), x, y)
+        for i, d in enumerate(dots)
     )
     at = [(spot.x, spot.y) for spot in spots[: len(path)]]
     pieces = [(*one, *two) for one, two in itertools.pairwise(at)]
@@ -98,6 +116,7 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
         spots,
         tuple(_labels(spots, pieces)),
         "M" + "L".join(f"{u:g} {v:g}" for u, v in at) if pieces else "",
+        band,
         tuple((x(v), round_number(v)) for v in ticks(x.low, x.high, 5)),
         tuple((y(v), round_number(v)) for v in ticks(y.low, y.high, 5)),
     )
@@ -105,6 +124,20 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
 
 def _known(dot: Dot) -> bool:
     return math.isfinite(dot.gap) and math.isfinite(dot.error)
+
+
+def _spot(dot: Dot, bars: tuple[Box, ...], x: Scale, y: Scale) -> Spot:
+    return Spot(x(dot.gap), y(dot.error), dot.chosen, bars, dot.label, dot.number)
+
+
+def _band(path: Sequence[Dot], x: Scale, y: Scale) -> str:
+    """The upper limits of the errors along a path, and the lower ones back."""
+    upper = [(x(dot.gap), y(dot.error_high)) for dot in path]
+    lower = [(x(dot.gap), y(dot.error_low)) for dot in path]
+    around = [*upper, *reversed(lower)]
+    if len(path) < 2 or not all(math.isfinite(v) for _, v in around):
+        return ""
+    return "M" + "L".join(f"{u:g} {v:g}" for u, v in around) + "Z"
 
 
 def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[Box, ...]:
@@ -120,11 +153,25 @@ def _labels(spots: Sequence[Spot], curve: Sequence[Box]) -> list[Label | None]:
     obstacles = [(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]
     lines = [*curve, *(bar for spot in spots for bar in spot.bars)]
     obstacles += [box for line in lines for box in along(line)]
+    texts = _shared_texts(spots, order)
     placed = place(
         [(spots[i].x, spots[i].y) for i in order],
-        [clipped(spots[i].name, LONGEST) for i in order],
+        [clipped(texts[i], LONGEST) for i in order],
         obstacles,
         (LEFT + 2, TOP, WIDTH - 2, HEIGHT - BOTTOM),
     )
     found = dict(zip(order, placed, strict=True))
     return [found[i] for i in range(len(spots))]
+
+
+def _shared_texts(spots: Sequence[Spot], order: Sequence[int]) -> list[str]:
+    """What is written at each spot; of numbers that lie together one holds them all."""
+    texts = [spot.text for spot in spots]
+    groups = [[spot.number] if spot.number else [] for spot in spots]
+    for rank, i in enumerate(order):
+        for j in order[rank + 1 :]:
+            close = math.dist((spots[i].x, spots[i].y), (spots[j].x, spots[j].y)) < NEAR
+            if close and groups[i] and groups[j]:
+                groups[i], groups[j] = sorted(groups[i] + groups[j]), []
+                texts[i], texts[j] = ", ".join(map(str, groups[i])), ""
+    return texts

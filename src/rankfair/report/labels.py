@@ -12,6 +12,7 @@ LETTER, LINE = 7.0, 13.0
 DISTANCES = (10.0, 20.0, 34.0, 50.0, 68.0)
 # What a step away from the point costs, in square units covered.
 AWAY, OUTSIDE = 2.0, 100.0
+COVERED, CROSSED, LED = 20.0, 3.0, 20.0
 FAR = 22.0
 
 Point = tuple[float, float]
@@ -57,13 +58,20 @@ def place(
     False
     """
     taken = list(obstacles)
+    texts_at: list[Box] = []
     placed: list[Label | None] = []
     for point, text in zip(points, texts, strict=True):
         best = None
         if text:
             found = _candidates(point, text)
-            best = min(found, key=lambda it: it[1] + _cost(it[0].box, taken, frame))[0]
-            taken.append(best.box)
+            best = min(
+                found,
+                key=lambda it: (
+                    it[1] + _cost(it[0].box, taken, frame) + _crossed(it[0], texts_at)
+                ),
+            )[0]
+            texts_at.append(best.box)
+            taken += [best.box, *(along(best.leader) if best.leader else ())]
         placed.append(best)
     return placed
 
@@ -99,10 +107,8 @@ def _candidates(point: Point, text: str) -> Iterator[tuple[Label, float]]:
                 middle + LINE / 2,
             )
             leader = (*point, x, round(middle, 1)) if far > FAR else None
-            yield (
-                Label(text, x, round(middle + 4, 1), anchor, box, leader),
-                AWAY * far,
-            )
+            price = AWAY * far + (LED if leader else 0.0)
+            yield Label(text, x, round(middle + 4, 1), anchor, box, leader), price
 
 
 def _cost(box: Box, taken: Sequence[Box], frame: Box) -> float:
@@ -110,6 +116,15 @@ def _cost(box: Box, taken: Sequence[Box], frame: Box) -> float:
     outside = max(0.0, frame[0] - box[0]) + max(0.0, box[2] - frame[2])
     outside += max(0.0, frame[1] - box[1]) + max(0.0, box[3] - frame[3])
     return OUTSIDE * outside + sum(_shared(box, other) for other in taken)
+
+
+def _crossed(label: Label, texts_at: Sequence[Box]) -> float:
+    """How much of other labels lies under a label, and under the line to its point."""
+    steps = along(label.leader) if label.leader else []
+    over = sum(_shared(label.box, box) for box in texts_at)
+    return COVERED * over + CROSSED * sum(
+        _shared(step, box) for step in steps for box in texts_at
+    )
 
 
 def _shared(one: Box, other: Box) -> float:

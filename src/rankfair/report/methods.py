@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+
+from rankfair.inference.estimate import Estimate
 from rankfair.report.cells import View, cell
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.page import fill
 from rankfair.report.records import MethodLine, MethodTable
-from rankfair.report.text import alike, count
-from rankfair.report.view import dots_of, origin
+from rankfair.report.text import alike, decimals
+from rankfair.report.view import dots_of, facts_of, origin
 
 __all__ = ["render_comparison"]
+
+# More names than this beside their points run into each other: numbers do not.
+MOST_NAMES = 3
 
 COLUMNS = (
     ("RMSE", "root of the mean squared error"),
@@ -17,6 +24,7 @@ COLUMNS = (
     ("Difference of means", "mean prediction, one group less the other"),
     ("KS distance", "largest difference of the shares above any cut-off"),
 )
+FORMS = (alike, decimals, alike, decimals)
 
 
 def render_comparison(table: MethodTable) -> str:
@@ -48,24 +56,57 @@ def render_comparison(table: MethodTable) -> str:
 def _view(table: MethodTable) -> View:
     made = table.provenance
     confidence = f"{100 * table.confidence:g} %"
-    facts = [f"{count(made.n_rows)} rows"]
-    if made.n_tasks:
-        facts.append(f"{count(made.n_tasks)} tasks")
+    on_path = {(p.auc_gap, p.rmse) for p in table.path}
+    alone = [
+        line
+        for line in table.lines
+        if (line.auc_gap.value, line.rmse.value) not in on_path
+    ]
+    numbers = _numbers(alone)
+    picture = draw([_dot(line, numbers) for line in alone], dots_of(table.path))
+    shown = _columns(table.lines)
     return {
         "title": table.title,
         "summary": table.summary,
-        "facts": [*facts, f"{confidence} intervals", made.created[:10]],
-        "picture": draw([_dot(line) for line in table.lines], dots_of(table.path)),
+        "facts": facts_of(made, confidence),
+        "picture": picture,
+        "only_path": bool(table.path) and not alone,
         "has_path": len(table.path) > 1,
-        "columns": COLUMNS,
-        "rows": [_row(line) for line in table.lines],
+        "columns": [COLUMNS[i] for i in shown],
+        "rows": [_row(line, numbers, shown) for line in table.lines],
         "notes": table.notes,
         "confidence": confidence,
         "provenance": origin(made),
     }
 
 
-def _dot(line: MethodLine) -> Dot:
+def _numbers(lines: Sequence[MethodLine]) -> dict[str, int]:
+    """Numbers of the methods that have a point, where there are many."""
+    drawn = [
+        line.method
+        for line in lines
+        if math.isfinite(line.auc_gap.value) and math.isfinite(line.rmse.value)
+    ]
+    if len(drawn) <= MOST_NAMES:
+        return {}
+    return {method: i for i, method in enumerate(drawn, 1)}
+
+
+def _columns(lines: Sequence[MethodLine]) -> list[int]:
+    """The columns that some line has a figure for; all of them if there is none."""
+    found = [
+        i
+        for i in range(len(COLUMNS))
+        if any(not math.isnan(_figures(line)[i].value) for line in lines)
+    ]
+    return found or list(range(len(COLUMNS)))
+
+
+def _figures(line: MethodLine) -> tuple[Estimate, ...]:
+    return line.rmse, line.auc_gap, line.mean_difference, line.ks
+
+
+def _dot(line: MethodLine, numbers: Mapping[str, int]) -> Dot:
     gap, error = line.auc_gap, line.rmse
     return Dot(
         gap.value,
@@ -76,18 +117,16 @@ def _dot(line: MethodLine) -> Dot:
         error.high,
         line.method,
         line.chosen,
+        numbers.get(line.method, 0),
     )
 
 
-def _row(line: MethodLine) -> View:
+def _row(line: MethodLine, numbers: Mapping[str, int], shown: Sequence[int]) -> View:
     return {
-        "method": line.method,
+        # A limit stays on one line with its sign.
+        "method": line.method.replace("ε = ", "ε\u00a0=\u00a0"),
         "chosen": line.chosen,
         "note": line.note,
-        "cells": [
-            cell(line.rmse, alike),
-            cell(line.auc_gap),
-            cell(line.mean_difference, alike),
-            cell(line.ks),
-        ],
+        "number": numbers.get(line.method, 0),
+        "cells": [cell(_figures(line)[i], FORMS[i]) for i in shown],
     }

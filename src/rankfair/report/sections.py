@@ -15,11 +15,20 @@ from rankfair.report.text import alike, count, decimal
 if TYPE_CHECKING:
     from rankfair.audit.records import Attribute, Audit, Comparison
 
-__all__ = ["section"]
+__all__ = ["has_target", "section"]
 
 # With many groups the later tables are folded (and open on paper), and those of the
 # smaller gaps left out: a page of hundreds of tables would be read by nobody.
 OPEN_TABLES, MOST_TABLES = 3, 24
+
+
+def has_target(audit: Audit) -> bool:
+    """Return whether anything is known of a target besides what is audited."""
+    return any(line.rmse.estimable for line in audit.models) or any(
+        not math.isnan(group.mean_target)
+        for attribute in audit.attributes
+        for group in attribute.groups
+    )
 
 
 def section(audit: Audit, attribute: Attribute, number: int) -> View:
@@ -61,7 +70,9 @@ def section(audit: Audit, attribute: Attribute, number: int) -> View:
         "axis": marks,
         "half": x(0.5),
         "comparisons": [_comparison(by_model, x) for by_model in pairs.values()],
-        "tables": [_table(by_model) for by_model in _largest_gaps(pairs)],
+        "tables": [
+            _table(by_model, has_target(audit)) for by_model in _largest_gaps(pairs)
+        ],
     }
 
 
@@ -135,7 +146,7 @@ def _names(by_model: dict[str, Comparison]) -> View:
     }
 
 
-def _table(by_model: dict[str, Comparison]) -> View:
+def _table(by_model: dict[str, Comparison], target: bool) -> View:
     return {
         **_names(by_model),
         "rows": [
@@ -149,5 +160,7 @@ def _table(by_model: dict[str, Comparison]) -> View:
                 ],
             }
             for metric in words.METRICS
+            # Without a target there are no residuals to speak of.
+            if target or metric.field != "balanced_residuals"
         ],
     }

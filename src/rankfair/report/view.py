@@ -10,14 +10,14 @@ from rankfair.report import words
 from rankfair.report.cells import View, cell
 from rankfair.report.forest import forest
 from rankfair.report.frontier import Dot, draw
-from rankfair.report.sections import section
+from rankfair.report.sections import has_target, section
 from rankfair.report.tasks import MOST_BYTES, pack
 from rankfair.report.text import alike, between, count, decimal, round_number
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, FrontierPoint, ModelLine, Provenance
 
-__all__ = ["dots_of", "origin", "view"]
+__all__ = ["dots_of", "facts_of", "origin", "view"]
 
 
 def view(audit: Audit, *, most_bytes: int = MOST_BYTES) -> View:
@@ -40,11 +40,13 @@ def view(audit: Audit, *, most_bytes: int = MOST_BYTES) -> View:
         "title": audit.title,
         # No line begins with a lonely sign.
         "verdict": audit.verdict.replace(" %", "\u00a0%"),
-        "facts": _facts(audit),
+        "facts": facts_of(audit.provenance, _percent(audit)),
         "models": [model.name for model in audit.models],
         "names_width": _width(audit),
         "sections": [section(audit, it, i) for i, it in enumerate(audit.attributes, 1)],
-        "errors": _errors(audit.models),
+        "has_target": has_target(audit),
+        "what": audit.models[0].name if _lone(audit) else "",
+        "errors": _errors(audit.models if has_target(audit) else ()),
         "frontier": _frontier(audit.frontier),
         "tasks": None if payload is None else forest(payload, audit),
         "notes": [_filled(note, audit) for note in words.NOTES],
@@ -55,6 +57,11 @@ def view(audit: Audit, *, most_bytes: int = MOST_BYTES) -> View:
         ),
         "confidence": _percent(audit),
     }
+
+
+def _lone(audit: Audit) -> bool:
+    """Whether one column is audited by itself, and is called by its name."""
+    return len(audit.models) == 1 and not has_target(audit)
 
 
 def _width(audit: Audit) -> int:
@@ -72,12 +79,12 @@ def _filled(note: str, audit: Audit) -> str:
     return note.format(confidence=confidence, min_group=audit.min_group)
 
 
-def _facts(audit: Audit) -> list[str]:
-    made = audit.provenance
+def facts_of(made: Provenance, confidence: str) -> list[str]:
+    """Return the line of facts below a title: rows, tasks if any, intervals, day."""
     facts = [f"{count(made.n_rows)} rows"]
     if made.n_tasks:
-        facts.append(f"{count(made.n_tasks)} tasks")
-    return [*facts, f"{_percent(audit)} intervals", made.created[:10]]
+        facts.append("1 task" if made.n_tasks == 1 else f"{count(made.n_tasks)} tasks")
+    return [*facts, f"{confidence} intervals", made.created[:10]]
 
 
 def _errors(models: Iterable[ModelLine]) -> View:

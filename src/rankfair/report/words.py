@@ -33,7 +33,7 @@ METRICS = (
         "auc",
         "Rank AUC",
         "Of all pairs of one row of {group} and one of {against}, the share in which "
-        "{group} is predicted higher. Ties count half.",
+        "{group} is ranked higher. Ties count half.",
         "0.5",
     ),
     Metric(
@@ -53,7 +53,7 @@ METRICS = (
     Metric(
         "mean_difference",
         "Difference of means",
-        "Mean prediction of {group} less that of {against}, in units of the target.",
+        "Mean of {group} less that of {against}, in units of the target.",
         "0",
         alike,
     ),
@@ -68,8 +68,7 @@ METRICS = (
     Metric(
         "impact_rank_ratio",
         "Ratio of mean ranks",
-        "Mean rank of {group}'s predictions divided by that of {against}; rank 1 is "
-        "the lowest prediction.",
+        "Mean rank of {group} divided by that of {against}; rank 1 is the lowest.",
         "1",
     ),
     Metric(
@@ -82,7 +81,7 @@ METRICS = (
     Metric(
         "wasserstein",
         "Wasserstein distance",
-        "How far predictions of one group must move on average to be spread like "
+        "How far the values of one group must move on average to be spread like "
         "those of the other, in units of the target.",
         "0",
         alike,
@@ -90,13 +89,13 @@ METRICS = (
     Metric(
         "share_above_median",
         "Share of {group} above the median",
-        "Share of {group} predicted above the median of all rows.",
+        "Share of {group} above the median of all rows.",
         "0.5",
     ),
     Metric(
         "share_above_median_against",
         "Share of {against} above the median",
-        "Share of {against} predicted above the median of all rows.",
+        "Share of {against} above the median of all rows.",
         "0.5",
     ),
     Metric(
