@@ -140,7 +140,8 @@ def _summary(path: Path) -> str:
     more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
     return (
         f"At epsilon {first.epsilon:.3g} the error on held-out rows is "
-        f"{figure(first.rmse)}, {abs(more):.1f} % {'above' if more >= 0 else 'below'} that "
-        f"at epsilon {last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of "
+        f"{figure(first.rmse)}, {abs(more):.1f} % "
+        f"{'above' if more >= 0 else 'below'} that at epsilon "
+        f"{last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of "
         f"{last.gap:.3f}."
     )
