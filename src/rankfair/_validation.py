@@ -340,16 +340,20 @@ def read_training(
     of_columns = dict(zip(at, (each.codes for each in groups.columns), strict=False))
     predictors = _read_predictors(table, layout, of_columns)
     _refuse_target(predictors, target, layout.names)
-    first = groups.attributes[0] if groups.attributes else None
+    attributes = groups.attributes
+    in_a = attributes[0].in_a if attributes else None
+    if in_a is not None and is_pair(attributes):
+        # A byte a row says as much as a code of eight.
+        attributes = (replace(attributes[0], codes=in_a.view(np.int8)),)
     rows = Rows(
         predictors,
         target,
         codes,
-        None if first is None else first.in_a,
+        in_a,
         weights,
         layout,
-        None if is_pair(groups.attributes) else groups.attributes[0].codes,
-        groups.attributes,
+        None if is_pair(attributes) else attributes[0].codes,
+        attributes,
         () if groups.note is None else (groups.note,),
         tuple((it.name, it.edges) for it in groups.columns if it.edges is not None),
     )

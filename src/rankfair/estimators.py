@@ -883,7 +883,8 @@ def _counts(
     found = []
     for each in rows.attributes:
         labels = each.labels.tolist()
-        duels = Duels.of(m, each.codes, len(labels), weights)
+        codes = each.codes.astype(np.intp, copy=False)
+        duels = Duels.of(m, codes, len(labels), weights)
         of_rest = dict(zip(labels, duels.of_rest().tolist(), strict=True))
         found.append((of_rest, duels.by_label(labels)))
     return found
