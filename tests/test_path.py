@@ -283,13 +283,13 @@ def test_one_cluster_has_no_interval():
 
 
 def test_a_path_follows_up_and_costs_no_accuracy(monkeypatch):
-    from rankfair import path as module
+    from rankfair.path.refits import Refits
 
     data = make_biased_tasks(20, 40, random_state=3)
     model = RankFairRegressor(tasks="task", sensitive_features="z")
     asked = {"epsilons": [0.0, 0.02, 0.1], "cv": 3, "random_state": 0}
     warm = fairness_path(model, data.frame, data.target, **asked)
-    monkeypatch.setattr(module._Refits, "_follow", lambda *_: None)
+    monkeypatch.setattr(Refits, "_follow", lambda *_: None)
     cold = fairness_path(model, data.frame, data.target, **asked)
     assert warm.column("train_rmse") == pytest.approx(cold.column("train_rmse"), 2e-3)
     assert (warm.column("train_gap") <= np.array(asked["epsilons"]) + 1e-5).all()

@@ -1,0 +1,152 @@
+"""The path of a model: a fit for each of many ε, measured on held-out rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankfair._frames import FrameTable, open_table
+from rankfair._validation import check_number, check_seed
+from rankfair.path.folds import Folds, make_folds
+from rankfair.path.judge import Judge
+from rankfair.path.records import Path, PathRow
+from rankfair.path.refits import Refits
+
+__all__ = ["fairness_path"]
+
+
+def fairness_path(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    epsilons: Sequence[float] | None = None,
+    cv: Any = 5,
+    sensitive_features: Any = None,
+    tasks: Any = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    on_step: Callable[[str, int, int], None] | None = None,
+) -> Path:
+    """Fit a model for each of many ε, and measure it on rows it has not seen.
+
+    Held-out figures are of the predictions of all folds together.  Intervals of RMSE
+    and AUC take tasks as clusters where most rows are in tasks of one group only.
+
+    With ``solver="tilt"`` the fit for an ε starts where that for the ε before ended:
+    the figures of a row may depend, within the solver's tolerance, on which other ε are
+    asked for.
+
+    Parameters
+    ----------
+    model : regressor
+        With a parameter ``epsilon``, or a pipeline with one such step.  It is cloned.
+    X : array-like or data frame of shape (N, n_features)
+        As for its ``fit``.
+    y : array-like of shape (N,)
+        The target.
+    epsilons : sequence of float, optional
+        By default twelve from 0 to the rank gap of the fit with ε = 1/2, which asks for
+        nothing, closer together near 0.
+    cv : int, splitter or iterable of (train, test), default=5
+        How many folds.  They are made within tasks, so that every task and group keeps
+        rows to learn from; the only row of a task is always learnt from.
+    sensitive_features : array-like of shape (N,), or str or int, optional
+        The group of each row, or its column of X; by default the model's, cut by its
+        `bins`.  Rows of unknown group are fitted if the model takes them, and count for
+        RMSE only.
+    tasks : array-like of shape (N,), or str or int, optional
+        The task of each row, or its column of X; by default the model's.
+    sample_weight : array-like of shape (N,), optional
+        Weights of the rows, in the fits and in all figures.
+    random_state : int, Generator or None, default=None
+        Seed of the folds.
+    on_step : callable, optional
+        Told of each ε before it is tried: its name, its number and how many there are.
+
+    Returns
+    -------
+    Path
+        Rows by ascending ε.
+
+    Examples
+    --------
+    >>> from rankfair import RankFairRegressor
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(8, 40, random_state=0)
+    >>> model = RankFairRegressor(tasks="task", sensitive_features="z")
+    >>> path = fairness_path(
+    ...     model, data.frame, data.target, epsilons=[0.0, 0.1, 0.2], random_state=0
+    ... )
+    >>> path.column("train_gap").round(2).tolist()
+    [0.0, 0.1, 0.2]
+    >>> path.column("rmse")[0] > path.column("rmse")[2]
+    np.True_
+    """
+    check_seed("random_state", random_state)
+    refits = Refits.of(model, X, y, sensitive_features, tasks, sample_weight)
+    chosen = refits.default_epsilons() if epsilons is None else _checked(epsilons)
+    rng = np.random.default_rng(random_state)
+    codes = np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks
+    folds = make_folds(
+        cv,
+        codes,
+        refits.groups,
+        rng,
+        weights=refits.weights,
+        X=refits.X,
+        y=refits.y,
+        attributes=refits.groups[:, None],
+    )
+    judge = Judge(refits.y, refits.groups, refits.tasks, refits.weights)
+    rows = []
+    for i, epsilon in enumerate(chosen, start=1):
+        if on_step is not None:
+            on_step(f"epsilon {epsilon:.4g}", i, len(chosen))
+        rows.append(_row(refits, judge, folds, epsilon))
+    held_out = np.unique(np.concatenate([test for _, test in folds]))
+    return Path(
+        rows=tuple(rows),
+        n_train=len(refits.everywhere),
+        n_held_out=len(held_out),
+        n_clusters=judge.n_clusters(held_out),
+        backend=_backend(X),
+    )
+
+
+def _checked(epsilons: Sequence[float]) -> list[float]:
+    values = [check_number("each of epsilons", value, 0.0) for value in epsilons]
+    if not values:
+        raise ValueError("epsilons is empty: give at least one number.")
+    return sorted(set(values))
+
+
+def _row(refits: Refits, judge: Judge, folds: Folds, epsilon: float) -> PathRow:
+    everywhere = refits.everywhere
+    model = refits.fit(epsilon, everywhere, "all")
+    fitted = judge(refits.predict(model, everywhere), everywhere)
+    predicted = np.full(len(refits.y), math.nan)
+    for i, (train, test) in enumerate(folds):
+        predicted[test] = refits.predict(refits.fit(epsilon, train, i), test)
+    tested = np.flatnonzero(~np.isnan(predicted))
+    found = judge(predicted[tested], tested)
+    return PathRow(
+        epsilon=epsilon,
+        **found._asdict(),
+        train_rmse=fitted.rmse,
+        train_auc=fitted.auc,
+        train_gap=fitted.gap,
+        train_md=fitted.md,
+        status=str(getattr(refits.owner(model), "status_", "")),
+    )
+
+
+def _backend(X: Any) -> str | None:
+    table = open_table(X)
+    here = str(table.frame.implementation) if isinstance(table, FrameTable) else ""
+    order = ("polars", "pandas") if "polars" in here.lower() else ("pandas", "polars")
+    return next((name for name in order if importlib.util.find_spec(name)), None)

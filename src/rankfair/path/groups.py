@@ -1,0 +1,67 @@
+"""The two groups that a path compares, read as the model reads them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair._frames import Codes, Floats, column_numbers, listed, open_table, shown
+from rankfair._groups import Groups, Protected
+from rankfair._validation import is_reference, label_source
+
+__all__ = ["two_groups"]
+
+
+def two_groups(
+    owner: Any, X: Any, given: Any, weights: Floats | None
+) -> tuple[Codes, NDArray[Any]]:
+    """Return the group of each row, −1 if not known, and labels to hand on.
+
+    Groups that the model reads, or would, are cut and combined as it does.
+    """
+    named = getattr(owner, "sensitive_features", None)
+    own = given is None or named is None
+    if given is None or is_reference(given):
+        named, given = (named if given is None else given), None
+    else:
+        named = None
+    source = label_source("sensitive_features", named, given, open_table(X))
+    if source is None:
+        raise ValueError(
+            "sensitive_features is missing: give the group of each row, or name its "
+            "column in the model."
+        )
+    bins = getattr(owner, "bins", None) if own else None
+    intersect = own and bool(getattr(owner, "intersect", False))
+    found = Protected.of(source, weights, bins, intersect).attributes
+    if len(found) > 1:
+        raise ValueError(
+            f"sensitive_features has {len(found)} columns: a path compares two groups "
+            "of one attribute."
+        )
+    _check_two(found[0], weights)
+    if found[0].edges is not None:
+        return found[0].codes, column_numbers(source.columns[0], source.name)
+    known = found[0].known
+    codes = found[0].codes
+    return codes, codes if known is None else np.where(known, codes, math.nan)
+
+
+def _check_two(groups: Groups, weights: Floats | None) -> None:
+    """Refuse more than two groups, and groups with too few rows to hold some out."""
+    labels = groups.labels.tolist()
+    if len(labels) != 2:
+        raise ValueError(
+            f"sensitive_features has {len(labels)} groups ({listed(labels)}): a path "
+            "compares two."
+        )
+    rows = groups.sizes(None if weights is None else np.sign(weights))
+    for label, count in zip(labels, rows.astype(int).tolist(), strict=True):
+        if count < 2:
+            raise ValueError(
+                f"sensitive_features: group {shown(label)} has {count} row that "
+                "counts: a path needs one to learn from and one to hold out."
+            )

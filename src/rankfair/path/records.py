@@ -1,0 +1,138 @@
+"""The records of a path: a row for each ε, and all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.path.picture import draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Path", "PathRow"]
+
+
+class PathRow(NamedTuple):
+    """What one ε comes to, on held-out rows and, for ``train_…``, on those fitted.
+
+    ``…_low`` and ``…_high`` are ends of 95 % intervals; ``gap`` is ``|AUC − 1/2|``;
+    ``md`` the mean prediction of group A less that of B; ``status`` that of the fit.
+    """
+
+    epsilon: float
+    rmse: float
+    rmse_low: float
+    rmse_high: float
+    auc: float
+    auc_low: float
+    auc_high: float
+    gap: float
+    md: float
+    train_rmse: float
+    train_auc: float
+    train_gap: float
+    train_md: float
+    status: str
+
+
+@dataclass(frozen=True)
+class Path:
+    """Error and rank gap along a path of ε.
+
+    Attributes
+    ----------
+    rows : tuple of PathRow
+        One for each ε, ascending.
+    n_train, n_held_out : int
+        Rows fitted in all, and rows that were held out once.
+    n_clusters : int or None
+        Tasks that intervals take as clusters; None if rows are independent.
+    backend : {"pandas", "polars"} or None
+        What `to_frame` makes; None for a dict.
+
+    Examples
+    --------
+    >>> row = PathRow(*[0.0] * 13, "satisfied")
+    >>> path = Path((row, row._replace(epsilon=0.1, rmse=-1.0)), 10, 10)
+    >>> path.column("epsilon").tolist()
+    [0.0, 0.1]
+    """
+
+    rows: tuple[PathRow, ...]
+    n_train: int
+    n_held_out: int
+    n_clusters: int | None = None
+    backend: str | None = None
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one field of all rows."""
+        return np.array([getattr(row, name) for row in self.rows])
+
+    def to_frame(self) -> Any:
+        """Return a data frame with a row for each ε, or a dict of arrays.
+
+        Returns
+        -------
+        DataFrame or dict
+            Of the library that X came from; else of pandas, or polars, whichever is
+            installed; else a dict of arrays.
+
+        Examples
+        --------
+        >>> Path((PathRow(*[0.0] * 13, "satisfied"),), 10, 10).to_frame()["status"]
+        array(['satisfied'], dtype='<U9')
+        """
+        columns = {name: self.column(name) for name in PathRow._fields}
+        if self.backend is None:
+            return columns
+        data = {name: column.tolist() for name, column in columns.items()}
+        return nw.from_dict(data, backend=self.backend).to_native()  # type: ignore[arg-type]
+
+    def knee(self) -> float:
+        """Return the ε from which on less fairness buys little accuracy.
+
+        With ε and held-out RMSE both scaled to [0, 1], it is the point furthest below
+        the straight line from the first to the last point of the curve.  Where no point
+        is below that line, no ε stands out and the smallest is returned; so it is where
+        RMSE does not fall along the path: fairness is free then.
+
+        Returns
+        -------
+        float
+            One of the path's ε.
+
+        Examples
+        --------
+        >>> bend = [(0.0, 1.0), (0.1, 0.4), (0.2, 0.2), (0.3, 0.1)]
+        >>> rows = [PathRow(e, r, *[0.0] * 11, "") for e, r in bend]
+        >>> Path(tuple(rows), 10, 10).knee()
+        0.1
+        """
+        epsilon, error = self.column("epsilon"), self.column("rmse")
+        fall = error[0] - error[-1]
+        if len(error) < 3 or not fall > 0:
+            return float(epsilon[0])
+        x = (epsilon - epsilon[0]) / (epsilon[-1] - epsilon[0])
+        below = (1.0 - x) - (error - error[-1]) / fall
+        return float(epsilon[int(np.argmax(below))])
+
+    def plot(self) -> Figure:
+        """Draw RMSE against ``|AUC − 1/2|`` of held-out and of training rows.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Not shown and not saved.
+
+        Examples
+        --------
+        >>> row = PathRow(*[0.0] * 13, "satisfied")
+        >>> len(Path((row, row._replace(epsilon=0.1)), 10, 10).plot().axes)
+        1
+        """
+        return draw(self)

@@ -1,0 +1,155 @@
+"""Fits of one model with any ε on any rows."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+from rankfair._frames import Codes, Floats, find_labels, listed, open_table
+from rankfair._validation import check_lengths, read_target, read_weights
+from rankfair.certificate import read_labels
+from rankfair.path.folds import take_rows
+from rankfair.path.groups import two_groups
+from rankfair.path.judge import Judge
+from rankfair.solvers import Following
+
+__all__ = ["Refits"]
+
+POINTS = 12
+
+
+@dataclass(frozen=True)
+class Refits:
+    """Fits of one model with any ε on any rows."""
+
+    model: Any
+    parameter: str
+    X: Any
+    y: Floats
+    groups: Codes  # 0, 1 or, where it is not known, −1
+    labels: NDArray[Any]  # of groups, for models that take them as an array
+    tasks: Codes | None
+    weights: Floats | None
+    last: dict[Any, list[Floats]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, y: Any, groups: Any, tasks: Any, weights: Any
+    ) -> Refits:
+        """Check what was passed to `fairness_path`."""
+        parameter = _epsilon_of(model)
+        target = read_target(y)
+        check_lengths(open_table(X).shape[0], y=target)
+        owner = _owner(model, parameter)
+        of_tasks = read_labels("tasks", tasks, owner, X)
+        read = read_weights(weights, len(target))
+        return cls(
+            model,
+            parameter,
+            X,
+            target,
+            *two_groups(owner, X, groups, read),
+            None if of_tasks is None else find_labels(of_tasks, "tasks")[0],
+            read,
+        )
+
+    @property
+    def everywhere(self) -> Codes:
+        """All rows that count."""
+        n = len(self.y)
+        return np.arange(n) if self.weights is None else np.flatnonzero(self.weights)
+
+    def owner(self, model: Any) -> Any:
+        """Return the part of the model that has the parameter ε."""
+        return _owner(model, self.parameter)
+
+    def fit(self, epsilon: float, at: Codes, key: Any = None, **settings: Any) -> Any:
+        """Fit some rows; fits of one ``key``, each to the same rows, follow up."""
+        model = clone(self.model).set_params(**{self.parameter: epsilon})
+        self.owner(model).set_params(**settings)
+        self._follow(self.owner(model), key)
+        # A pipeline passes on what is called step__name.
+        step = self.parameter.removesuffix("epsilon")
+        step = step if isinstance(model, Pipeline) else ""
+        needed = self._labels(self.owner(model), "fit")
+        labels = {f"{step}{name}": values[at] for name, values in needed.items()}
+        if self.weights is not None:
+            labels[f"{step}sample_weight"] = self.weights[at]
+        with warnings.catch_warnings():
+            # The status of the fit is in the row.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(take_rows(self.X, at), self.y[at], **labels)
+
+    def _follow(self, owner: Any, key: Any) -> None:
+        """Let ``tilt`` start with the direction in which it ended for the ε before."""
+        if key is None or getattr(owner, "solver", None) != "tilt":
+            return
+        last = self.last.setdefault(key, [])
+        owner.set_params(solver=Following(owner.max_iter, owner.tol, last=last))
+
+    def predict(self, model: Any, at: Codes) -> Floats:
+        """Predict some rows."""
+        needed = self._labels(self.owner(model), "predict")
+        labels = {name: values[at] for name, values in needed.items()}
+        predicted = model.predict(take_rows(self.X, at), **labels)
+        return read_target(predicted, "what the model predicts")
+
+    def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
+        """What a method takes as arrays and the model does not read from X."""
+        takes = inspect.signature(getattr(owner, method)).parameters
+        given = {"sensitive_features": self.labels, "tasks": self.tasks}
+        return {
+            name: values
+            for name, values in given.items()
+            if values is not None
+            and name in takes
+            and getattr(owner, name, None) is None
+        }
+
+    def default_epsilons(self) -> list[float]:
+        """Twelve from 0 to the gap of the fit that nothing is asked of."""
+        owner = self.owner(self.model)
+        balance = getattr(owner, "balance", "rank")
+        if not isinstance(balance, str) or balance != "rank":
+            raise ValueError(
+                f"epsilons is needed with balance={balance!r}: the default path is "
+                "in units of AUC."
+            )
+        at = self.everywhere
+        # A band with one side would ask for something even at ε = 1/2.
+        free = {"side": "both"} if hasattr(owner, "side") else {}
+        predicted = self.predict(self.fit(0.5, at, **free), at)
+        gap = Judge(self.y, self.groups, None, self.weights)(predicted, at).gap
+        return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
+
+
+def _epsilon_of(model: Any) -> str:
+    """Return the name of the model's parameter ε."""
+    names = list(model.get_params()) if hasattr(model, "get_params") else []
+    found = [name for name in names if name.split("__")[-1] == "epsilon"]
+    shallow = [n for n in found if n.count("__") == min(m.count("__") for m in found)]
+    if len(shallow) != 1:
+        what = listed(shallow) if shallow else "none"
+        raise ValueError(
+            f"model must have one parameter epsilon, its own or that of a step; "
+            f"{type(model).__name__} has {what}."
+        )
+    return str(shallow[0])
+
+
+def _owner(model: Any, parameter: str) -> Any:
+    """Return the estimator that the parameter is of."""
+    place = parameter.removesuffix("epsilon").removesuffix("__")
+    if not place:
+        return model
+    if isinstance(model, Pipeline) and place in model.named_steps:
+        return model.named_steps[place]
+    return model.get_params()[place]
