@@ -14,7 +14,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, cross_validate
 
-from rankfair import metrics
 from rankfair.metrics import (
     balanced_residuals,
     impact_rank_ratio,
@@ -26,6 +25,7 @@ from rankfair.metrics import (
     rmse,
     scorer,
 )
+from rankfair.metrics.scoring import LOSSES
 
 rng = np.random.default_rng(1)
 N = 60
@@ -267,7 +267,7 @@ def test_scorers_hand_tasks_to_predict_and_weights_to_the_metric():
 
 def test_scorers_in_cross_validation_with_groups_in_a_column():
     numbers = np.column_stack([M, Z])
-    scoring = {name: scorer(name, sensitive_features=1) for name in metrics._LOSS}
+    scoring = {name: scorer(name, sensitive_features=1) for name in LOSSES}
     found = cross_validate(LinearRegression(), numbers, Y, cv=3, scoring=scoring)
     assert all((found[f"test_{name}"] <= 0).all() for name in scoring)
     search = GridSearchCV(
