@@ -166,7 +166,7 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
 def task_codes(table: Table, tasks: Any, layout: Layout) -> Codes:
     """The task of each new row; refuse one that training did not have."""
     source = label_source("tasks", layout.task_columns or None, tasks, table)
-    check_same_source(source, layout)  # type: ignore[arg-type]
+    check_same_source(source, layout.task_columns)
     if source is None:
         return np.zeros(table.shape[0], np.intp)
     return _known(source.columns, layout.tasks, source.argument)

@@ -1,0 +1,74 @@
+"""The door: what users pass becomes plain, checked arrays, or a sentence says why not.
+
+Everything is checked here, once; inside, the arrays are trusted.  A row of weight zero
+counts as absent: it is checked like the others and then left out, with its task if no
+other row is of that task.
+"""
+
+from rankfair._groups import Encoder
+from rankfair._validation.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_lengths,
+    check_number,
+    check_seed,
+    nearest,
+)
+from rankfair._validation.columns import (
+    column_name,
+    group_mask,
+    is_reference,
+    label_source,
+    label_source_of_rows,
+    refuse_same_columns,
+    resolve_columns,
+)
+from rankfair._validation.new import (
+    check_same_source,
+    read_new,
+    refuse_retyped,
+    refuse_unseen,
+)
+from rankfair._validation.records import (
+    Columns,
+    Layout,
+    Named,
+    Rows,
+    feature_record,
+    is_pair,
+)
+from rankfair._validation.training import read_training
+from rankfair._validation.values import read_target, read_weights
+
+# Model files name `Encoder` and `Layout` as records of this module.
+__all__ = [
+    "Columns",
+    "Encoder",
+    "Layout",
+    "Named",
+    "Rows",
+    "check_choice",
+    "check_count",
+    "check_flag",
+    "check_lengths",
+    "check_number",
+    "check_same_source",
+    "check_seed",
+    "column_name",
+    "feature_record",
+    "group_mask",
+    "is_pair",
+    "is_reference",
+    "label_source",
+    "label_source_of_rows",
+    "nearest",
+    "read_new",
+    "read_target",
+    "read_training",
+    "read_weights",
+    "refuse_retyped",
+    "refuse_same_columns",
+    "refuse_unseen",
+    "resolve_columns",
+]

@@ -1,0 +1,117 @@
+"""New rows: tasks and groups as training knew them, or a sentence says which not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair._frames import (
+    Codes,
+    Floats,
+    Table,
+    encode,
+    find_known,
+    listed,
+    match,
+    shown,
+)
+from rankfair._groups import Encoder, Source
+from rankfair._validation.columns import label_source
+from rankfair._validation.predictors import read_predictors
+from rankfair._validation.records import Layout
+
+__all__ = ["check_same_source", "read_new", "refuse_retyped", "refuse_unseen"]
+
+
+def read_new(
+    table: Table, tasks: Any, layout: Layout
+) -> tuple[Floats, Codes, list[Any]]:
+    """Return predictors and task codes of new rows, and tasks not seen in training.
+
+    Rows of tasks not seen have code -1.  The caller has checked that the table has the
+    columns of training.
+
+    Examples
+    --------
+    >>> from rankfair._frames import open_table
+    >>> from rankfair._validation import Columns, read_training
+    >>> rows = read_training([[1.0, 7], [2.0, 8]], [3.0, 5.0], Columns(tasks=1))
+    >>> X, codes, others = read_new(open_table([[4.0, 8], [5.0, 9]]), None, rows.layout)
+    >>> codes.tolist(), others
+    ([1, -1], [9])
+    """
+    source = label_source("tasks", layout.task_columns or None, tasks, table)
+    check_same_source(source, layout.task_columns)
+    others: list[Any] = []
+    if source is None:
+        codes = np.zeros(table.shape[0], np.intp)
+    else:
+        codes, others = encode(source.columns, layout.tasks, source.argument)
+        refuse_retyped(source.argument, others, layout.tasks)
+    of_columns = {
+        each.column: _known_groups(table, each)
+        for each in layout.protected
+        if each.labels is not None
+    }
+    return read_predictors(table, layout, of_columns), codes, others
+
+
+def check_same_source(
+    source: Source | None, task_columns: tuple[int, ...] | None
+) -> None:
+    """Refuse tasks that training did not have, and their lack where it had some."""
+    if source is None and task_columns is not None:
+        raise ValueError(
+            "tasks is missing: the model was fitted with tasks as an array, so each "
+            "new row needs its task as well, predict(X, tasks=...)."
+        )
+    if source is not None and task_columns is None:
+        raise ValueError(
+            "tasks was passed, but the model was fitted without tasks. "
+            "Fit with tasks, or leave them out."
+        )
+
+
+def _known_groups(table: Table, each: Encoder) -> Codes:
+    """Return the group of each new row, −1 if it is not known; refuse others."""
+    assert each.labels is not None
+    argument = f"sensitive_features (column {shown(each.name)} of X)"
+    codes, here = find_known(table.column(each.column), argument)
+    table_of, others = match(here, each.labels)
+    refuse_retyped(argument, others, each.labels)
+    if others:
+        raise ValueError(
+            f"{argument} has groups not seen in training: {listed(others)}; "
+            f"training had {listed(each.labels.tolist())}."
+        )
+    places: Codes = np.append(table_of, -1)[codes]
+    return places
+
+
+def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
+    """Raise if some rows are of a task not seen in training."""
+    if others:
+        raise ValueError(
+            f"tasks has labels not seen in training: {listed(others)} "
+            f"({int((codes < 0).sum())} rows). Fit with rows of these tasks, or use "
+            'penalty="shared" with unseen="shared".'
+        )
+
+
+def refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) -> None:
+    """Raise if unknown labels are known ones of another type: 101 is not "101"."""
+    if not others:
+        return
+    texts = {str(label): label for label in known.tolist()}
+    twins = [label for label in others if str(label) in texts]
+    if twins:
+        here, there = twins[0], texts[str(twins[0])]
+        raise ValueError(
+            f"{argument} has labels of another type than in training: {shown(here)} "
+            f"({type(here).__name__}) here, {shown(there)} ({type(there).__name__}) "
+            f"there; {len(twins)} labels differ so. Convert them as in training, for "
+            f"example with .astype({type(there).__name__})."
+        )

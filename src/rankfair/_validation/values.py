@@ -1,0 +1,119 @@
+"""Numbers: targets, weights and predictors, finite and one a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import column_or_1d
+
+from rankfair._frames import Floats, as_columns, column_numbers, shown, values_shape
+from rankfair._validation.checks import check_lengths
+
+__all__ = ["read_target", "read_weights", "refuse_infinite", "refuse_target"]
+
+# Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
+TOY_ROWS = 10
+
+
+def read_target(y: Any, argument: str = "y") -> Floats:
+    """Return a target as one finite float a row.
+
+    Examples
+    --------
+    >>> read_target([1, 2]).tolist()
+    [1.0, 2.0]
+    """
+    if y is None and argument == "y":  # scikit-learn's own words
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None."
+        )
+    if y is None:
+        raise ValueError(f"{argument} is None: one number a row is expected.")
+    values = _one_column(y, argument)
+    if not len(values):
+        raise ValueError(f"{argument} is empty: at least one row is expected.")
+    refuse_infinite(values, (), argument)
+    return values
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
+    """Return weights, none below zero and not all zero; None where all are one.
+
+    Examples
+    --------
+    >>> read_weights([1, 0, 2], 3).tolist()
+    [1.0, 0.0, 2.0]
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, float(sample_weight))
+    weights = _one_column(sample_weight, "sample_weight", warn=False)
+    refuse_infinite(weights, (), "sample_weight")
+    negative = int((weights < 0).sum())
+    if negative:
+        raise ValueError(
+            f"sample_weight must not be negative; {negative} of {len(weights)} are, "
+            f"the lowest is {weights.min():g}."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to fit.")
+    check_lengths(n_rows, sample_weight=weights)
+    return None if (weights == 1.0).all() else weights
+
+
+def _one_column(values: Any, argument: str, warn: bool = True) -> Floats:
+    if issparse(values):
+        raise TypeError(f"{argument} is sparse: dense data is required.")
+    shape = values_shape(values)
+    if len(shape) == 1:
+        (column,) = as_columns(values, argument)
+    elif warn:
+        # scikit-learn's words for (N, 1), which it accepts, and for all else.
+        column = column_or_1d(np.asarray(values), warn=True)
+    else:
+        raise ValueError(f"{argument} must be 1D, got shape {shape}.")
+    return np.ascontiguousarray(column_numbers(column, argument))
+
+
+def refuse_infinite(values: Floats, names: Sequence[str], argument: str = "X") -> None:
+    """Raise if not all are finite.  One number decides, details only then."""
+    with np.errstate(all="ignore"):
+        # A sum of squares is one pass at the speed of memory, and NaN and inf stay.
+        if math.isfinite(np.vdot(values, values)):
+            return
+    bad = [
+        _describe_bad(column, name)
+        for column, name in zip(np.atleast_2d(values.T), names or ("",), strict=True)
+        if not np.isfinite(column).all()
+    ]
+    if bad:
+        more = f" and {len(bad) - 5} more columns" if len(bad) > 5 else ""
+        raise ValueError(
+            f"{argument} must be finite, but has {'; '.join(bad[:5])}{more}. "
+            "Drop or impute these rows."
+        )
+
+
+def _describe_bad(column: Floats, name: str) -> str:
+    nan, infinite = int(np.isnan(column).sum()), int(np.isinf(column).sum())
+    counts = [f"{n} {what}" for n, what in ((nan, "NaN"), (infinite, "inf")) if n]
+    where = f" in column {shown(name)}" if name else ""
+    return f"{' and '.join(counts)}{where}"
+
+
+def refuse_target(X: Floats, y: Floats, names: Sequence[str]) -> None:
+    """Raise if a column of X is the target itself; a glance at eight rows first."""
+    if len(y) <= TOY_ROWS:
+        return  # a few rows may be equal by chance
+    for j in np.flatnonzero((X[:8] == y[:8, None]).all(axis=0)).tolist():
+        if np.array_equal(X[:, j], y) and (y != y[0]).any():
+            raise ValueError(
+                f"column {shown(names[j])} of X equals y in all {len(y)} rows: the "
+                "target is among the features. Leave it out of X."
+            )
