@@ -48,6 +48,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 __all__ = [
     "Progress",
     "TaskRegressor",
+    "check_penalty",
     "linear_attributes",
     "warn_no_groups",
     "with_callbacks",
@@ -152,22 +153,9 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def _check_penalty(self) -> Penalty:
-        """Return the penalty; check the settings that all estimators have."""
-        check_flag("standardize", self.standardize)
-        verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
-        check_count("verbose", verbose, low=0)
-        beta = check_number("beta", self.beta, 0.0)
-        if not isinstance(self.penalty, Penalty):
-            check_choice("penalty", self.penalty, PENALTIES)
-        penalty = make_penalty(self.penalty, beta)
-        check_choice("unseen", self.unseen, ("error", "shared"))
-        if self.unseen == "shared" and not isinstance(penalty, Shared):
-            raise ValueError(
-                'unseen="shared" needs the model that penalty="shared" fits; got '
-                f'penalty={self.penalty!r}. Set penalty="shared", or unseen="error".'
-            )
-        return penalty
+    def _check_settings(self) -> Penalty:
+        """Check all settings; return the penalty."""
+        return check_penalty(self)
 
     def _problem(self, rows: Rows) -> Problem:
         return Problem.from_rows(
@@ -188,6 +176,24 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Any:
         """Fit the model."""
+
+
+def check_penalty(model: TaskRegressor) -> Penalty:
+    """Return the penalty; check the settings that all estimators have."""
+    check_flag("standardize", model.standardize)
+    verbose = int(model.verbose) if isinstance(model.verbose, bool) else model.verbose
+    check_count("verbose", verbose, low=0)
+    beta = check_number("beta", model.beta, 0.0)
+    if not isinstance(model.penalty, Penalty):
+        check_choice("penalty", model.penalty, PENALTIES)
+    penalty = make_penalty(model.penalty, beta)
+    check_choice("unseen", model.unseen, ("error", "shared"))
+    if model.unseen == "shared" and not isinstance(penalty, Shared):
+        raise ValueError(
+            'unseen="shared" needs the model that penalty="shared" fits; got '
+            f'penalty={model.penalty!r}. Set penalty="shared", or unseen="error".'
+        )
+    return penalty
 
 
 def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:

@@ -129,7 +129,7 @@ class _Baseline(TaskRegressor):
 
     def _check_settings(self) -> Penalty:
         check_flag("blind", self.blind)
-        return self._check_penalty()
+        return super()._check_settings()
 
     @abstractmethod
     def _solve(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Column, Floats, find_labels, shown
 
-__all__ = ["Bools", "Groups", "Source"]
+__all__ = ["Bools", "Groups", "Source", "masks_of"]
 
 Bools: TypeAlias = NDArray[np.bool_]
 
@@ -93,3 +94,24 @@ class Groups:
             codes = codes[self.known]
             w = None if weights is None else weights[self.known]
         return np.bincount(codes, w, len(self.labels)).astype(np.float64)
+
+
+def masks_of(attributes: Sequence[Groups]) -> tuple[Bools, Bools | None]:
+    """Return the groups to be held level with the rest, and whose group is known.
+
+    A row each for A of two groups, and for each of more; None if all are known.
+
+    Examples
+    --------
+    >>> sex = Groups(np.array([0, 1, 1]), np.array(["F", "M"]), "sex")
+    >>> masks_of([sex])
+    (array([[False,  True,  True]]), None)
+    """
+    masks = [each.masks() for each in attributes]
+    if all(each.known is None for each in attributes):
+        return np.vstack(masks), None
+    known = [
+        np.broadcast_to(True if each.known is None else each.known, mask.shape)
+        for each, mask in zip(attributes, masks, strict=True)
+    ]
+    return np.vstack(masks), np.vstack(known)

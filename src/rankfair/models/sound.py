@@ -222,12 +222,7 @@ def _check_settings(model: Any) -> None:
             f"a setting of it is unsound ({name} names no column)",
         )
     try:
-        if isinstance(model, RankFairRegressor):
-            model._settings()
-        elif isinstance(model, MultiTaskRegressor):
-            model._check_penalty()
-        else:
-            model._check_settings()
+        model._check_settings()
     except (AttributeError, TypeError, ValueError) as error:
         raise ModelFileError(f"a setting of it is unsound ({error}).") from None
 

@@ -1,0 +1,144 @@
+"""Settings of a fit with groups: checked, and resolved to records."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankfair._frames import shown
+from rankfair._groups import MOST_GROUPS
+from rankfair._regressor import check_penalty
+from rankfair._scope import SCOPES, check_scope, groups_there
+from rankfair._validation import (
+    Rows,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+)
+from rankfair.balances import (
+    BALANCES,
+    SIDES,
+    Balance,
+    Distribution,
+    Rank,
+    main_and_beside,
+    make_balance,
+)
+from rankfair.penalties import Penalty
+from rankfair.solvers import NCADMM, SOLVERS, Paper, Solver, Tilt, make_solver
+
+__all__ = ["Settings", "check_several", "read_settings"]
+
+WIDEST: dict[type[Balance], float] = {Rank: 0.5, Distribution: 1.0}  # of an epsilon
+
+
+class Settings(NamedTuple):
+    """What a fit is asked for."""
+
+    penalty: Penalty
+    asked: tuple[Balance, ...]  # the one that is counted, and linear ones beside it
+    solver: Solver
+
+
+def read_settings(model: Any) -> Settings:
+    """Check the settings of a `RankFairRegressor`."""
+    check_choice("scope", model.scope, SCOPES)
+    check_flag("blind", model.blind)
+    check_flag("intersect", model.intersect)
+    if model.bins is not None and check_count("bins", model.bins, 2) > MOST_GROUPS:
+        raise ValueError(f"bins must be at most {MOST_GROUPS}; got {model.bins}.")
+    asked = _read_balances(model)
+    solver = _read_solver(model, asked)
+    check_scope(model.scope, solver, asked)
+    return Settings(check_penalty(model), asked, solver)
+
+
+def _read_balances(model: Any) -> tuple[Balance, ...]:
+    """Return the balances asked for, the one that is counted first."""
+    side = check_choice("side", model.side, SIDES)
+    named = _named_balances(model.balance, model.epsilon)
+    balances = [_read_balance(name, width, side) for name, width in named]
+    kinds = [type(each).__name__.lower() for each in balances]
+    for kind in kinds:
+        if kinds.count(kind) > 1:
+            raise ValueError(f'balance names "{kind}" {kinds.count(kind)} times.')
+    balance, beside = main_and_beside(balances)
+    if isinstance(balance, Distribution) and balance.side == "upper":
+        raise ValueError(
+            'side="upper" puts one group on top, but a distance between '
+            'distributions has no side; use side="both" with "distribution".'
+        )
+    return balance, *beside
+
+
+def _named_balances(balance: Any, epsilon: Any) -> list[tuple[Any, Any]]:
+    """Return each balance asked for with its own epsilon."""
+    listed = isinstance(balance, list | tuple)
+    names = list(balance) if listed else [balance]
+    if not names:
+        raise ValueError("balance is an empty list; name at least one balance.")
+    if not (isinstance(epsilon, list | tuple) or np.ndim(epsilon) > 0):
+        return [(name, epsilon) for name in names]
+    if not listed:
+        raise ValueError(
+            f"epsilon holds {len(epsilon)} numbers, but balance={balance!r} is "
+            "one balance; give a list of balances, or one number."
+        )
+    if len(epsilon) != len(names):
+        raise ValueError(
+            f"epsilon holds {len(epsilon)} numbers for {len(names)} balances; give "
+            "one for each, or a single number for all."
+        )
+    return list(zip(names, epsilon, strict=True))
+
+
+def _read_balance(name: Any, width: Any, side: str) -> Balance:
+    if not isinstance(name, Balance):
+        check_choice("balance", name, BALANCES)
+    kind = type(name) if isinstance(name, Balance) else BALANCES[name]
+    epsilon = check_number("epsilon", width, 0.0, WIDEST.get(kind, math.inf))
+    return make_balance(name, epsilon, side)
+
+
+def _read_solver(model: Any, asked: tuple[Balance, ...]) -> Solver:
+    if not hasattr(model.solver, "solve"):
+        check_choice("solver", model.solver, SOLVERS)
+    check_seed("random_state", model.random_state)
+    solver = make_solver(
+        model.solver,
+        max_iter=check_count("max_iter", model.max_iter),
+        tol=check_number("tol", model.tol, 0.0),
+        random_state=model.random_state,
+    )
+    if len(asked) > 1 and isinstance(solver, NCADMM | Paper):
+        raise ValueError(
+            f"solver={shown(model.solver)} keeps one balance at a time; got "
+            f'{len(asked)}. Use solver="tilt".'
+        )
+    return solver
+
+
+def check_several(model: Any, settings: Settings, rows: Rows) -> Tilt:
+    """Refuse what knows but two groups, known for all rows; return the solver."""
+    most = max(len(each.labels) for each in rows.attributes)
+    if not isinstance(settings.solver, Tilt):
+        raise ValueError(
+            f"solver={shown(model.solver)} knows two groups; sensitive_features has "
+            f'{groups_there(rows)}. Use solver="tilt".'
+        )
+    if model.side == "upper" and most > 2:
+        raise ValueError(
+            f'side="upper" puts one of two groups on top; of {most} groups not '
+            'all can stand above the rest. Use side="both".'
+        )
+    if isinstance(settings.asked[0], Distribution):
+        raise ValueError(
+            f'balance="distribution" compares two groups; sensitive_features has '
+            f'{groups_there(rows)}. Use balance="rank", or RankFairPostprocessor, '
+            'whose "distribution" takes any number of groups.'
+        )
+    return settings.solver
