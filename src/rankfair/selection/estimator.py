@@ -1,53 +1,31 @@
-"""Choosing β, the penalty and ε by held-out error."""
+"""`RankFairRegressor` with its settings chosen by held-out error."""
 
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair._frames import (
-    Codes,
-    Column,
-    Floats,
-    find_known,
-    find_labels,
-    open_table,
-)
-from rankfair._groups import Protected
 from rankfair._regressor import TaskRegressor, with_callbacks
-from rankfair._validation import (
-    check_lengths,
-    check_number,
-    check_seed,
-    label_source,
-    read_target,
-    read_weights,
-)
-from rankfair.certificate import Certificate, read_labels
+from rankfair._validation import check_number, check_seed
+from rankfair.certificate import Certificate
 from rankfair.estimators import RankFairRegressor
-from rankfair.path import Folds, make_folds, take_rows
+from rankfair.selection.candidates import (
+    Candidate,
+    choose,
+    results_of,
+    values_to_try,
+)
+from rankfair.selection.rows import Rows
 
 __all__ = ["RankFairRegressorCV"]
 
 NOT_OURS = ("betas", "epsilons", "penalties", "cv")
-
-
-class Candidate(NamedTuple):
-    """Settings that are tried."""
-
-    epsilon: Any
-    penalty: Any
-    beta: float
 
 
 class RankFairRegressorCV(TaskRegressor):
@@ -200,7 +178,7 @@ standardize, unseen, max_iter, tol, verbose
         """
         candidates = self._candidates()
         check_seed("random_state", self.random_state)
-        rows = _Rows.of(self, X, y, tasks, sensitive_features, sample_weight)
+        rows = Rows.of(self, X, y, tasks, sensitive_features, sample_weight)
         rng = np.random.default_rng(self.random_state)
         folds = rows.folds(self.cv, rng)
         with warnings.catch_warnings():
@@ -208,8 +186,8 @@ standardize, unseen, max_iter, tol, verbose
             warnings.filterwarnings("ignore", "fit got no sensitive_features")
             warnings.simplefilter("ignore", ConvergenceWarning)
             errors = [rows.errors(self._settings(each), folds) for each in candidates]
-        results = _results(candidates, np.array(errors), rows.fold_weights(folds))
-        chosen = _choose(results, smallest=self.epsilons is not None)
+        results = results_of(candidates, np.array(errors), rows.fold_weights(folds))
+        chosen = choose(results, smallest=self.epsilons is not None)
         best = candidates[chosen]
         model = self._settings(best).fit(
             X,
@@ -287,13 +265,13 @@ standardize, unseen, max_iter, tol, verbose
         return certificate
 
     def _candidates(self) -> list[Candidate]:
-        betas = _several("betas", self.betas)
+        betas = values_to_try("betas", self.betas)
         betas = [check_number("each of betas", beta, 0.0) for beta in betas]
         epsilons = [self.epsilon]
         if self.epsilons is not None:
-            epsilons = _several("epsilons", self.epsilons)
+            epsilons = values_to_try("epsilons", self.epsilons)
             epsilons = [check_number("each of epsilons", e, 0.0) for e in epsilons]
-        penalties = _several("penalties", self.penalties)
+        penalties = values_to_try("penalties", self.penalties)
         return [
             Candidate(*each) for each in itertools.product(epsilons, penalties, betas)
         ]
@@ -303,141 +281,6 @@ standardize, unseen, max_iter, tol, verbose
         for name in NOT_OURS:
             del shared[name]
         return RankFairRegressor(**{**shared, **candidate._asdict()})
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The rows, with what is needed to split and to fit them."""
-
-    X: Any
-    y: Floats
-    weights: Floats | None
-    tasks: Codes
-    groups: Codes  # of which folds hold equal parts
-    attributes: Codes | None  # groups that each fold leaves rows of, a column each
-    passed: dict[str, NDArray[Any]]  # labels that came as arrays
-
-    @classmethod
-    def of(
-        cls, model: Any, X: Any, y: Any, tasks: Any, groups: Any, sample_weight: Any
-    ) -> _Rows:
-        n_rows = open_table(X).shape[0]
-        target = read_target(y)
-        check_lengths(n_rows, y=target)
-        of_tasks = read_labels("tasks", tasks, model, X)
-        of_groups = read_labels("sensitive_features", groups, model, X)
-        codes = _codes("tasks", of_tasks, n_rows)
-        passed = {} if tasks is None else {"tasks": codes}
-        if groups is not None and of_groups is not None:
-            passed["sensitive_features"] = _spelt(of_groups)
-        weights = read_weights(sample_weight, n_rows)
-        attributes = _attributes(model, X, groups, weights)
-        cells = _cells(of_groups, n_rows)
-        return cls(X, target, weights, codes, cells, attributes, passed)
-
-    def folds(self, cv: Any, rng: np.random.Generator) -> Folds:
-        """Split the rows."""
-        return make_folds(
-            cv,
-            self.tasks,
-            self.groups,
-            rng,
-            weights=self.weights,
-            X=self.X,
-            y=self.y,
-            attributes=self.attributes,
-        )
-
-    def errors(self, model: RankFairRegressor, folds: Folds) -> list[float]:
-        """Return the mean squared error on the rows that each fold holds out."""
-        return [self._error(model, train, test) for train, test in folds]
-
-    def _error(self, model: RankFairRegressor, train: Codes, test: Codes) -> float:
-        labels = {name: values[train] for name, values in self.passed.items()}
-        weights = None if self.weights is None else self.weights[train]
-        model.fit(
-            take_rows(self.X, train), self.y[train], sample_weight=weights, **labels
-        )
-        tasks = self.tasks[test] if "tasks" in self.passed else None
-        predicted = model.predict(take_rows(self.X, test), tasks=tasks)
-        weights = None if self.weights is None else self.weights[test]
-        return float(np.average((self.y[test] - predicted) ** 2, weights=weights))
-
-    def fold_weights(self, folds: Folds) -> Floats:
-        """Return how much the rows of each fold weigh together."""
-        w = np.ones(len(self.y)) if self.weights is None else self.weights
-        return np.array([w[test].sum() for _, test in folds])
-
-
-def _codes(name: str, columns: list[Column] | None, n_rows: int) -> Codes:
-    if columns is None:
-        return np.zeros(n_rows, np.intp)
-    return find_labels(columns, name)[0]
-
-
-def _cells(columns: list[Column] | None, n_rows: int) -> Codes:
-    """Return the combination of groups that each row is of, one more if unknown."""
-    cells: Codes = np.zeros(n_rows, np.intp)
-    for column in columns or ():
-        codes, labels = find_known(column, "sensitive_features")
-        cells = cells * (len(labels) + 1) + codes + 1
-    return cells
-
-
-def _attributes(
-    model: Any, X: Any, groups: Any, weights: Floats | None
-) -> Codes | None:
-    """Return the groups of each attribute as the fit will read them, −1 if unknown."""
-    named = model.sensitive_features
-    source = label_source("sensitive_features", named, groups, open_table(X))
-    if source is None:
-        return None
-    found = Protected.of(source, weights, model.bins, bool(model.intersect))
-    return np.column_stack([each.codes for each in found.attributes])
-
-
-def _spelt(columns: list[Column]) -> NDArray[Any]:
-    """Return labels as an array that rows can be taken from, a column each."""
-    spelt = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        spelt[:, j] = column.to_list() if isinstance(column, nw.Series) else column
-    return spelt
-
-
-def _several(argument: str, values: Any) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{argument} must be a list of values to try; got {values!r}.")
-    found = list(values)
-    if not found:
-        raise ValueError(f"{argument} is empty: give at least one value to try.")
-    return found
-
-
-def _results(
-    candidates: list[Candidate], errors: Floats, weights: Floats
-) -> dict[str, Any]:
-    n_folds = errors.shape[1]
-    spread = errors.std(axis=1, ddof=1) if n_folds > 1 else np.full(len(errors), 0.0)
-    return {
-        "epsilon": [each.epsilon for each in candidates],
-        "penalty": [each.penalty for each in candidates],
-        "beta": np.array([each.beta for each in candidates]),
-        "mse": errors @ weights / weights.sum(),
-        "standard_error": spread / math.sqrt(n_folds),
-        "split_mse": errors,
-    }
-
-
-def _choose(results: dict[str, Any], smallest: bool) -> int:
-    """Return the place of the best, or of the fairest that is not surely worse."""
-    mse: Floats = results["mse"]
-    best = int(np.argmin(mse))
-    if not smallest:
-        return best
-    limit = mse[best] + results["standard_error"][best]
-    epsilons = np.array(results["epsilon"])
-    fairest = epsilons[mse <= limit].min()
-    return int(np.argmin(np.where(epsilons == fairest, mse, math.inf)))
 
 
 def _fitted(model: RankFairRegressor) -> dict[str, Any]:

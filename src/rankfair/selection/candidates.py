@@ -1,0 +1,59 @@
+"""Candidates: settings that are tried, what they come to, and the choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankfair._frames import Floats
+
+__all__ = ["Candidate", "choose", "results_of", "values_to_try"]
+
+
+class Candidate(NamedTuple):
+    """Settings that are tried."""
+
+    epsilon: Any
+    penalty: Any
+    beta: float
+
+
+def values_to_try(argument: str, values: Any) -> list[Any]:
+    """Return what was given as a list; refuse one value, and none."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{argument} must be a list of values to try; got {values!r}.")
+    found = list(values)
+    if not found:
+        raise ValueError(f"{argument} is empty: give at least one value to try.")
+    return found
+
+
+def results_of(
+    candidates: list[Candidate], errors: Floats, weights: Floats
+) -> dict[str, Any]:
+    """Return what is stored as ``cv_results_``; errors by candidate and fold."""
+    n_folds = errors.shape[1]
+    spread = errors.std(axis=1, ddof=1) if n_folds > 1 else np.full(len(errors), 0.0)
+    return {
+        "epsilon": [each.epsilon for each in candidates],
+        "penalty": [each.penalty for each in candidates],
+        "beta": np.array([each.beta for each in candidates]),
+        "mse": errors @ weights / weights.sum(),
+        "standard_error": spread / math.sqrt(n_folds),
+        "split_mse": errors,
+    }
+
+
+def choose(results: dict[str, Any], smallest: bool) -> int:
+    """Return the place of the best, or of the fairest that is not surely worse."""
+    mse: Floats = results["mse"]
+    best = int(np.argmin(mse))
+    if not smallest:
+        return best
+    limit = mse[best] + results["standard_error"][best]
+    epsilons = np.array(results["epsilon"])
+    fairest = epsilons[mse <= limit].min()
+    return int(np.argmin(np.where(epsilons == fairest, mse, math.inf)))
