@@ -21,7 +21,6 @@ from rankfair._validation.columns import (
     is_reference,
     label_source,
     label_source_of_rows,
-    refuse_same_columns,
     resolve_columns,
 )
 from rankfair._validation.new import (
@@ -38,7 +37,7 @@ from rankfair._validation.records import (
     feature_record,
     is_pair,
 )
-from rankfair._validation.training import read_training
+from rankfair._validation.training import read_given, read_training, task_labels
 from rankfair._validation.values import read_target, read_weights
 
 # Model files name `Encoder` and `Layout` as records of this module.
@@ -63,12 +62,13 @@ __all__ = [
     "label_source",
     "label_source_of_rows",
     "nearest",
+    "read_given",
     "read_new",
     "read_target",
     "read_training",
     "read_weights",
     "refuse_retyped",
-    "refuse_same_columns",
     "refuse_unseen",
     "resolve_columns",
+    "task_labels",
 ]

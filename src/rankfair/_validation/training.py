@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats, Table, find_labels, open_table
 from rankfair._groups import Bools, Protected, Source, encoder_of, read_groups
@@ -19,7 +20,7 @@ from rankfair._validation.predictors import read_predictors
 from rankfair._validation.records import Columns, Layout, Rows, is_pair
 from rankfair._validation.values import read_target, read_weights, refuse_target
 
-__all__ = ["read_training"]
+__all__ = ["Given", "read_given", "read_training", "task_labels"]
 
 
 def read_training(
@@ -40,20 +41,11 @@ def read_training(
     ([[1.0], [2.0]], [0, 1], ('x0',))
     """
     table = open_table(X)
-    n_rows = table.shape[0]
-    target = read_target(y)
-    weights = read_weights(sample_weight, n_rows)
-    task_source = label_source("tasks", named.tasks, tasks, table)
-    group_source = label_source(
-        "sensitive_features", named.sensitive_features, sensitive_features, table
-    )
-    check_lengths(n_rows, y=target)
-    refuse_same_columns(task_source, group_source)
-    groups = _read_protected(group_source, weights, named)
-    codes, layout = _lay_out(
-        table, task_source, group_source, groups, named.blind, weights
-    )
-    at = () if group_source is None else group_source.at
+    given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
+    target, weights = given.target, given.weights
+    groups = _read_protected(given.groups, weights, named)
+    codes, layout = _lay_out(table, given, groups, named.blind)
+    at = () if given.groups is None else given.groups.at
     of_columns = dict(zip(at, (each.codes for each in groups.columns), strict=False))
     predictors = read_predictors(table, layout, of_columns)
     refuse_target(predictors, target, layout.names)
@@ -77,6 +69,44 @@ def read_training(
     return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
 
 
+class Given(NamedTuple):
+    """What was passed to ``fit``, checked; where tasks and groups come from."""
+
+    target: Floats
+    weights: Floats | None
+    tasks: Source | None
+    groups: Source | None
+
+
+def read_given(
+    table: Table,
+    y: Any,
+    named: Columns,
+    tasks: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+) -> Given:
+    """Check what was passed to ``fit`` beside X.
+
+    Examples
+    --------
+    >>> table = open_table([[1.0, 0], [2.0, 1]])
+    >>> given = read_given(table, [3, 5], Columns(tasks=1), None, ["F", "M"], None)
+    >>> given.target.tolist(), given.tasks.at, given.groups.at
+    ([3.0, 5.0], (1,), ())
+    """
+    n_rows = table.shape[0]
+    target = read_target(y)
+    weights = read_weights(sample_weight, n_rows)
+    of_tasks = label_source("tasks", named.tasks, tasks, table)
+    of_groups = label_source(
+        "sensitive_features", named.sensitive_features, sensitive_features, table
+    )
+    check_lengths(n_rows, y=target)
+    refuse_same_columns(of_tasks, of_groups)
+    return Given(target, weights, of_tasks, of_groups)
+
+
 def _read_protected(
     source: Source | None, weights: Floats | None, named: Columns
 ) -> Protected:
@@ -88,20 +118,20 @@ def _read_protected(
     return Protected((groups,), (groups,))
 
 
+def task_labels(source: Source | None, n_rows: int) -> tuple[Codes, NDArray[Any]]:
+    """Return the task of each row and the labels; one task if none were named."""
+    if source is None:
+        return np.zeros(n_rows, np.intp), np.zeros(1, np.intp)
+    return source.labels()
+
+
 def _lay_out(
-    table: Table,
-    tasks: Source | None,
-    source: Source | None,
-    groups: Protected,
-    blind: bool,
-    weights: Floats | None,
+    table: Table, given: Given, groups: Protected, blind: bool
 ) -> tuple[Codes, Layout]:
     """Return the task of each row and what each column of X is for."""
-    if tasks is None:
-        codes, labels = np.zeros(table.shape[0], np.intp), np.zeros(1, np.intp)
-    else:
-        codes, labels = tasks.labels()
-    group_at = source.at if source is not None else ()
+    tasks = given.tasks
+    codes, labels = task_labels(tasks, table.shape[0])
+    group_at = given.groups.at if given.groups is not None else ()
     apart = {*(tasks.at if tasks is not None else ()), *(group_at if blind else ())}
     predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
     if not predictors:
@@ -109,7 +139,7 @@ def _lay_out(
             "X has no predictor left: every column names tasks or the protected group."
         )
     protected = tuple(
-        encoder_of(each, j, table.column(j), weights)
+        encoder_of(each, j, table.column(j), given.weights)
         for each, j in zip(groups.columns, group_at, strict=False)
         if j in predictors
     )

@@ -27,13 +27,11 @@ from rankfair._frames import (
 from rankfair._groups import Bools, Source, read_groups
 from rankfair._validation import (
     Columns,
-    check_lengths,
     check_same_source,
     label_source,
-    read_target,
-    read_weights,
+    read_given,
     refuse_retyped,
-    refuse_same_columns,
+    task_labels,
 )
 
 __all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
@@ -107,17 +105,11 @@ def read_rows(
     ([[1.0], [2.0]], [False, True])
     """
     table = open_table(X)
-    n_rows = table.shape[0]
-    target = read_target(y)
-    weights = read_weights(sample_weight, n_rows)
-    of_tasks = label_source("tasks", named.tasks, tasks, table)
-    of_groups = label_source(
-        "sensitive_features", named.sensitive_features, sensitive_features, table
+    target, weights, of_tasks, of_groups = read_given(
+        table, y, named, tasks, sensitive_features, sample_weight
     )
-    check_lengths(n_rows, y=target)
-    refuse_same_columns(of_tasks, of_groups)
     groups = None if of_groups is None else read_groups(of_groups, weights, cure=CURE)
-    codes, labels = _labels(of_tasks, n_rows)
+    codes, labels = task_labels(of_tasks, table.shape[0])
     layout = Layout(
         _features(table, of_tasks, of_groups if named.blind else None),
         None if of_tasks is None else of_tasks.at,
@@ -128,12 +120,6 @@ def read_rows(
     in_a = None if groups is None else groups.in_a
     rows = Rows(layout.select(X, table), target, codes, in_a, weights, layout)
     return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
-
-
-def _labels(source: Source | None, n_rows: int) -> tuple[Codes, NDArray[Any]]:
-    if source is None:
-        return np.zeros(n_rows, np.intp), np.zeros(1, np.intp)
-    return source.labels()
 
 
 def _features(table: Table, *apart: Source | None) -> tuple[int, ...] | None:
