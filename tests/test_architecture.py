@@ -31,7 +31,7 @@ ROWS = (
     {"_elsewhere"},
     {"estimators", "reduction", "postprocess", "baselines"},
     {"models"},
-    {"metrics", "audit", "path", "selection"},
+    {"_looks", "metrics", "audit", "path", "selection"},
     {"report", "cli", "jobs", "experiments", "__main__"},
 )
 DOOR = ROWS[0]

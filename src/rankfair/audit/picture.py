@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rankfair._looks import BLUE, GREEN, INK, PALE, PURPLE, RUST
+
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit
 
 __all__ = ["draw"]
 
-# After Okabe and Ito: told apart in print and by colour-blind eyes.
-COLOURS = ("#8a8a8a", "#0072B2", "#C04F00", "#117755", "#7A3E9D")
-INK = "#222222"
+COLOURS = (PALE, BLUE, RUST, GREEN, PURPLE)
 
 
 def draw(audit: Audit, ax: Any = None) -> Any:

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from rankfair._looks import BLUE, GREEN, INK, PALE, PURPLE, RUST, STYLE, plain_axes
 from rankfair.experiments.records import HELD_OUT, TRAIN, Record
 
 if TYPE_CHECKING:
@@ -17,19 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["as_bytes", "draw"]
 
 TITLES = {TRAIN: "Training rows", HELD_OUT: "Held-out rows"}
-# After Okabe and Ito, darker for text: told apart with any kind of colour vision.
-INK, PALE, CURVE = "#222222", "#8a8a8a", "#0072B2"
-LOOKS = (("o", INK), ("s", "#C04F00"), ("D", "#00785A"), ("^", "#A3357A"))
-STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.edgecolor": PALE,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "svg.hashsalt": "rankfair",  # otherwise ids in the file are random
-}
+LOOKS = (("o", INK), ("s", RUST), ("D", GREEN), ("^", PURPLE))
 # Where a name may stand: how many points off its mark, and to which side.
 REACHES = (9, 14, 20, 28, 38)
 SIDES = ((1, 0), (1, 1), (-1, -1), (-1, 0), (1, 2.4), (0, 1), (0, -1), (0.4, -2.4))
@@ -117,16 +106,14 @@ def _of(kind: str, records: Sequence[Record]) -> list[Record]:
 def _frame(axes: Axes, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
     axes.set_xlabel("rank gap  |AUC − 1/2|")
-    axes.grid(color="#e6e6e6", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_axes(axes)
     axes.margins(x=0.05, y=0.18)
 
 
 def _marks(axes: Axes, dots: Sequence[Record], curve: Sequence[Record]) -> None:
     """The path from ε = 0 on, and open marks, so that one does not hide another."""
     x, y = [row["gap"] for row in curve], [row["rmse"] for row in curve]
-    axes.plot(x, y, "-o", color=CURVE, linewidth=2.2, markersize=4, zorder=3)
+    axes.plot(x, y, "-o", color=BLUE, linewidth=2.2, markersize=4, zorder=3)
     for row, (marker, colour) in zip(dots, itertools.cycle(LOOKS), strict=False):
         axes.plot(
             row["gap"],
@@ -147,7 +134,7 @@ def _names(axes: Axes, dots: Sequence[Record], curve: Sequence[Record]) -> None:
         room.write(row["method"], row, colour)
     middle = curve[len(curve) // 2]
     name = f"{middle['method']}, ε from 0 to {curve[-1]['epsilon']:.2f}"
-    room.write(name, middle, CURVE, fontweight="bold")
+    room.write(name, middle, BLUE, fontweight="bold")
 
 
 def _against(way: float, ahead: Any, behind: Any) -> Any:

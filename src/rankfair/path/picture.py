@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rankfair._looks import BLUE, PALE, RUST, STYLE, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,18 +13,6 @@ if TYPE_CHECKING:
     from rankfair.path.records import Path
 
 __all__ = ["draw"]
-
-# As in the other pictures: after Okabe and Ito, darker for text.
-INK, PALE, HELD_OUT, TRAIN = "#222222", "#8a8a8a", "#0072B2", "#C04F00"
-STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "axes.edgecolor": PALE,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-}
 
 
 def draw(path: Path) -> Figure:
@@ -35,9 +25,7 @@ def draw(path: Path) -> Figure:
         axes = figure.subplots()
         axes.set_xlabel("rank gap  |AUC − 1/2|")
         axes.set_ylabel("error  (RMSE)")
-        axes.grid(color="#e6e6e6", linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        plain_axes(axes)
         _draw_curves(axes, path)
         _mark_knee(axes, path)
         axes.legend(frameon=False)
@@ -47,13 +35,13 @@ def draw(path: Path) -> Figure:
 def _draw_curves(axes: Axes, path: Path) -> None:
     x, error = path.column("gap"), path.column("rmse")
     span = [error - path.column("rmse_low"), path.column("rmse_high") - error]
-    axes.errorbar(x, error, span, color=HELD_OUT, fmt="none", alpha=0.35)
-    axes.plot(x, error, "-o", color=HELD_OUT, markersize=4, label="held-out rows")
+    axes.errorbar(x, error, span, color=BLUE, fmt="none", alpha=0.35)
+    axes.plot(x, error, "-o", color=BLUE, markersize=4, label="held-out rows")
     axes.plot(
         path.column("train_gap"),
         path.column("train_rmse"),
         "--s",
-        color=TRAIN,
+        color=RUST,
         markersize=4,
         label="training rows",
     )

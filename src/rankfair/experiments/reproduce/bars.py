@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankfair.experiments.frontier import INK
+from rankfair._looks import INK
 from rankfair.experiments.records import HELD_OUT, TRAIN
 from rankfair.experiments.reproduce.agreement import best_printed
 from rankfair.experiments.reproduce.canvas import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rankfair._looks import plain_axes
 from rankfair.experiments.reproduce.tables import title_of
 
 if TYPE_CHECKING:
@@ -55,9 +56,7 @@ def frame(axes: Axes, title: str) -> None:
     'AUC'
     """
     axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-    axes.grid(color="#e6e6e6", linewidth=0.8, axis="y")
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plain_axes(axes, "y")
 
 
 def legend_below(figure: Figure, handles: Sequence[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankfair.experiments.frontier import INK, PALE
+from rankfair._looks import BLUE, GREEN, INK, PALE, PURPLE, RUST
 from rankfair.experiments.records import HELD_OUT, TRAIN
 from rankfair.experiments.reproduce.canvas import (
     frame,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_epsilon", "draw_steps"]
 
-LOOKS = (("#0072B2", "o"), ("#C04F00", "s"), ("#00785A", "^"), ("#A3357A", "D"))
+LOOKS = ((BLUE, "o"), (RUST, "s"), (GREEN, "^"), (PURPLE, "D"))
 ROWS = {TRAIN: ("training rows", "-"), HELD_OUT: ("held-out rows", "--")}
 COLUMNS = 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rankfair.experiments.frontier import STYLE
+from rankfair._looks import STYLE
 from rankfair.experiments.records import TRAIN
 from rankfair.experiments.reproduce.bars import draw_bars, draw_errors
 from rankfair.experiments.reproduce.curves import draw_epsilon, draw_steps
