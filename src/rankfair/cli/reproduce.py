@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankfair.cli.ends import capital, fail, writing
+from rankfair.cli.ends import STOPPED, capital, fail, writing
+
+if TYPE_CHECKING:
+    from rankfair.experiments.reproduce.run import Result
+    from rankfair.experiments.reproduce.settings import Settings
 
 __all__ = ["reproduce"]
 
@@ -63,43 +69,76 @@ def reproduce(
 
     Example: rankfair reproduce --quick --out results
     """
-    from rankfair.cli.screen import cell_progress, show_reproduction
-    from rankfair.experiments.reproduce import docs as page
-    from rankfair.experiments.reproduce import files, run, settings
-    from rankfair.experiments.reproduce.journal import RefusedError
-    from rankfair.experiments.reproduce.lock import locked
-    from rankfair.experiments.reproduce.workers import LostWorkerError
+    from rankfair.cli.screen import show_reproduction
+
+    asked = _settings(tables, data, context.args, figures, seed, quick, repeats)
+    with _told_of(out):
+        result, written = _run(out, asked, jobs, resume, quiet, docs)
+    show_reproduction(result, written)
+    if any("error" in record for record in result.records):
+        raise typer.Exit(1)
+
+
+def _settings(
+    tables: list[str] | None,
+    data: list[str] | None,
+    more: list[str],
+    figures: bool | None,
+    seed: int,
+    quick: bool,
+    repeats: int | None,
+) -> Settings:
+    """Return what is asked for, or leave with a sentence."""
+    from rankfair.experiments.reproduce import settings
 
     try:
-        chosen, names = _sorted(tables, data, context.args)
+        chosen, names = _sorted(tables, data, more)
         members = settings.chosen_data(chosen or tuple(settings.TABLES), names)
     except ValueError as error:
         fail(capital(str(error)))
     drawn = not chosen if figures is None else figures
     if drawn and find_spec("matplotlib") is None:
         fail('Figures need an extra: pip install "rankfair[plot]"; or --no-figures')
-    asked = settings.make(members, seed, drawn, quick, repeats)
+    return settings.make(members, seed, drawn, quick, repeats)
+
+
+@contextmanager
+def _told_of(out: Path) -> Iterator[None]:
+    """Leave with a sentence where a run cannot go on, or was stopped."""
+    from rankfair.experiments.reproduce.journal import RefusedError
+    from rankfair.experiments.reproduce.workers import LostWorkerError
+
     try:
-        with writing("--out", out), locked(out):
-            with cell_progress(quiet) as on_cell:
-                result = run.reproduce(
-                    out, asked, jobs=jobs, resume=resume, on_cell=on_cell
-                )
-            written = files.write_pages(out, result)
-        if docs is not None:
-            with writing("--docs", docs):
-                written += page.write_docs(docs, result, page.pictures_of(written))
+        yield
     except KeyboardInterrupt:
         fail(
             f"Stopped. What was finished is kept in {out}: run the same command with "
             "--resume to go on.",
-            130,
+            STOPPED,
         )
     except (RefusedError, LostWorkerError) as error:
         fail(capital(str(error)))
-    show_reproduction(result, written)
-    if any("error" in record for record in result.records):
-        raise typer.Exit(1)
+
+
+def _run(
+    out: Path, asked: Settings, jobs: int, resume: bool, quiet: bool, docs: Path | None
+) -> tuple[Result, list[Path]]:
+    """Run what is asked for; return the records and the files written."""
+    from rankfair.cli.screen import cell_progress
+    from rankfair.experiments.reproduce import docs as page
+    from rankfair.experiments.reproduce import files, run
+    from rankfair.experiments.reproduce.lock import locked
+
+    with writing("--out", out), locked(out):
+        with cell_progress(quiet) as on_cell:
+            result = run.reproduce(
+                out, asked, jobs=jobs, resume=resume, on_cell=on_cell
+            )
+        written = files.write_pages(out, result)
+    if docs is not None:
+        with writing("--docs", docs):
+            written += page.write_docs(docs, result, page.pictures_of(written))
+    return result, written
 
 
 def _sorted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +13,9 @@ from rankfair.audit.records import Comparison
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.groups import groups_of
+from rankfair.jobs.groups import Folds, groups_of
 from rankfair.jobs.methods import METHODS, Asked, Facts
-from rankfair.jobs.rows import Data, HeldOut, Settings, chosen, data_of, figure
+from rankfair.jobs.rows import Data, HeldOut, OnStep, Settings, chosen, data_of, figure
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["Compared", "compare_files", "not_run"]
@@ -50,7 +50,7 @@ def compare_files(
     cap: int = 50,
     command: str | None = None,
     title: str | None = None,
-    on_step: Callable[[str, int, int], None] | None = None,
+    on_step: OnStep = None,
 ) -> Compared:
     """Fit every method on parts of the rows and measure it on the others.
 
@@ -76,32 +76,12 @@ def compare_files(
     Compared
         A line for each method that could be run.
     """
-    names = list(METHODS if methods is None else methods)
-    for name in names:
-        if name not in METHODS:
-            known = ", ".join(f'"{each}"' for each in METHODS)
-            raise ValueError(f'no method is called "{name}"; there are {known}.')
+    names = _known(METHODS if methods is None else methods)
     data = data_of(files, roles, reading, cap)
     parts = data.folds(folds, settings)
     if settings.beta is None:
         settings = replace(settings, beta=chosen(data, settings).beta)
-    found: dict[str, HeldOut] = {}
-    refused: dict[str, str] = {}
-    asked = Asked(data.design.roles, settings)
-    facts = _facts(data, settings)
-    for i, name in enumerate(names, start=1):
-        if on_step is not None:
-            on_step(name, i, len(names))
-        why = METHODS[name].why_not(facts)
-        if why:
-            refused[name] = why
-            continue
-        try:
-            found[name] = data.held_out(METHODS[name].make(asked), parts)
-        except ValueError as error:
-            refused[name] = str(error)
-    if not found:
-        raise ValueError(f"no method could be run: {next(iter(refused.values()))}")
+    found, refused = _try_all(names, data, settings, parts, on_step)
     held = np.sort(np.concatenate([test for _, test in parts]))
     audit = audit_table(
         data.table.take(held),
@@ -121,6 +101,39 @@ def compare_files(
         notes=(HOW, *not_run(refused)),
     )
     return Compared(page, audit, refused, data.notes)
+
+
+def _known(names: Iterable[str]) -> list[str]:
+    found = list(names)
+    for name in found:
+        if name not in METHODS:
+            known = ", ".join(f'"{each}"' for each in METHODS)
+            raise ValueError(f'no method is called "{name}"; there are {known}.')
+    return found
+
+
+def _try_all(
+    names: list[str], data: Data, settings: Settings, parts: Folds, on_step: OnStep
+) -> tuple[dict[str, HeldOut], dict[str, str]]:
+    """Return held-out predictions by method, and why others could not be run."""
+    found: dict[str, HeldOut] = {}
+    refused: dict[str, str] = {}
+    asked = Asked(data.design.roles, settings)
+    facts = _facts(data, settings)
+    for i, name in enumerate(names, start=1):
+        if on_step is not None:
+            on_step(name, i, len(names))
+        why = METHODS[name].why_not(facts)
+        if why:
+            refused[name] = why
+            continue
+        try:
+            found[name] = data.held_out(METHODS[name].make(asked), parts)
+        except ValueError as error:
+            refused[name] = str(error)
+    if not found:
+        raise ValueError(f"no method could be run: {next(iter(refused.values()))}")
+    return found, refused
 
 
 def not_run(refused: Mapping[str, str]) -> list[str]:

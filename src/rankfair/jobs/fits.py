@@ -14,7 +14,8 @@ from rankfair._frames import listed
 from rankfair.audit import Audit
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
-from rankfair.jobs.rows import FREE, Data, HeldOut, Settings, chosen, data_of
+from rankfair.jobs.groups import Folds
+from rankfair.jobs.rows import FREE, Data, HeldOut, OnStep, Settings, chosen, data_of
 from rankfair.models import save_model
 
 __all__ = ["Fitted", "fit_files"]
@@ -66,7 +67,7 @@ def fit_files(
     notes: str | None = None,
     command: str | None = None,
     title: str | None = None,
-    on_step: Any = None,
+    on_step: OnStep = None,
 ) -> Fitted:
     """Fit a model to the rows of some files and report what it changed.
 
@@ -105,12 +106,7 @@ def fit_files(
     tell = on_step or (lambda name, step, steps: None)
     tell("reading", 1, 5)
     data = data_of(files, roles, reading, cap)
-    try:
-        parts = data.folds(folds, settings)
-    except NotEstimableError as error:
-        raise NotEstimableError(
-            f"{error} --folds 0 reports on the rows fitted."
-        ) from None
+    parts = _folds(data, folds, settings)
     if settings.beta is None:
         tell("choosing beta", 2, 5)
     model = chosen(data, settings)
@@ -146,6 +142,15 @@ def fit_files(
         notes=tuple(filter(None, said)),
         details=data.design.details,
     )
+
+
+def _folds(data: Data, folds: int, settings: Settings) -> Folds:
+    try:
+        return data.folds(folds, settings)
+    except NotEstimableError as error:
+        raise NotEstimableError(
+            f"{error} --folds 0 reports on the rows fitted."
+        ) from None
 
 
 def _unknown_notes(data: Data) -> list[str]:

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from rankfair._groups import Source, read_attributes, spelt
 from rankfair.jobs.columns import NotEstimableError, Roles
-from rankfair.path import make_folds
+from rankfair.path import Folds, make_folds
 from rankfair.tables import Table
 
 __all__ = ["Folds", "as_labels", "folds_of", "groups_of", "strata_of"]
-
-Folds = list[tuple[NDArray[Any], NDArray[Any]]]
 
 
 def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, Any]:

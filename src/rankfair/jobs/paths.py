@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import groups_of
-from rankfair.jobs.rows import Data, Settings, chosen, data_of, figure
+from rankfair.jobs.rows import Data, OnStep, Settings, chosen, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.report.records import MethodLine, MethodTable
 
@@ -48,7 +48,7 @@ def path_files(
     cap: int = 50,
     command: str | None = None,
     title: str | None = None,
-    on_step: Callable[[str, int, int], None] | None = None,
+    on_step: OnStep = None,
 ) -> Priced:
     """Fit for each of many ε and measure on rows held out.
 

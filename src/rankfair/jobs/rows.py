@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,19 @@ from rankfair.jobs.groups import Folds, folds_of
 from rankfair.selection import RankFairRegressorCV
 from rankfair.tables import Table
 
-__all__ = ["FREE", "Data", "HeldOut", "Settings", "chosen", "data_of", "figure"]
+__all__ = [
+    "FREE",
+    "Data",
+    "HeldOut",
+    "OnStep",
+    "Settings",
+    "chosen",
+    "data_of",
+    "figure",
+]
 
+# Told of each step: its name, its number and how many there are.
+OnStep: TypeAlias = Callable[[str, int, int], None] | None
 FREE = 0.5  # the band that asks for nothing
 
 
@@ -42,23 +53,19 @@ class Settings:
 
     def model(self, roles: Roles) -> RankFairRegressor:
         """Return the estimator, not fitted."""
-        more: dict[str, Any] = {}
-        if self.intersect:
-            more["intersect"] = True
-        if self.bins is not None:
-            more["bins"] = self.bins
         return RankFairRegressor(
             self.epsilon,
             tasks=_one_or_all(roles.tasks),
             sensitive_features=_one_or_all(roles.sensitive),
             blind=self.blind,
+            intersect=self.intersect,
+            bins=self.bins,
             penalty=self.penalty,
             beta=1.0 if self.beta is None else self.beta,
             balance=self.balance[0] if len(self.balance) == 1 else list(self.balance),
             scope=self.scope,
             unseen=self.unseen,
             random_state=self.seed,
-            **more,
         )
 
 

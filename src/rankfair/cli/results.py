@@ -1,0 +1,169 @@
+"""What is said on the screen about a result: its table and sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rankfair.cli.ends import in_flags
+from rankfair.cli.tables import figures, limits, number, say, show_table
+from rankfair.jobs.compares import not_run
+
+if TYPE_CHECKING:
+    from rankfair.audit import Audit
+    from rankfair.jobs.compares import Compared
+    from rankfair.jobs.fits import Fitted
+    from rankfair.jobs.paths import Priced
+
+__all__ = ["say_audit", "say_fit", "say_methods", "say_path"]
+
+AUC = "AUC: the chance that a row of the first group is above one of the other."
+IN_TASKS = " In tasks: the same among rows of one task."
+HEAD = (
+    *("model", "column", "groups", "rows"),
+    *("AUC", "limits", "in tasks", "MD", "KS", "RMSE"),
+)
+OTHERS = (
+    "MD: mean of the first group less that of the other. KS: greatest distance between "
+    "their distributions."
+)
+
+
+def say_audit(found: Audit, quiet: bool) -> None:
+    """Say what an audit found, with the meaning of its columns unless ``quiet``."""
+    say(f"{found.verdict}\n")
+    _comparisons(found)
+    for line in [] if quiet else _asides(found):
+        say(line)
+
+
+def say_fit(done: Fitted) -> None:
+    """Say what a fit came to, and what it changed."""
+    say(_status(done))
+    if done.audit is not None:
+        rows = "Held-out rows" if done.held_out else "The rows fitted"
+        say(f"{rows}, without the balance (before) and with it (after):\n")
+        _comparisons(done.audit)
+        say(f"\n{done.audit.verdict}")
+
+
+def say_path(done: Priced) -> None:
+    """Say what each ε costs, the knee in bold."""
+    rows, knee = done.path.rows, done.path.knee()
+    means = figures([row.md for row in rows], 3)
+    errors = [(row.rmse, row.rmse_low, row.rmse_high) for row in rows]
+    shown = figures([value for row in errors for value in row], 4)
+    head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
+    show_table(
+        head,
+        [
+            (
+                f"{row.epsilon:.4f}",
+                shown[3 * i],
+                f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
+                number(row.auc),
+                f"{row.auc_low:.3f}–{row.auc_high:.3f}",
+                means[i],
+                row.status,
+            )
+            for i, row in enumerate(rows)
+        ],
+        [i for i, row in enumerate(rows) if row.epsilon == knee],
+    )
+    say(f"\n{done.page.summary}")
+    if len(rows) > 1:
+        say(f"From ε = {knee:.3g} on, less fairness buys little.")
+
+
+def say_methods(done: Compared) -> None:
+    """Say what methods came to side by side, and which could not be run."""
+    lines = done.page.lines
+    errors = figures([line.rmse for line in lines], 4)
+    means = figures([line.mean_difference for line in lines], 3)
+    show_table(
+        ("method", "RMSE", "rank gap", "limits", "MD", "KS"),
+        [
+            (
+                line.method,
+                error,
+                number(line.auc_gap),
+                limits(line.auc_gap),
+                mean,
+                number(line.ks),
+            )
+            for line, error, mean in zip(lines, errors, means, strict=True)
+        ],
+        [i for i, line in enumerate(lines) if line.chosen],
+    )
+    say(f"\n{done.page.summary}")
+    for line in lines:
+        if line.note:
+            say(f"{line.method}: {line.note}.")
+    for why in not_run(done.refused):
+        say(in_flags(why, start=False))
+
+
+def _comparisons(found: Audit) -> None:
+    errors = {line.name: line.rmse for line in found.models}
+    several = len(found.attributes) > 1
+    means = figures([c.mean_difference for c in found.comparisons], 3)
+    rmse = figures([errors[c.model] for c in found.comparisons], 4)
+    show_table(
+        HEAD,
+        [
+            (
+                c.model,
+                c.attribute if several else "",
+                f"{c.group} v {c.against}",
+                f"{c.n_group} v {c.n_against}",
+                number(c.auc),
+                limits(c.auc),
+                number(c.within_task_auc),
+                mean,
+                number(c.ks),
+                error,
+            )
+            for c, mean, error in zip(found.comparisons, means, rmse, strict=True)
+        ],
+    )
+
+
+def _asides(found: Audit) -> list[str]:
+    tasks = any(not math.isnan(c.within_task_auc.value) for c in found.comparisons)
+    lines = [
+        "",
+        f"{AUC}{IN_TASKS if tasks else ''} Limits: {100 * found.confidence:g} %.",
+        OTHERS,
+    ]
+    mine = [line for line in found.tasks if line.model == found.model_names[-1]]
+    if mine:
+        flagged = {line.task for line in mine if line.flagged}
+        lines.append(
+            f"{len(flagged)} of {len({line.task for line in mine})} tasks stand out, "
+            "after correction for their number."
+        )
+    for attribute in found.attributes:
+        if attribute.n_missing:
+            rows = "1 row has" if attribute.n_missing == 1 else None
+            rows = rows or f"{attribute.n_missing} rows have"
+            lines.append(f"{rows} no {attribute.name}: in no comparison.")
+    return lines
+
+
+def _status(done: Fitted) -> str:
+    model = done.model
+    values = {**model.balance_, "rank": model.rank_auc_}
+    came = ", ".join(
+        f"{'AUC' if name == 'rank' else name} {value:.4f}"
+        for name, value in sorted(values.items(), key=lambda pair: pair[0] != "rank")
+    )
+    lines = [f"Fitted to {done.n_rows} rows: {model.status_}, {came}."]
+    apart = getattr(model, "unbalanced_tasks_", None) or {}
+    few = list(apart.items())[:3]
+    if few:
+        lines.append(
+            f"{len(apart)} of {len(model.tasks_)} tasks are in no band: "
+            + " ".join(f'"{name}": {why}' for name, why in few)
+            + (" …" if len(apart) > len(few) else "")
+        )
+    return "\n".join(lines)
