@@ -10,8 +10,9 @@ import numpy as np
 
 from rankfair._frames import Codes, Floats
 from rankfair._groups import Bools
+from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Comparison, TaskLine
-from rankfair.audit.rows import Grouping, Rows
+from rankfair.audit.rows import Rows
 from rankfair.inference.auc import auc_estimate
 from rankfair.inference.distances import distances
 from rankfair.inference.estimate import Estimate
@@ -93,22 +94,10 @@ def compare(
     sides = Sides.of(*pair.masks(order), pair.labels, tasks, weights)
     masses = pair.masses(order, rows.weights)
     a, b = sides.a.rows, sides.b.rows
-    above = ordered.below(masses[1])[a] / sides.b.mass
-    below = 1.0 - ordered.below(masses[0])[b] / sides.a.mass
-    ranks = None
-    if weights is None:
-        twice = np.rint(2.0 * ordered.below(masses[0] + masses[1])).astype(np.intp) + 1
-        ranks = (twice[a], twice[b])
-    auc = auc_estimate(above, below, sides, to.confidence, ranks, to.seed)
+    auc = _auc(ordered, sides, masses, weights is None, to)
     ks, moved = distances(ordered, sides, masses, to.confidence, to.seed)
     chosen = model.above_median[order]
     of_a, of_b, ratio = shares_and_ratio(chosen[a], chosen[b], sides, to.confidence)
-    residual = Estimate(math.nan, note="y_true was not given")
-    if rows.target is not None:
-        half = rows.target[order] / 2 - ordered.values / 2  # the whole may overflow
-        size = max(np.abs(rows.target).max(), np.abs(ordered.values).max()) / 2
-        residual = mean_gap(half[a], half[b], sides, to.confidence, float(size))
-        residual = residual.mapped(lambda value: 2 * value)
     found = Comparison(
         model=model.name,
         attribute=pair.grouping.name,
@@ -123,7 +112,7 @@ def compare(
         mean_difference=mean_gap(
             ordered.values[a], ordered.values[b], sides, to.confidence
         ),
-        balanced_residuals=residual,
+        balanced_residuals=_residuals(rows.target, ordered, sides, to),
         impact_rank_ratio=_rank_ratio(auc, sides),
         ks=ks,
         wasserstein=moved,
@@ -132,6 +121,36 @@ def compare(
         impact_ratio=ratio,
     )
     return _without_limits(_finite(found), to.min_group)
+
+
+def _auc(
+    ordered: Ordered,
+    sides: Sides,
+    masses: tuple[Floats, Floats],
+    plain: bool,
+    to: Settings,
+) -> Estimate:
+    """The AUC of all rows; by permutations of ranks where rows are few and plain."""
+    a, b = sides.a.rows, sides.b.rows
+    above = ordered.below(masses[1])[a] / sides.b.mass
+    below = 1.0 - ordered.below(masses[0])[b] / sides.a.mass
+    ranks = None
+    if plain:
+        twice = np.rint(2.0 * ordered.below(masses[0] + masses[1])).astype(np.intp) + 1
+        ranks = (twice[a], twice[b])
+    return auc_estimate(above, below, sides, to.confidence, ranks, to.seed)
+
+
+def _residuals(
+    target: Floats | None, ordered: Ordered, sides: Sides, to: Settings
+) -> Estimate:
+    if target is None:
+        return Estimate(math.nan, note="y_true was not given")
+    half = target[ordered.order] / 2 - ordered.values / 2  # the whole may overflow
+    size = max(np.abs(target).max(), np.abs(ordered.values).max()) / 2
+    a, b = half[sides.a.rows], half[sides.b.rows]
+    found = mean_gap(a, b, sides, to.confidence, float(size))
+    return found.mapped(lambda value: 2 * value)
 
 
 def _finite(found: Comparison) -> Comparison:

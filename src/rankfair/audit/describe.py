@@ -9,8 +9,9 @@ from scipy.stats import t as student
 
 from rankfair._frames import Codes, Floats
 from rankfair._groups import Bools
+from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
-from rankfair.audit.rows import Grouping, Rows
+from rankfair.audit.rows import Rows
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.ordered import Ordered
 from rankfair.inference.spread import ENOUGH_TASKS, LEAST_DF, Part

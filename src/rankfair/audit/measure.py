@@ -16,8 +16,9 @@ from rankfair.audit.describe import (
     model_line,
     shares,
 )
+from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Comparison, Histogram, ModelLine, TaskLine
-from rankfair.audit.rows import Grouping, Rows
+from rankfair.audit.rows import Rows
 from rankfair.inference.ordered import Ordered
 
 __all__ = ["measure"]

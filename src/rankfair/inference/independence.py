@@ -123,24 +123,8 @@ def independence_test(
     check_choice("nature", nature, NATURES)
     (target,), (labels,) = _one(y, "y"), _one(z, "z")
     check_lengths(len(target), z=labels)
-    codes, names = find_known(labels, "z")
-    if (codes < 0).any():
-        raise ValueError(
-            f"z is missing in {int((codes < 0).sum())} rows: drop those rows first."
-        )
-    if len(names) != 2:
-        raise ValueError(
-            f"z has {len(names)} groups ({listed(names.tolist())}): two are expected. "
-            "Compare one with the rest, or two of them."
-        )
+    in_a = _two_groups(labels, paired)
     kind = _nature(target) if nature == "auto" else nature
-    in_a = codes == 1
-    if paired and 2 * int(in_a.sum()) != len(in_a):
-        raise ValueError(
-            f"paired=True needs as many rows of {shown(names.tolist()[0])} as of "
-            f"{shown(names.tolist()[1])}; got {int((~in_a).sum())} and "
-            f"{int(in_a.sum())}."
-        )
     if kind == "categorical":
         found = _categorical(find_labels([target], "y"), in_a, paired)
     else:
@@ -162,6 +146,28 @@ def independence_test(
 
 
 Found = tuple[str, float, float, str]
+
+
+def _two_groups(labels: Column, paired: bool) -> NDArray[np.bool_]:
+    """Return which rows are in the group that sorts last; refuse all but two."""
+    codes, names = find_known(labels, "z")
+    if (codes < 0).any():
+        raise ValueError(
+            f"z is missing in {int((codes < 0).sum())} rows: drop those rows first."
+        )
+    if len(names) != 2:
+        raise ValueError(
+            f"z has {len(names)} groups ({listed(names.tolist())}): two are expected. "
+            "Compare one with the rest, or two of them."
+        )
+    in_a: NDArray[np.bool_] = codes == 1
+    if paired and 2 * int(in_a.sum()) != len(in_a):
+        raise ValueError(
+            f"paired=True needs as many rows of {shown(names.tolist()[0])} as of "
+            f"{shown(names.tolist()[1])}; got {int((~in_a).sum())} and "
+            f"{int(in_a.sum())}."
+        )
+    return in_a
 
 
 def _one(values: Any, argument: str) -> list[Column]:
