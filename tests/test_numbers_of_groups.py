@@ -530,12 +530,12 @@ def test_benjamini_and_hochberg():
 def test_differences_of_any_size_have_degrees_of_freedom(size):
     m, in_a = shifted()
     sides = Sides.of(in_a, ~in_a, ("A", "B"))
-    from rankfair.inference.means import _degrees
+    from rankfair.inference.means import welch_degrees
     from rankfair.inference.spread import Part
 
     def degrees(values):
         a, b = Part.of_rows(values[in_a]), Part.of_rows(values[~in_a])
-        return _degrees(a, b, 0.0)
+        return welch_degrees(a, b, 0.0)
 
     if 1e-150 < size < 1e150:  # else the variance itself is lost
         assert degrees(size * m) == pytest.approx(degrees(m))

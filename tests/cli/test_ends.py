@@ -159,9 +159,9 @@ def test_prose_is_folded_between_words(monkeypatch, capsys):
 
 
 def test_beta_is_a_number_or_chosen():
-    from rankfair.cli.bundles import _beta
+    from rankfair.cli.bundles import read_beta
 
-    assert (_beta("auto"), _beta("2")) == (None, 2.0)
+    assert (read_beta("auto"), read_beta("2")) == (None, 2.0)
 
 
 def test_a_model_file_is_told_in_words(capsys):

@@ -6,7 +6,7 @@ from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.compares import compare_files, not_run
 from rankfair.jobs.fits import fit_files
 from rankfair.jobs.methods import GROUPLESS, METHODS, Asked
-from rankfair.jobs.paths import _names, path_files
+from rankfair.jobs.paths import epsilon_names, path_files
 from rankfair.jobs.rows import Settings
 from rankfair.path import Path, PathRow
 from sheets import pay_csv, people, write_csv
@@ -194,6 +194,6 @@ def test_each_epsilon_of_a_path_has_a_name_of_its_own():
     row = PathRow(*[0.0] * len(PathRow._fields))._replace(status="satisfied")
     for epsilons in ([0.1, 0.2], [0.1, 0.1001], [0.1, 0.1 + 1e-12]):
         path = Path(tuple(row._replace(epsilon=e) for e in epsilons), 10, 10)
-        names = _names(path)
+        names = epsilon_names(path)
         assert len(set(names)) == 2
         assert all(name.startswith("ε = 0.1") for name in names[:1])

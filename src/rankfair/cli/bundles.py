@@ -264,7 +264,7 @@ class Model:
 
         return Settings(
             penalty=self.penalty.value,
-            beta=_beta(self.beta),
+            beta=read_beta(self.beta),
             unseen=self.unseen.value,
             blind=self.blind,
             intersect=columns.intersect,
@@ -298,7 +298,8 @@ class Out:
     ] = False
 
 
-def _beta(given: str) -> float | None:
+def read_beta(given: str) -> float | None:
+    """Return the weight of the penalty, None for one that is chosen."""
     if given == "auto":
         return None
     try:

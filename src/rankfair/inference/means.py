@@ -81,7 +81,7 @@ def _difference(
         b = Part.of_clusters(values_b - mean_b, np.arange(len(w_b)), len(w_b), w_b)
     else:
         a, b = Part.of_rows(values_a), Part.of_rows(values_b)
-    df = _degrees(a, b, covariance)
+    df = welch_degrees(a, b, covariance)
     if min(a.df, b.df) < LEAST_DF:
         a, b = replace(a, variance=math.nan), replace(b, variance=math.nan)
     return Difference(
@@ -89,7 +89,8 @@ def _difference(
     )
 
 
-def _degrees(a: Part, b: Part, covariance: float) -> float:
+def welch_degrees(a: Part, b: Part, covariance: float) -> float:
+    """Return Welch's degrees of freedom; the fewer of the two where they are tied."""
     total = a.variance + b.variance
     if covariance or not total > 0.0 or min(a.df, b.df) < LEAST_DF:
         return min(a.df, b.df)

@@ -19,7 +19,7 @@ from rankfair.jobs.rows import Data, OnStep, Settings, chosen, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.report.records import MethodLine, MethodTable
 
-__all__ = ["Priced", "path_files"]
+__all__ = ["Priced", "epsilon_names", "path_files"]
 
 HOW = (
     "Every ε is fitted with its own band on part of the rows and measured on the rest; "
@@ -89,7 +89,7 @@ def path_files(
     page = MethodTable(
         lines=tuple(
             _line(row, name, path.knee())
-            for row, name in zip(path.rows, _names(path), strict=True)
+            for row, name in zip(path.rows, epsilon_names(path), strict=True)
         ),
         provenance=replace(base.provenance, command=command, seed=settings.seed),
         summary=_summary(path),
@@ -118,7 +118,7 @@ def _two_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
     return (data if known.all() else data.take(known)), labels[known]
 
 
-def _names(path: Path) -> list[str]:
+def epsilon_names(path: Path) -> list[str]:
     """Return each ε in three figures, in more where these do not tell them apart."""
     for figures in (3, 6):
         names = [f"ε = {row.epsilon:.{figures}g}" for row in path.rows]

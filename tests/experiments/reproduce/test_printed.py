@@ -4,7 +4,7 @@ import re
 import pytest
 
 from rankfair.experiments.reproduce.methods import PAPERS
-from rankfair.experiments.reproduce.printed import _tables, printed
+from rankfair.experiments.reproduce.printed import printed, printed_tables
 from rankfair.experiments.reproduce.settings import DATASETS
 
 BLOCK = re.compile(r"\\multicolumn\{12\}\{\|c\|\}\{(.*)\}\\\\")
@@ -30,7 +30,7 @@ def test_every_value_is_the_one_of_the_paper(real_data):
     path = real_data.parent / "paper.tex"
     if not path.is_file():
         pytest.skip("the source of the paper is not beside the data")
-    assert parsed(path.read_text(encoding="utf-8")) == _tables()
+    assert parsed(path.read_text(encoding="utf-8")) == printed_tables()
 
 
 def test_every_cell_is_there():
@@ -51,5 +51,5 @@ def test_values_that_other_pages_quote():
 
 
 def test_values_are_numbers_and_deviations():
-    for cell in json.loads(json.dumps(_tables()))["crime"]["auc"].values():
+    for cell in json.loads(json.dumps(printed_tables()))["crime"]["auc"].values():
         assert len(cell) in (1, 2)

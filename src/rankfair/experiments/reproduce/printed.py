@@ -6,14 +6,15 @@ import json
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["printed"]
+__all__ = ["printed", "printed_tables"]
 
 # Columns of ours that stand for a column of the paper.
 SAME = {"Rank (paper)": "Rank", "SDBC (ADM)": "SDBC"}
 
 
 @cache
-def _tables() -> dict[str, dict[str, dict[str, list[float]]]]:
+def printed_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Return all cells by dataset, metric and column of the paper."""
     text = files(__package__).joinpath("printed.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, dict[str, list[float]]]] = json.loads(text)
     return found
@@ -43,7 +44,7 @@ def printed(data: str, method: str, metric: str) -> tuple[float, float | None] |
     (0.686, None)
     >>> printed("crime", "Data", "br")
     """
-    cell = _tables()[data].get(metric, {}).get(SAME.get(method, method))
+    cell = printed_tables()[data].get(metric, {}).get(SAME.get(method, method))
     if cell is None:
         return None
     return cell[0], cell[1] if len(cell) > 1 else None
