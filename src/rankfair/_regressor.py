@@ -46,6 +46,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
 
 
 __all__ = [
+    "CallbackSupportMixin",
     "Progress",
     "TaskRegressor",
     "check_penalty",

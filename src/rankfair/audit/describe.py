@@ -12,9 +12,10 @@ from rankfair._groups import Bools
 from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Rows
+from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.ordered import Ordered
-from rankfair.inference.spread import ENOUGH_TASKS, LEAST_DF, Part
+from rankfair.inference.parts import LEAST_DF, Part
 
 __all__ = ["attribute", "edges_of", "histograms", "median", "model_line", "shares"]
 

@@ -20,9 +20,9 @@ from rankfair.inference.limits import (
     score_p_value,
 )
 from rankfair.inference.ordered import snapped
+from rankfair.inference.parts import LEAST_DF, NO_SPREAD, Part
 from rankfair.inference.permutation import mann_whitney
 from rankfair.inference.sides import Side, Sides
-from rankfair.inference.spread import LEAST_DF, NO_SPREAD, Part
 
 __all__ = ["auc_estimate"]
 

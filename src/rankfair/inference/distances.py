@@ -214,7 +214,7 @@ def _tables_of_mixed(cell: Codes, sides: Sides) -> tuple[Floats, Floats]:
     """The mass of either group in each cell, by the same tasks."""
     both = np.concatenate(sides.tasks)
     present, codes = np.unique(both, return_inverse=True)
-    # Tasks bundled by chance are independent of each other as tasks are.
+    # Bundles of whole tasks are independent of each other as tasks are.
     codes, n = codes % MOST_UNITS, min(len(present), MOST_UNITS)
     tables = []
     for side, own in zip((sides.a, sides.b), np.split(codes, [sides.a.n]), strict=True):

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from rankfair.inference.estimate import Estimate
+from rankfair.inference.parts import LEAST_DF, Part
 from rankfair.inference.sides import Sides
-from rankfair.inference.spread import LEAST_DF, Part
 
-__all__ = ["Difference", "difference", "mean_gap"]
+__all__ = ["Difference", "difference", "mean_gap", "welch_degrees"]
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of the largest value: a spread below it is none

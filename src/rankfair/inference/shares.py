@@ -10,8 +10,8 @@ from scipy.stats import t as student
 
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.means import difference
+from rankfair.inference.parts import NO_SPREAD
 from rankfair.inference.sides import Side, Sides
-from rankfair.inference.spread import NO_SPREAD
 
 __all__ = ["shares_and_ratio"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.inference.spread import clusters_of
+from rankfair.inference.clusters import clusters_of
 
 __all__ = ["Side", "Sides"]
 

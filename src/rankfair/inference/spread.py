@@ -13,20 +13,10 @@ from scipy.special import expit, logit, rel_entr
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from rankfair.inference.parts import Part, placements
 from rankfair.ranks import split
 
-__all__ = [
-    "ENOUGH_TASKS",
-    "LEAST_DF",
-    "NO_SPREAD",
-    "Part",
-    "Spread",
-    "auc_spread",
-    "auc_standard_error",
-    "clusters_of",
-    "placement_spread",
-    "placements",
-]
+__all__ = ["Spread", "auc_spread", "auc_standard_error", "placement_spread"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -34,12 +24,6 @@ Bools = NDArray[np.bool_]
 
 # Below so many rows (or clusters) won and lost, a variance has seen too few of either.
 FEW = 5
-# Tasks that mix the groups count as a sample of tasks from so many on.
-ENOUGH_TASKS = 10
-# Below so many degrees of freedom one unit outweighs all others of its group.
-LEAST_DF = 0.25
-# A variance of placements (numbers from 0 to 1) that is nothing but rounding.
-NO_SPREAD = 1e-24
 
 
 def auc_standard_error(
@@ -307,86 +291,6 @@ def placement_spread(
     return _spread(auc, part_a, part_b, mixed, present)
 
 
-def clusters_of(
-    codes: Codes | None, in_a: Bools
-) -> tuple[Codes | None, Codes | None, str]:
-    """Say which tasks are clusters: what is needed, what may be, and why.
-
-    Where most rows are in tasks of one group only, the groups differ between tasks and
-    tasks are what was sampled: clusters are needed.  Where tasks mix the groups, rows
-    are compared within them as well and tasks may be taken as given; if there are
-    enough of them they are tried as clusters too, and the wider answer counts.
-
-    Parameters
-    ----------
-    codes : integer ndarray of shape (N,) or None
-        The task of each row.
-    in_a : boolean ndarray of shape (N,)
-        The rows of group A.
-
-    Returns
-    -------
-    needed, possible : codes or None
-        At most one of them is not None.
-    reason : str
-        A sentence.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> needed, _, why = clusters_of(np.array([0, 0, 1]), np.array([True, True, False]))
-    >>> needed.tolist(), why
-    ([0, 0, 1], 'Most rows are in tasks of one group only: tasks are clusters.')
-    """
-    if codes is None:
-        return None, None, "No tasks: rows are taken as independent."
-    of_a, of_b = np.bincount(codes, in_a), np.bincount(codes, ~in_a)
-    alone = (of_a == 0) | (of_b == 0)
-    if 2 * (of_a + of_b)[alone].sum() >= len(codes):
-        why = "Most rows are in tasks of one group only: tasks are clusters."
-        return codes, None, why
-    if min((of_a > 0).sum(), (of_b > 0).sum()) < ENOUGH_TASKS:
-        return None, None, "Few tasks, which mix the groups: they are taken as given."
-    return None, codes, "Tasks mix the groups: rows or tasks, whichever is less sure."
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one group adds to the variance of a difference of two means."""
-
-    pulls: Floats  # of each cluster; its square sum is the variance
-    share: Floats  # of each cluster in the weight of the group
-    variance: float
-    df: float
-    units: float
-
-    @classmethod
-    def of_rows(cls, placements: Floats) -> Part:
-        """Every row is independent of the others."""
-        n = len(placements)
-        variance = float(placements.var(ddof=1)) / n if n > 1 else math.nan
-        return cls(placements[:0], placements[:0], variance, n - 1.0, float(n))
-
-    @classmethod
-    def of_clusters(
-        cls, excess: Floats, codes: Codes, n_labels: int, weights: Floats | None
-    ) -> Part:
-        """Rows are summed by cluster; ``excess`` is what they are above the mean."""
-        weights = np.ones(len(codes)) if weights is None else weights
-        total = weights.sum()
-        share = np.bincount(codes, weights, minlength=n_labels) / total
-        sums = np.bincount(codes, weights * excess, minlength=n_labels) / total
-        present = int(np.count_nonzero(share))
-        if present < 2:
-            return cls(sums, share, math.nan, 0.0, 1.0)
-        pulls = sums / (1.0 - share) * math.sqrt((present - 1) / present)
-        squares = share**2
-        even = float(squares.sum() ** 2 / (squares @ squares))
-        # The largest share limits how many disjoint pairs of clusters there can be.
-        variance, units = float(pulls @ pulls), 1.0 / float(share.max())
-        return cls(pulls, share, variance, even - 1.0, units)
-
-
 def _spread(
     auc: float, a: Part, b: Part, mixed: float, n_clusters: int | None = None
 ) -> Spread:
@@ -427,19 +331,3 @@ def _exact_upper(auc: float, n: float, alpha: float) -> float:
     if auc == 1.0 or excess(nearly_one) <= 0:
         return 1.0
     return float(brentq(excess, auc, nearly_one))
-
-
-def placements(these: Floats, others: Floats, weights: Floats | None = None) -> Floats:
-    """The share of ``others`` below each of ``these``, ties half."""
-    order, order_of_others = np.argsort(these), np.argsort(others)
-    # Searching in order stays in the processor's cache.
-    ascending, ordered = these[order], others[order_of_others]
-    below = np.searchsorted(ordered, ascending, "left")
-    up_to = np.searchsorted(ordered, ascending, "right")
-    share = np.empty(len(these))
-    if weights is None:
-        share[order] = (below + up_to) / (2.0 * len(others))
-        return share
-    so_far = np.concatenate(([0.0], np.cumsum(weights[order_of_others])))
-    share[order] = (so_far[below] + so_far[up_to]) / (2.0 * so_far[-1])
-    return share

@@ -11,10 +11,11 @@ from scipy.special import expit, logit
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
+from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.limits import apart_limits, score_limits, score_p_value
+from rankfair.inference.parts import LEAST_DF, NO_SPREAD
 from rankfair.inference.permutation import SMALL, mann_whitney
-from rankfair.inference.spread import ENOUGH_TASKS, LEAST_DF, NO_SPREAD
 from rankfair.inference.within import WithinTasks
 
 __all__ = ["adjusted", "few_rows", "pooled", "task_estimates"]

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats, open_table, shown
-from rankfair._regressor import (  # type: ignore[attr-defined]
+from rankfair._regressor import (
     CallbackSupportMixin,
     Progress,
     warn_no_groups,

@@ -153,10 +153,10 @@ def _methods(audit: Audit) -> list[tuple[str, list[str]]]:
             method = getattr(comparison, metric.field).method
             if method:
                 ways.setdefault(metric.plain_name, {})[method] = None
-    alike: dict[tuple[str, ...], list[str]] = {}
+    names_of: dict[tuple[str, ...], list[str]] = {}
     for name, methods in ways.items():
-        alike.setdefault(tuple(methods), []).append(name)
-    return [(", ".join(names), list(methods)) for methods, names in alike.items()]
+        names_of.setdefault(tuple(methods), []).append(name)
+    return [(", ".join(names), list(methods)) for methods, names in names_of.items()]
 
 
 def origin(made: Provenance, *more: tuple[str, str]) -> View:
