@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.tables.errors import TableError, clipped
-from rankfair.tables.style import Style
+from rankfair.tables.style import PLAIN, Style
 
 __all__ = ["as_numbers", "as_text"]
 
 Floats = NDArray[np.float64]
 _SPACES = " \t"
-_PLAIN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _ZERO_FIRST = re.compile(r"[+-]?0[0-9]")
 _ZERO_FIRST_OF_LINE = re.compile(rf"^{_ZERO_FIRST.pattern}", re.MULTILINE)
 _NOT_ZERO = re.compile(r"[^eE]*[1-9]")  # a digit before the exponent
@@ -260,13 +259,13 @@ class _Column:
                 said.append(text + (" --decimal ','" if decimal == "," else ""))
         if _COMMA.fullmatch(cell):
             said.append("--decimal ','")
-        if _PLAIN.fullmatch(cell) and self.style.decimal == ",":
+        if PLAIN.fullmatch(cell) and self.style.decimal == ",":
             said.append("--decimal '.'")
         return " or ".join(said)
 
     def _all_numbers_of_some_kind(self) -> bool:
         bare = {cell.strip(_SPACES) for cell in self.cells} - {"", *self.style.missing}
-        kinds = (_PLAIN, _COMMA, _GROUPED)
+        kinds = (PLAIN, _COMMA, _GROUPED)
         return all(any(kind.fullmatch(cell) for kind in kinds) for cell in bare)
 
     def _all_words(self) -> bool:

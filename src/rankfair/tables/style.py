@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rankfair.tables.errors import TableError, clipped
 
-__all__ = ["Style"]
+__all__ = ["PLAIN", "Style"]
 
 THOUSANDS = (",", ".", "'", "’", " ", "\u00a0", "\u202f", "_")
 
@@ -70,3 +70,6 @@ class Style:
         return re.compile(
             rf"[+-]?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         )
+
+
+PLAIN = Style().pattern  # 12, -3.5, .5, 1e-7

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ from numpy.typing import NDArray
 from rankfair._disk import write_whole
 from rankfair.tables.errors import TableError
 from rankfair.tables.parquet import to_parquet
+from rankfair.tables.style import PLAIN
 from rankfair.tables.table import Table
 
 __all__ = ["neutral", "to_csv", "write_table"]
 
 # Spreadsheets take these for the start of a formula; the last four are full-width.
 _STARTS = tuple("=+-@\t\r\n＝＋－＠")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def neutral(cell: str) -> str:
@@ -35,7 +34,7 @@ def neutral(cell: str) -> str:
     >>> neutral("=1+1"), neutral("-3.5"), neutral("a=b")
     ("'=1+1", '-3.5', 'a=b')
     """
-    if cell.startswith(_STARTS) and not _NUMBER.fullmatch(cell):
+    if cell.startswith(_STARTS) and not PLAIN.fullmatch(cell):
         return "'" + cell
     return cell
 
