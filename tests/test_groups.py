@@ -240,3 +240,10 @@ def test_labels_of_new_rows_are_read_as_in_training():
     text = Source("sensitive_features", [SEX], (), ("age",))
     with pytest.raises(ValueError, match=r'was a number in training.* holds "F", "M"'):
         group_labels(text, edges, intersect=False)
+
+
+def test_combinations_of_many_groups_need_no_table_of_all_that_could_be():
+    many = [Groups(np.arange(50), np.arange(50), f"a{j}") for j in range(6)]
+    both = crossed(many, np.arange(50.0))  # the first row weighs nothing
+    assert both.codes.tolist() == [-1, *range(49)]
+    assert both.labels.tolist() == [" × ".join([str(i)] * 6) for i in range(1, 50)]

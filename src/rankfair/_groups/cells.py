@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,10 +43,9 @@ def crossed(found: Sequence[Groups], weights: Floats | None = None) -> Groups:
         for groups, place in zip(found, places, strict=True)
     ]
     labels = [cell_label(cell) for cell in zip(*parts, strict=True)]
-    at = np.full(math.prod(shape), -1, np.intp)
-    at[present] = np.arange(len(present))
     codes = np.full(len(known), -1, np.intp)
-    codes[known] = at[cells]
+    place = np.searchsorted(present, cells)
+    codes[known] = np.where(np.isin(cells, present), place, -1)
     return Groups(codes, np.array(labels), cell_label([each.name for each in found]))
 
 

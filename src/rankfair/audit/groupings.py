@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from rankfair._frames import Codes, Floats, as_columns, find_known, listed, shown
-from rankfair._groups import MOST_GROUPS
+from rankfair._groups import MOST_GROUPS, Groups, crossed
 from rankfair._validation import check_lengths
 
 __all__ = [
@@ -21,8 +21,6 @@ __all__ = [
     "refuse_weightless",
     "texts",
 ]
-
-TIMES = " × "
 
 
 @dataclass(frozen=True)
@@ -138,23 +136,11 @@ def _refuse_odd_intersection(made: Grouping, groupings: tuple[Grouping, ...]) ->
 
 
 def _intersection(parts: tuple[Grouping, ...], weights: Floats | None) -> Grouping:
-    cells = np.zeros(len(parts[0].codes), np.intp)
-    known = np.ones(len(cells), bool) if weights is None else weights > 0
-    for part in parts:
-        cells = cells * len(part.labels) + part.codes
-        known &= part.codes >= 0
-    present, inverse = np.unique(cells[known], return_inverse=True)
-    codes = np.full(len(cells), -1, np.intp)
-    codes[known] = inverse
-    places = np.unravel_index(present, tuple(len(part.labels) for part in parts))
-    named = [
-        [part.labels[i] for part, i in zip(parts, cell, strict=True)]
-        for cell in zip(*(place.tolist() for place in places), strict=True)
-    ]
-    labels = tuple(map(TIMES.join, named))
-    if len(set(labels)) < len(labels):  # a label has the sign in it
-        labels = tuple(TIMES.join(map(repr, cell)) for cell in named)
-    return Grouping(TIMES.join(part.name for part in parts), codes, labels)
+    cells = crossed(
+        [Groups(part.codes, np.array(part.labels), part.name) for part in parts],
+        weights,
+    )
+    return Grouping(cells.name, cells.codes, tuple(cells.labels.tolist()))
 
 
 def texts(labels: list[Any]) -> tuple[str, ...]:
