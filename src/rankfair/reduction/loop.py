@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankfair._frames import Floats
-from rankfair.reduction.demand import Demand, Fit
+from rankfair.reduction.asked import Asked, Fit
+from rankfair.reduction.demand import Demand
 from rankfair.reduction.refits import Refits
 from rankfair.solvers.base import OnStep, Status, Step
 from rankfair.solvers.mixing import Mixer
@@ -37,7 +38,7 @@ class Search:
     """Refits within a budget; remembers the best and a line for each."""
 
     refits: Refits
-    demand: Demand
+    demand: Asked
     budget: int
     on_step: OnStep
     judge: Callable[[Floats, Floats, Any], Fit]

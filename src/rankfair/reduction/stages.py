@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from rankfair._frames import Floats
-from rankfair.reduction.demand import Demand, Fit
+from rankfair.reduction.asked import Asked, Fit
 from rankfair.reduction.loop import GAIN, Found, Search
 from rankfair.reduction.maps import with_maps
 from rankfair.reduction.refits import Refits
@@ -19,7 +19,7 @@ PATIENCE = 2  # of them without less error before the search ends
 
 def solve_in_stages(
     refits: Refits,
-    demand: Demand,
+    demand: Asked,
     max_refits: int,
     on_step: OnStep,
     fresh: Refits | None = None,

@@ -211,6 +211,8 @@ class TiltedRegressor(
         tasks: Any = None,
         sensitive_features: Any = None,
         blind: bool = False,
+        intersect: bool = False,
+        bins: int | None = None,
         max_refits: int = 20,
         cv: Any = None,
         finish: str = "auto",
@@ -223,6 +225,8 @@ class TiltedRegressor(
         self.tasks = tasks
         self.sensitive_features = sensitive_features
         self.blind = blind
+        self.intersect = intersect
+        self.bins = bins
         self.max_refits = max_refits
         self.cv = cv
         self.finish = finish
@@ -280,7 +284,14 @@ class TiltedRegressor(
         rows = read_rows(
             X,
             y,
-            Columns(self.tasks, self.sensitive_features, self.blind),
+            Columns(
+                self.tasks,
+                self.sensitive_features,
+                self.blind,
+                several=True,
+                bins=self.bins,
+                intersect=self.intersect,
+            ),
             tasks=tasks,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
@@ -288,24 +299,24 @@ class TiltedRegressor(
         rng = np.random.default_rng(self.random_state)
         refits = self._refits(rows, rng)
         progress = Progress(cast(Any, self), X, y)
-        if rows.in_a is None:
+        if rows.groups is None:
             warn_no_groups()
             fitted = _unconstrained(refits, rows)
         else:
-            groups = Groups(rows.in_a, whole_if_so(rows.weights))
-            finish = self._finish(bool(rows.layout.group_columns))
-            balance = self._balance(finish == "map")
-            demand = Demand.of(balance, rows.y, groups, finish != "none")
+            asked = self._asked(rows)
             fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
-            search = solve_in_stages if finish == "map" else solve
-            found = search(refits, demand, self.max_refits, progress, fresh)
-            fitted = self._attributes(found, demand, refits)
+            maps = self._finish(bool(rows.layout.group_columns)) == "map"
+            search = solve_in_stages if maps else solve_either
+            found = search(refits, asked, self.max_refits, progress, fresh)
+            fitted = self._attributes(found, asked, refits, rows.groups)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
         progress.close(fitted)
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
-        if rows.in_a is not None:
-            _warn_not_reached(found, demand, self.shift_)
+        if rows.note is not None:
+            warnings.warn(rows.note, UserWarning, stacklevel=3)
+        if rows.groups is not None:
+            warn_not_reached(found, asked, rows.groups, self.shift_)
         return self
 
     def predict(
