@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats
+from rankfair.problem import whole_if_so
 
 
 class Place(Protocol):
@@ -122,3 +123,20 @@ def deviation(y: Floats, weights: NDArray[Any] | None) -> float:
     centre = np.average(y, weights=weights)
     unit = float(np.sqrt(np.average((y - centre) ** 2, weights=weights)))
     return unit if unit > 0 else 1.0
+
+
+def counted_weights(
+    weights: Floats | None, known: NDArray[np.bool_] | None
+) -> NDArray[Any] | None:
+    """What rows weigh where pairs are counted: nothing, if their group is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counted_weights(None, np.array([True, False])).tolist()
+    [1, 0]
+    """
+    counted = whole_if_so(weights)
+    if known is None:
+        return counted
+    return known.astype(np.int64) if counted is None else counted * known

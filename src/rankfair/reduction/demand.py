@@ -61,7 +61,8 @@ class Demand(Asked):
     def shares(self) -> Floats:
         """The shares of B and A."""
         sizes = np.array([self.groups.total_b, self.groups.total_a], np.float64)
-        return sizes / sizes.sum()
+        shares: Floats = sizes / sizes.sum()
+        return shares
 
     @cached_property
     def band(self) -> Band:

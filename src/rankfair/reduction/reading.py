@@ -40,6 +40,7 @@ from rankfair._validation import (
 
 __all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
 
+
 @dataclass(frozen=True)
 class Layout:
     """What each column of X is for: decided by fit, reused by predict.

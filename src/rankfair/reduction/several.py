@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair._frames import Floats
 from rankfair._groups import Groups as Labelled
 from rankfair.balances import Balance, Band, Rank
 from rankfair.balances.base import ROUNDING
-from rankfair.problem import Groups, whole_if_so
-from rankfair.reduction.asked import Asked, deviation
+from rankfair.problem import Groups
+from rankfair.reduction.asked import Asked, counted_weights, deviation
 from rankfair.reduction.steer import Way, steered
 
 
@@ -74,10 +73,7 @@ class Demands(Asked):
         >>> asked.count(np.array([1.0, 2.0, 3.0, 9.0])).shown.tolist()
         [0.0, 0.5, 1.0]
         """
-        counted: NDArray[Any] | None = whole_if_so(weights)
-        if groups.known is not None:
-            ones = np.ones(len(y), np.int64) if counted is None else counted
-            counted = ones * groups.known
+        counted = counted_weights(weights, groups.known)
         each = tuple(Groups(mask, counted) for mask in groups.masks())
         unit = deviation(y, weights)
         on = tuple(balance.on(y / unit, own) for own in each)
@@ -87,7 +83,8 @@ class Demands(Asked):
     def shares(self) -> Floats:
         """The share of each group in the weight of those that are known."""
         sizes = np.array([own.total_a for own in self.each], np.float64)
-        return sizes / sizes.sum()
+        shares: Floats = sizes / sizes.sum()
+        return shares
 
     @cached_property
     def bands(self) -> tuple[Floats, Floats]:
@@ -138,8 +135,8 @@ class Demands(Asked):
 
     def slopes(self, m: Floats, ways: Floats) -> Floats:
         """How much each shown value grows along each of the ways (N, r): (G, r)."""
-        g = self.gradients(m) * self._slope_weights
-        return g @ ways
+        found: Floats = (self.gradients(m) * self._slope_weights) @ ways
+        return found
 
     def along(self, m: Floats, ways: Floats) -> Way:
         """The least move of ``m`` along the ways (N, r) that brings all to bands."""
@@ -163,8 +160,8 @@ class Demands(Asked):
         return float(found[np.abs(found).argmax()])
 
     def _multipliers(self, tilt: Floats, g: Floats) -> Floats:
-        found: Floats = np.linalg.lstsq((self.root * g).T, self.root * tilt, 1e-9)[0]
-        return found
+        found = np.linalg.lstsq((self.root * g).T, self.root * tilt, 1e-9)[0]
+        return found.astype(np.float64, copy=False)
 
     @cached_property
     def _slope_weights(self) -> Any:

@@ -83,6 +83,6 @@ def _count_again(search: Search, fresh: Refits, tilt: Floats) -> None:
 
     def far(fit: Fit | None) -> float:
         assert fit is not None
-        return abs(fit.shifted.miss)
+        return float(abs(fit.shifted.miss))
 
     search.best = min((search.best, known), key=far)

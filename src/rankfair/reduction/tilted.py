@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats, open_table, shown
+from rankfair._groups import MOST_GROUPS
+from rankfair._groups import Groups as Labelled
 from rankfair._regressor import (  # type: ignore[attr-defined]
     CallbackSupportMixin,
     Progress,
@@ -32,10 +33,13 @@ from rankfair._validation import (
     read_target,
 )
 from rankfair.balances import Balance, Distribution, Rank, make_balance
-from rankfair.problem import Groups, whole_if_so
+from rankfair.problem import Groups
+from rankfair.reduction.asked import Asked, counted_weights
 from rankfair.reduction.demand import Demand
-from rankfair.reduction.loop import Found, solve
+from rankfair.reduction.joint import solve_either
+from rankfair.reduction.loop import Found
 from rankfair.reduction.maps import WIDTH, Maps
+from rankfair.reduction.reached import standings, warn_not_reached
 from rankfair.reduction.reading import (
     Layout,
     Rows,
@@ -53,6 +57,7 @@ from rankfair.reduction.refits import (
     split_folds,
     weight_argument,
 )
+from rankfair.reduction.several import Demands
 from rankfair.reduction.stages import solve_in_stages
 from rankfair.solvers.base import Status
 
@@ -308,7 +313,7 @@ class TiltedRegressor(
             maps = self._finish(bool(rows.layout.group_columns)) == "map"
             search = solve_in_stages if maps else solve_either
             found = search(refits, asked, self.max_refits, progress, fresh)
-            fitted = self._attributes(found, asked, refits, rows.groups)
+            fitted = self._attributes(found, asked, refits, rows)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
         progress.close(fitted)
         self.__dict__.pop("feature_names_in_", None)
@@ -360,7 +365,11 @@ class TiltedRegressor(
         if of_group is None:
             return m
         maps: Maps | None = self.maps_
-        return m + self.shift_[of_group] if maps is None else maps(m, of_group)
+        if maps is not None:
+            return maps(m, of_group)
+        # Shifts cancel over the training rows: a row of unknown group stays.
+        moved: Floats = m + np.append(self.shift_, 0.0)[of_group]
+        return moved
 
     def score(
         self,
@@ -424,6 +433,9 @@ class TiltedRegressor(
                     f"fit, predict and get_params; got {shown(self.estimator)}."
                 )
         check_flag("blind", self.blind)
+        check_flag("intersect", self.intersect)
+        if self.bins is not None and check_count("bins", self.bins, 2) > MOST_GROUPS:
+            raise ValueError(f"bins must be at most {MOST_GROUPS}; got {self.bins}.")
         check_choice("finish", self.finish, FINISHES)
         check_count("max_refits", self.max_refits)
         verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
@@ -445,6 +457,22 @@ class TiltedRegressor(
             check_choice("balance", self.balance, ("rank", "mean", "residual"))
         ranks = self.balance == "rank" or isinstance(self.balance, Rank)
         check_number("epsilon", self.epsilon, 0.0, 0.5 if ranks else math.inf)
+
+    def _asked(self, rows: Rows) -> Asked:
+        """What is asked of the groups of these rows, two or several."""
+        assert rows.groups is not None
+        finish = self._finish(bool(rows.layout.group_columns))
+        balance = self._balance(finish == "map")
+        groups, shifts = rows.groups, finish != "none"
+        if len(groups.labels) > 2:
+            _refuse_upper(balance, groups)
+            return Demands.of(balance, rows.y, groups, shifts, rows.weights)
+        counted = counted_weights(rows.weights, groups.known)
+        in_loss = rows.weights
+        if groups.known is not None and in_loss is None:
+            in_loss = np.ones(len(rows.y))
+        pair = Groups(groups.in_a, counted)
+        return Demand.of(balance, rows.y, pair, shifts, in_loss)
 
     def _balance(self, maps: bool) -> Balance:
         """The balance asked for, with a wide kernel where there are maps."""
@@ -481,7 +509,7 @@ class TiltedRegressor(
         )
 
     def _folds(self, rows: Rows, rng: np.random.Generator) -> Folds | None:
-        if self.cv is None or rows.in_a is None:
+        if self.cv is None or rows.groups is None:
             return None
         if _gives_folds(self.cv):
             return split_folds(self.cv, rows.X, rows.y)
@@ -491,27 +519,27 @@ class TiltedRegressor(
                 f"cv={self.cv} needs as many rows, and two of each task; there are "
                 f"{len(rows.y)} rows, {sizes.min()} of the smallest task."
             )
-        return deal_folds(2 * rows.codes + rows.in_a, self.cv, rng)
+        groups = rows.groups
+        cells = (len(groups.labels) + 1) * rows.codes + groups.codes + 1
+        return deal_folds(cells, self.cv, rng)
 
     def _attributes(
-        self, found: Found, demand: Demand, refits: Refits
+        self, found: Found, asked: Asked, refits: Refits, rows: Rows
     ) -> dict[str, Any]:
         best = found.fit
-        models = best.models or refits.whole(demand.y - best.tilt)
+        models = best.models or refits.whole(asked.y - best.tilt)
         shift = best.shift
-        if self._may_shift() and not demand.shifts and not best.at.inside:
-            shift = demand.closing_shift(best.m)[0]
-        value = demand.shown(best.shifted)
-        auc = value
-        if not isinstance(demand.balance, Rank):
-            m = best.m + demand.by_group(best.shift)
-            auc = Rank().show(Rank().value(m, demand.groups), demand.groups)
+        if self._may_shift() and not asked.shifts and not best.at.inside:
+            shift = asked.closing_shift(best.m)[0]
+        assert rows.groups is not None
+        m = best.m + asked.by_group(best.shift)
+        kind = type(self._balance(maps=False)).__name__.lower()
         return {
             "estimator_": models[0] if refits.n_tasks == 1 else models,
             "status_": str(found.status),
-            "rank_auc_": auc,
-            "balance_": {type(demand.balance).__name__.lower(): value},
-            "multiplier_": demand.multiplier(
+            **standings(m, rows.groups, rows.weights),
+            "balance_": {kind: asked.shown(best.shifted)},
+            "multiplier_": asked.multiplier(
                 best.tilt if best.aim is None else best.aim, best.m
             ),
             "tilt_": best.tilt,
@@ -521,6 +549,14 @@ class TiltedRegressor(
             "n_refits_": len(found.trace) - 1,
             "trace_": [(step.objective, step.auc) for step in found.trace],
         }
+
+
+def _refuse_upper(balance: Balance, groups: Labelled) -> None:
+    if balance.side == "upper":
+        raise ValueError(
+            f'side="upper" puts one of two groups on top; of {len(groups.labels)} '
+            'groups not all can stand above the rest. Use side="both".'
+        )
 
 
 def _gives_folds(cv: Any) -> bool:
@@ -533,6 +569,7 @@ def _labels(layout: Layout) -> dict[str, Any]:
     return {
         "_layout": layout,
         "groups_": layout.groups,
+        "bin_edges_": dict(layout.edges),
         "tasks_": None if layout.task_columns is None else layout.tasks,
     }
 
@@ -544,6 +581,9 @@ def _unconstrained(refits: Refits, rows: Rows) -> dict[str, Any]:
         "estimator_": models[0] if refits.n_tasks == 1 else models,
         "status_": str(Status.INACTIVE),
         "rank_auc_": math.nan,
+        "group_auc_": {},
+        "pairwise_auc_": {},
+        "n_unknown_": 0,
         "balance_": {},
         "multiplier_": 0.0,
         "tilt_": np.zeros(len(rows.y)),
@@ -553,21 +593,3 @@ def _unconstrained(refits: Refits, rows: Rows) -> dict[str, Any]:
         "n_refits_": 0,
         "trace_": [],
     }
-
-
-def _warn_not_reached(found: Found, demand: Demand, shift: Floats) -> None:
-    if found.fit.shifted.inside:
-        return
-    advice = ""
-    if shift.any() and not demand.shifts:
-        advice = (
-            " predict(X, sensitive_features=...) adds shift_, which closes the gap."
-        )
-    kind = "AUC" if isinstance(demand.balance, Rank) else "imbalance"
-    low, high = (demand.balance.show(v, demand.groups) for v in demand.band)
-    warnings.warn(
-        f"{found.status.value} Reached: {kind} {demand.shown(found.fit.shifted):.4f}, "
-        f"asked for {low:.4g} to {high:.4g}.{advice}",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
