@@ -56,7 +56,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     The maps are deterministic and defined for every value: one that lies between two
     predictions they were learnt from moves as little as keeps it between theirs.  A
     row whose group is missing (None, NaN, NA or NaT) takes part in the estimator's fit
-    and not in the balance, and its prediction moves by the average of the groups' moves.
+    and not in the balance; it moves by the average of the groups' moves.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ``intersect=True``.)
     blind : bool, default=False
         Leave the protected columns out of what the estimator sees.  Otherwise it sees X
-        as it is, and has to know what to do with labels that are no numbers, or missing.
+        as it is, and has to know what to do with labels that are missing or no numbers.
     prefit : bool, default=False
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
         the estimator should not have seen.  y is not needed then.
@@ -456,6 +456,12 @@ def _samples(
             rows = rows[counts[rows] > 0]
         samples.append(Sample.of(m[rows], None if counts is None else counts[rows]))
     return samples
+
+
+def _unknown(codes: Codes, weights: Floats | None) -> int:
+    """Return how many rows are of no group; those of weight zero count as absent."""
+    unknown = codes < 0 if weights is None else (codes < 0) & (weights > 0)
+    return int(unknown.sum())
 
 
 def _shares(samples: Sequence[Sample]) -> Floats:

@@ -122,6 +122,7 @@ def fit_maps(m: Floats, demand: Asked) -> tuple[Maps, Found]:
     >>> import numpy as np
     >>> from rankfair.balances import Rank
     >>> from rankfair.problem import Groups
+    >>> from rankfair.reduction.demand import Demand
     >>> y = np.arange(8.0)
     >>> demand = Demand.of(Rank(0.0), y, Groups(y > 3), shifts=True)
     >>> maps, found = fit_maps(y, demand)

@@ -42,6 +42,7 @@ def solve_in_stages(
     >>> from sklearn.linear_model import LinearRegression
     >>> from rankfair.balances import Mean
     >>> from rankfair.problem import Groups
+    >>> from rankfair.reduction.demand import Demand
     >>> X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0.0, 1.0, 2.0, 3.0])
     >>> refits = Refits(LinearRegression(), X, np.zeros(4, np.intp), 1)
     >>> demand = Demand.of(Mean(0.0), y, Groups(X[:, 0] == 1), shifts=True)

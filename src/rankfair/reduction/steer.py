@@ -131,11 +131,11 @@ def steered(demands: Counted, m: Floats, ways: Floats) -> Way:
     >>> from rankfair.balances import Mean
     >>> from rankfair.reduction.several import Demands
     >>> z = np.array([0, 0, 1, 1, 2, 2])
-    >>> y = np.array([0.0, 1.0, 3.0, 4.0, 5.0, 8.0])
+    >>> y = np.array([0.0, 1.0, 2.0, 3.0, 5.0, 7.0])
     >>> asked = Demands.of(Mean(0.0), y, Groups(z, np.arange(3)), shifts=True)
     >>> way = steered(asked, y, (z[:, None] == np.arange(3)).astype(float))
     >>> way.x.round(6).tolist(), way.at.inside
-    ([3.0, 0.0, -3.0], True)
+    ([2.5, 0.5, -3.0], True)
     """
     low, high = _aims(demands)
     tall = demands.root * ways.T
