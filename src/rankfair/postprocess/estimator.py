@@ -37,6 +37,7 @@ from rankfair._validation import (
 )
 from rankfair.postprocess.follow import FOLLOW, knots
 from rankfair.postprocess.groups import (
+    explained,
     find_groups,
     known_groups,
     read_labels,
@@ -223,7 +224,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         labels = read_labels(X, self.sensitive_features, sensitive_features, n_rows)
         found = None if labels is None else find_groups(labels, weights)
         apart = labels.at if labels is not None and self.blind else ()
-        estimator, m = self._predictions(without(X, apart), target, weights)
+        n_unknown = 0 if found is None else _unknown(found[0], weights)
+        seen = labels is not None and labels.at and not self.blind
+        with explained(n_unknown if seen else 0):
+            estimator, m = self._predictions(without(X, apart), target, weights)
         fitted: dict[str, Any] = {
             **feature_record(X),
             "estimator_": estimator,

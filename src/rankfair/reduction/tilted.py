@@ -33,6 +33,7 @@ from rankfair._validation import (
     read_target,
 )
 from rankfair.balances import Balance, Distribution, Rank, make_balance
+from rankfair.postprocess.groups import explained
 from rankfair.problem import Groups
 from rankfair.reduction.asked import Asked, counted_weights
 from rankfair.reduction.demand import Demand
@@ -78,6 +79,8 @@ class TiltedRegressor(
     where :math:`g` is the density of the other group at one's own prediction: rows
     among many rivals move, rows far from any stay.  :math:`\lambda` is found on exact
     counts, :math:`g` follows the predictions, and the best fit in the band is kept.
+    Of three or more groups each is held level with the rest, with a :math:`\lambda` for
+    each, all found at once.
 
     What is left of the gap, because the predictions of refits jump (trees, neural
     networks) or are fair on the training rows only, is closed by a last stage, where
@@ -91,7 +94,9 @@ class TiltedRegressor(
         never changed.  It should minimise squared error.
     epsilon : float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  For "mean" and
-        "residual", the largest difference allowed, in standard deviations of y.
+        "residual", the largest difference allowed, in standard deviations of y.  The
+        band is never narrower than one pair of rows; of three or more groups it is a
+        pair wider.
     balance : {"rank", "mean", "residual"} or Balance, default="rank"
         What is to be equal between the groups: ranks, mean predictions, or mean
         residuals y − ŷ, over all rows of all tasks together.  An object brings its own
@@ -103,11 +108,19 @@ class TiltedRegressor(
         clone of `estimator` is fitted to each task, as `RankFairRegressor` fits one
         linear model to each, and the column is no feature.  For one model of all
         rows leave it out: the column is a feature like any other then.
-    sensitive_features : str or int, optional
+    sensitive_features : str, int or list of them, optional
         The column of X that holds the protected group.  It is handed on to the
         estimator as it is, unless `blind`; text needs a pipeline that encodes it.
+        Rows whose group is missing (None, NaN, NA or NaT) take part in the fit and not
+        in the balance.  Several columns need `intersect`.
     blind : bool, default=False
         Leave the protected column of X out of the features, and do not shift.
+    intersect : bool, default=False
+        Balance the combinations of several columns, "F × black", as the groups of one.
+        `RankFairRegressor` can balance each column alone.
+    bins : int, optional
+        Cut a column of more distinct numbers than that into so many quantiles,
+        "[18, 35)", which are the groups.  The estimator sees the number.
     max_refits : int, default=20
         The most refits.  The first fit, without a tilt, is not counted, nor is the
         last one that `cv` needs.
@@ -141,8 +154,12 @@ class TiltedRegressor(
     ----------
     estimator_ : estimator object or list of them
         The fitted estimator; with tasks, one for each of `tasks_`.
-    groups_ : ndarray of shape (2,) or None
-        Labels of groups B and A; A is the one that sorts last.
+    groups_ : ndarray of shape (n_groups,) or None
+        Labels of the groups, sorted; of two they are B and A.
+    n_unknown_ : int
+        Training rows of unknown group.
+    bin_edges_ : dict of str to ndarray
+        Where columns were cut, by name: the start of each bin, and the end.
     tasks_ : ndarray of shape (n_tasks,) or None
         Labels of the tasks.
     status_ : str
@@ -152,19 +169,26 @@ class TiltedRegressor(
     rank_auc_ : float
         AUC of the predictions that were counted: those of the training rows, or with
         `cv` the ones out of fold; after the shift or map where the group is a column
-        of X.
+        of X.  Of three or more groups that of the group farthest from 1/2.
+    group_auc_ : dict of label to float
+        AUC of each group over the rest, of the same predictions.
+    pairwise_auc_ : dict of (label, label) to float
+        AUC of the first group over the second.
     balance_ : dict of str to float
-        What the balance came to on the same predictions.
+        What the balance came to on the same predictions; of three or more groups the
+        value farthest off.
     multiplier_ : float
         :math:`\lambda` in standard units, nearest to the tilt that was kept, with maps
-        to that of their target.
+        to that of their target; of several the largest.
     tilt_ : ndarray of shape (N,)
         What was taken off the target of each row of positive weight.
-    shift_ : ndarray of shape (2,)
-        What is added to predictions of groups B and A.
+    shift_ : ndarray of shape (n_groups,)
+        What is added to predictions of each group.  Shifts cancel over the training
+        rows; a row of unknown group has none.
     maps_ : Maps or None
         The map of each group: its `knots`, its `slopes` and its value at the first
-        knot, `start`, each for groups B and A.
+        knot, `start`, each in the order of `groups_`.  A row of unknown group has the
+        average of the maps, weighted by `shares`, those of the groups in training.
     objective_ : float
         Half the (weighted) sum of squared errors of the counted predictions, in
         standard deviations of y.
@@ -190,7 +214,8 @@ class TiltedRegressor(
     Kolmogorov-Smirnov distance too.
     A map has less error than a shift, and leaves these two larger; a wider kernel makes
     them smaller, and so does ``finish="shift"`` for models that hardly overfit.
-    ``make bench-any`` prints them for five regressors.
+    ``make bench-any`` prints them for five regressors, ``make bench-groups`` for three
+    groups.
 
     Examples
     --------
@@ -258,9 +283,9 @@ class TiltedRegressor(
             The target.
         tasks : array-like of shape (N,) or (N, q), optional
             The task of each row, if no column of X says so.
-        sensitive_features : array-like of shape (N,), optional
+        sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The protected group of each row, if no column of X says so.  The estimator
-            does not see it then.
+            does not see it then.  Several columns need `intersect`.
         sample_weight : array-like of shape (N,), optional
             Weights in the AUC, handed on to the estimator, to the last step of a
             pipeline.  A row of weight 0 counts as absent.
@@ -275,7 +300,8 @@ class TiltedRegressor(
         ConvergenceWarning
             If the band was not reached.
         UserWarning
-            If there are no groups: the fit is unconstrained then.
+            If there are no groups: the fit is unconstrained then.  If a combination of
+            groups has one row only.
 
         Examples
         --------
@@ -312,7 +338,9 @@ class TiltedRegressor(
             fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
             maps = self._finish(bool(rows.layout.group_columns)) == "map"
             search = solve_in_stages if maps else solve_either
-            found = search(refits, asked, self.max_refits, progress, fresh)
+            seen = rows.layout.group_columns and not self.blind
+            with explained(rows.groups.n_unknown if seen else 0):
+                found = search(refits, asked, self.max_refits, progress, fresh)
             fitted = self._attributes(found, asked, refits, rows)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
         progress.close(fitted)
@@ -337,7 +365,8 @@ class TiltedRegressor(
             The task of each row, if `fit` got them as an array.
         sensitive_features : array-like of shape (N,), optional
             The group of each row, if `fit` got it as an array.  It is needed for
-            `shift_` only: without it predictions are not shifted.
+            `shift_` only: without it predictions are not shifted, nor are those of rows
+            whose group is missing.
 
         Returns
         -------
