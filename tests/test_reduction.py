@@ -749,8 +749,7 @@ def test_distributions_are_for_the_postprocessor(balance):
         model.fit([[0.0], [1.0]], [0.0, 1.0], sensitive_features=["a", "b"])
 
 
-@pytest.mark.parametrize("groups", [np.arange(30) % 3, np.arange(30.0)])
-def test_more_than_two_groups_are_refused_with_a_way_out(groups):
+def test_a_number_is_refused_with_a_way_out():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.raises(ValueError, match=r"bins=4.*RankFairPostprocessor"):
-        TiltedRegressor(Ridge()).fit(X, X[:, 0], sensitive_features=groups)
+    with pytest.raises(ValueError, match=r"holds 30 distinct numbers.*Set bins=4"):
+        TiltedRegressor(Ridge()).fit(X, X[:, 0], sensitive_features=np.arange(30.0))

@@ -37,6 +37,7 @@ from rankfair._validation import (
 )
 from rankfair.postprocess.follow import FOLLOW, knots
 from rankfair.postprocess.groups import (
+    explained,
     find_groups,
     known_groups,
     read_labels,
@@ -54,8 +55,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     The estimator is fitted as it is, or was fitted before; its predictions are moved,
     as little as possible in the mean square, by one monotone function for each group.
     The maps are deterministic and defined for every value: one that lies between two
-    predictions they were learnt from moves as little as keeps it between theirs.  The
-    group of a row must be known to predict it.
+    predictions they were learnt from moves as little as keeps it between theirs.  A
+    row whose group is missing (None, NaN, NA or NaT) takes part in the estimator's fit
+    and not in the balance; it moves by the average of the groups' moves.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         ``intersect=True``.)
     blind : bool, default=False
         Leave the protected columns out of what the estimator sees.  Otherwise it sees X
-        as it is, and has to know what to do with labels that are no numbers.
+        as it is, and has to know what to do with labels that are missing or no numbers.
     prefit : bool, default=False
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
         the estimator should not have seen.  y is not needed then.
@@ -94,6 +96,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         The fitted estimator.
     groups_ : ndarray of shape (n_groups,) or None
         Labels of the groups, sorted; tuples for several columns.
+    n_unknown_ : int
+        Training rows of unknown group; of several columns, rows that miss a label.
     maps_ : dict of label to ndarray of shape (2, n_knots)
         For each group, predictions in ascending order and where they move to.  Those
         that lie between two of the same end are left out.
@@ -220,7 +224,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         labels = read_labels(X, self.sensitive_features, sensitive_features, n_rows)
         found = None if labels is None else find_groups(labels, weights)
         apart = labels.at if labels is not None and self.blind else ()
-        estimator, m = self._predictions(without(X, apart), target, weights)
+        n_unknown = 0 if found is None else _unknown(found[0], weights)
+        seen = labels is not None and labels.at and not self.blind
+        with explained(n_unknown if seen else 0):
+            estimator, m = self._predictions(without(X, apart), target, weights)
         fitted: dict[str, Any] = {
             **feature_record(X),
             "estimator_": estimator,
@@ -236,6 +243,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             samples = _samples(m, codes, groups, weights)
             moved = learn(samples, float(self.epsilon))
             fitted |= _knots(samples, moved, groups)
+            fitted |= {
+                "n_unknown_": int((codes < 0).sum()),
+                "_shares": _shares(samples),
+            }
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted | _judgement(moved, fitted.get("groups_")))
         if moved is not None and moved.status is Status.INFEASIBLE:
@@ -244,6 +255,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """Return the estimator's predictions, each moved by the map of its group.
+
+        Where the group of a row is missing, it moves by the average of the groups'
+        moves at its prediction, weighted by their shares of the training rows.
 
         Parameters
         ----------
@@ -273,9 +287,14 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if labels is None:
             return m
         codes = known_groups(labels, self.groups_)
+        follow, unknown = FOLLOW[self._balance], np.flatnonzero(codes < 0)
+        average = np.zeros(len(unknown))
         for g, label in enumerate(self.groups_.tolist()):
             rows = np.flatnonzero(codes == g)
-            m[rows] = FOLLOW[self._balance](self.maps_[label], m[rows])
+            m[rows] = follow(self.maps_[label], m[rows])
+            away = follow(self.maps_[label], m[unknown]) - m[unknown]
+            average += self._shares[g] * away
+        m[unknown] += average
         return m
 
     def score(
@@ -443,6 +462,19 @@ def _samples(
     return samples
 
 
+def _unknown(codes: Codes, weights: Floats | None) -> int:
+    """Return how many rows are of no group; those of weight zero count as absent."""
+    unknown = codes < 0 if weights is None else (codes < 0) & (weights > 0)
+    return int(unknown.sum())
+
+
+def _shares(samples: Sequence[Sample]) -> Floats:
+    """Return the share of each group in those of known group."""
+    totals = np.array([sample.total for sample in samples], np.float64)
+    shares: Floats = totals / totals.sum()
+    return shares
+
+
 def _counts(weights: Floats) -> NDArray[Any]:
     """Return whole weights as integers, others in units of their mean."""
     if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
@@ -465,6 +497,7 @@ def _judgement(moved: Moved | None, groups: NDArray[Any] | None) -> dict[str, An
     if moved is None or groups is None:
         return {
             "groups_": None,
+            "n_unknown_": 0,
             "maps_": {},
             "status_": str(Status.INACTIVE),
             "rank_auc_": math.nan,

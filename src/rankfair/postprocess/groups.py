@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from rankfair._frames import ArrayTable, Codes, Floats, encode, listed, open_table
+from rankfair._frames import (
+    ArrayTable,
+    Codes,
+    Floats,
+    find_known,
+    find_labels,
+    label_array,
+    listed,
+    match,
+    open_table,
+)
 from rankfair._groups import CUT_FIRST, Groups, Source, check_groups, refuse_quantity
 from rankfair._validation import label_source, label_source_of_rows
 
@@ -38,18 +50,24 @@ def find_groups(
 ) -> tuple[Codes, NDArray[Any]]:
     """Return the group of each row and the labels of two or more groups.
 
-    Groups of several columns are their combinations, as tuples.
+    Groups of several columns are their combinations, as tuples.  A row that misses a
+    label is of unknown group, code −1.
 
     Examples
     --------
-    >>> codes, groups = find_groups(read_labels(None, None, [*"baccab"], 6))
+    >>> codes, groups = find_groups(read_labels(None, None, [*"bacca", None], 6))
     >>> codes.tolist(), groups.tolist()
-    ([1, 0, 2, 2, 0, 1], ['a', 'b', 'c'])
+    ([1, 0, 2, 2, 0, -1], ['a', 'b', 'c'])
     """
     for part in source.parts():
-        own = Groups(*part.labels(), part.name)
+        own = Groups(*find_known(part.columns[0], part.argument), part.name)
         refuse_quantity(own, part.argument, CUT_FIRST)
-    codes, labels = source.labels()
+    codes, labels = _known_labels(source)
+    if not len(labels):
+        raise ValueError(
+            f"{source.argument} is unknown in all {len(codes)} rows: there is nothing "
+            "to balance"
+        )
     if len(labels) > 2 and 2 * len(labels) > len(codes):
         raise ValueError(
             f"{source.argument} has {len(labels)} groups in {len(codes)} rows: labels "
@@ -62,19 +80,61 @@ def find_groups(
 def known_groups(source: Source, groups: NDArray[Any]) -> Codes:
     """Return the group of each new row; refuse groups not seen in training.
 
+    Rows of unknown group have code −1.
+
     Examples
     --------
     >>> import numpy as np
-    >>> known_groups(read_labels(None, None, ["b", "b"], 2), np.array(["a", "b"]))
-    array([1, 1])
+    >>> known_groups(read_labels(None, None, ["b", None], 2), np.array(["a", "b"]))
+    array([ 1, -1])
     """
-    codes, others = encode(source.columns, groups, source.argument)
+    here, labels = _known_labels(source)
+    places, others = match(labels, groups)
+    codes = np.append(places, -1)[here]
     if others:
         raise ValueError(
             f"{source.argument} has groups not seen in training: {listed(others)} "
-            f"({int((codes < 0).sum())} rows); training had {listed(groups.tolist())}."
+            f"({int((codes[here >= 0] < 0).sum())} rows); training had "
+            f"{listed(groups.tolist())}."
         )
     return codes
+
+
+def _known_labels(source: Source) -> tuple[Codes, NDArray[Any]]:
+    """Return codes and sorted labels, −1 where one of the labels is missing."""
+    found = [find_known(column, source.argument) for column in source.columns]
+    if len(found) == 1:
+        return found[0]
+    known = np.all([codes >= 0 for codes, _ in found], axis=0)
+    cells, present = find_labels([codes[known] for codes, _ in found], source.argument)
+    labels = [
+        tuple(own.tolist()[place] for (_, own), place in zip(found, cell, strict=True))
+        for cell in present.tolist()
+    ]
+    codes = np.full(len(known), -1, np.intp)
+    codes[known] = cells
+    return codes, label_array(labels)
+
+
+@contextmanager
+def explained(n_unknown: int) -> Iterator[None]:
+    """Say, where an estimator refuses rows, that so many miss a label that it sees.
+
+    Examples
+    --------
+    >>> with explained(0):
+    ...     pass
+    """
+    try:
+        yield
+    except ValueError as error:
+        if n_unknown:
+            error.add_note(
+                f"{n_unknown} rows miss a label of {ARGUMENT}, whose column of X the "
+                "estimator sees as it is. Let it take missing values, in a pipeline "
+                "for instance; or set blind=True; or pass the groups to fit as an array."
+            )
+        raise
 
 
 def without(X: Any, columns: tuple[int, ...]) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankfair._frames import Floats
-from rankfair.reduction.demand import Demand, Fit
+from rankfair.reduction.asked import Asked, Fit
+from rankfair.reduction.demand import Demand
 from rankfair.reduction.refits import Refits
 from rankfair.solvers.base import OnStep, Status, Step
 from rankfair.solvers.mixing import Mixer
@@ -37,7 +38,7 @@ class Search:
     """Refits within a budget; remembers the best and a line for each."""
 
     refits: Refits
-    demand: Demand
+    demand: Asked
     budget: int
     on_step: OnStep
     judge: Callable[[Floats, Floats, Any], Fit]
@@ -106,12 +107,12 @@ def solve(
     search = Search(refits, demand, max_refits, on_step, demand.judged)
     free = search.fit(np.zeros(len(demand.y)))
     if not free.at.inside:
-        tilt = _rounds(search, free)
+        tilt = _rounds(search, demand, free)
         if fresh is not None and search.left > 1:
             search.refits, search.best = fresh, None
             free = search.fit(free.tilt)
     if not free.at.inside:
-        _land(search, free, tilt)
+        _land(search, demand, free, tilt)
     return search.found
 
 
@@ -122,9 +123,9 @@ def _status(best: Fit, left: int) -> Status:
     return Status.INFEASIBLE if left else Status.MAX_ITER
 
 
-def _rounds(search: Search, free: Fit) -> Floats:
+def _rounds(search: Search, demand: Demand, free: Fit) -> Floats:
     """The tilt that promises the least error: one refit a round, counted on chords."""
-    demand, mixer = search.demand, Mixer()
+    mixer = Mixer()
     tilt = best = demand.first_tilt(free)
     lowest, calm = np.inf, 0
     while search.left > min(LANDING, search.budget // 2):
@@ -144,13 +145,12 @@ def _rounds(search: Search, free: Fit) -> Floats:
     return best
 
 
-def _land(search: Search, free: Fit, tilt: Floats) -> None:
+def _land(search: Search, demand: Demand, free: Fit, tilt: Floats) -> None:
     """Refit at ``x · tilt`` until the count is in the band, by a safeguarded secant.
 
     Between two refits predictions are taken to lie on the chord, which for a linear
     learner is exact: its first refit lands.
     """
-    demand = search.demand
     short, x_short, x = free.m, 0.0, 1.0  # the furthest refit that is short of the band
     past: Floats | None = None  # the nearest refit that is past it
     x_past = np.inf

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from rankfair._frames import Codes, Floats
-from rankfair.reduction.demand import Demand, Fit
-from rankfair.reduction.loop import Found, solve
+from rankfair.reduction.asked import Asked, Fit
+from rankfair.reduction.joint import solve_either
+from rankfair.reduction.loop import Found
 from rankfair.reduction.refits import Refits
 
 WIDTH = 1.0  # of the kernel, in standard deviations: steep maps carry over badly
@@ -21,43 +22,55 @@ STEPS = 20  # refits of the maps, which cost no more than a sort
 
 @dataclass(frozen=True)
 class Maps:
-    """A continuous piecewise linear map for each of the groups B and A.
+    """A continuous piecewise linear map for each of the groups, B and A of two.
+
+    Rows of unknown group have the average of the maps.
 
     Attributes
     ----------
-    knots : pair of ndarrays, where the pieces of each group meet
-    start : pair of floats, the value of each map at its first knot
-    slopes : pair of ndarrays, one longer than the knots; none is negative
+    knots : tuple of ndarrays, where the pieces of each group meet
+    start : tuple of floats, the value of each map at its first knot
+    slopes : tuple of ndarrays, one longer than the knots; none is negative
+    shares : tuple of floats, the weight of each group in the average; none if all alike
 
     Examples
     --------
     >>> import numpy as np
     >>> one = np.array([0.0])
     >>> maps = Maps((one, one), (0.0, 5.0), (np.array([1.0, 2.0]), np.zeros(2)))
-    >>> maps(np.array([-1.0, 3.0, 3.0]), np.array([0, 0, 1])).tolist()
-    [-1.0, 6.0, 5.0]
+    >>> maps(np.array([-1.0, 3.0, 3.0, 3.0]), np.array([0, 0, 1, -1])).tolist()
+    [-1.0, 6.0, 5.0, 5.5]
     """
 
-    knots: tuple[Floats, Floats]
-    start: tuple[float, float]
-    slopes: tuple[Floats, Floats]
+    knots: tuple[Floats, ...]
+    start: tuple[float, ...]
+    slopes: tuple[Floats, ...]
+    shares: tuple[float, ...] = ()
 
     def __call__(self, m: Floats, of_group: Codes) -> Floats:
-        """The mapped predictions; ``of_group`` is 0 for rows of B, 1 for A."""
-        moved = np.empty(len(m))
-        for group in (0, 1):
-            rows = of_group == group
-            parts = pieces(m[rows], self.knots[group])
-            moved[rows] = self.start[group] + parts @ self.slopes[group]
+        """The mapped predictions; ``of_group`` is −1 for rows of unknown group."""
+        moved = np.zeros(len(m))
+        unknown = of_group < 0
+        shares = self.shares or (1 / len(self.knots),) * len(self.knots)
+        for group, share in enumerate(shares):
+            for rows, part in ((of_group == group, 1.0), (unknown, share)):
+                if rows.any():
+                    moved[rows] += part * self._map(group, m[rows])
         return moved
 
+    def _map(self, group: int, m: Floats) -> Floats:
+        parts = pieces(m, self.knots[group])
+        return self.start[group] + parts @ self.slopes[group]
+
     @classmethod
-    def read(cls, line: Any, knots: tuple[Floats, Floats], shift: Any) -> Maps:
+    def read(
+        cls, line: Any, knots: tuple[Floats, ...], shift: Any, shares: Floats
+    ) -> Maps:
         """What a fit to `design` says, moved by the shift of each group."""
-        n = 2 + len(knots[0]) + 1
-        of_b, of_a = line.coef_[2:n], line.coef_[n:]
-        start = line.intercept_ + line.coef_[:2] + np.asarray(shift)
-        return cls(knots, (float(start[0]), float(start[1])), (of_b, of_a))
+        n = len(knots)
+        start = line.intercept_ + line.coef_[:n] + np.asarray(shift)
+        slopes = np.split(line.coef_[n:], n)
+        return cls(knots, tuple(start.tolist()), tuple(slopes), tuple(shares.tolist()))
 
 
 def pieces(m: Floats, knots: Floats) -> Floats:
@@ -78,23 +91,26 @@ def pieces(m: Floats, knots: Floats) -> Floats:
     )
 
 
-def design(m: Floats, of_group: Codes, knots: tuple[Floats, Floats]) -> Floats:
-    """Columns of the maps: a constant and the pieces, of group B, then of A."""
-    rows = [(of_group == group)[:, np.newaxis] for group in (0, 1)]
-    parts = [rows[group] * pieces(m, knots[group]) for group in (0, 1)]
-    return np.hstack([*rows, *parts]).astype(np.float64)
+def design(
+    m: Floats, of_group: Codes, knots: tuple[Floats, ...], shares: Floats
+) -> Floats:
+    """Columns of the maps: a constant of each group, then the pieces of each.
+
+    A row of unknown group is a share of each.
+    """
+    rows = (of_group[:, np.newaxis] == np.arange(len(knots))).astype(np.float64)
+    rows[of_group < 0] = shares
+    parts = [rows[:, [g]] * pieces(m, own) for g, own in enumerate(knots)]
+    return np.hstack([rows, *parts])
 
 
-def find_knots(m: Floats, of_group: Codes) -> tuple[Floats, Floats]:
+def find_knots(m: Floats, of_group: Codes, n_groups: int) -> tuple[Floats, ...]:
     """Quantiles of the predictions of each group."""
     shares = np.arange(1, PIECES) / PIECES
-    return (
-        np.quantile(m[of_group == 0], shares),
-        np.quantile(m[of_group == 1], shares),
-    )
+    return tuple(np.quantile(m[of_group == g], shares) for g in range(n_groups))
 
 
-def fit_maps(m: Floats, demand: Demand) -> tuple[Maps, Found]:
+def fit_maps(m: Floats, demand: Asked) -> tuple[Maps, Found]:
     """The maps of ``m`` with the least error whose balance is in its band.
 
     They are fitted to tilted targets as models are, by least squares with slopes of
@@ -106,27 +122,28 @@ def fit_maps(m: Floats, demand: Demand) -> tuple[Maps, Found]:
     >>> import numpy as np
     >>> from rankfair.balances import Rank
     >>> from rankfair.problem import Groups
+    >>> from rankfair.reduction.demand import Demand
     >>> y = np.arange(8.0)
     >>> demand = Demand.of(Rank(0.0), y, Groups(y > 3), shifts=True)
     >>> maps, found = fit_maps(y, demand)
     >>> demand.count(maps(y, (y > 3).astype(int))).inside
     True
     """
-    of_group = demand.groups.in_a.astype(np.intp)
-    knots = find_knots(m, of_group)
-    weights = demand.groups.weights
+    shares, weights = demand.shares, demand.weights
+    knots = find_knots(m, demand.codes, len(shares))
     line = Refits(
         LinearRegression(positive=True),
-        design(m, of_group, knots),
+        design(m, demand.codes, knots, shares),
         np.zeros(len(m), np.intp),
         1,
         None if weights is None else weights.astype(np.float64),
     )
-    found = solve(line, demand, STEPS, lambda step: None)
-    return Maps.read(found.fit.models[0], knots, found.fit.shift), found
+    found = solve_either(line, demand, STEPS, lambda step: None)
+    fit = found.fit
+    return Maps.read(fit.models[0], knots, fit.shift, shares), found
 
 
-def with_maps(demand: Demand, tilt: Floats, m: Floats, models: Any = None) -> Fit:
+def with_maps(demand: Asked, tilt: Floats, m: Floats, models: Any = None) -> Fit:
     """A refit judged after its maps; the first one that needs none has none."""
     at = demand.count(m)
     if at.inside and not tilt.any():
@@ -137,7 +154,7 @@ def with_maps(demand: Demand, tilt: Floats, m: Floats, models: Any = None) -> Fi
         tilt,
         of_maps.m + demand.by_group(of_maps.shift),
         at,
-        (0.0, 0.0),
+        (0.0,) * len(demand.shares),
         of_maps.shifted,
         of_maps.objective,
         models,

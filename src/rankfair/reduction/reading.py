@@ -6,7 +6,7 @@ missing values or categories, and says itself what it cannot take.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,13 @@ from rankfair._frames import (
     Floats,
     Table,
     encode,
+    find_known,
     find_labels,
     listed,
+    match,
     open_table,
 )
-from rankfair._groups import Bools, Source, read_groups
+from rankfair._groups import Bools, Groups, Protected, Source, group_labels
 from rankfair._validation import (
     Columns,
     check_same_source,
@@ -35,12 +37,6 @@ from rankfair._validation import (
 )
 
 __all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
-
-CURE = (
-    "Compare one with the rest, or two of them. RankFairRegressor balances several "
-    "groups, and cuts numbers into them with bins=4; RankFairPostprocessor maps the "
-    "predictions of any regressor for any number of groups."
-)
 
 
 @dataclass(frozen=True)
@@ -56,6 +52,8 @@ class Layout:
     tasks: NDArray[Any]
     group_columns: tuple[int, ...] | None
     groups: NDArray[Any] | None
+    edges: dict[str, Floats] = field(default_factory=dict)  # where bins were cut
+    intersect: bool = False
 
     def select(self, X: Any, table: Table) -> Any:
         """The columns that the estimator is to see."""
@@ -74,17 +72,19 @@ class Rows:
     X : the columns that the estimator is to see
     y : ndarray of shape (N,), float64
     codes : ndarray of shape (N,), places in ``layout.tasks``
-    in_a : ndarray of bool of shape (N,), or None if there are no groups
+    groups : Groups, or None if there are none
     weights : positive ndarray of shape (N,), or None if all weigh one
     layout : Layout
+    note : str or None, a warning
     """
 
     X: Any
     y: Floats
     codes: Codes
-    in_a: Bools | None
+    groups: Groups | None
     weights: Floats | None
     layout: Layout
+    note: str | None = None
 
 
 def read_rows(
@@ -101,25 +101,42 @@ def read_rows(
     Examples
     --------
     >>> rows = read_rows([[1.0, 0], [2.0, 1]], [3.0, 5.0], Columns(None, 1, blind=True))
-    >>> rows.X.tolist(), rows.in_a.tolist()
-    ([[1.0], [2.0]], [False, True])
+    >>> rows.X.tolist(), rows.groups.codes.tolist()
+    ([[1.0], [2.0]], [0, 1])
     """
     table = open_table(X)
     target, weights, of_tasks, of_groups = read_given(
         table, y, named, tasks, sensitive_features, sample_weight
     )
-    groups = None if of_groups is None else read_groups(of_groups, weights, cure=CURE)
+    found = None if of_groups is None else _read_groups(of_groups, weights, named)
     codes, labels = task_labels(of_tasks, table.shape[0])
     layout = Layout(
         _features(table, of_tasks, of_groups if named.blind else None),
         None if of_tasks is None else of_tasks.at,
         labels,
         None if of_groups is None else of_groups.at,
-        None if groups is None else groups.labels,
+        None if found is None else found.attributes[0].labels,
+        {} if found is None else _edges(found),
+        named.intersect,
     )
-    in_a = None if groups is None else groups.in_a
-    rows = Rows(layout.select(X, table), target, codes, in_a, weights, layout)
+    groups, note = (None, None) if found is None else (found.attributes[0], found.note)
+    rows = Rows(layout.select(X, table), target, codes, groups, weights, layout, note)
     return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
+
+
+def _read_groups(source: Source, weights: Floats | None, named: Columns) -> Protected:
+    """Return the groups of one attribute, or the combinations of several."""
+    if len(source.columns) > 1 and not named.intersect:
+        raise ValueError(
+            f"{source.argument} has {len(source.columns)} columns: one protected "
+            "attribute is expected. Set intersect=True to balance their combinations; "
+            "RankFairRegressor balances each of several attributes."
+        )
+    return Protected.of(source, weights, named.bins, named.intersect)
+
+
+def _edges(found: Protected) -> dict[str, Floats]:
+    return {it.name: it.edges for it in found.columns if it.edges is not None}
 
 
 def _features(table: Table, *apart: Source | None) -> tuple[int, ...] | None:
@@ -143,9 +160,10 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         _safe_indexing(rows.X, np.flatnonzero(keep)),
         rows.y[keep],
         codes,
-        None if rows.in_a is None else rows.in_a[keep],
+        None if rows.groups is None else rows.groups.take(keep),
         rows.weights[keep],
         replace(rows.layout, tasks=rows.layout.tasks[present]),
+        rows.note,
     )
 
 
@@ -155,11 +173,11 @@ def task_codes(table: Table, tasks: Any, layout: Layout) -> Codes:
     check_same_source(source, layout.task_columns)
     if source is None:
         return np.zeros(table.shape[0], np.intp)
-    return _known(source.columns, layout.tasks, source.argument)
+    return _known(source.columns, layout.tasks, source)
 
 
 def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
-    """0 for rows of group B, 1 for A; None where the groups are not told."""
+    """The group of each new row, −1 where it is not known; None if nothing tells."""
     if passed is not None and layout.group_columns is None:
         raise ValueError(
             "sensitive_features was passed, but the model was fitted without groups. "
@@ -169,15 +187,30 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
     source = label_source("sensitive_features", named, passed, table)
     if source is None or layout.groups is None:
         return None
-    return _known(source.columns, layout.groups, source.argument)
+    column = source.columns[0]
+    if layout.edges or layout.intersect:
+        # Spelt as in training; labels that are not known are None.
+        (column,) = group_labels(source, layout.edges, layout.intersect).values()
+    here, labels = find_known(column, source.argument)
+    places, others = match(labels, layout.groups)
+    codes = np.append(places, -1)[here]
+    _refuse_others(others, int((codes[here >= 0] < 0).sum()), layout.groups, source)
+    return codes
 
 
-def _known(columns: list[Column], labels: NDArray[Any], argument: str) -> Codes:
-    codes, others = encode(columns, labels, argument)
+def _known(columns: list[Column], labels: NDArray[Any], source: Source) -> Codes:
+    codes, others = encode(columns, labels, source.argument)
+    _refuse_others(others, int((codes < 0).sum()), labels, source)
+    return codes
+
+
+def _refuse_others(
+    others: list[Any], n_rows: int, labels: NDArray[Any], source: Source
+) -> None:
+    argument = source.argument
     refuse_retyped(argument, others, labels)
     if others:
         raise ValueError(
             f"{argument} has labels not seen in training: {listed(others)} "
-            f"({int((codes < 0).sum())} rows); training had {listed(labels.tolist())}."
+            f"({n_rows} rows); training had {listed(labels.tolist())}."
         )
-    return codes

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from rankfair._frames import Floats
-from rankfair.reduction.demand import Demand, Fit
+from rankfair.reduction.asked import Asked, Fit
 from rankfair.reduction.loop import GAIN, Found, Search
 from rankfair.reduction.maps import with_maps
 from rankfair.reduction.refits import Refits
@@ -19,7 +19,7 @@ PATIENCE = 2  # of them without less error before the search ends
 
 def solve_in_stages(
     refits: Refits,
-    demand: Demand,
+    demand: Asked,
     max_refits: int,
     on_step: OnStep,
     fresh: Refits | None = None,
@@ -42,6 +42,7 @@ def solve_in_stages(
     >>> from sklearn.linear_model import LinearRegression
     >>> from rankfair.balances import Mean
     >>> from rankfair.problem import Groups
+    >>> from rankfair.reduction.demand import Demand
     >>> X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0.0, 1.0, 2.0, 3.0])
     >>> refits = Refits(LinearRegression(), X, np.zeros(4, np.intp), 1)
     >>> demand = Demand.of(Mean(0.0), y, Groups(X[:, 0] == 1), shifts=True)
@@ -83,6 +84,6 @@ def _count_again(search: Search, fresh: Refits, tilt: Floats) -> None:
 
     def far(fit: Fit | None) -> float:
         assert fit is not None
-        return abs(fit.shifted.miss)
+        return float(abs(fit.shifted.miss))
 
     search.best = min((search.best, known), key=far)

@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats, open_table, shown
+from rankfair._groups import MOST_GROUPS
+from rankfair._groups import Groups as Labelled
 from rankfair._regressor import (
     CallbackSupportMixin,
     Progress,
@@ -32,10 +33,14 @@ from rankfair._validation import (
     read_target,
 )
 from rankfair.balances import Balance, Distribution, Rank, make_balance
-from rankfair.problem import Groups, whole_if_so
+from rankfair.postprocess.groups import explained
+from rankfair.problem import Groups
+from rankfair.reduction.asked import Asked, counted_weights
 from rankfair.reduction.demand import Demand
-from rankfair.reduction.loop import Found, solve
+from rankfair.reduction.joint import solve_either
+from rankfair.reduction.loop import Found
 from rankfair.reduction.maps import WIDTH, Maps
+from rankfair.reduction.reached import standings, warn_not_reached
 from rankfair.reduction.reading import (
     Layout,
     Rows,
@@ -53,6 +58,7 @@ from rankfair.reduction.refits import (
     split_folds,
     weight_argument,
 )
+from rankfair.reduction.several import Demands
 from rankfair.reduction.stages import solve_in_stages
 from rankfair.solvers.base import Status
 
@@ -73,6 +79,8 @@ class TiltedRegressor(
     where :math:`g` is the density of the other group at one's own prediction: rows
     among many rivals move, rows far from any stay.  :math:`\lambda` is found on exact
     counts, :math:`g` follows the predictions, and the best fit in the band is kept.
+    Of three or more groups each is held level with the rest, with a :math:`\lambda` for
+    each, all found at once.
 
     What is left of the gap, because the predictions of refits jump (trees, neural
     networks) or are fair on the training rows only, is closed by a last stage, where
@@ -86,7 +94,9 @@ class TiltedRegressor(
         never changed.  It should minimise squared error.
     epsilon : float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  For "mean" and
-        "residual", the largest difference allowed, in standard deviations of y.
+        "residual", the largest difference allowed, in standard deviations of y.  The
+        band is never narrower than one pair of rows; of three or more groups it is a
+        pair wider.
     balance : {"rank", "mean", "residual"} or Balance, default="rank"
         What is to be equal between the groups: ranks, mean predictions, or mean
         residuals y − ŷ, over all rows of all tasks together.  An object brings its own
@@ -98,11 +108,19 @@ class TiltedRegressor(
         clone of `estimator` is fitted to each task, as `RankFairRegressor` fits one
         linear model to each, and the column is no feature.  For one model of all
         rows leave it out: the column is a feature like any other then.
-    sensitive_features : str or int, optional
+    sensitive_features : str, int or list of them, optional
         The column of X that holds the protected group.  It is handed on to the
         estimator as it is, unless `blind`; text needs a pipeline that encodes it.
+        Rows whose group is missing (None, NaN, NA or NaT) take part in the fit and not
+        in the balance.  Several columns need `intersect`.
     blind : bool, default=False
         Leave the protected column of X out of the features, and do not shift.
+    intersect : bool, default=False
+        Balance the combinations of several columns, "F × black", as the groups of one.
+        `RankFairRegressor` can balance each column alone.
+    bins : int, optional
+        Cut a column of more distinct numbers than that into so many quantiles,
+        "[18, 35)", which are the groups.  The estimator sees the number.
     max_refits : int, default=20
         The most refits.  The first fit, without a tilt, is not counted, nor is the
         last one that `cv` needs.
@@ -136,8 +154,12 @@ class TiltedRegressor(
     ----------
     estimator_ : estimator object or list of them
         The fitted estimator; with tasks, one for each of `tasks_`.
-    groups_ : ndarray of shape (2,) or None
-        Labels of groups B and A; A is the one that sorts last.
+    groups_ : ndarray of shape (n_groups,) or None
+        Labels of the groups, sorted; of two they are B and A.
+    n_unknown_ : int
+        Training rows of unknown group.
+    bin_edges_ : dict of str to ndarray
+        Where columns were cut, by name: the start of each bin, and the end.
     tasks_ : ndarray of shape (n_tasks,) or None
         Labels of the tasks.
     status_ : str
@@ -147,19 +169,26 @@ class TiltedRegressor(
     rank_auc_ : float
         AUC of the predictions that were counted: those of the training rows, or with
         `cv` the ones out of fold; after the shift or map where the group is a column
-        of X.
+        of X.  Of three or more groups that of the group farthest from 1/2.
+    group_auc_ : dict of label to float
+        AUC of each group over the rest, of the same predictions.
+    pairwise_auc_ : dict of (label, label) to float
+        AUC of the first group over the second.
     balance_ : dict of str to float
-        What the balance came to on the same predictions.
+        What the balance came to on the same predictions; of three or more groups the
+        value farthest off.
     multiplier_ : float
         :math:`\lambda` in standard units, nearest to the tilt that was kept, with maps
-        to that of their target.
+        to that of their target; of several the largest.
     tilt_ : ndarray of shape (N,)
         What was taken off the target of each row of positive weight.
-    shift_ : ndarray of shape (2,)
-        What is added to predictions of groups B and A.
+    shift_ : ndarray of shape (n_groups,)
+        What is added to predictions of each group.  Shifts cancel over the training
+        rows; a row of unknown group has none.
     maps_ : Maps or None
         The map of each group: its `knots`, its `slopes` and its value at the first
-        knot, `start`, each for groups B and A.
+        knot, `start`, each in the order of `groups_`.  A row of unknown group has the
+        average of the maps, weighted by `shares`, those of the groups in training.
     objective_ : float
         Half the (weighted) sum of squared errors of the counted predictions, in
         standard deviations of y.
@@ -185,7 +214,8 @@ class TiltedRegressor(
     Kolmogorov-Smirnov distance too.
     A map has less error than a shift, and leaves these two larger; a wider kernel makes
     them smaller, and so does ``finish="shift"`` for models that hardly overfit.
-    ``make bench-any`` prints them for five regressors.
+    ``make bench-any`` prints them for five regressors, ``make bench-groups`` for three
+    groups.
 
     Examples
     --------
@@ -211,6 +241,8 @@ class TiltedRegressor(
         tasks: Any = None,
         sensitive_features: Any = None,
         blind: bool = False,
+        intersect: bool = False,
+        bins: int | None = None,
         max_refits: int = 20,
         cv: Any = None,
         finish: str = "auto",
@@ -223,6 +255,8 @@ class TiltedRegressor(
         self.tasks = tasks
         self.sensitive_features = sensitive_features
         self.blind = blind
+        self.intersect = intersect
+        self.bins = bins
         self.max_refits = max_refits
         self.cv = cv
         self.finish = finish
@@ -249,9 +283,9 @@ class TiltedRegressor(
             The target.
         tasks : array-like of shape (N,) or (N, q), optional
             The task of each row, if no column of X says so.
-        sensitive_features : array-like of shape (N,), optional
+        sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The protected group of each row, if no column of X says so.  The estimator
-            does not see it then.
+            does not see it then.  Several columns need `intersect`.
         sample_weight : array-like of shape (N,), optional
             Weights in the AUC, handed on to the estimator, to the last step of a
             pipeline.  A row of weight 0 counts as absent.
@@ -266,7 +300,8 @@ class TiltedRegressor(
         ConvergenceWarning
             If the band was not reached.
         UserWarning
-            If there are no groups: the fit is unconstrained then.
+            If there are no groups: the fit is unconstrained then.  If a combination of
+            groups has one row only.
 
         Examples
         --------
@@ -280,7 +315,14 @@ class TiltedRegressor(
         rows = read_rows(
             X,
             y,
-            Columns(self.tasks, self.sensitive_features, self.blind),
+            Columns(
+                self.tasks,
+                self.sensitive_features,
+                self.blind,
+                several=True,
+                bins=self.bins,
+                intersect=self.intersect,
+            ),
             tasks=tasks,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
@@ -288,24 +330,26 @@ class TiltedRegressor(
         rng = np.random.default_rng(self.random_state)
         refits = self._refits(rows, rng)
         progress = Progress(cast(Any, self), X, y)
-        if rows.in_a is None:
+        if rows.groups is None:
             warn_no_groups()
             fitted = _unconstrained(refits, rows)
         else:
-            groups = Groups(rows.in_a, whole_if_so(rows.weights))
-            finish = self._finish(bool(rows.layout.group_columns))
-            balance = self._balance(finish == "map")
-            demand = Demand.of(balance, rows.y, groups, finish != "none")
+            asked = self._asked(rows)
             fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
-            search = solve_in_stages if finish == "map" else solve
-            found = search(refits, demand, self.max_refits, progress, fresh)
-            fitted = self._attributes(found, demand, refits)
+            maps = self._finish(bool(rows.layout.group_columns)) == "map"
+            search = solve_in_stages if maps else solve_either
+            seen = rows.layout.group_columns and not self.blind
+            with explained(rows.groups.n_unknown if seen else 0):
+                found = search(refits, asked, self.max_refits, progress, fresh)
+            fitted = self._attributes(found, asked, refits, rows)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
         progress.close(fitted)
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
-        if rows.in_a is not None:
-            _warn_not_reached(found, demand, self.shift_)
+        if rows.note is not None:
+            warnings.warn(rows.note, UserWarning, stacklevel=3)
+        if rows.groups is not None:
+            warn_not_reached(found, asked, rows.groups, self.shift_)
         return self
 
     def predict(
@@ -321,7 +365,8 @@ class TiltedRegressor(
             The task of each row, if `fit` got them as an array.
         sensitive_features : array-like of shape (N,), optional
             The group of each row, if `fit` got it as an array.  It is needed for
-            `shift_` only: without it predictions are not shifted.
+            `shift_` only: without it predictions are not shifted, nor are those of rows
+            whose group is missing.
 
         Returns
         -------
@@ -349,7 +394,11 @@ class TiltedRegressor(
         if of_group is None:
             return m
         maps: Maps | None = self.maps_
-        return m + self.shift_[of_group] if maps is None else maps(m, of_group)
+        if maps is not None:
+            return maps(m, of_group)
+        # Shifts cancel over the training rows: a row of unknown group stays.
+        moved: Floats = m + np.append(self.shift_, 0.0)[of_group]
+        return moved
 
     def score(
         self,
@@ -413,6 +462,9 @@ class TiltedRegressor(
                     f"fit, predict and get_params; got {shown(self.estimator)}."
                 )
         check_flag("blind", self.blind)
+        check_flag("intersect", self.intersect)
+        if self.bins is not None and check_count("bins", self.bins, 2) > MOST_GROUPS:
+            raise ValueError(f"bins must be at most {MOST_GROUPS}; got {self.bins}.")
         check_choice("finish", self.finish, FINISHES)
         check_count("max_refits", self.max_refits)
         verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
@@ -434,6 +486,22 @@ class TiltedRegressor(
             check_choice("balance", self.balance, ("rank", "mean", "residual"))
         ranks = self.balance == "rank" or isinstance(self.balance, Rank)
         check_number("epsilon", self.epsilon, 0.0, 0.5 if ranks else math.inf)
+
+    def _asked(self, rows: Rows) -> Asked:
+        """What is asked of the groups of these rows, two or several."""
+        assert rows.groups is not None
+        finish = self._finish(bool(rows.layout.group_columns))
+        balance = self._balance(finish == "map")
+        groups, shifts = rows.groups, finish != "none"
+        if len(groups.labels) > 2:
+            _refuse_upper(balance, groups)
+            return Demands.of(balance, rows.y, groups, shifts, rows.weights)
+        counted = counted_weights(rows.weights, groups.known)
+        in_loss = rows.weights
+        if groups.known is not None and in_loss is None:
+            in_loss = np.ones(len(rows.y))
+        pair = Groups(groups.in_a, counted)
+        return Demand.of(balance, rows.y, pair, shifts, in_loss)
 
     def _balance(self, maps: bool) -> Balance:
         """The balance asked for, with a wide kernel where there are maps."""
@@ -470,7 +538,7 @@ class TiltedRegressor(
         )
 
     def _folds(self, rows: Rows, rng: np.random.Generator) -> Folds | None:
-        if self.cv is None or rows.in_a is None:
+        if self.cv is None or rows.groups is None:
             return None
         if _gives_folds(self.cv):
             return split_folds(self.cv, rows.X, rows.y)
@@ -480,27 +548,27 @@ class TiltedRegressor(
                 f"cv={self.cv} needs as many rows, and two of each task; there are "
                 f"{len(rows.y)} rows, {sizes.min()} of the smallest task."
             )
-        return deal_folds(2 * rows.codes + rows.in_a, self.cv, rng)
+        groups = rows.groups
+        cells = (len(groups.labels) + 1) * rows.codes + groups.codes + 1
+        return deal_folds(cells, self.cv, rng)
 
     def _attributes(
-        self, found: Found, demand: Demand, refits: Refits
+        self, found: Found, asked: Asked, refits: Refits, rows: Rows
     ) -> dict[str, Any]:
         best = found.fit
-        models = best.models or refits.whole(demand.y - best.tilt)
+        models = best.models or refits.whole(asked.y - best.tilt)
         shift = best.shift
-        if self._may_shift() and not demand.shifts and not best.at.inside:
-            shift = demand.closing_shift(best.m)[0]
-        value = demand.shown(best.shifted)
-        auc = value
-        if not isinstance(demand.balance, Rank):
-            m = best.m + demand.by_group(best.shift)
-            auc = Rank().show(Rank().value(m, demand.groups), demand.groups)
+        if self._may_shift() and not asked.shifts and not best.at.inside:
+            shift = asked.closing_shift(best.m)[0]
+        assert rows.groups is not None
+        m = best.m + asked.by_group(best.shift)
+        kind = type(self._balance(maps=False)).__name__.lower()
         return {
             "estimator_": models[0] if refits.n_tasks == 1 else models,
             "status_": str(found.status),
-            "rank_auc_": auc,
-            "balance_": {type(demand.balance).__name__.lower(): value},
-            "multiplier_": demand.multiplier(
+            **standings(m, rows.groups, rows.weights),
+            "balance_": {kind: asked.shown(best.shifted)},
+            "multiplier_": asked.multiplier(
                 best.tilt if best.aim is None else best.aim, best.m
             ),
             "tilt_": best.tilt,
@@ -510,6 +578,14 @@ class TiltedRegressor(
             "n_refits_": len(found.trace) - 1,
             "trace_": [(step.objective, step.auc) for step in found.trace],
         }
+
+
+def _refuse_upper(balance: Balance, groups: Labelled) -> None:
+    if balance.side == "upper":
+        raise ValueError(
+            f'side="upper" puts one of two groups on top; of {len(groups.labels)} '
+            'groups not all can stand above the rest. Use side="both".'
+        )
 
 
 def _gives_folds(cv: Any) -> bool:
@@ -522,6 +598,7 @@ def _labels(layout: Layout) -> dict[str, Any]:
     return {
         "_layout": layout,
         "groups_": layout.groups,
+        "bin_edges_": dict(layout.edges),
         "tasks_": None if layout.task_columns is None else layout.tasks,
     }
 
@@ -533,6 +610,9 @@ def _unconstrained(refits: Refits, rows: Rows) -> dict[str, Any]:
         "estimator_": models[0] if refits.n_tasks == 1 else models,
         "status_": str(Status.INACTIVE),
         "rank_auc_": math.nan,
+        "group_auc_": {},
+        "pairwise_auc_": {},
+        "n_unknown_": 0,
         "balance_": {},
         "multiplier_": 0.0,
         "tilt_": np.zeros(len(rows.y)),
@@ -542,21 +622,3 @@ def _unconstrained(refits: Refits, rows: Rows) -> dict[str, Any]:
         "n_refits_": 0,
         "trace_": [],
     }
-
-
-def _warn_not_reached(found: Found, demand: Demand, shift: Floats) -> None:
-    if found.fit.shifted.inside:
-        return
-    advice = ""
-    if shift.any() and not demand.shifts:
-        advice = (
-            " predict(X, sensitive_features=...) adds shift_, which closes the gap."
-        )
-    kind = "AUC" if isinstance(demand.balance, Rank) else "imbalance"
-    low, high = (demand.balance.show(v, demand.groups) for v in demand.band)
-    warnings.warn(
-        f"{found.status.value} Reached: {kind} {demand.shown(found.fit.shifted):.4f}, "
-        f"asked for {low:.4g} to {high:.4g}.{advice}",
-        ConvergenceWarning,
-        stacklevel=4,
-    )

@@ -1,0 +1,75 @@
+"""What a search came to: the attributes and the warning that say so."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from rankfair._frames import Floats, shown
+from rankfair._groups import Groups
+from rankfair.balances import Rank
+from rankfair.problem import whole_if_so
+from rankfair.ranks import Duels
+from rankfair.reduction.asked import Asked
+from rankfair.reduction.demand import Demand
+from rankfair.reduction.loop import Found
+from rankfair.reduction.several import Demands
+
+
+def standings(m: Floats, groups: Groups, weights: Floats | None) -> dict[str, Any]:
+    """Ranks of the groups: ``rank_auc_``, ``group_auc_`` and ``pairwise_auc_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = Groups(np.array([0, 1, -1]), np.array(["F", "M"]))
+    >>> standings(np.array([1.0, 2.0, 9.0]), groups, None)["group_auc_"]
+    {'F': 0.0, 'M': 1.0}
+    """
+    labels = groups.labels.tolist()
+    duels = Duels.of(m, groups.codes, len(labels), whole_if_so(weights))
+    aucs = duels.of_rest()
+    # Of two groups it is that of A, the last; of several the farthest off.
+    at = 1 if len(labels) == 2 else int(np.abs(aucs - 0.5).argmax())
+    return {
+        "rank_auc_": float(aucs[at]),
+        "group_auc_": dict(zip(labels, aucs.tolist(), strict=True)),
+        "pairwise_auc_": duels.by_label(labels),
+        "n_unknown_": groups.n_unknown,
+    }
+
+
+def warn_not_reached(
+    found: Found, asked: Asked, groups: Groups, shift: Floats, stacklevel: int = 4
+) -> None:
+    """Warn that the band was not reached, how far it is, and what would close it."""
+    if found.fit.shifted.inside:
+        return
+    advice = ""
+    if shift.any() and not asked.shifts:
+        advice = (
+            " predict(X, sensitive_features=...) adds shift_, which closes the gap."
+        )
+    warnings.warn(
+        f"{found.status.value} Reached: {_sentence(found, asked, groups)}.{advice}",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _sentence(found: Found, asked: Asked, groups: Groups) -> str:
+    at, of_group = found.fit.shifted, ""
+    if isinstance(asked, Demands):
+        worst = int(np.abs(at.off).argmax())
+        balance, value = asked.balances[worst], float(at.shown[worst])
+        low, high = (float(edge[worst]) for edge in asked.bands)
+        of_group = f" of group {shown(groups.labels.tolist()[worst])}"
+    else:
+        assert isinstance(asked, Demand)
+        balance, value = asked.balance, asked.shown(at)
+        low, high = (balance.show(edge, asked.groups) for edge in asked.band)
+    kind = "AUC" if isinstance(balance, Rank) else "imbalance"
+    return f"{kind} {value:.4f}{of_group}, asked for {low:.4g} to {high:.4g}"
