@@ -82,10 +82,11 @@ def _bundled(sample: Sample) -> tuple[Sample, Array]:
     n = len(sample.values)
     if n <= BUNDLED:
         return sample, np.arange(n + 1)
-    inner = np.searchsorted(sample.ends, np.arange(1, BUNDLES) / BUNDLES)
-    alone = np.concatenate((np.arange(TAIL + 1), np.arange(n - TAIL, n + 1)))
-    starts = np.concatenate((alone, inner[(inner > TAIL) & (inner < n - TAIL)]))
-    starts = np.unique(starts)
+    inner = sample.steps_below(np.arange(1, BUNDLES) / BUNDLES, "left")
+    inner = inner[(inner > TAIL) & (inner < n - TAIL)]
+    ends = np.arange(TAIL + 1), np.arange(n - TAIL, n + 1)
+    starts = np.concatenate((ends[0], inner, ends[1]))
+    starts = starts[np.diff(starts, prepend=-1) > 0]
     middle = sample.values[(starts[:-1] + starts[1:] - 1) // 2]
     return Sample(middle, np.diff(sample.up_to(starts)), sample.row), starts
 
@@ -107,7 +108,7 @@ def spacing(samples: Sequence[Sample]) -> float:
     total = sum(sample.total for sample in samples)
     reach = 0.0
     for sample in samples:
-        low, high = np.searchsorted(sample.ends, [0.1 - ROUNDING, 0.9 - ROUNDING])
+        low, high = sample.steps_below(np.array([0.1, 0.9]) - ROUNDING, "left")
         gap = sample.values[high] - sample.values[low]
         reach += float(sample.total / total * gap)
     rows = 1 / sum(sample.row for sample in samples)
@@ -148,7 +149,7 @@ class Laid:
         ]
         most = np.min(shares, axis=0) + epsilon + ROUNDING
         cuts = [
-            np.minimum(c, np.searchsorted(s.ends, most, "right"))
+            np.minimum(c, s.steps_below(most, "right"))
             for s, c in zip(self.samples, self.cuts, strict=True)
         ]
         return Laid(self.samples, self.levels, cuts)

@@ -50,32 +50,39 @@ def shifted(bundles: Bundles, epsilon: float) -> Free:
 def _closest(samples: Sequence[Sample], epsilon: float) -> list[Floats]:
     """Shift groups in turn; return the closest to the band that was met."""
     values = [sample.values for sample in samples]
-    best, least = values, Standing.of(values, samples).auc_excess(epsilon)
+    best, least = values, _excess(values, samples, epsilon)
     more = len(samples) > 2
     for _ in range(SWEEPS if more else 1):
         for g in range(len(samples)) if more else (1,):
             values = _shift_one(values, samples, g, epsilon)
-        nudged = _nudged(values, samples, epsilon)
-        off = Standing.of(nudged, samples).auc_excess(epsilon)
+        moved, off = values, _excess(values, samples, epsilon)
+        if off > 0 and not (more and off < least / 2):  # another sweep may do, or not
+            moved, off = _nudged(values, samples, epsilon, off)
         if off < least:
-            best, least = nudged, off
+            best, least = moved, off
         if least <= 0:
             break
     return best
 
 
+def _excess(
+    values: Sequence[Floats], samples: Sequence[Sample], epsilon: float
+) -> float:
+    return Standing.of(values, samples).auc_excess(epsilon)
+
+
 def _nudged(
-    values: list[Floats], samples: Sequence[Sample], epsilon: float
-) -> list[Floats]:
+    values: list[Floats], samples: Sequence[Sample], epsilon: float, off: float
+) -> tuple[list[Floats], float]:
     """Shift by a rounding more, where rounding left rows that were to pass."""
-    for more in (0.0, 1e-12, 1e-10, 1e-8, 1e-6):
+    for more in (1e-12, 1e-10, 1e-8, 1e-6):
         nudged = [
             moved + more * (moved[0] - sample.values[0])
             for moved, sample in zip(values, samples, strict=True)
         ]
-        if Standing.of(nudged, samples).auc_excess(epsilon) <= 0:
-            return nudged
-    return values
+        if (least := _excess(nudged, samples, epsilon)) <= 0:
+            return nudged, least
+    return values, off
 
 
 def _shift_one(

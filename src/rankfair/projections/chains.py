@@ -143,7 +143,7 @@ def _rungs(samples: Sequence[Sample], slack: float) -> tuple[Floats, _Rungs]:
     w = np.concatenate([sample.weights for sample in samples]).astype(np.float64)
     lows, highs = zip(*(bounds(sample, slack) for sample in samples), strict=True)
     # Levels that differ by rounding are one rung.
-    levels = np.unique(np.concatenate(highs))
+    levels = np.sort(np.concatenate(highs))
     levels = levels[np.diff(levels, prepend=-np.inf) > ROUNDING]
     above = np.searchsorted(levels, np.concatenate(highs) + ROUNDING, "right") - 1
     below = np.searchsorted(levels, np.concatenate(lows) - ROUNDING, "left") - 1
