@@ -55,6 +55,39 @@ def test_any_sizes_and_ties(sizes, seed):
     assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_values_that_differ_in_their_last_bit_are_no_ties(seed):
+    """Neighbouring floats, signed zeros, the smallest numbers and the largest."""
+    luck = np.random.default_rng(seed)
+    sizes = np.sort(luck.integers(0, 6, 8))
+    n = int(sizes.sum())
+    few = [0.0, -0.0, 1.0, np.nextafter(1, 2), -1.0, np.nextafter(-1, 0), 5e-324]
+    few += [-5e-324, 1e-323, np.finfo(float).max, 0.5]
+    in_a, m = luck.random(n) < 0.5, luck.choice(few, n)
+    found = Segments.of(sizes, Groups(in_a)).twice_u(m)
+    assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
+
+
+def test_few_tied_tasks_among_many_and_infinite_values():
+    sizes = np.full(3000, 4)
+    in_a, m = rng.random(12_000) < 0.5, rng.normal(size=12_000)
+    m[:40] = np.round(m[:40])
+    every = Segments.of(sizes, Groups(in_a))
+    wanted = [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
+    assert every.twice_u(m).tolist() == wanted
+    m[100:104] = [np.inf, -np.inf, np.inf, 0.0]
+    wanted[25] = brute_twice_u(m[100:104], in_a[100:104])
+    assert every.twice_u(m).tolist() == wanted
+
+
+def test_some_tasks_are_counted_as_among_all(segments):
+    places = np.array([2, 4, 4, 7, 9])
+    some, rows = segments.take(places)
+    m = rng.integers(0, 4, N) / 7
+    np.testing.assert_allclose(some.twice_u(m[rows]), segments.twice_u(m)[places])
+    np.testing.assert_allclose(some.total_a, segments.total_a[places])
+
+
 def test_totals_and_pairs_are_those_of_groups(segments):
     for j, rows in enumerate(rows_of(SIZES)):
         alone = Groups(IN_A, segments.groups.weights).take(rows)

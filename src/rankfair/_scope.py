@@ -94,10 +94,11 @@ def task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:
     if not isinstance(solution, TaskSolution):
         names = ("auc", "balance", "status")
         return {f"task_{name}_": None for name in names} | {"unbalanced_tasks_": None}
+    words = {each: str(each) for each in TaskStatus}
     return {
         "task_auc_": solution.task_aucs,
         "task_balance_": solution.task_values,
-        "task_status_": np.array([str(each) for each in solution.task_status]),
+        "task_status_": np.array([words[each] for each in solution.task_status]),
         "unbalanced_tasks_": _unbalanced(solution, rows),
     }
 

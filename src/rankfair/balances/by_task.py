@@ -39,6 +39,11 @@ class ByTask(ABC):
     def values(self, m: Floats, unit: float = 1.0) -> Array:
         """The exact imbalance of each task; the standard unit of ``m`` is ``unit``."""
 
+    @property
+    @abstractmethod
+    def level(self) -> Array:
+        """The values where all rows of a task have one prediction: (k,)."""
+
     @abstractmethod
     def resolution(self) -> Array:
         """Differences too small to matter on the way to a solution."""
@@ -118,6 +123,12 @@ class RankByTask(ByTask):
         """``2U`` of each task, integers where the weights are whole."""
         return self.segments.twice_u(m)
 
+    @property
+    def level(self) -> Array:
+        """Every pair a tie."""
+        out: Array = self.segments.total_a * self.segments.total_b
+        return out
+
     def resolution(self) -> Array:
         """A ten-thousandth of all pairs, but no less than one pair."""
         s = self.segments
@@ -127,10 +138,12 @@ class RankByTask(ByTask):
     def gradient(self, m: Floats) -> Floats:
         """The other group's density, over the weight of one's own group."""
         s = self.segments
-        width = self.whole.bandwidth * s.spread(m)[1]
+        mean, spread = s.spread(m)
+        width = self.whole.bandwidth * spread
+        density = s.densities(m, width, mean)
         # Where all predictions agree there is no density: the means lead the way.
-        bent = s.each_row(width > 0)
-        density = np.where(bent, s.densities(m, width), 1.0)
+        if not (width > 0).all():
+            density[s.each_row(~(width > 0))] = 1.0
         return self.apart * density
 
     def show(self, values: Array) -> Floats:
@@ -192,6 +205,11 @@ class LinearByTask(ByTask):
         v = v - s.each_row(s.spread(v)[0])
         out: Array = s.total(self.g * s.weights * v) - self.due
         return out
+
+    @property
+    def level(self) -> Array:
+        """No difference, less what is due."""
+        return -self.due
 
     def resolution(self) -> Array:
         """What rounding leaves of a mean."""

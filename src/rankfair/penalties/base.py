@@ -36,6 +36,10 @@ class Factor(ABC):
         """The same for some tasks alone, where that needs no work."""
         return None
 
+    def held(self, penalty: Separable, G: Floats) -> Factor:
+        """That of a penalty that holds what the tasks of this one share."""
+        return penalty.factorise(G)
+
 
 @dataclass(frozen=True)
 class Penalty(ABC):

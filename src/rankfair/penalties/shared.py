@@ -17,8 +17,8 @@ from rankfair.penalties.base import (
     least_squares,
     out_of,
 )
-from rankfair.penalties.held import Around
-from rankfair.penalties.task import norm_of_solution
+from rankfair.penalties.held import Around, AroundFactor
+from rankfair.penalties.task import TaskFactor, norm_of_solution
 
 WEISZFELD = 100  # steps towards a geometric median
 
@@ -52,7 +52,9 @@ class Shared(Penalty):
             if not far.any():
                 break
             near = 1.0 / np.maximum(far, 1e-12 * float(far.max()))
-            w0 = near @ own / near.sum()
+            last, w0 = w0, near @ own / near.sum()
+            if np.abs(w0 - last).max() <= 1e-12 * np.abs(w0).max():
+                break
         nearest = own[np.linalg.norm(own - w0, axis=1).argmin()]
         lowest = self.value(W) * (1 - 1e-9)
         for tried in (np.vstack((own, each)) for each in (w0, nearest)):
@@ -120,6 +122,12 @@ class SharedFactor(Factor):
             else:
                 damping *= 10
         return np.vstack((w0 + V, w0))
+
+    def held(self, penalty: Separable, G: Floats) -> Factor:
+        """The same eigenvalues, around the ``w⁰`` that is held."""
+        assert isinstance(penalty, Around)
+        own = TaskFactor(self.beta, self.values, self.vectors)
+        return AroundFactor(own, self.G, penalty.centre)
 
     def _pooled(self, b: Floats) -> Floats:
         """The one model for all tasks together, the smallest if there are several."""

@@ -52,21 +52,22 @@ class Walks:
         edge = np.where(miss > 0, high, low)
         self.edge = np.where(self.open, edge, 0.0)
         # A band narrower than the tolerance is aimed at in its middle.
-        self.tolerance = np.where(self.open, np.minimum(tolerance, high - low), 1.0)
-        self.aim = self.edge - self.sign * self.tolerance / 2
+        tolerance = np.where(self.open, np.minimum(tolerance, high - low), 1.0)
+        self.half = tolerance / 2
+        self.aim = self.edge - self.sign * self.half
         self.reach, self.enough = reach, enough
         self.best_x = np.zeros(len(value))
         self.best_value, self.best_miss = value.astype(float), np.abs(miss)
         self.near, self.far = np.zeros(len(value)), first.copy()
         self.height = self.sign * (value - self.aim)
-        self.depth = np.full(len(value), np.nan)  # known once the edge is passed
+        self.depth = np.zeros(len(value))
+        self.passed = np.zeros(len(value), bool)  # from then on there is a bracket
         self.first, self.steps = first, np.zeros(len(value), int)
         self.slow = np.zeros(len(value), int)
         self.x = np.where(self.open, first, 0.0)
 
     def _miss(self, value: Array) -> Floats:
-        above, below = value - self.high, value - self.low
-        out: Floats = np.maximum(above, 0.0) + np.minimum(below, 0.0)
+        out: Floats = value - np.clip(value, self.low, self.high)
         return out
 
     @property
@@ -77,29 +78,31 @@ class Walks:
 
     def learn(self, value: Array) -> Bools:
         """Take the counts at ``x``, choose the next one; which are the best so far."""
-        better = self._better(value)
-        np.copyto(self.best_x, self.x, where=better)
-        np.copyto(self.best_value, value, where=better)
-        np.copyto(self.best_miss, np.abs(self._miss(value)), where=better)
+        better = self._remember(value)
         height = self.sign * (value - self.aim)
-        self.open &= ~((np.abs(height) <= self.tolerance / 2) & self.inside)
-        walking = self.open & np.isnan(self.depth)
-        narrowing = self.open & ~walking
-        self._shrink(narrowing, height)
+        self.open &= (np.abs(height) > self.half) | ~self.inside
+        narrowing, walking = self.open & self.passed, self.open & ~self.passed
+        if narrowing.any():
+            self._shrink(narrowing, height)
         passed = walking & (height < 0)
-        self.far[passed], self.depth[passed] = self.x[passed], height[passed]
-        self._stride(walking & ~passed, height)
-        self._choose(self.open & ~np.isnan(self.depth), passed)
+        if walking.any():
+            np.copyto(self.far, self.x, where=passed)
+            np.copyto(self.depth, height, where=passed)
+            self.passed |= passed
+            self._stride(walking & ~passed, height)
+        self._choose(self.open & self.passed, passed)
         return better
 
-    def _better(self, value: Array) -> Bools:
+    def _remember(self, value: Array) -> Bools:
         """The smaller miss; of two inside, the one nearer the edge."""
         miss = np.abs(self._miss(value))
         nearer = np.abs(value - self.edge) < np.abs(self.best_value - self.edge)
-        found: Bools = self.open & (
-            (miss < self.best_miss) | ((miss == 0) & self.inside & nearer)
-        )
-        return found
+        nearer &= miss + self.best_miss == 0
+        better: Bools = self.open & ((miss < self.best_miss) | nearer)
+        np.copyto(self.best_x, self.x, where=better)
+        np.copyto(self.best_value, value, where=better)
+        np.copyto(self.best_miss, miss, where=better)
+        return better
 
     def _stride(self, on: Bools, height: Floats) -> None:
         """Walk on: once a little past where the slope leads, then in growing steps."""
@@ -110,42 +113,49 @@ class Walks:
         secant = 1.25 * (self.x - self.near) * part
         usable = (self.steps == 0) & (secant != 0)
         step = np.where(usable, secant, self.first * GROWTH**self.steps)
-        self.near[on], self.height[on] = self.x[on], height[on]
-        self.x[on] += step[on]
-        self.steps[on] += 1
+        np.copyto(self.near, self.x, where=on)
+        np.copyto(self.height, height, where=on)
+        np.add(self.x, step, out=self.x, where=on)
+        self.steps += on
 
     def _shrink(self, on: Bools, height: Floats) -> None:
         """Replace the end of the bracket that lies on the same side."""
         width = np.abs(self.far - self.near)
         up, down = on & (height >= 0), on & (height < 0)
         late = self.slow > 0
-        self.near[up], self.height[up] = self.x[up], height[up]
-        self.depth[up & late] /= 2
-        self.far[down], self.depth[down] = self.x[down], height[down]
-        self.height[down & late] /= 2
-        short = np.abs(self.far - self.near) <= width / 2
-        self.slow[on] = np.where(short, 0, self.slow + 1)[on]
+        np.copyto(self.near, self.x, where=up)
+        np.copyto(self.height, height, where=up)
+        np.divide(self.depth, 2, out=self.depth, where=up & late)
+        np.copyto(self.far, self.x, where=down)
+        np.copyto(self.depth, height, where=down)
+        np.divide(self.height, 2, out=self.height, where=down & late)
+        now = np.abs(self.far - self.near)
+        np.copyto(self.slow, np.where(now <= width / 2, 0, self.slow + 1), where=on)
         size = np.maximum(np.abs(self.near), np.abs(self.far))
-        done = np.abs(self.far - self.near) <= self.enough * size
-        hopeless = np.abs(self.far - self.near) <= min(self.enough, JUMP) * size
-        self.open[on & ((done & self.inside) | hopeless)] = False
+        done = (now <= self.enough * size) & self.inside
+        done |= now <= min(self.enough, JUMP) * size
+        self.open &= ~(on & done)
 
     def _choose(self, on: Bools, passed: Bools) -> None:
         """The next place in the bracket."""
-        total = np.where(on, self.height - self.depth, 1.0)
-        part = np.where(total > 0, self.height / np.where(total > 0, total, 1), 0.5)
-        # At first a little past the secant, so that the next bracket is short.
-        past = np.where(
-            part < 0.5,
-            np.minimum(1.25 * part, 0.5),
-            np.maximum(1.25 * part - 0.25, 0.5),
+        total = self.height - self.depth
+        part = np.divide(
+            self.height, total, out=np.full(len(total), 0.5), where=on & (total > 0)
         )
-        part = np.where(passed, past, part)
-        part = np.where(self.slow < SLOW, part, 0.5)
+        if passed.any():
+            # At first a little past the secant, so that the next bracket is short.
+            past = np.where(
+                part < 0.5,
+                np.minimum(1.25 * part, 0.5),
+                np.maximum(1.25 * part - 0.25, 0.5),
+            )
+            np.copyto(part, past, where=passed)
+        part[self.slow >= SLOW] = 0.5
         x = self.near + (self.far - self.near) * part
         stuck = (x == self.near) | (x == self.far)
-        x = np.where(stuck, self.near + (self.far - self.near) / 2, x)
-        self.open[on & ((x == self.near) | (x == self.far))] = False
+        if stuck.any():
+            np.copyto(x, self.near + (self.far - self.near) / 2, where=stuck)
+            self.open[on & ((x == self.near) | (x == self.far))] = False
         np.copyto(self.x, x, where=on & self.open)
         np.copyto(self.x, self.best_x, where=~self.open)
 

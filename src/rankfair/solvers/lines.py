@@ -86,8 +86,10 @@ class Part:
         """``½ Σ (m − y)² + β R(w^j)`` of each task, and what the push costs: (k,)."""
         problem = self.fitter.rows
         C, a = W[:, :-1], W[:, -1]
-        bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
-        squares = (C * bent).sum(axis=1) + self.counts * a * a
+        # Not in standard units, so that no other Gram matrices have to be made.
+        S = C * problem.scale * problem.varies
+        bent = np.matmul(problem.blocks.gram, S[:, :, None])[:, :, 0]
+        squares = (S * bent).sum(axis=1) + self.counts * a * a
         loss = 0.5 * (self.squares + squares) - (W * (self.target - self.push)).sum(
             axis=1
         )
@@ -105,29 +107,31 @@ class Lines:
     W0: Floats
     exact: bool
 
+    @property
+    def demands(self) -> ByTask:
+        """What is asked of the tasks."""
+        return self.part.demands
+
     @cached_property
     def slope(self) -> Floats | None:
         """How a linear fit answers to ``b``."""
         return self.part.fitter.slope(self.b) if self.part.fitter.linear else None
 
-    @cached_property
-    def rows(self) -> tuple[Floats, Floats]:
-        """Predictions at 0 and how they fall along the lines, where these are lines."""
-        assert self.slope is not None
+    def straight(self) -> Lines | Straight:
+        """The same from predictions alone, where that is all a probe needs."""
+        if self.slope is None or self.exact:
+            return self
         predict = self.part.fitter.rows.predict
-        return predict(self.W0), predict(self.slope)
+        m, p = predict(self.W0), predict(self.slope)
+        return Straight(self.demands, self.W0, self.slope, m, p)
 
     def at(self, x: Floats, start: Floats) -> tuple[Floats, Floats]:
         """The values and coefficients at ``x`` (k,)."""
         if self.slope is None:
             W = self.part.fit(x[:, None] * self.b, start)
-            return self.part.values(W, self.exact), W
-        W = self.W0 - x[:, None] * self.slope
-        if self.exact:
-            return self.part.values(W, exact=True), W
-        m, p = self.rows
-        along = m - self.part.demands.segments.each_row(x) * p
-        return self.part.demands.values(along), W
+        else:
+            W = self.W0 - x[:, None] * self.slope
+        return self.part.values(W, self.exact), W
 
     def first(self, values: Floats) -> Floats:
         """The multipliers that would level the group means, with signs that help."""
@@ -153,6 +157,29 @@ class Lines:
 
 
 @dataclass(frozen=True)
+class Straight:
+    """Lines of predictions ``m − x_t p``: a probe needs no fit and no features."""
+
+    demands: ByTask
+    W0: Floats
+    slope: Floats
+    m: Floats
+    p: Floats
+
+    def at(self, x: Floats, start: Floats) -> tuple[Floats, Floats]:
+        """The values and coefficients at ``x`` (k,)."""
+        along = self.m - self.demands.segments.each_row(x) * self.p
+        return self.demands.values(along), self.W0 - x[:, None] * self.slope
+
+    def take(self, places: Ints) -> Straight:
+        """Some of the lines."""
+        segments, rows = self.demands.segments.take(places)
+        demands = self.demands.of_tasks(places, segments, rows)
+        W0, slope = self.W0[places], self.slope[places]
+        return Straight(demands, W0, slope, self.m[rows], self.p[rows])
+
+
+@dataclass(frozen=True)
 class Landed:
     """Where each walk came closest: multiplier, coefficients, value and miss."""
 
@@ -169,14 +196,14 @@ class Landed:
 
 
 def land_all(
-    lines: Lines, values: Floats, first: Floats, counts: int, enough: float
+    lines: Lines | Straight, values: Floats, first: Floats, counts: int, enough: float
 ) -> Landed:
     """Every task's first place along its line that is just inside its band.
 
     ``values`` are those at 0.  Tasks that have arrived leave the search: where half
     are gone, the rest go on as a problem of their own.
     """
-    demands = lines.part.demands
+    demands = lines.demands
     walks = Walks(*demands.band, demands.resolution(), values, first, enough=enough)
     everywhere = Landed(
         walks.best_x, lines.W0.copy(), walks.best_value, walks.best_miss

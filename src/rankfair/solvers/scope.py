@@ -74,7 +74,7 @@ class Whole:
             balance.on(problem.y, problem.groups),
             in_every_task(balance, segments, problem.y),
             sorted_by_task(problem.codes, problem.n_tasks)[0],
-            problem.moments(problem.y),
+            problem.target_moments,
         )
 
     def narrowed(self, share: float) -> Whole:
@@ -91,7 +91,8 @@ class Whole:
         held = self.fitter.penalty.held(W[:, :-1])
         fitter = self.fitter
         if held is not fitter.penalty:
-            fitter = Fitter(problem, held, held.factorise(problem.gram))
+            factor = fitter.factor.held(held, problem.gram)
+            fitter = Fitter(problem, held, factor)
         return Part(fitter, self.demands, self.target, push, self.order)
 
     def full(self, own: Floats, W: Floats) -> Floats:
@@ -181,7 +182,7 @@ def _or_means(
     cost = whole.fitter.objective
     if not cost(means, whole.target) < cost(W, whole.target):
         return W, values
-    level = part.values(part.constant, exact=True).astype(float)
+    level = part.demands.level.astype(float)
     return (means, level) if part.demands.kept(level).all() else (W, values)
 
 
@@ -268,12 +269,14 @@ def task_solution(
     )
     back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
     s = demands.segments
-    ranks, m = RankByTask(s, Rank()), problem.user_predict(W)[whole.order]
+    aucs = values
+    if not isinstance(demands, RankByTask):
+        aucs = s.twice_u(problem.user_predict(W)[whole.order])
     states = _states(W[: problem.n_tasks], found, demands, values)
     return TaskSolution(
         **{each.name: getattr(solution, each.name) for each in fields(Solution)},
         task_values=demands.show(values)[back],
-        task_aucs=ranks.show(ranks.values(m))[back],
+        task_aucs=RankByTask(s, Rank()).show(aucs)[back],
         task_status=tuple(states[place] for place in back.tolist()),
         task_totals=np.column_stack((s.total_b, s.total_a)).astype(float)[back],
     )

@@ -24,6 +24,7 @@ SHORT = 1e-8  # a bracket this short has nothing in it
 NEARLY = 1e-2  # a bracket this short, as a share of x, is short enough on the way
 NUDGES = 8  # times that rows change places in another order before a task is given up
 STIR = 0.5  # how much of a direction these change
+AT_ONCE = 1 << 13  # rows, of which so many are nudged in all ways at once
 
 
 @dataclass
@@ -130,7 +131,7 @@ class Going:
         # A difference of means has no directions to try: its one walk goes to the end.
         linear = isinstance(self.part.demands, LinearByTask)
         counts, enough = (EXACTLY, SHORT) if linear else (COUNTS, NEARLY)
-        lines = Lines(self.part, b, self.W0, exact=False)
+        lines = Lines(self.part, b, self.W0, exact=False).straight()
         landed = land_all(lines, self.values, first, counts, enough)
         return landed, landed.x[:, None] * b
 
@@ -196,20 +197,35 @@ def confirmed(part: Part, best: Found) -> tuple[Floats, Floats]:
     places = np.flatnonzero(~part.demands.kept(values))
     # No other order of the rows can help a difference of means.
     tries = 1 if isinstance(part.demands, LinearByTask) else NUDGES
-    for seed in range(tries):
-        if not len(places):
-            break
-        some = part.take(places, True)
-        force = best.force[places]
-        if seed:
-            force = force + _stirred(some, W[places], best.multipliers[places], seed)
-        landed = _land_exactly(some, force)
-        closer = landed.misses < np.abs(some.demands.misses(values[places]))
+    first = 0
+    while first < tries and len(places):
+        rows = int(part.demands.segments.sizes[places].sum())
+        some = min(max(AT_ONCE // max(rows, 1), 1), tries - first)
+        landed = _nudged(part, best, places, np.arange(first, first + some))
+        closer = landed.misses < np.abs(part.demands.misses(values)[places])
         W[places[closer]] = landed.W[closer]
         values[places[closer]] = landed.values[closer]
-        places = places[~some.demands.kept(values[places])]
+        places, first = places[~part.demands.kept(values)[places]], first + some
     _or_constant(part, best.free, W, values)
     return W, values
+
+
+def _nudged(part: Part, best: Found, places: Ints, seeds: Ints) -> Landed:
+    """Exact landings of some tasks, each the best of one with every seed.
+
+    All are walked at once, as if each were another task.  Seed 0 is no nudge.
+    """
+    again = np.repeat(places, len(seeds))
+    some = part.take(again, True)
+    force = best.force[again]
+    if seeds[-1] > 0:
+        stir = np.where(np.tile(seeds > 0, len(places)), best.multipliers[again], 0.0)
+        force = force + _stirred(some, best.W[again], stir, int(seeds[-1]))
+    landed = _land_exactly(some, force)
+    found = np.stack((some.objective(landed.W), landed.misses))
+    order = np.lexsort(found.reshape(2, len(places), -1))
+    at = np.arange(len(places)) * len(seeds) + order[:, 0]
+    return Landed(landed.x[at], landed.W[at], landed.values[at], landed.misses[at])
 
 
 def _land_exactly(part: Part, force: Floats) -> Landed:
@@ -222,10 +238,10 @@ def _land_exactly(part: Part, force: Floats) -> Landed:
 
 def levelled(part: Part, found: Found) -> Found:
     """What was found, by quick counts with `_or_constant`'s choice of constants."""
-    flat = part.values(part.constant)
-    cost = part.objective(part.constant)
-    outside = found.misses > part.demands.forgiven
-    use = (outside | (cost < found.objective)) & ~found.free & part.demands.kept(flat)
+    demands, cost = part.demands, part.objective(part.constant)
+    outside = found.misses > demands.forgiven
+    use = (outside | (cost < found.objective)) & ~found.free
+    use &= demands.kept(demands.level)
     level = use[:, None]
     return replace(
         found,
@@ -241,14 +257,11 @@ def _or_constant(
     part: Part, free: NDArray[np.bool_], W: Floats, values: Floats
 ) -> None:
     """Put one value for all rows where that is in the band and nothing is better."""
-    kept = part.demands.kept(values)
+    demands = part.demands
     lower = part.objective(part.constant) < part.objective(W)
-    places = np.flatnonzero(~kept | (lower & ~free))
-    if len(places):
-        some = part.take(places, True)
-        level = some.values(some.constant, exact=True)
-        use = some.demands.kept(level)
-        W[places[use]], values[places[use]] = some.constant[use], level[use]
+    use = ~demands.kept(values) | (lower & ~free)
+    use &= demands.kept(demands.level)
+    W[use], values[use] = part.constant[use], demands.level[use]
 
 
 def _stirred(part: Part, W: Floats, multipliers: Floats, seed: int) -> Floats:
