@@ -20,7 +20,7 @@ from rankfair.blocks import Ints
 from rankfair.engines.chunk import Chunk, Extent, Held, joined
 from rankfair.engines.chunked import Kept, Rows, added
 from rankfair.engines.coding import Coding, checked
-from rankfair.engines.summary import Sorted, Summary, pieces, summarise
+from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.thin import Picked, Thin, picked
 
 __all__ = ["DaskRows", "arrow", "said"]
@@ -202,8 +202,8 @@ def _scan(
     total = Summary.empty(n_tasks, n_features)
     some = []
     for i, chunk in enumerate(chunks):
+        by_task = Sorted.of(chunk.codes)
         if wanted is not None:
-            some.append(picked(chunk, Sorted.of(chunk.codes), wanted[i]))
-        for piece in pieces(chunk, n_tasks):
-            total.add(summarise(piece, Sorted.of(piece.codes)))
+            some.append(picked(chunk, by_task, wanted[i]))
+        total.take(chunk, by_task)
     return total, some

@@ -14,7 +14,7 @@ from rankfair.engines.chunked import Kept, Rows, added
 from rankfair.engines.coding import Coding, Roles, checked
 from rankfair.engines.journal import Arrays, Journal
 from rankfair.engines.scratch import OnDisk, ahead
-from rankfair.engines.summary import Sorted, Summary, pieces, summarise
+from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.tally import coded, tally
 from rankfair.engines.thin import Thin, picked
 
@@ -75,12 +75,11 @@ class ParquetRows(Rows):
         total = Summary.empty(self.n_tasks, self.n_features)
         some: list[Chunk] = []
         for chunk in self.chunks("reading"):
-            for piece in pieces(checked(chunk, self.coding.roles), self.n_tasks):
-                by_task = Sorted.of(piece.codes)
-                if thin is not None:
-                    wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
-                    some.append(picked(piece, by_task, wanted))
-                total.add(summarise(piece, by_task))
+            by_task = Sorted.of(checked(chunk, self.coding.roles).codes)
+            if thin is not None:
+                wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
+                some.append(picked(chunk, by_task, wanted))
+            total.take(chunk, by_task)
         arrays = {each.name: getattr(total, each.name) for each in fields(Summary)}
         return arrays | ({} if thin is None else _packed(joined(some)))
 
