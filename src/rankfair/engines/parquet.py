@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Held, joined
-from rankfair.engines.chunked import Kept, Rows, added
+from rankfair.engines.chunked import Kept, Rows, Summand
 from rankfair.engines.coding import Coding, Roles, checked
 from rankfair.engines.journal import Arrays, Journal
+from rankfair.engines.scattered import added
 from rankfair.engines.scratch import OnDisk, ahead
 from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.tally import coded, tally
@@ -49,7 +50,7 @@ class ParquetRows(Rows):
         for chunk in self.chunks("reading"):
             yield function(checked(chunk, self.coding.roles))
 
-    def total(self, function: Callable[[Chunk], NDArray[Any]]) -> NDArray[Any]:
+    def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
         """The sum of what a function says of each chunk."""
         found = self.journal.remember(
             ("total", function),

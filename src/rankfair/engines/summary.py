@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from rankfair.blocks import Floats, Ints, batches_of, mean_rows, sorted_by_task
 from rankfair.engines.chunk import Chunk
+from rankfair.engines.scattered import own_codes
 
 __all__ = ["Sorted", "Summary"]
 
-PIECE = 1 << 17  # numbers of products handled at a time, within the cache
+PIECE = 1 << 15  # numbers of products handled at a time, within the cache
 
 
 class Sums(NamedTuple):
@@ -59,6 +60,10 @@ class Summary:
             np.array([np.inf, -np.inf]),
             np.zeros(1),
         )
+
+    def without_gram(self) -> Summary:
+        """The same where the products of features are somewhere else."""
+        return replace(self, gram=self.gram[:0].copy())
 
     @property
     def whole(self) -> bool:
@@ -199,17 +204,3 @@ def _outer(a: Floats, b: Floats) -> Floats:
     """``a bᵀ`` of every task."""
     out: Floats = np.einsum("kf,kg->kfg", a, b)
     return out
-
-
-def own_codes(codes: Ints) -> tuple[Ints, Ints]:
-    """The tasks that occur, ascending, and the rows' places among them."""
-    if not len(codes):
-        return np.zeros(0, np.intp), codes
-    if codes.max() > 4 * len(codes):
-        tasks, own = np.unique(codes, return_inverse=True)
-        return tasks, own
-    there = np.bincount(codes) > 0
-    tasks = np.flatnonzero(there)
-    if len(tasks) == len(there):
-        return tasks, codes
-    return tasks, (np.cumsum(there) - 1)[codes]
