@@ -87,7 +87,7 @@ class Blocks:
             if scaled:
                 Z3 *= unit
             w3 = None if weights is None else weights[order[rows]].reshape(-1, size)
-            centre[places] = _mean(Z3, w3)
+            centre[places] = mean_rows(Z3, w3)
             Z3 -= centre[places][:, None]
             Z3t = Z3.transpose(0, 2, 1)
             if w3 is not None:
@@ -264,7 +264,7 @@ def runs(starts: Ints, lengths: Ints, share: Floats | None = None) -> Ints:
     return out
 
 
-def _mean(Z3: Floats, w3: Floats | None) -> Floats:
+def mean_rows(Z3: Floats, w3: Floats | None) -> Floats:
     """The (weighted) mean row of each task; zero where nothing weighs."""
     if w3 is None:
         ones = np.ones(Z3.shape[1])

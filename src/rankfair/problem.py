@@ -168,6 +168,7 @@ class Problem(Engine):
             )
         counts = blocks.totals(sorted_weights)
         scale, varies = scale_of(blocks, counts, standardize)
+        to_standard(blocks.gram, scale, varies)
         standard, centre, unit = target.result()
         return cls(
             X=X,
@@ -319,6 +320,14 @@ def scale_of(
     unit = np.where(dead, 1.0, spread) if standardize else np.ones(len(spread))
     varies = inside > counts[:, None] * (CONSTANT * blocks.centre) ** 2
     return np.where(dead, 0.0, 1.0 / unit), varies & ~dead
+
+
+def to_standard(gram: Floats, scale: Floats, varies: NDArray[np.bool_]) -> None:
+    """Bring ``XᵀX`` of every task (k, n, n) to standard units, in place."""
+    gram *= np.outer(scale, scale)
+    if not varies.all():
+        gram *= varies[:, :, None]
+        gram *= varies[:, None, :]
 
 
 def _standard(

@@ -75,7 +75,8 @@ class Moving(Protocol):
 class Engine(ABC):
     """Rows by task, in standard units, wherever they are.
 
-    ``blocks`` says how features are centred and scaled; its rows may be elsewhere.
+    ``blocks`` says how features are centred; its rows may be elsewhere.  Its ``gram``
+    is in standard units: of all that a fit keeps it is the largest, and is there once.
     """
 
     blocks: Blocks
@@ -98,14 +99,10 @@ class Engine(ABC):
         """How many features."""
         return len(self.scale)
 
-    @cached_property
+    @property
     def gram(self) -> Floats:
         """``Xᵀ S X`` of every task in standard units: (k, n, n)."""
-        G: Floats = self.blocks.gram * np.outer(self.scale, self.scale)
-        if not self.varies.all():
-            G *= self.varies[:, :, None]
-            G *= self.varies[:, None, :]
-        return G
+        return self.blocks.gram
 
     @cached_property
     @abstractmethod

@@ -12,6 +12,7 @@ from scipy.sparse import csc_array
 
 from rankfair.blocks import Floats, Ints
 from rankfair.engines.base import Field
+from rankfair.engines.scattered import Scattered, own_codes
 from rankfair.linear import linear_predict
 from rankfair.ranks import Grid
 
@@ -183,7 +184,7 @@ def moments(
     n_tasks: int,
     step: float = 0.0,
     stir: int | None = None,
-) -> Floats:
+) -> Floats | Scattered:
     """``Σ g_i (x_i − about)`` and ``Σ g_i`` of every task: (k, n + 1).
 
     Without predictions ``held`` the direction is one that does not ask for them.
@@ -198,10 +199,18 @@ def moments(
     return task_sums(chunk, g, about, n_tasks)
 
 
-def task_sums(chunk: Chunk, g: Floats, about: Floats, n_tasks: int) -> Floats:
+def task_sums(
+    chunk: Chunk, g: Floats, about: Floats, n_tasks: int
+) -> Floats | Scattered:
     """``Σ g_i (x_i − about)`` and ``Σ g_i`` of every task: (k, n + 1)."""
     # Row i of the matrix has one number, g_i, in the column of its task.
     ends = np.arange(len(g) + 1, dtype=np.int32)
+    if n_tasks > MANY:  # a task's sums are then in no cache: each is met once a row
+        tasks, own = own_codes(chunk.codes)
+        spread = csc_array((g, own, ends), shape=(len(tasks), len(g)))
+        rows = chunk.rows(np.ones(len(g)))
+        rows[:, :-1] -= about
+        return Scattered(tasks, spread @ rows, n_tasks)
     spread = csc_array((g, chunk.codes, ends), shape=(n_tasks, len(g)))
     out = np.empty((n_tasks, len(about) + 1))
     for f, (column, centre) in enumerate(zip(chunk.columns, about, strict=True)):

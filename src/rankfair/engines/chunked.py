@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,14 +27,23 @@ from rankfair.engines.chunk import (
 )
 from rankfair.engines.coding import Coding
 from rankfair.engines.room import check_room
+from rankfair.engines.scattered import Scattered
 from rankfair.engines.summary import Summary
 from rankfair.engines.thin import Thin, collected
-from rankfair.problem import CONSTANT, Groups, Part, scale_of, whole_if_so
+from rankfair.problem import (
+    CONSTANT,
+    Groups,
+    Part,
+    scale_of,
+    to_standard,
+    whole_if_so,
+)
 from rankfair.ranks import Grid
 
-__all__ = ["ChunkedEngine", "Kept", "Rows", "added", "make_engine"]
+__all__ = ["ChunkedEngine", "Kept", "Rows", "Summand", "make_engine"]
 
 T = TypeVar("T")
+Summand = NDArray[Any] | Scattered
 
 BINS = 1 << 12  # of quick counts, as in memory
 FINE = 1 << 19  # of the last count
@@ -73,7 +81,7 @@ class Rows(ABC):
         """What a function says of each chunk, in order."""
 
     @abstractmethod
-    def total(self, function: Callable[[Chunk], NDArray[Any]]) -> NDArray[Any]:
+    def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
         """The sum of what a function says of each chunk."""
 
     @abstractmethod
@@ -93,7 +101,7 @@ class Kept(ABC):
         """The range of the predictions ``step`` along the line, and their sums."""
 
     @abstractmethod
-    def beside(self, function: Callable[[Chunk, Held], NDArray[Any]]) -> NDArray[Any]:
+    def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
         """The sum for a function of the chunk and what is kept of it."""
 
     @abstractmethod
@@ -125,23 +133,25 @@ class ChunkedEngine(Engine):
         cls, rows: Rows, total: Summary, some: Chunk | None, standardize: bool
     ) -> ChunkedEngine:
         """Units and places as `Problem.from_rows` has them."""
-        if not np.isfinite(total.gram).all():
-            column = int(np.argwhere(~np.isfinite(total.gram))[0, 1])
+        places = np.argsort(total.rows, kind="stable")
+        gram, total = total.gram[places], total.without_gram()
+        if not np.isfinite(gram).all():
+            column = int(np.argwhere(~np.isfinite(gram))[0, 1])
             raise ValueError(
                 f"column {rows.coding.roles.predictors[column]!r} has values too far "
                 "apart to be squared; rescale it or clip outliers"
             )
-        places = np.argsort(total.rows, kind="stable")
         blocks = Blocks(
             Z=np.zeros((0, rows.n_features)),
             tasks=places,
             batches=tuple(batches_of(total.rows[places])),
             centre=total.centre[places],
-            gram=total.gram[places],
+            gram=gram,
             unit=np.ones(rows.n_features),
         )
         counts = total.weight[places]
         scale, varies = scale_of(blocks, counts, standardize)
+        to_standard(gram, scale, varies)
         centre, unit = _target_units(total)
         groups = None if rows.coding.roles.group is None else _groups(total)
         return cls(
@@ -215,7 +225,10 @@ class ChunkedEngine(Engine):
         total = self.total
         share = total.weight / total.weight.sum()
         means = (total.centre * coef).sum(axis=1) + intercept
-        inside = np.einsum("kf,kfg,kg->", coef, total.gram, coef) / total.weight.sum()
+        scaled = np.zeros_like(coef)
+        np.divide(coef[self.blocks.tasks], self.scale, out=scaled, where=self.scale > 0)
+        bent = np.matmul(self.gram, scaled[:, :, None])[:, :, 0]
+        inside = float((scaled * bent).sum()) / total.weight.sum()
         mean = float(share @ means)
         spread = np.sqrt(max(inside, 0.0) + float(share @ (means - mean) ** 2))
         return Grid.between(mean - WIDE * spread, mean + WIDE * spread, FINE)
@@ -252,7 +265,9 @@ class ChunkedEngine(Engine):
         dtype = np.float32 if many else np.float64
         return self.rows.keep(partial(predicted, lines=ways, dtype=dtype))
 
-    def moments_of(self, field: Field, **more: Any) -> Callable[..., Floats]:
+    def moments_of(
+        self, field: Field, **more: Any
+    ) -> Callable[..., Floats | Scattered]:
         """A function of a chunk: the sums of a direction over its rows."""
         return partial(
             moments,
@@ -367,8 +382,3 @@ def _counted(held: list[Held], balance: Any, unit: float) -> float:
     in_a = np.concatenate([each.in_a for each in held])
     value: float = balance.value(m, Groups(in_a, weights), unit)
     return value
-
-
-def added(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """The sum of arrays, taken in one by one."""
-    return reduce(operator.iadd, parts)

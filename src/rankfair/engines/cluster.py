@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from rankfair.blocks import Ints
 from rankfair.engines.chunk import Chunk, Extent, Held, joined
-from rankfair.engines.chunked import Kept, Rows, added
+from rankfair.engines.chunked import Kept, Rows, Summand
 from rankfair.engines.coding import Coding, checked
-from rankfair.engines.summary import Sorted, Summary, pieces, summarise
+from rankfair.engines.scattered import added
+from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.thin import Picked, Thin, picked
 
 __all__ = ["DaskRows", "arrow", "said"]
@@ -72,7 +73,7 @@ class DaskRows(Rows):
         answers = said(self.client, partial(_each, function), self.shares)
         return iter(self._in_order(list(answers)))
 
-    def total(self, function: Callable[[Chunk], NDArray[Any]]) -> NDArray[Any]:
+    def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
         """The sum of what a function says of each chunk."""
         return added(said(self.client, partial(_total, function), self.shares))
 
@@ -117,7 +118,7 @@ class OnWorkers(Kept):
         found = said(self.client, partial(_extent, step=step), self.held)
         return reduce(operator.add, found)
 
-    def beside(self, function: Callable[[Chunk, Held], NDArray[Any]]) -> NDArray[Any]:
+    def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
         """The sum for a function of the chunk and what is kept of it."""
         ask = partial(_total, function)
         return added(said(self.client, ask, self.shares, self.held))
@@ -182,7 +183,7 @@ def _each(function: Callable[[Any], T], parts: list[Any]) -> list[T]:
     return [function(part) for part in parts]
 
 
-def _total(function: Callable[..., NDArray[Any]], *parts: list[Any]) -> NDArray[Any]:
+def _total(function: Callable[..., Summand], *parts: list[Any]) -> NDArray[Any]:
     return added(map(function, *parts))
 
 
@@ -202,8 +203,8 @@ def _scan(
     total = Summary.empty(n_tasks, n_features)
     some = []
     for i, chunk in enumerate(chunks):
+        by_task = Sorted.of(chunk.codes)
         if wanted is not None:
-            some.append(picked(chunk, Sorted.of(chunk.codes), wanted[i]))
-        for piece in pieces(chunk, n_tasks):
-            total.add(summarise(piece, Sorted.of(piece.codes)))
+            some.append(picked(chunk, by_task, wanted[i]))
+        total.take(chunk, by_task)
     return total, some

@@ -9,7 +9,6 @@ where it was.
 from __future__ import annotations
 
 import hashlib
-import io
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._disk import write_whole
+from rankfair._disk import whole, write_whole
 
 __all__ = ["Journal", "digest"]
 
@@ -65,9 +64,8 @@ class Journal:
         except (OSError, ValueError, zipfile.BadZipFile):
             pass  # not asked yet
         arrays = answer()
-        raw = io.BytesIO()
-        np.savez(raw, **arrays)  # type: ignore[arg-type]
-        write_whole(path, raw.getvalue())
+        with whole(path) as part, part.open("wb") as out:
+            np.savez(out, **arrays)  # type: ignore[arg-type]
         return arrays
 
     def close(self) -> None:

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Held, joined
-from rankfair.engines.chunked import Kept, Rows, added
+from rankfair.engines.chunked import Kept, Rows, Summand
 from rankfair.engines.coding import Coding, Roles, checked
 from rankfair.engines.journal import Arrays, Journal
+from rankfair.engines.scattered import added
 from rankfair.engines.scratch import OnDisk, ahead
-from rankfair.engines.summary import Sorted, Summary, pieces, summarise
+from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.tally import coded, tally
 from rankfair.engines.thin import Thin, picked
 
@@ -49,7 +50,7 @@ class ParquetRows(Rows):
         for chunk in self.chunks("reading"):
             yield function(checked(chunk, self.coding.roles))
 
-    def total(self, function: Callable[[Chunk], NDArray[Any]]) -> NDArray[Any]:
+    def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
         """The sum of what a function says of each chunk."""
         found = self.journal.remember(
             ("total", function),
@@ -75,12 +76,11 @@ class ParquetRows(Rows):
         total = Summary.empty(self.n_tasks, self.n_features)
         some: list[Chunk] = []
         for chunk in self.chunks("reading"):
-            for piece in pieces(checked(chunk, self.coding.roles), self.n_tasks):
-                by_task = Sorted.of(piece.codes)
-                if thin is not None:
-                    wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
-                    some.append(picked(piece, by_task, wanted))
-                total.add(summarise(piece, by_task))
+            by_task = Sorted.of(checked(chunk, self.coding.roles).codes)
+            if thin is not None:
+                wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
+                some.append(picked(chunk, by_task, wanted))
+            total.take(chunk, by_task)
         arrays = {each.name: getattr(total, each.name) for each in fields(Summary)}
         return arrays | ({} if thin is None else _packed(joined(some)))
 

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Extent, Held
-from rankfair.engines.chunked import Kept, added
+from rankfair.engines.chunked import Kept, Summand
 from rankfair.engines.journal import Journal, digest
+from rankfair.engines.scattered import added
 
 __all__ = ["OnDisk", "ahead"]
 
@@ -56,7 +57,7 @@ class OnDisk(Kept):
         answer = self._asked(("extent", self.function, step), found)
         return Extent(*answer.tolist())
 
-    def beside(self, function: Callable[[Chunk, Held], NDArray[Any]]) -> NDArray[Any]:
+    def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
         """The sum for a function of the chunk and what is kept of it."""
 
         def found() -> NDArray[Any]:

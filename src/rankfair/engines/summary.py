@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from rankfair.blocks import Floats, Ints, batches_of, sorted_by_task
-from rankfair.engines.chunk import Chunk, taken
+from rankfair.blocks import Floats, Ints, batches_of, mean_rows, sorted_by_task
+from rankfair.engines.chunk import Chunk
+from rankfair.engines.scattered import own_codes
 
-__all__ = ["Sorted", "Summary", "pieces", "summarise"]
+__all__ = ["Sorted", "Summary"]
 
-PIECE = 1 << 19  # numbers a summary of some rows may have, within the cache
+PIECE = 1 << 15  # numbers of products handled at a time, within the cache
+
+
+class Sums(NamedTuple):
+    """Of some tasks: weight, means, and sums of products about the means."""
+
+    tasks: Ints | slice
+    weight: Floats  # (t,)
+    centre: Floats  # (t, n) mean row
+    mean_y: Floats  # (t,)
+    products: tuple[Floats, Floats, Floats] | None  # gram, cross, yy; None: all nil
 
 
 @dataclass(frozen=True)
 class Summary:
     """Of each task: rows, weight, means, and sums of products about the means."""
 
-    tasks: Ints  # (t,) the tasks that have rows here
-    rows: Ints  # (t,)
-    weight: Floats  # (t,)
-    centre: Floats  # (t, n) mean row
-    mean_y: Floats  # (t,)
-    gram: Floats  # (t, n, n)
-    cross: Floats  # (t, n)  Σ s (x − mean)(y − mean)
-    yy: Floats  # (t,)  Σ s (y − mean)²
+    rows: Ints  # (k,)
+    weight: Floats  # (k,)
+    centre: Floats  # (k, n) mean row
+    mean_y: Floats  # (k,)
+    gram: Floats  # (k, n, n)
+    cross: Floats  # (k, n)  Σ s (x − mean)(y − mean)
+    yy: Floats  # (k,)  Σ s (y − mean)²
     group: Floats  # (4,) weight of A and of B, and their weights squared
     target: Floats  # (2,) group sums of s·y: A and B
     edge: Floats  # (2,) least and greatest y
@@ -37,7 +48,6 @@ class Summary:
         """Of no rows, with a place for every task."""
         k, n = n_tasks, n_features
         return cls(
-            np.arange(k),
             np.zeros(k, np.int64),
             np.zeros(k),
             np.zeros((k, n)),
@@ -51,38 +61,85 @@ class Summary:
             np.zeros(1),
         )
 
+    def without_gram(self) -> Summary:
+        """The same where the products of features are somewhere else."""
+        return replace(self, gram=self.gram[:0].copy())
+
     @property
     def whole(self) -> bool:
         """Whether all weights are whole, so that they mean repeated rows."""
         few = float(self.group[:2].sum()) < 1 << 30
         return bool(self.kind[0] == 0 or (self.kind[0] == 1 and few))
 
+    def take(self, chunk: Chunk, by_task: Sorted) -> None:
+        """Take the rows of a chunk in, in place."""
+        for sums in sums_of(chunk, by_task):
+            self._merge(sums)
+        self.rows[by_task.tasks] += by_task.sizes
+        a, w = chunk.in_a.astype(float), chunk.weights
+        s = np.ones(len(chunk)) if w is None else w
+        y = chunk.y if w is None else chunk.y * w
+        b = 1 - a
+        self._merge_totals(
+            np.array([a @ s, b @ s, a @ (s * s), b @ (s * s)]),
+            np.array([a @ y, b @ y]),
+            np.array([chunk.y.min(initial=np.inf), chunk.y.max(initial=-np.inf)]),
+            np.array([0.0 if w is None else 1.0 + (w != np.rint(w)).any()]),
+        )
+
     def add(self, other: Summary) -> None:
-        """Take the rows of ``other`` in, in place; this one has all tasks.
+        """Take the rows of ``other`` in, in place, some tasks at a time."""
+        k, n = other.centre.shape
+        step = PIECE // (n * n) + 1
+        for first in range(0, k, step):
+            own = slice(first, first + step)
+            products = other.gram[own], other.cross[own], other.yy[own]
+            self._merge(
+                Sums(
+                    own,
+                    other.weight[own],
+                    other.centre[own],
+                    other.mean_y[own],
+                    products,
+                )
+            )
+        self.rows[:] += other.rows
+        self._merge_totals(other.group, other.target, other.edge, other.kind)
+
+    def _merge(self, new: Sums) -> None:
+        """Take further rows of some tasks in.
 
         With ``f = s₁s₂ / (s₁ + s₂)`` and ``d`` the difference of the means, the sum of
         products about the common mean is that of both parts and ``f d dᵀ``.
         """
-        at = other.tasks
-        old, new = self.weight[at], other.weight
-        total = old + new
-        share = np.divide(new, total, out=np.zeros_like(total), where=total > 0)
+        at = new.tasks
+        centre, mean_y, old = self.centre[at], self.mean_y[at], self.weight[at]
+        total = old + new.weight
+        share = np.divide(new.weight, total, out=np.zeros_like(total), where=total > 0)
         f = old * share
-        d, e = other.centre - self.centre[at], other.mean_y - self.mean_y[at]
-        shift = (f[:, None] * d)[:, :, None] * d[:, None, :]
-        shift += other.gram
-        self.gram[at] += shift
-        self.cross[at] += other.cross + (f * e)[:, None] * d
-        self.yy[at] += other.yy + f * e * e
-        self.centre[at] += share[:, None] * d
-        self.mean_y[at] += share * e
+        d, e = new.centre - centre, new.mean_y - mean_y
+        fd = f[:, None] * d
+        gram, cross, yy = _outer(fd, d), e[:, None] * fd, f * e * e
+        if new.products is not None:
+            gram += new.products[0]
+            cross += new.products[1]
+            yy += new.products[2]
+        gram += self.gram[at]  # not in place: that would gather the sums once more
+        self.gram[at] = gram
+        self.cross[at] += cross
+        self.yy[at] += yy
+        self.centre[at] = centre + share[:, None] * d
+        self.mean_y[at] = mean_y + share * e
         self.weight[at] = total
-        self.rows[at] += other.rows
-        self.group[:] += other.group
-        self.target[:] += other.target
-        self.edge[0] = min(self.edge[0], other.edge[0])
-        self.edge[1] = max(self.edge[1], other.edge[1])
-        self.kind[:] = np.maximum(self.kind, other.kind)
+
+    def _merge_totals(
+        self, group: Floats, target: Floats, edge: Floats, kind: Floats
+    ) -> None:
+        self.group[:] += group
+        self.target[:] += target
+        self.edge[0] = min(self.edge[0], edge[0])
+        self.edge[1] = max(self.edge[1], edge[1])
+        self.kind[:] = np.maximum(self.kind, kind)
 
 
 @dataclass(frozen=True)
@@ -110,74 +167,40 @@ class Sorted:
         return found
 
 
-def summarise(chunk: Chunk, by_task: Sorted) -> Summary:
-    """The sums of one chunk, for the tasks that have rows in it.
+def sums_of(chunk: Chunk, by_task: Sorted) -> Iterator[Sums]:
+    """The sums of a chunk, some tasks of one size at a time.
 
-    With ``z = (x, y, 1)`` of every row, less the first row of its task so that no digit
-    is lost, one product ``Σ s z zᵀ`` a task holds them all.
+    Each task is in one of them, so that no sum has to be found twice, and tasks of one
+    size ascend, so that what is added to lies in the order in which it is met.
     """
-    n, w = len(chunk.columns), chunk.weights
-    first = taken(chunk, by_task.order[by_task.starts])
-    P = _products(chunk, by_task)
-    weight = P[:, -1, -1].copy()
-    over = np.divide(1.0, weight, out=np.zeros_like(weight), where=weight > 0)
-    d = P[:, -1, :-1] * over[:, None]
-    P = P[:, :-1, :-1] - (weight[:, None] * d)[:, :, None] * d[:, None, :]
-    a = chunk.in_a.astype(float)
-    s = np.ones(len(chunk)) if w is None else w
-    y = chunk.y if w is None else chunk.y * w
-    return Summary(
-        tasks=by_task.tasks,
-        rows=by_task.sizes,
-        weight=weight,
-        centre=first.rows() + d[:, :n],
-        mean_y=first.y + d[:, n],
-        gram=P[:, :n, :n],
-        cross=P[:, :n, n],
-        yy=P[:, n, n],
-        group=np.array([a @ s, (1 - a) @ s, a @ (s * s), (1 - a) @ (s * s)]),
-        target=np.array([a @ y, (1 - a) @ y]),
-        edge=np.array([chunk.y.min(initial=np.inf), chunk.y.max(initial=-np.inf)]),
-        kind=np.array([0.0 if w is None else 1.0 + (w != np.rint(w)).any()]),
-    )
-
-
-def _products(chunk: Chunk, by_task: Sorted) -> Floats:
-    """``Σ s z zᵀ`` of every task: (t, n + 2, n + 2)."""
     n, order, w = len(chunk.columns), by_task.order, chunk.weights
-    Z = chunk.rows(chunk.y, np.ones(len(chunk))).take(order, axis=0, mode="clip")
-    out = np.empty((len(by_task.tasks), n + 2, n + 2))
-    for rows, places, size in batches_of(by_task.sizes):
-        Z3 = Z[rows].reshape(-1, size, n + 2)
-        start = Z3[:, :1].copy()
-        start[:, :, -1] = 0.0
-        Z3 -= start
-        Z3t = Z3.transpose(0, 2, 1)
-        if w is not None:
-            Z3t = Z3t * w[order[rows]].reshape(-1, 1, size)
-        np.matmul(Z3t, Z3, out=out[places])
+    rows = chunk.rows(chunk.y)
+    for within, places, size in batches_of(by_task.sizes):
+        step = PIECE // ((n + 1) * max(n + 1, size)) + 1
+        for first in range(places.start, places.stop, step):
+            last = min(first + step, places.stop)
+            start = within.start + (first - places.start) * size
+            at = order[start : start + (last - first) * size]
+            Z3 = rows.take(at, axis=0, mode="clip").reshape(-1, size, n + 1)
+            w3 = None if w is None else w[at].reshape(-1, size)
+            yield _sums(by_task.tasks[first:last], Z3, w3)
+
+
+def _sums(tasks: Ints, Z3: Floats, w3: Floats | None) -> Sums:
+    """Those of rows ``(x, y)`` by task: (t, size, n + 1)."""
+    size = Z3.shape[1]
+    weight = np.full(len(tasks), float(size)) if w3 is None else w3.sum(axis=1)
+    if size == 1:
+        return Sums(tasks, weight, Z3[:, 0, :-1], Z3[:, 0, -1], None)
+    mean = mean_rows(Z3, w3)
+    Z3 -= mean[:, None]
+    Z3t = Z3.transpose(0, 2, 1)
+    P = np.matmul(Z3t if w3 is None else Z3t * w3[:, None, :], Z3)
+    products = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
+    return Sums(tasks, weight, mean[:, :-1], mean[:, -1], products)
+
+
+def _outer(a: Floats, b: Floats) -> Floats:
+    """``a bᵀ`` of every task."""
+    out: Floats = np.einsum("kf,kg->kfg", a, b)
     return out
-
-
-def pieces(chunk: Chunk, n_tasks: int) -> Iterator[Chunk]:
-    """The chunk, or parts of it where a sum for each of its tasks would be large."""
-    most = PIECE // (len(chunk.columns) + 2) ** 2 + 1
-    if min(n_tasks, len(chunk)) <= most:
-        yield chunk
-        return
-    for start in range(0, len(chunk), most):
-        yield taken(chunk, slice(start, start + most))
-
-
-def own_codes(codes: Ints) -> tuple[Ints, Ints]:
-    """The tasks that occur, ascending, and the rows' places among them."""
-    if not len(codes):
-        return np.zeros(0, np.intp), codes
-    if codes.max() > 4 * len(codes):
-        tasks, own = np.unique(codes, return_inverse=True)
-        return tasks, own
-    there = np.bincount(codes) > 0
-    tasks = np.flatnonzero(there)
-    if len(tasks) == len(there):
-        return tasks, codes
-    return tasks, (np.cumsum(there) - 1)[codes]

@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfair.blocks import Ints
+from rankfair.blocks import Ints, each
 from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
+
+PIECE = 1 << 20  # numbers of Gram matrices handled at a time: no copy of all is made
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,29 @@ class Ridge(Separable):
 
     def factorise(self, G: Floats) -> RidgeFactor:
         """Invert ``G_j + β I`` once."""
-        if self.beta > 1e-9 * np.abs(G).max(initial=1.0):
-            shifted = G + self.beta * np.eye(G.shape[1])
-            return RidgeFactor(np.linalg.inv(shifted).astype(float, copy=False))
+        top = np.einsum("kff->kf", G).max(initial=1.0)
+        invert = self._plain if self.beta > 1e-9 * top else self._careful
+        inverse = np.empty(G.shape)
+        step = PIECE // max(G.shape[1], 1) ** 2 + 1
+
+        def fill(start: int) -> None:
+            own = slice(start, start + step)
+            inverse[own] = invert(G[own])
+
+        each(fill, range(0, len(G), step), G.size)
+        return RidgeFactor(inverse)
+
+    def _plain(self, G: Floats) -> Floats:
+        shifted = G + self.beta * np.eye(G.shape[1])
+        return np.linalg.inv(shifted).astype(float, copy=False)
+
+    def _careful(self, G: Floats) -> Floats:
+        """Zero in directions of no data."""
         values, Q = eigen(G)
         shares = np.zeros_like(values)
         np.divide(1.0, values + self.beta, out=shares, where=values > 0.0)
-        return RidgeFactor(np.matmul(Q * shares[:, None, :], Q.transpose(0, 2, 1)))
+        found: Floats = np.matmul(Q * shares[:, None, :], Q.transpose(0, 2, 1))
+        return found
 
 
 @dataclass(frozen=True)
