@@ -132,7 +132,7 @@ def explained(n_unknown: int) -> Iterator[None]:
             error.add_note(
                 f"{n_unknown} rows miss a label of {ARGUMENT}, whose column of X the "
                 "estimator sees as it is. Let it take missing values, in a pipeline "
-                "for instance; or set blind=True; or pass the groups to fit as an array."
+                "for instance; or set blind=True; or pass groups to fit as an array."
             )
         raise
 

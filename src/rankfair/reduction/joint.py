@@ -160,16 +160,16 @@ def _land(search: Search, demands: Demands, free: Fit, tilt: Floats) -> None:
     By mixtures of refits, and where these mislead, because predictions jump, by what
     the nearest one misses; each goes on as long as it brings something.
     """
-    hull, nearest, mixing = Hull(demands, (free,)), free, True
-    for _ in range(search.left):
+    hull, nearest, mixing, calm = Hull(demands, (free,)), free, True, 0
+    while search.left and calm < LANDING:
         found = search.fit(tilt)
         if found.at.inside:
             return
         hull = hull.joined(found)
         if short_of(found.at) < short_of(nearest.at):
-            nearest = hull.fits[-1]
+            nearest, calm = hull.fits[-1], 0
         else:
-            mixing = not mixing
+            mixing, calm = not mixing, calm + 1
         if mixing:
             tilt, way = hull.settled(nearest)
             tilt = tilt + _missing(demands, way.m, way.at)

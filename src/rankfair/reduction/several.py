@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import Floats
+from rankfair._frames import Codes, Floats
 from rankfair._groups import Groups as Labelled
 from rankfair.balances import Balance, Band, Rank
 from rankfair.balances.base import ROUNDING
@@ -108,10 +108,7 @@ class Demands(Asked):
 
     def count(self, m: Floats) -> Landings:
         """The exact balance of each group against the rest."""
-        values = [
-            (balance, own, balance.value(m, own, self.unit))
-            for balance, own in zip(self.balances, self.each, strict=True)
-        ]
+        values = list(zip(self.balances, self.each, self._values(m), strict=True))
         shown = np.array([it.show(value, own) for it, own, value in values])
         # Judged before it is shown: counts are whole numbers there.
         off = [
@@ -119,6 +116,14 @@ class Demands(Asked):
             for it, own, value in values
         ]
         return Landings(shown, np.array(off))
+
+    def _values(self, m: Floats) -> list[float]:
+        if all(type(balance) is Rank for balance in self.balances):
+            return _twice_u_of_rest(m, self.codes, self.each)
+        return [
+            balance.value(m, own, self.unit)
+            for balance, own in zip(self.balances, self.each, strict=True)
+        ]
 
     def shown(self, at: Landings) -> float:
         """The value farthest off."""
@@ -169,6 +174,26 @@ class Demands(Asked):
         own = self.each[0].weights
         scale = 1.0 if isinstance(self.balances[0], Rank) else 1.0 / self.unit
         return scale if own is None else scale * own
+
+
+def _twice_u_of_rest(m: Floats, codes: Codes, each: tuple[Groups, ...]) -> list[float]:
+    """2U of each group over the rest, all from one sort."""
+    weights = each[0].weights
+    order = np.argsort(m)
+    values = m[order]
+    w = np.ones(len(m), np.int64) if weights is None else weights[order]
+    below = np.append(0, np.cumsum(w))
+    new = np.append(True, values[1:] != values[:-1])
+    first = np.flatnonzero(new)
+    run = np.cumsum(new) - 1
+    twice = (below[first] + below[np.append(first[1:], len(m))])[run]
+    # Sums of whole numbers are exact in floats up to 2⁵³.
+    sums = np.bincount(codes[order] + 1, w * twice, len(each) + 1)[1:]
+    whole = w.dtype.kind == "i"
+    return [
+        (int(total) if whole else float(total)) - own.total_a**2
+        for total, own in zip(sums, each, strict=True)
+    ]
 
 
 def _widened(balance: Balance, own: Groups) -> Band:

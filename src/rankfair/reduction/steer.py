@@ -13,10 +13,10 @@ from rankfair.solvers.pinned import to_bands
 
 STEPS = 20  # by slopes
 PARTS = (1.0, 0.5, 0.25, 0.1, 0.03)  # of a step that are tried
-NUDGES = 40  # to bring the last pairs into their bands
-STIR = (-1.0, 1.0)  # powers of ten: how many pairs nudges go astray
-FEW = 8  # pairs: narrower bands are aimed at in the middle
-ROOM = 0.01  # of a wider band is left free at either side
+NUDGES = 200  # tries in vain to bring the last pairs into their bands, at most:
+COUNTED = 1 << 21  # rows that may be counted for them
+STIR = (-1.0, 1.5)  # powers of ten: how many pairs nudges go astray
+ROOM = 0.01  # of a band is left free at either side
 SAME = 1e-10  # ways whose squares are this much shorter than the longest are none
 CALM = 0.99  # a move that is not shorter than this part of the last one is the least
 
@@ -67,19 +67,21 @@ class Steer:
         m = self.m + self.E @ u
         return Way(u, m, self.demands.count(m))
 
-    def step(self, here: Way) -> Floats:
-        """The shortest u that the slopes here say is inside all bands."""
+    def step(self, here: Way, low: Floats, high: Floats) -> Floats:
+        """The shortest u at which the slopes here promise values from low to high."""
         J = self.demands.slopes(here.m, self.E)
-        u: Floats = -J.T @ to_bands(
-            J @ J.T, here.at.shown - J @ here.x, self.low, self.high
-        )
+        push = to_bands(J @ J.T, here.at.shown - J @ here.x, low, high)
+        u: Floats = -J.T @ push
         return u
 
-    def slid(self) -> Way:
-        """Follow the slopes until the counts are inside, and the move is short."""
-        here = self.to(np.zeros(self.E.shape[1]))
+    def slid(self, here: Way, part: float) -> Way:
+        """Follow the slopes until the counts are inside, and the move is short.
+
+        It aims at that part of each band around its middle.
+        """
+        middle, half = (self.low + self.high) / 2, part * (self.high - self.low) / 2
         for _ in range(STEPS):
-            aim = self.step(here)
+            aim = self.step(here, middle - half, middle + half)
             better = self._first_better(here, aim)
             if better is None:
                 break
@@ -105,14 +107,14 @@ class Steer:
         rng = np.random.default_rng(0)
         J = self.demands.slopes(here.m, self.E)
         back = np.linalg.pinv(J, 1e-6)
-        for _ in range(NUDGES):
-            if here.at.inside:
-                break
+        left = tries = min(NUDGES, max(COUNTED // len(self.m), 20))
+        while left and not here.at.inside:
+            left -= 1
             astray = self.demands.pairs * 10 ** rng.uniform(*STIR)
             goal = (self.low + self.high) / 2 + astray * rng.normal(size=len(J))
             tried = self.to(here.x + back @ (goal - here.at.shown))
             if short_of(tried.at) < short_of(here.at):
-                here = tried
+                here, left = tried, tries
         return here
 
 
@@ -137,25 +139,16 @@ def steered(demands: Counted, m: Floats, ways: Floats) -> Way:
     >>> way.x.round(6).tolist(), way.at.inside
     ([2.5, 0.5, -3.0], True)
     """
-    low, high = _aims(demands)
     tall = demands.root * ways.T
     H = tall @ tall.T
     sizes, turned = eigh(H)
     kept = sizes > SAME * max(float(sizes[-1]), 1e-300)
     Q = turned[:, kept] / np.sqrt(sizes[kept])
-    steer = Steer(demands, m, ways @ Q, low, high)
-    found = steer.slid()
+    steer = Steer(demands, m, ways @ Q, *demands.bands)
+    found = steer.slid(steer.to(np.zeros(Q.shape[1])), 1 - ROOM)
     if not found.at.inside and Q.size:
-        found = steer.nudged(found)
+        found = steer.nudged(steer.slid(found, 0.0))
     return Way(Q @ found.x, found.m, found.at)
-
-
-def _aims(demands: Counted) -> tuple[Floats, Floats]:
-    """Where to aim: the middle of narrow bands, just inside the edges of others."""
-    low, high = demands.bands
-    middle, half = (low + high) / 2, (high - low) / 2
-    half = np.where(half < FEW * demands.pairs, 0.0, (1 - ROOM) * half)
-    return middle - half, middle + half
 
 
 def short_of(at: Any) -> float:

@@ -1,0 +1,549 @@
+"""TiltedRegressor with three or more groups, rows of unknown group and bins."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rankfair import RankFairRegressor, TiltedRegressor
+from rankfair._groups import Groups
+from rankfair.balances import Mean, Rank, Residual
+from rankfair.datasets import load_student
+from rankfair.metrics import pairwise_rank_auc, rank_auc_by_group, rmse, scorer
+from rankfair.problem import Groups as Pair
+from rankfair.reduction.demand import Demand
+from rankfair.reduction.joint import Hull, solve_jointly
+from rankfair.reduction.maps import fit_maps
+from rankfair.reduction.refits import Refits
+from rankfair.reduction.several import Demands
+from rankfair.reduction.steer import steered
+
+TREES = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6, random_state=0)
+
+
+def make(n_groups, n=300, seed=0):
+    """Numbers, targets and groups of unlike size that are apart in both."""
+    rng = np.random.default_rng(seed)
+    sizes = np.arange(n_groups, 0, -1) + 1.0
+    z = rng.choice(n_groups, n, p=sizes / sizes.sum())
+    far = z / (n_groups - 1)
+    X = rng.normal(size=(n, 3)) + np.outer(far, [0.8, 0.0, 0.4])
+    y = X @ [1.0, 0.5, -0.3] + 0.7 * far + np.sin(2 * X[:, 1])
+    return X, y + 0.5 * rng.normal(size=n), z
+
+
+NUMBERS, Y, Z = make(3)
+N = len(Y)
+X = np.column_stack((NUMBERS, Z))
+NAMES = np.array(["old", "mid", "new"])[Z]
+KNOWN = np.arange(N) % 7 != 3
+SOME = np.where(KNOWN, NAMES, None)
+RIDGE = make_pipeline(
+    make_column_transformer((OneHotEncoder(), [-1]), remainder=StandardScaler()),
+    Ridge(),
+)
+
+
+def fair(estimator=TREES, epsilon=0.02, **settings):
+    settings = {"sensitive_features": -1, "random_state": 0, **settings}
+    return TiltedRegressor(estimator, epsilon, **settings)
+
+
+def gaps(m, labels):
+    """|AUC − 1/2| of each group over the rest, pair by pair, and what a pair is."""
+    labels = np.asarray(labels)
+    for label in np.unique(labels):
+        in_a = labels == label
+        wins = np.sign(np.subtract.outer(m[in_a], m[~in_a]))
+        yield abs(wins.sum()) / (2 * wins.size), 1 / wins.size
+
+
+def assert_level(m, labels, epsilon):
+    for gap, pair in gaps(m, labels):
+        assert gap <= epsilon + pair + 1e-12
+
+
+# What a fit promises
+
+
+@pytest.mark.parametrize("n_groups", [3, 4, 7])
+@pytest.mark.parametrize("epsilon", [0.0, 0.02])
+@pytest.mark.parametrize("estimator", [RIDGE, TREES], ids=["ridge", "trees"])
+def test_every_group_is_level_with_the_rest(estimator, epsilon, n_groups):
+    numbers, y, z = make(n_groups)
+    rows = np.column_stack((numbers, z))
+    plain = clone(estimator).fit(rows, y).predict(rows)
+    assert max(gap for gap, _ in gaps(plain, z)) > 0.1
+    model = fair(estimator, epsilon).fit(rows, y)
+    m = model.predict(rows)
+    assert model.status_ == "satisfied"
+    assert_level(m, z, epsilon)
+    aucs = rank_auc_by_group(None, m, sensitive_features=z)
+    assert model.group_auc_ == pytest.approx(aucs, abs=1e-12)
+    assert model.pairwise_auc_ == pytest.approx(
+        pairwise_rank_auc(None, m, sensitive_features=z), abs=1e-12
+    )
+    worst = max(aucs.values(), key=lambda auc: abs(auc - 0.5))
+    assert abs(model.rank_auc_ - 0.5) == pytest.approx(abs(worst - 0.5))
+    assert model.balance_ == pytest.approx({"rank": model.rank_auc_})
+    assert model.groups_.tolist() == list(range(n_groups))
+    assert model.shift_.shape == (n_groups,) and model.n_refits_ <= 20
+    assert model.n_unknown_ == 0 and model.bin_edges_ == {}
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_maps_of_three_groups(cv):
+    model = fair(cv=cv, finish="map", max_refits=4).fit(X, Y)
+    assert model.status_ == "satisfied"
+    assert all(abs(auc - 0.5) <= 0.02 + 0.001 for auc in model.group_auc_.values())
+    raw, m = model.estimator_.predict(X), model.predict(X)
+    np.testing.assert_array_equal(m, model.maps_(raw, Z))
+    for g in range(3):
+        order = np.argsort(raw[g == Z])
+        assert (np.diff(m[g == Z][order]) >= -1e-12).all()
+    if cv is None:
+        assert_level(m, Z, 0.02)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ridge_agrees_with_the_linear_solver(seed):
+    numbers, y, z = make(3, 400, seed)
+    rows = np.column_stack((numbers, np.eye(3)[z]))
+    ours = TiltedRegressor(Ridge(3.0), 0.01).fit(rows, y, sensitive_features=z)
+    reference = RankFairRegressor(0.01, penalty="ridge", beta=3.0, standardize=False)
+    reference.fit(rows, y, sensitive_features=z)
+
+    def objective(model, w):
+        return ((y - model.predict(rows)) ** 2).sum() / 2 + 1.5 * (w @ w)
+
+    theirs = objective(reference, reference.coef_[0])
+    assert ours.status_ == "satisfied"
+    assert objective(ours, ours.estimator_.coef_) <= 1.02 * theirs
+    assert_level(ours.predict(rows), z, 0.01)
+
+
+def test_a_blind_model_does_not_read_the_group():
+    model = fair(Ridge(), blind=True).fit(X, Y)
+    assert model.status_ == "satisfied" and not model.shift_.any()
+    other = X.copy()
+    other[:, -1] = 77
+    np.testing.assert_array_equal(model.predict(other), model.predict(X))
+    assert_level(model.predict(X), Z, 0.02)
+
+
+def test_groups_in_balance_stay():
+    model = fair(epsilon=0.5).fit(X, Y)
+    assert model.status_ == "inactive" and model.multiplier_ == 0
+    np.testing.assert_array_equal(model.predict(X), clone(TREES).fit(X, Y).predict(X))
+
+
+def test_one_model_a_task():
+    task = np.arange(N) % 2
+    model = fair(RIDGE).fit(X, Y, tasks=task)
+    assert len(model.estimator_) == 2
+    assert_level(model.predict(X, tasks=task), Z, 0.02)
+
+
+def test_groups_given_as_an_array_are_shifted_if_predict_gets_them():
+    model = TiltedRegressor(TREES, 0.002, max_refits=1)
+    with pytest.warns(ConvergenceWarning, match="closes the gap") as caught:
+        model.fit(NUMBERS, Y, sensitive_features=NAMES)
+    assert caught[0].filename == __file__
+    assert model.status_ == "max_iter"
+    m = model.predict(NUMBERS, sensitive_features=NAMES)
+    assert_level(m, NAMES, 0.002)
+    raw = model.predict(NUMBERS)
+    assert max(gap for gap, _ in gaps(raw, NAMES)) == abs(model.rank_auc_ - 0.5) > 0.01
+
+
+def test_what_is_not_reached_is_named():
+    class Stubborn(RegressorMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.fitted_ = True
+            return self
+
+        def predict(self, X):
+            return X[:, -1]
+
+    with pytest.warns(ConvergenceWarning, match=r"AUC [01]\.0000 of group [02], asked"):
+        model = fair(Stubborn(), finish="none").fit(X, Y)
+    assert model.status_ == "infeasible" and not model.shift_.any()
+    with pytest.warns(ConvergenceWarning, match=r"imbalance -?\d.* of group \d, asked"):
+        fair(Stubborn(), 0.0, finish="none", balance="mean").fit(X, Y)
+
+
+# Balances
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("kind", [Mean, Residual])
+@pytest.mark.parametrize("cv", [None, 3])
+def test_means_and_residuals(kind, epsilon, cv):
+    model = fair(TREES, balance=kind(epsilon), cv=cv, max_refits=5).fit(X, Y)
+    assert model.status_ in ("satisfied", "inactive")
+    assert abs(model.balance_[kind.__name__.lower()]) <= epsilon + 1e-9
+    if cv is None:
+        m = model.predict(X) - (Y if kind is Residual else 0)
+        for g in range(3):
+            apart = m[g == Z].mean() - m[g != Z].mean()
+            assert abs(apart) / Y.std() <= epsilon + 1e-9
+
+
+def test_one_group_on_top_is_for_two():
+    with pytest.raises(ValueError, match=r'of 3 groups not all .* side="both"'):
+        fair(balance=Rank(0.01, side="upper")).fit(X, Y)
+
+
+# The least move
+
+
+def test_the_shift_is_near_the_least_of_all():
+    rng = np.random.default_rng(5)
+    z = np.repeat([0, 1, 2], [9, 7, 5])
+    m = np.round(rng.normal(size=21) + z, 2)
+    asked = Demands.of(Rank(0.06), m, Groups(z, np.arange(3)), shifts=True)
+    shift, at = asked.closing_shift(m)
+    assert at.inside
+    sizes = np.bincount(z)
+    assert sizes @ shift == pytest.approx(0, abs=1e-9)
+    least = np.inf
+    for a in np.linspace(-0.5, 2.5, 121):
+        for b in np.linspace(-1.5, 1.5, 121):
+            both = np.array([a, b, -(9 * a + 7 * b) / 5])
+            length = sizes @ both**2
+            if length < least and asked.count(m + both[z]).inside:
+                least = length
+    assert sizes @ np.square(shift) <= 1.1 * least
+
+
+def test_moves_keep_to_the_ways_that_are_given():
+    m = NUMBERS[:, 0] + Z
+    asked = Demands.of(Rank(0.01), Y, Groups(Z, np.arange(3)), shifts=True)
+    ways = np.column_stack((Z == 0, Z == 2, Z == 2, np.zeros(N))).astype(float)
+    way = steered(asked, m, ways)
+    assert way.at.inside
+    np.testing.assert_allclose(way.m, m + ways @ way.x)
+    # One way, and a way that leads nowhere, get as near as they can.
+    nearer = steered(asked, m, ways[:, :1])
+    assert not nearer.at.inside and nearer.at.miss < asked.count(m).miss
+    still = steered(asked, m, ways[:, 3:])
+    np.testing.assert_array_equal(still.m, m)
+
+
+def test_counts_are_those_of_each_pair():
+    w = np.random.default_rng(0).integers(1, 4, N)
+    asked = Demands.of(Rank(0.0), Y, Groups(Z, np.arange(3)), True, w.astype(float))
+    for g in range(3):
+        pair = Demand.of(Rank(0.0), Y, Pair(g == Z, w), shifts=True)
+        assert asked.count(Y).shown[g] == pair.shown(pair.count(Y))
+    np.testing.assert_allclose(asked.shares, np.bincount(Z, w) / w.sum())
+
+
+def test_slopes_are_derivatives():
+    asked = Demands.of(Rank(0.0, bandwidth=0.2), Y, Groups(Z, np.arange(3)), True)
+    rng = np.random.default_rng(0)
+    m = rng.normal(size=N)
+    ways = (Z[:, None] == np.arange(3)).astype(float)
+    slopes = asked.slopes(m, ways)
+    ahead = np.array([asked.count(m + 0.2 * way).shown for way in ways.T])
+    behind = np.array([asked.count(m - 0.2 * way).shown for way in ways.T])
+    np.testing.assert_allclose(slopes, (ahead - behind).T / 0.4, atol=0.03)
+    means = Demands.of(Mean(0.0), Y, Groups(Z, np.arange(3)), True)
+    exact = means.count(m + ways @ [1.0, 2.0, 3.0]).shown - means.count(m).shown
+    np.testing.assert_allclose(means.slopes(m, ways) @ [1.0, 2.0, 3.0], exact)
+
+
+def test_mixtures_of_refits_are_refits_of_a_line():
+    asked = Demands.of(Rank(0.02), Y, Groups(Z, np.arange(3)), shifts=False)
+    refits = Refits(LinearRegression(), X, np.zeros(N, np.intp), 1)
+
+    def fit(tilt):
+        return asked.judged(tilt, refits.fit(Y - tilt)[1])
+
+    rng = np.random.default_rng(0)
+    free = fit(np.zeros(N))
+    hull = Hull(asked, (free,))
+    for _ in range(3):
+        hull = hull.joined(fit(rng.normal(size=N) + Z))
+    assert len(hull.fits) == 4 and hull.joined(free).fits[0] is hull.fits[0]
+    tilt, way = hull.settled(hull.fits[-1])
+    np.testing.assert_allclose(fit(tilt).m, way.m, atol=1e-9)
+
+
+def test_fresh_folds_may_find_nothing_to_do():
+    codes = np.zeros(N, np.intp)
+    asked = Demands.of(Rank(0.02), Y, Groups(Z, np.arange(3)), shifts=True)
+    level = Refits(DummyRegressor(), X, codes, 1)
+    plain = Refits(Ridge(), X, codes, 1)
+    found = solve_jointly(plain, asked, 8, lambda step: None, level)
+    assert str(found.status) == "inactive"
+
+
+# Symmetries
+
+
+def test_the_names_of_groups_do_not_matter():
+    plain = TiltedRegressor(Ridge(), 0.01).fit(X, Y, sensitive_features=NAMES)
+    turned = {"old": "c", "mid": "a", "new": "b"}
+    other = [turned[name] for name in NAMES]
+    again = TiltedRegressor(Ridge(), 0.01).fit(X, Y, sensitive_features=other)
+    np.testing.assert_allclose(again.predict(X), plain.predict(X), atol=1e-3)
+    renamed = {turned[name]: auc for name, auc in plain.group_auc_.items()}
+    assert again.group_auc_ == pytest.approx(renamed, abs=1e-3)
+
+
+def test_the_order_of_rows_does_not_matter():
+    order = np.random.default_rng(0).permutation(N)
+    straight, mixed = fair(RIDGE).fit(X, Y), fair(RIDGE).fit(X[order], Y[order])
+    np.testing.assert_allclose(mixed.predict(X), straight.predict(X), atol=1e-5)
+
+
+def test_whole_weights_are_repeated_rows():
+    w = np.random.default_rng(0).integers(0, 3, N)
+    rows = np.repeat(np.arange(N), w)
+    weighted = TiltedRegressor(Ridge(), 0.02, max_refits=8)
+    repeated = clone(weighted).fit(X[rows], Y[rows], sensitive_features=SOME[rows])
+    weighted.fit(X, Y, sample_weight=w, sensitive_features=SOME)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
+    assert weighted.group_auc_ == pytest.approx(repeated.group_auc_)
+    assert weighted.n_unknown_ == (~KNOWN & (w > 0)).sum()
+
+
+# Rows of unknown group
+
+
+@pytest.mark.parametrize("labels", [SOME, np.where(KNOWN, Z > 0, None)], ids=[3, 2])
+@pytest.mark.parametrize("epsilon", [0.0, 0.02])
+def test_rows_of_unknown_group_are_in_the_loss_only(labels, epsilon):
+    model = TiltedRegressor(Ridge(), epsilon).fit(X, Y, sensitive_features=labels)
+    assert model.status_ == "satisfied"
+    assert model.n_unknown_ == (~KNOWN).sum()
+    known = np.array(labels[KNOWN].tolist())
+    assert_level(model.predict(X)[KNOWN], known, epsilon)
+    assert not model.tilt_[~KNOWN].any()
+    # What these rows are like makes no difference to the count, but to the fit.
+    moved = np.where(KNOWN, Y, Y + 5.0)
+    other = clone(model).fit(X, moved, sensitive_features=labels)
+    assert_level(other.predict(X)[KNOWN], known, epsilon)
+    assert not np.allclose(other.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("finish", ["shift", "map"])
+def test_a_row_of_unknown_group_is_the_average_of_groups(finish, cv, n_groups):
+    rows = np.column_stack((NUMBERS, np.where(KNOWN, Z % n_groups, np.nan)))
+    # One refit leaves a gap to close.
+    model = fair(epsilon=0.002, finish=finish, cv=cv, max_refits=2).fit(rows, Y)
+    assert model.status_ == "satisfied" and model.n_unknown_ == (~KNOWN).sum()
+    raw, m = model.estimator_.predict(rows), model.predict(rows)
+    codes = np.where(KNOWN, Z % n_groups, -1)
+    shares = np.bincount(codes[KNOWN]) / KNOWN.sum()
+    if finish == "shift":
+        assert shares @ model.shift_ == pytest.approx(0, abs=1e-9)
+        np.testing.assert_array_equal(m[~KNOWN], raw[~KNOWN])
+    else:
+        each = [model.maps_(raw, np.full(N, g)) for g in range(n_groups)]
+        np.testing.assert_allclose(m[~KNOWN], (shares @ each)[~KNOWN])
+        assert model.maps_.shares == pytest.approx(shares.tolist())
+    if cv is None:
+        assert_level(m[KNOWN], Z[KNOWN] % n_groups, 0.002)
+
+
+def test_a_new_row_may_be_of_unknown_group():
+    model = fair(epsilon=0.002, max_refits=2).fit(X, Y)
+    new = X[:4].copy()
+    new[1:3, -1] = np.nan
+    raw = model.estimator_.predict(new)
+    shift = np.array([model.shift_[Z[0]], 0.0, 0.0, model.shift_[Z[3]]])
+    np.testing.assert_array_equal(model.predict(new), raw + shift)
+
+
+def test_maps_of_unknown_rows_agree_with_their_fit():
+    codes = np.where(KNOWN, Z, -1)
+    asked = Demands.of(Rank(0.02), Y, Groups(codes, np.arange(3)), shifts=True)
+    m = NUMBERS[:, 0] + Z
+    maps, found = fit_maps(m, asked)
+    moved = found.fit.m + asked.by_group(found.fit.shift)
+    np.testing.assert_allclose(maps(m, codes), moved, atol=1e-9)
+    assert asked.count(moved).inside
+
+
+def test_an_estimator_that_takes_no_missing_label_is_explained():
+    rows = np.where(KNOWN[:, None], X, np.nan)
+    rows[:, :-1] = X[:, :-1]
+    with pytest.raises(ValueError, match="NaN") as error:
+        fair(Ridge()).fit(rows, Y)
+    assert "43 rows miss a label of sensitive_features" in error.value.__notes__[0]
+    assert fair(Ridge(), blind=True).fit(rows, Y).n_unknown_ == 43
+    with pytest.raises(ValueError, match="NaN") as error:
+        fair(Ridge()).fit(np.where(rows == rows[0, 0], np.nan, rows)[KNOWN], Y[KNOWN])
+    assert not hasattr(error.value, "__notes__")
+
+
+def test_weights_and_unknown_rows():
+    w = np.random.default_rng(0).random(N) + 0.5
+    for labels in (SOME, np.where(KNOWN, Z > 0, None)):
+        model = TiltedRegressor(Ridge(), 0.02)
+        model.fit(X, Y, sensitive_features=labels, sample_weight=w)
+        assert model.status_ == "satisfied"
+        aucs = rank_auc_by_group(
+            None, model.predict(X), sensitive_features=labels, sample_weight=w
+        )
+        assert model.group_auc_ == pytest.approx(aucs)
+
+
+# Columns
+
+
+FRAME = pd.DataFrame(
+    {
+        **dict(zip("abc", NUMBERS.T, strict=True)),
+        "age": np.round(40 + 8 * NUMBERS[:, 0] + 5 * Z),
+        "sex": np.where(np.arange(N) % 2, "F", "M"),
+        "part": NAMES,
+    }
+)
+
+
+def test_combinations_of_columns():
+    frame = FRAME.assign(part=SOME)
+    model = fair(
+        Ridge(), sensitive_features=["sex", "part"], intersect=True, blind=True
+    ).fit(frame.drop(columns="age"), Y)
+    assert model.groups_.tolist()[0] == "F × mid" and len(model.groups_) == 6
+    assert model.n_unknown_ == (~KNOWN).sum()
+    cells = (frame["sex"] + " × " + frame["part"])[KNOWN]
+    assert_level(model.predict(frame.drop(columns="age"))[KNOWN], cells, 0.02)
+    shifted = TiltedRegressor(TREES, 0.01, intersect=True, max_refits=1)
+    labels = {"sex": frame["sex"], "part": SOME}
+    with pytest.warns(ConvergenceWarning):
+        shifted.fit(NUMBERS, Y, sensitive_features=labels)
+    m = shifted.predict(NUMBERS, sensitive_features=labels)
+    assert_level(m[KNOWN], cells, 0.01)
+    with pytest.raises(ValueError, match=r"labels not seen in training: .*F × x"):
+        shifted.predict(NUMBERS[:1], sensitive_features={"sex": ["F"], "part": ["x"]})
+
+
+def test_a_lone_combination_is_named():
+    labels = {"sex": FRAME["sex"], "part": np.where(np.arange(N) == 4, "x", NAMES)}
+    model = TiltedRegressor(Ridge(), 0.05, intersect=True)
+    with pytest.warns(UserWarning, match="with a single row") as caught:
+        model.fit(NUMBERS, Y, sensitive_features=labels)
+    assert caught[0].filename == __file__
+
+
+def test_numbers_are_cut():
+    frame = FRAME[["a", "b", "c", "age"]].copy()
+    frame.loc[~KNOWN, "age"] = np.nan
+    model = fair(sensitive_features="age", bins=3, epsilon=0.002, max_refits=2)
+    model.fit(frame, Y)
+    assert len(model.groups_) == 3 and model.n_unknown_ == (~KNOWN).sum()
+    edges = model.bin_edges_["age"]
+    bins = np.searchsorted(edges[1:-1], frame["age"][KNOWN], "right")
+    assert_level(model.predict(frame)[KNOWN], bins, 0.002)
+    far = frame.iloc[:2].assign(age=[-5.0, 500.0])
+    moved = model.predict(far) - model.estimator_.predict(far)
+    np.testing.assert_allclose(moved, model.shift_[[0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"sensitive_features": ["sex", "part"]}, "Set intersect=True to balance"),
+        ({"sensitive_features": "age"}, "Set bins=4"),
+        ({"sensitive_features": "part", "bins": 4}, "bins=4 cuts numbers"),
+        ({"bins": 1}, "bins must be a whole number ≥ 2"),
+        ({"bins": 51}, "bins must be at most 50; got 51"),
+        ({"intersect": "yes"}, "intersect must be True or False"),
+    ],
+)
+def test_bad_settings_are_named(settings, told):
+    model = fair(Ridge(), blind=True, **{"sensitive_features": "sex", **settings})
+    with pytest.raises(ValueError, match=told):
+        model.fit(FRAME, Y)
+    assert not hasattr(model, "estimator_")
+
+
+def test_bad_groups_are_named():
+    fit = TiltedRegressor(Ridge()).fit
+    with pytest.raises(ValueError, match="unknown in all 300 rows"):
+        fit(X, Y, sensitive_features=[None] * N)
+    with pytest.raises(ValueError, match="one group only"):
+        fit(X, Y, sensitive_features=np.where(KNOWN, "a", None))
+    model = fair(epsilon=0.002, max_refits=1).fit(X, Y)
+    new = X[:3].copy()
+    new[:, -1] = [np.nan, 7, 1]
+    with pytest.raises(ValueError, match=r"not seen in training: 7 \(1 rows\)"):
+        model.predict(new)
+
+
+# As part of scikit-learn
+
+
+@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+@parametrize_with_checks([TiltedRegressor(Ridge(), intersect=True, bins=3)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_clone_pickle_and_search():
+    model = fair(cv=3, max_refits=2).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    grid = {"epsilon": [0.01, 0.2], "estimator__max_iter": [5, 20]}
+    search = GridSearchCV(fair(max_refits=2), grid, cv=3, scoring=scorer("rank_gap"))
+    assert search.fit(X, Y).best_params_["epsilon"] == 0.01
+
+
+def test_fits_are_deterministic_and_inputs_stay():
+    rows = np.column_stack((NUMBERS, np.where(KNOWN, Z, np.nan)))
+    before = rows.copy(), Y.copy()
+    one, two = (fair(cv=3, max_refits=4).fit(rows, Y) for _ in range(2))
+    np.testing.assert_array_equal(one.predict(rows), two.predict(rows))
+    np.testing.assert_array_equal(rows, before[0])
+    np.testing.assert_array_equal(Y, before[1])
+
+
+# The promise on new rows, and on real ones
+
+
+def test_three_groups_are_level_on_new_rows_at_less_error_than_a_shift():
+    numbers, y, z = make(3, 5000, seed=1)
+    rows = np.column_stack((numbers, z))
+    train = np.arange(5000) < 1000
+    base = HistGradientBoostingRegressor(random_state=0)
+    model = fair(base, 0.005, cv=5, max_refits=4).fit(rows[train], y[train])
+    m = model.predict(rows[~train])
+    assert max(gap for gap, _ in gaps(m, z[~train])) < 0.05
+    plain = clone(base).fit(rows[train], y[train])
+    asked = Demands.of(Rank(0.005), y[train], Groups(z[train], np.arange(3)), True)
+    shift, at = asked.closing_shift(plain.predict(rows[train]))
+    assert at.inside
+    moved = plain.predict(rows[~train]) + np.array(shift)[z[~train]]
+    assert rmse(y[~train], m) < 0.99 * rmse(y[~train], moved)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+@pytest.mark.parametrize("estimator", [RIDGE, TREES], ids=["ridge", "trees"])
+@pytest.mark.parametrize("name", ["Medu", "traveltime"])
+def test_student(real_data, name, estimator, epsilon):
+    data = load_student(real_data)
+    at = data.feature_names.index(name)
+    groups = np.minimum(data.X[:, at], 4).clip(1)  # two mothers never went to school
+    rows = np.column_stack((np.delete(data.X, at, 1), groups))
+    model = fair(estimator, epsilon).fit(rows, data.target)
+    assert model.status_ == "satisfied"
+    assert len(model.groups_) == 4
+    assert_level(model.predict(rows), groups, epsilon)
