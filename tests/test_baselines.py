@@ -16,7 +16,7 @@ from rankfair import (
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
 )
-from rankfair.baselines import by_quantiles
+from rankfair.baselines.strata import by_quantiles
 
 rng = np.random.default_rng(4)
 N = 240

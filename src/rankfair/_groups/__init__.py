@@ -4,7 +4,7 @@ A row whose label is missing (None, NaN, NA or NaT; not empty text) is of unknow
 code −1: it is part of the data, and of no group.
 """
 
-from rankfair._groups.bins import bin_labels, cut_at
+from rankfair._groups.bins import bin_labels, cut_at, quantile_places
 from rankfair._groups.cells import crossed
 from rankfair._groups.checks import (
     CUT_FIRST,
@@ -33,6 +33,7 @@ __all__ = [
     "group_labels",
     "masks_of",
     "passed_columns",
+    "quantile_places",
     "read_attributes",
     "read_groups",
     "refuse_quantity",

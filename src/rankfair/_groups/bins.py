@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Floats
+from rankfair._frames import Codes, Floats
 from rankfair._groups.records import Groups
 
-__all__ = ["bin_labels", "cut", "cut_at"]
+__all__ = ["bin_labels", "cut", "cut_at", "quantile_places"]
 
 
 def cut(groups: Groups, bins: int, weights: Floats | None) -> Groups:
@@ -18,11 +18,25 @@ def cut(groups: Groups, bins: int, weights: Floats | None) -> Groups:
     total = groups.sizes(weights)
     values = groups.labels.astype(np.float64)[total > 0]
     total = total[total > 0]
-    upto = np.cumsum(total)
-    middle = (upto - total / 2) / upto[-1]
-    place = np.minimum((middle * bins).astype(np.intp), bins - 1)
+    place = quantile_places(total, bins)
     starts = values[np.flatnonzero(np.diff(place, prepend=-1))]
     return cut_at(groups, np.append(starts, values[-1]))
+
+
+def quantile_places(weights: NDArray[Any], n: int) -> Codes:
+    """Return the quantile, 0 to n − 1, of each of some values in order, by weight.
+
+    It is that of the middle of a value's weight.
+
+    Examples
+    --------
+    >>> quantile_places(np.array([1, 1, 1, 5]), 2).tolist()
+    [0, 0, 0, 1]
+    """
+    upto = np.cumsum(weights)
+    middle = (upto - weights / 2) / upto[-1]
+    places: Codes = np.minimum((middle * n).astype(np.intp), n - 1)
+    return places
 
 
 def cut_at(groups: Groups, edges: Floats) -> Groups:
