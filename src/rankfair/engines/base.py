@@ -64,9 +64,6 @@ class Moving(Protocol):
     def moments(self, field: Field, x: float, stir: int | None = None) -> Floats:
         """The moments of a direction at ``x``; with ``stir`` of a random part of it."""
 
-    def some(self) -> Moving | None:
-        """Some of the rows, for a first look; None if there are few."""
-
     def released(self) -> Moving:
         """The same with nothing in it, where memory is short."""
 

@@ -96,9 +96,6 @@ class Curve:
         """The balance's direction at ``x``, and its moments there."""
         return self.line_of(self.fit(x)).bend(balance, 0.0)
 
-    def some(self) -> None:
-        """A first look at some of the rows would need as many fits."""
-
 
 @dataclass(frozen=True)
 class Ray:
@@ -166,12 +163,11 @@ class Ray:
     ) -> tuple[Landing, Moving | Curve]:
         """Where quick counts enter the band, and the predictions along the way.
 
-        ``fine`` is the share of the resolution to which the landing is to be sure.
+        ``fine`` is the share of the resolution to which the landing is to be sure.  A
+        count is a staircase: engines land at the same place because they look at the
+        same places on the way, not because they come as near.
         """
         line = self.line(chord)
-        some = line.some()
-        if some is not None:
-            first = self._land(some, first, 10 * coarse).x or first
         return self._land(line, first, coarse, fine), line
 
     def _land(
@@ -183,11 +179,7 @@ class Ray:
     ) -> Landing:
         """Where the counts of these rows enter the band."""
         balance, own, value = self.origin.balance, self.origin.band, self.origin.value
-        groups = self.origin.groups
-        if line.groups is not groups:
-            groups, own = line.groups, balance.band(line.groups)
-            value = line.estimate(balance, 0.0)[0]
-        resolution = coarse * balance.resolution(groups)
+        resolution = coarse * balance.resolution(self.origin.groups)
         band = own.at_least(resolution)
         if band.miss(value) == 0:
             band = own
