@@ -48,10 +48,6 @@ class Asked(Protocol):
 class Moving(Protocol):
     """The predictions ``m(x)`` of all rows, as the coefficients move with ``x``."""
 
-    @property
-    def groups(self) -> Groups:
-        """The groups of the rows looked at."""
-
     def along(self, slope: Floats) -> Moving:
         """The line from here whose coefficients fall by ``slope``."""
 

@@ -86,7 +86,6 @@ class Curve:
 
     line_of: Callable[[Floats], Moving]
     fit: Callable[[float], Floats]
-    groups: Groups
 
     def estimate(self, balance: Balance, x: float) -> tuple[float, float]:
         """The balance's value at ``x``, quickly, and the most it can be off."""
@@ -140,7 +139,7 @@ class Ray:
             return self.origin.rest.along(self.slope)
         fitter = self.origin.fitter
         if not chord:
-            return Curve(fitter.problem.line, self.fit, self.origin.groups)
+            return Curve(fitter.problem.line, self.fit)
         here = self.fit(chord)
         beyond = fitter.solve(self.origin.B0 - 1.05 * chord * self.b, here)
         slope = (here - beyond) / (0.05 * chord)
