@@ -4,6 +4,7 @@ import itertools
 import os
 import signal
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 from rankfair import RankFairRegressor
 from rankfair.engines import cluster as engine
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -85,6 +87,17 @@ def test_shares_are_even(cluster):
     assert max(sizes) <= 1.25 * 100
 
 
+def test_what_is_large_is_lent(cluster, monkeypatch):
+    small, large = partial(np.add, 1.0), partial(np.add, np.zeros(200_000))
+    assert engine.lend(cluster, small) is small
+    monkeypatch.setattr(engine, "LARGE", 1 << 10)
+    futures = engine.asked(cluster, large, [1.0, 2.0])
+    assert [float(each[0]) for each in cluster.gather(futures)] == [1.0, 2.0]
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": 10_000}):
+        (found,) = engine.said(cluster, large, [3.0])
+    assert found[-1] == 3.0
+
+
 @pytest.mark.parametrize("n_tasks", [5, 400])
 def test_workers_in_this_process(monkeypatch, n_tasks):
     monkeypatch.setattr("rankfair.problem.THIN_ROWS", 1 << 10)
@@ -106,8 +119,10 @@ def test_workers_in_this_process(monkeypatch, n_tasks):
     assert fair.status_ == "satisfied"
 
 
-def test_a_worker_is_lost(monkeypatch):
+@pytest.mark.parametrize("large", [1 << 20, 0])
+def test_a_worker_is_lost(monkeypatch, large):
     """The fit ends with the model that it would have given anyway."""
+    monkeypatch.setattr(engine, "LARGE", large)
     monkeypatch.setattr("rankfair.problem.THIN_ROWS", 1 << 10)
     frame = rows()
     known = RankFairRegressor(0.02, **BY).fit(frame.drop(columns="pay"), frame["pay"])

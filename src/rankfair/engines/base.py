@@ -48,10 +48,6 @@ class Asked(Protocol):
 class Moving(Protocol):
     """The predictions ``m(x)`` of all rows, as the coefficients move with ``x``."""
 
-    @property
-    def groups(self) -> Groups:
-        """The groups of the rows looked at."""
-
     def along(self, slope: Floats) -> Moving:
         """The line from here whose coefficients fall by ``slope``."""
 
@@ -63,9 +59,6 @@ class Moving(Protocol):
 
     def moments(self, field: Field, x: float, stir: int | None = None) -> Floats:
         """The moments of a direction at ``x``; with ``stir`` of a random part of it."""
-
-    def some(self) -> Moving | None:
-        """Some of the rows, for a first look; None if there are few."""
 
     def released(self) -> Moving:
         """The same with nothing in it, where memory is short."""

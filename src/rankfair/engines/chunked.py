@@ -337,9 +337,6 @@ class ChunkedLine:
         function = self.engine.moments_of(field, step=x - self.start, stir=stir)
         return self.engine.summed(self.kept.beside(function))
 
-    def some(self) -> None:
-        """What is kept is quick to count."""
-
     def released(self) -> ChunkedLine:
         """The same with nothing in it."""
         self.kept.drop()

@@ -30,6 +30,7 @@ T = TypeVar("T")
 Many = list[Any]  # futures
 
 UNEVEN = 1.25  # times an equal share that a worker may have before others help
+LARGE = 1 << 20  # bytes from which on something goes to the workers once, by itself
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,10 @@ class DaskRows(Rows):
     def of(cls, client: Any, partitions: Many, coding: Coding) -> DaskRows:
         """Turn partitions into chunks, where they are."""
         numbers = shares_of(client, partitions)
+        lent = lend(client, coding)
         made = [
             client.submit(
-                _chunks, [partitions[i] for i in share], share, coding, pure=False
+                _chunks, [partitions[i] for i in share], share, lent, pure=False
             )
             for share in numbers
         ]
@@ -79,8 +81,7 @@ class DaskRows(Rows):
 
     def keep(self, function: Callable[[Chunk], Held]) -> Kept:
         """What a function makes of each chunk, kept by the worker that has it."""
-        make = partial(_each, function)
-        held = self.client.map(make, self.shares, pure=False)
+        held = asked(self.client, partial(_each, function), self.shares)
         return OnWorkers(self.client, self.shares, held)
 
     def _in_order(self, answers: list[list[T]]) -> list[T]:
@@ -154,9 +155,38 @@ def shares_of(client: Any, partitions: Many) -> list[list[int]]:
     return [each for each in shares.values() if each]
 
 
+def lend(client: Any, thing: Any) -> Any:
+    """The thing, or a future of it where it is large.
+
+    It then goes to one worker, from which the others have it, and not with every task.
+    The scheduler knows it, as it knows all others: it outlives any worker.
+    """
+    import dask
+    from distributed.protocol.pickle import dumps
+
+    parts: list[Any] = []
+    size = len(dumps(thing, buffer_callback=parts.append))  # type: ignore[no-untyped-call]
+    size += sum(part.raw().nbytes for part in parts)
+    if size <= LARGE:
+        return thing
+    # What is meant by a large graph is one that has the same thing in many tasks.
+    most = "distributed.admin.large-graph-warning-threshold"
+    with dask.config.set({most: size + (1 << 20)}):
+        return client.submit(_itself, thing, pure=False)
+
+
+def asked(client: Any, function: Callable[..., Any], *parts: list[Any]) -> Many:
+    """Futures of what a function says of the parts, where they are."""
+    lent = lend(client, function)
+    if lent is not function:
+        parts, function = ([lent] * len(parts[0]), *parts), _call
+    found: Many = client.map(function, *parts, pure=False)
+    return found
+
+
 def said(client: Any, function: Callable[..., T], *parts: list[Any]) -> Iterator[T]:
     """What the workers answer, in the order of the parts."""
-    futures = client.map(function, *parts, pure=False)
+    futures = asked(client, function, *parts)
     for i, future in enumerate(futures):
         yield future.result()
         futures[i] = None  # so that its worker lets go of it
@@ -177,6 +207,14 @@ def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[C
         chunk = coding.chunk(arrow(part, coding.roles.columns), i, f"partition {i}")
         found.append(checked(chunk, coding.roles))
     return found
+
+
+def _itself(thing: T) -> T:
+    return thing
+
+
+def _call(function: Callable[..., T], *parts: Any) -> T:
+    return function(*parts)
 
 
 def _each(function: Callable[[Any], T], parts: list[Any]) -> list[T]:

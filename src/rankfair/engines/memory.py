@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankfair.blocks import Floats, Ints
+from rankfair.blocks import Floats
 from rankfair.engines.base import Asked, Field
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["Line"]
 
 DOUBLE_ROWS = 1 << 17
-SAMPLE = 16  # one row in so many gives a first landing
 STIR = 0.05  # how much of its own a row gets where pairs have to change places
 
 
@@ -73,19 +72,3 @@ class Line:
     def released(self) -> Line:
         """The same with nothing in it, where memory is short."""
         return replace(self, m=self.m[:0].copy(), p=None)
-
-    def some(self) -> Line | None:
-        """The line of some of the rows, for a first look; None if there are few."""
-        if self.p is None or len(self.m) <= DOUBLE_ROWS:
-            return None
-        rows = _some(len(self.m))
-        groups = self.groups.take(rows)
-        if not (groups.total_a > 0 and groups.total_b > 0):
-            return None
-        return replace(self, groups=groups, m=self.m[rows], p=self.p[rows])
-
-
-def _some(n_rows: int) -> Ints:
-    """A random one of every ``SAMPLE`` rows, at a fixed seed."""
-    start = np.arange(0, n_rows - SAMPLE + 1, SAMPLE)
-    return start + np.random.default_rng(0).integers(SAMPLE, size=len(start))

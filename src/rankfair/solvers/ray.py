@@ -86,7 +86,6 @@ class Curve:
 
     line_of: Callable[[Floats], Moving]
     fit: Callable[[float], Floats]
-    groups: Groups
 
     def estimate(self, balance: Balance, x: float) -> tuple[float, float]:
         """The balance's value at ``x``, quickly, and the most it can be off."""
@@ -95,9 +94,6 @@ class Curve:
     def bend(self, balance: Balance, x: float) -> tuple[Field, Floats]:
         """The balance's direction at ``x``, and its moments there."""
         return self.line_of(self.fit(x)).bend(balance, 0.0)
-
-    def some(self) -> None:
-        """A first look at some of the rows would need as many fits."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,7 @@ class Ray:
             return self.origin.rest.along(self.slope)
         fitter = self.origin.fitter
         if not chord:
-            return Curve(fitter.problem.line, self.fit, self.origin.groups)
+            return Curve(fitter.problem.line, self.fit)
         here = self.fit(chord)
         beyond = fitter.solve(self.origin.B0 - 1.05 * chord * self.b, here)
         slope = (here - beyond) / (0.05 * chord)
@@ -166,12 +162,11 @@ class Ray:
     ) -> tuple[Landing, Moving | Curve]:
         """Where quick counts enter the band, and the predictions along the way.
 
-        ``fine`` is the share of the resolution to which the landing is to be sure.
+        ``fine`` is the share of the resolution to which the landing is to be sure.  A
+        count is a staircase: engines land at the same place because they look at the
+        same places on the way, not because they come as near.
         """
         line = self.line(chord)
-        some = line.some()
-        if some is not None:
-            first = self._land(some, first, 10 * coarse).x or first
         return self._land(line, first, coarse, fine), line
 
     def _land(
@@ -183,11 +178,7 @@ class Ray:
     ) -> Landing:
         """Where the counts of these rows enter the band."""
         balance, own, value = self.origin.balance, self.origin.band, self.origin.value
-        groups = self.origin.groups
-        if line.groups is not groups:
-            groups, own = line.groups, balance.band(line.groups)
-            value = line.estimate(balance, 0.0)[0]
-        resolution = coarse * balance.resolution(groups)
+        resolution = coarse * balance.resolution(self.origin.groups)
         band = own.at_least(resolution)
         if band.miss(value) == 0:
             band = own
