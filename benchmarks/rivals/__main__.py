@@ -110,8 +110,9 @@ def run_cell(name: str, method: Method, base: Base, quick: bool) -> str:
             note = _ending(process.exitcode, job.limit)
             lines.write("\n" + json.dumps({"note": note}) + "\n")
     part.replace(path)
-    note = read_cell(name, method).note
-    return f"{time.perf_counter() - start:6.1f} s  {name}  {method.key}  {note}"
+    busy = next((r["processor"] for r in _lines(path) if "processor" in r), job.limit)
+    spent = f"{time.perf_counter() - start:6.1f} s ({busy:4.1f} s of processor time)"
+    return f"{spent}  {name}  {method.key}  {read_cell(name, method).note}"
 
 
 def _ending(code: int | None, limit: int) -> str:

@@ -100,7 +100,7 @@ def run(job: Job, say: Callable[..., None]) -> None:
                 )
             say(setting=setting, seed=seed, **figures_of(held_out, predicted))
             fitted.append((setting, seed, None if method.library == OURS else predict))
-    say(note="")
+    say(note="", processor=time.process_time())
     for setting, seed, predict in fitted:
         if predict is None:
             continue
