@@ -1,6 +1,7 @@
 """The comparison with other packages: who dominates whom, and the page about it."""
 
 import importlib.util
+import json
 import math
 import re
 import sys
@@ -21,10 +22,11 @@ def load_package():
         "rivals", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
     )
     sys.modules["rivals"] = importlib.util.module_from_spec(spec)
-    return [importlib.import_module(f"rivals.{name}") for name in ("points", "page")]
+    names = ("points", "page", "__main__")
+    return [importlib.import_module(f"rivals.{name}") for name in names]
 
 
-points, pages = load_package()
+points, pages, runs = load_package()
 
 
 def point(name, rows, library="rankfair", case="data", setting=""):
@@ -172,6 +174,58 @@ def test_a_resumed_run_has_no_minutes_and_says_so():
     assert "in 3 minutes" in pages.page(made_run())
     assert "1 datasets; 1 are left out" in pages.page(made_run())
     assert "left out" not in pages.page(made_run(skipped={}))
+
+
+def line(setting, seed, rmse, gap, training=False):
+    figures = {"rmse": rmse, "gap": gap, "md": 2 * gap, "ks": 3 * gap}
+    record = {"training": figures} if training else figures
+    return json.dumps({"setting": setting, "seed": seed, **record})
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A rival that is far less fair on held-out rows than on training rows."""
+    monkeypatch.setattr(runs, "STORE", tmp_path)
+    rival = runs.theirs.METHODS[0]
+    path = runs.path_of("wine", rival)
+    path.parent.mkdir()
+    lines = [
+        json.dumps({"fit": 2.0, "predict": 1.0, "memory": 1.0}),
+        *(line(1.0, seed, 0.7, 0.4) for seed in (0, 1)),
+        "half a li",
+        json.dumps({"note": ""}),
+        *(line(1.0, seed, 0.6, 0.1, training=True) for seed in (0, 1)),
+        # Of no use to anybody: ours are not set by it.
+        *(line(0.5, seed, 3.0, 0.2, training=True) for seed in (0, 1)),
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return rival
+
+
+def test_a_cell_shows_held_out_rows_only(store):
+    cell = runs.read_cell("wine", store)
+    assert [point.mean("gap") for point in cell.points] == [0.4]
+    assert (cell.note, cell.cost["fit"]) == ("", 2.0)
+
+
+def test_ours_are_set_by_training_rows_only(store):
+    ours = {method.name: method for method in runs.METHODS.values()}
+    for name, wanted in {
+        "map, rank": {0.1, 0.097, 0.102},
+        "map, distribution": {0.3, 0.291, 0.306},
+        "map, rank and mean": {(0.1, 0.2), (0.097, 0.194), (0.102, 0.204)},
+        "NC-ADMM": set(),
+    }.items():
+        own = set(ours[name].settings)
+        assert set(runs.settings_of("wine", ours[name], False)) == own | wanted
+    assert runs.settings_of("wine", store, False) == store.settings
+
+
+def test_many_rows_get_few_settings(store):
+    runs.path_of("wine", store).parent.rename(runs.STORE / "synthetic-1e6")
+    tilt = runs.METHODS["rankfair: tilt"]
+    found = runs.settings_of("synthetic-1e6", tilt, False)
+    assert found == (*tilt.settings[: runs.FEW], 0.1)
 
 
 def test_numbers_as_shown():

@@ -35,10 +35,13 @@ PACKAGES = (
 # One process imports what all need and is forked for each cell; one thread each.
 FRESH = multiprocessing.get_context("forkserver")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Settings of ours: a rival's own measure, and a little more and less, for what changes
-# on the way from training rows to others.  The most that makes sense of each.
-NEAR = (1.0, 1.02, 0.98)
+# Settings of ours: a rival's own measure on training rows, and a little more and less,
+# for what changes on the way to others.  The most that makes sense of each.
+NEAR = (1.0, 0.97, 1.02)
+PAIRED = 0.03
 MOST = {"gap": 0.5, "md": 10.0, "ks": 1.0}
+# How many of our own settings where rows are many.
+FEW = 3
 QUICK_SEEDS, QUICK_SETTINGS, QUICK_ROWS = 2, 3, 10**4
 
 
@@ -50,24 +53,39 @@ def seeds_of(case: Case, quick: bool) -> int:
 
 
 def settings_of(name: str, method: Method, quick: bool) -> tuple[Setting, ...]:
-    """Its own settings, and those that come close to a rival's point."""
+    """Its own settings, and those that a rival's training rows suggest."""
     own = method.settings[:QUICK_SETTINGS] if quick else method.settings
-    if not method.matches:
-        return own
+    if CASES[name].few:
+        own = own[:FEW]
     found: dict[Setting, None] = dict.fromkeys(own)
-    for share in NEAR:
-        for point in rival_points(name):
-            near = tuple(
-                min(round(share * point.mean(m), 4), MOST[m]) for m in method.matches
-            )
-            found[near if len(near) > 1 else near[0]] = None
+    if method.matches:
+        for share in NEAR[:1] if CASES[name].few else NEAR:
+            for point in on_training_rows(name):
+                # Pairs take longer, and our own lie close to the fair end.
+                if len(method.matches) == 1 or point.mean("gap") > PAIRED:
+                    found[beside(point, method.matches, share)] = None
     return tuple(found)
 
 
-def rival_points(name: str) -> list[Point]:
-    """What the rivals reached on this data, errors beyond all use left out."""
-    cells = [read_cell(name, m) for m in theirs.METHODS if path_of(name, m).exists()]
-    found = [point for cell in cells for point in cell.points]
+def beside(point: Point, measures: tuple[str, ...], share: float) -> Setting:
+    """The ε with which ours are as fair as a point, times a share."""
+    near = tuple(min(_short(share * point.mean(m)), MOST[m]) for m in measures)
+    return near if len(near) > 1 else near[0]
+
+
+def _short(value: float) -> float:
+    """Three digits: settings that nearly agree are one."""
+    return float(f"{value:.3g}")
+
+
+def on_training_rows(name: str) -> list[Point]:
+    """How fair the rivals are on training rows, errors beyond all use left out."""
+    found = [
+        point
+        for method in theirs.METHODS
+        if path_of(name, method).exists()
+        for point in points_of(name, method, training=True)
+    ]
     return [point for point in found if point.mean("rmse") < 1.0]
 
 
@@ -86,47 +104,53 @@ def run_cell(name: str, method: Method, base: Base, quick: bool) -> str:
     process = FRESH.Process(target=cell_main, args=(job, part))
     process.start()
     process.join()
-    note = _ending(process.exitcode, job.limit)
-    if note:
+    # Without a note its points were not done when it ended.
+    if not any("note" in record for record in _lines(part)):
         with part.open("a", encoding="utf-8") as lines:
+            note = _ending(process.exitcode, job.limit)
             lines.write("\n" + json.dumps({"note": note}) + "\n")
     part.replace(path)
-    note = note or _lines(path)[-1]["note"]
-    return f"{time.perf_counter() - start:6.1f} s  {name}  {method.key}  {note}"
+    busy = next((r["processor"] for r in _lines(path) if "processor" in r), job.limit)
+    spent = f"{time.perf_counter() - start:6.1f} s ({busy:4.1f} s of processor time)"
+    return f"{spent}  {name}  {method.key}  {read_cell(name, method).note}"
 
 
 def _ending(code: int | None, limit: int) -> str:
     """What an exit code says of a process that could not say it itself."""
-    if code == 0:
-        return ""
     if code == -signal.SIGXCPU:
         return f"stopped at the limit of {limit} s"
     return f"ended with code {code}"
 
 
 def read_cell(name: str, method: Method) -> Cell:
-    """The records of a cell as points."""
-    found: dict[Setting, dict[str, dict[int, float]]] = {}
-    cost, note, spent = None, "", 0
+    """A cell as it was written: points, cost, and how it ended."""
+    cost, note = None, ""
     for record in _lines(path_of(name, method)):
-        if "note" in record:
-            note = record["note"]
-        elif "fit" in record:
-            cost = record
-        else:
-            setting = record["setting"]
-            setting = tuple(setting) if isinstance(setting, list) else setting
-            values = found.setdefault(setting, {m: {} for m in MEASURES})
-            for measure in MEASURES:
-                values[measure][int(record["seed"])] = record[measure]
-            spent += 1
-    points = tuple(
+        note = record.get("note", note)
+        cost = record if "fit" in record else cost
+    points = points_of(name, method)
+    if "limit" in note:
+        done = sum(len(point.seeds) for point in points)
+        note += f", {done} points done" if done else " before the first point"
+    return Cell(name, method.library, method.name, points, cost, note)
+
+
+def points_of(name: str, method: Method, training: bool = False) -> tuple[Point, ...]:
+    """The records of a cell as points, of held-out rows or of training rows."""
+    found: dict[Setting, dict[str, dict[int, float]]] = {}
+    for record in _lines(path_of(name, method)):
+        if "setting" not in record or ("training" in record) != training:
+            continue
+        setting = record["setting"]
+        setting = tuple(setting) if isinstance(setting, list) else setting
+        figures = record["training"] if training else record
+        values = found.setdefault(setting, {m: {} for m in MEASURES})
+        for measure in MEASURES:
+            values[measure][int(record["seed"])] = figures[measure]
+    return tuple(
         Point(name, method.library, method.name, method.shown(setting), values)
         for setting, values in found.items()
     )
-    if "limit" in note:
-        note += f", {spent} points done" if spent else " before the first point"
-    return Cell(name, method.library, method.name, points, cost, note)
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -19,14 +19,15 @@ from rankfair.metrics import rmse
 Kind = Literal["pooled", "tasks", "boosting"]
 TRAIN_SHARE = 0.7
 N_FOLDS = 5
-BETAS = (1.0, 10.0, 100.0)
+BETAS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 @dataclass(frozen=True)
 class Case:
     """A dataset: `sizes` are tasks and training rows of each if it is synthetic.
 
-    A cell may take `limit` seconds of processor time.
+    A cell may take `limit` seconds of processor time.  `few`: rows are so many that
+    ours get few settings.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Case:
     sizes: tuple[int, int] | None = None
     kind: Kind | None = None
     limit: int = 30
+    few: bool = False
 
 
 CASES: dict[str, Case] = {
@@ -45,9 +47,9 @@ CASES: dict[str, Case] = {
     "student": Case("Student", "student"),
     "crime": Case("Crime", "crime", 3),
     "income": Case("Income", "income", 3),
-    "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250)),
+    "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250), few=True),
     "synthetic-1e6": Case(
-        "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=90
+        "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=90, few=True
     ),
 }
 

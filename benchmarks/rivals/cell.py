@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,15 @@ from rankfair.experiments.records import measure
 
 from . import ours, theirs
 from .cases import CASES, Base, Case, draw
-from .methods import Method, Setting
+from .methods import OURS, Method, Predict, Setting
+from .points import MEASURES
 
 METHODS: dict[str, Method] = {
     method.key: method for method in (*ours.METHODS, *theirs.METHODS)
 }
 REFERENCE_FITS = 5
+# Training rows, evenly spaced, on which a rival is measured as well; some are slow.
+SOME = 5000
 WARM_UP = Case("", "synthetic", 1, (4, 60))
 
 
@@ -72,46 +75,67 @@ def reference(rows: Rows) -> dict[str, float]:
 
 
 def run(job: Job, say: Callable[..., None]) -> None:
-    """First setting on all seeds, cost on the first one; then the other settings."""
-    method, base, case = METHODS[job.method], job.base, CASES[job.case]
+    """First setting on all seeds, cost on the first one; then the other settings.
+
+    At the end rivals are measured on training rows too: ours are set by that, and
+    held-out rows are not looked at for it.
+    """
+    method, case = METHODS[job.method], CASES[job.case]
     small, _ = draw(WARM_UP, 0)
-    method.fit(small, base, method.settings[0])(small)
+    method.fit(small, job.base, method.settings[0])(small)
     reference(small)
+    fitted = []
     for setting in job.settings:
         for seed in range(job.seeds):
             train, held_out = rows_of(case, seed)
-            first = seed == 0 and setting == job.settings[0]
-            found = reference(train) if first else None
-            start = time.perf_counter()
-            predict, added = peak_of(lambda r=train, s=setting: method.fit(r, base, s))
-            fitted = time.perf_counter()
-            predicted = predict(held_out)
-            spent = time.perf_counter() - fitted
-            if not np.isfinite(predicted).all():
-                raise FloatingPointError("predictions are not finite")
+            found = None if fitted else reference(train)
+            fit = partial(method.fit, train, job.base, setting)
+            predict, predicted, cost = tried(fit, held_out)
             if found is not None:
                 say(
-                    fit=(fitted - start) / found["seconds"],
-                    predict=spent / found["seconds"],
-                    memory=(added + train.X.nbytes) / found["bytes"],
-                    seconds=fitted - start,
+                    fit=cost["fit"] / found["seconds"],
+                    predict=cost["predict"] / found["seconds"],
+                    memory=(cost["bytes"] + train.X.nbytes) / found["bytes"],
+                    seconds=cost["fit"],
                 )
-            figures = measure(held_out.y, predicted, held_out.in_a)
-            say(
-                setting=setting,
-                seed=seed,
-                rmse=figures["rmse"],
-                gap=figures["gap"],
-                md=abs(figures["md"]),
-                ks=float(figures["ks"]),
-            )
+            say(setting=setting, seed=seed, **figures_of(held_out, predicted))
+            fitted.append((setting, seed, None if method.library == OURS else predict))
+    say(note="", processor=time.process_time())
+    for setting, seed, predict in fitted:
+        if predict is None:
+            continue
+        train, _ = rows_of(case, seed)
+        some = train.take(np.arange(0, len(train.y), -(-len(train.y) // SOME)))
+        say(setting=setting, seed=seed, training=figures_of(some, predict(some)))
+
+
+def tried(
+    fit: Callable[[], Predict], rows: Rows
+) -> tuple[Predict, np.ndarray, dict[str, float]]:
+    """Fit and predict: the predictor, its predictions, and what both cost."""
+    start = time.perf_counter()
+    predict, added = peak_of(fit)
+    middle = time.perf_counter()
+    predicted = predict(rows)
+    end = time.perf_counter()
+    cost = {"fit": middle - start, "predict": end - middle, "bytes": added}
+    return predict, predicted, cost
+
+
+def figures_of(rows: Rows, predicted: np.ndarray) -> dict[str, float]:
+    """The four measures of predictions."""
+    if not np.isfinite(predicted).all():
+        raise FloatingPointError("predictions are not finite")
+    found = measure(rows.y, predicted, rows.in_a)
+    found["md"] = abs(found["md"])
+    return {name: float(found[name]) for name in MEASURES}
 
 
 rows_of = lru_cache(maxsize=5)(draw)
 
 
 def main(job: Job, path: Path) -> None:
-    """Write a cell; its last line says how it ended, unless time ran out."""
+    """Write a cell; a note says how it ended, unless time ran out."""
     # Processor time: other work on the machine does not decide what is too slow.
     resource.setrlimit(resource.RLIMIT_CPU, (job.limit, job.limit + 5))
     warnings.simplefilter("ignore")
@@ -121,13 +145,12 @@ def main(job: Job, path: Path) -> None:
     os.dup2(1, 2)
     with path.open("w", encoding="utf-8") as lines:
 
-        def say(**record: Setting | str) -> None:
+        def say(**record: Any) -> None:
             lines.write(json.dumps(record) + "\n")
             lines.flush()
 
         try:
             run(job, say)
-            say(note="")
         except Exception as error:
             said = " ".join(str(error).split())[:160].replace("|", "/")
             say(note=f"failed: {type(error).__name__}: {said}")

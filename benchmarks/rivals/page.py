@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from . import words
 from .points import (
     AHEAD,
     ALONE,
@@ -256,98 +257,93 @@ def troubles(run: Run) -> str:
 
 def page(run: Run) -> str:
     """Return docs/rivals.md."""
+    sections = (
+        opening(run),
+        verdicts(run),
+        rules(run),
+        costs(run),
+        f"## All figures\n\n{words.FIGURES}\n\n{tables(run)}\n",
+    )
+    return "\n\n".join(sections)
+
+
+def opening(run: Run) -> str:
+    """How the page was made, the picture, and the count."""
+    options = " OPTIONS=--quick" if run.quick else ""
     versions = ", ".join(f"{name} {number}" for name, number in run.versions.items())
+    made = f"Made by `make bench-rivals{options}`{spent(run)}, with {versions}."
+    return "\n\n".join(
+        (
+            "# Against other packages",
+            made + absent(run),
+            "![Error against rank gap, KS and mean difference](images/rivals.png)",
+            summary(run),
+            words.RULE,
+            matrix(run),
+            words.MARKS,
+        )
+    )
+
+
+def spent(run: Run) -> str:
+    """How long it took, or that it was done in parts."""
+    if run.minutes is not None:
+        return f" in {run.minutes:.0f} minutes"
+    return (
+        " in several parts, stopped and resumed while the machine had other work "
+        "(costs are rough)"
+    )
+
+
+def absent(run: Run) -> str:
+    if not run.skipped:
+        return ""
+    return (
+        f"  {len(run.titles)} datasets; {len(run.skipped)} are left out, see "
+        "[what did not run](#what-did-not-run)."
+    )
+
+
+def verdicts(run: Run) -> str:
+    return "\n\n".join(
+        (
+            "## Where a rival is not dominated",
+            exceptions(run),
+            "## What did not run",
+            words.LIMITS,
+            troubles(run),
+        )
+    )
+
+
+def rules(run: Run) -> str:
+    """What everybody gets."""
     bases = "\n".join(
         f"- {run.titles[c]}: {run.rows[c]:,} training rows, {base}"
         for c, base in run.bases.items()
     )
-    large = [case for case in run.titles if run.rows[case] >= LARGE]
-    memory = (
-        cost_table(run, "memory", large)
-        if large
-        else "No dataset of this run is large."
+    return "\n\n".join(
+        ("## What everybody gets", words.SAME_FOR_ALL, bases, words.DEALT)
     )
-    tables = "\n\n".join(
+
+
+def costs(run: Run) -> str:
+    """Three tables of ratios."""
+    large = [case for case in run.titles if run.rows[case] >= LARGE]
+    memory = cost_table(run, "memory", large) if large else words.NONE_LARGE
+    parts = (
+        "## Cost",
+        words.FIT,
+        cost_table(run, "fit", list(run.titles)),
+        words.PREDICT,
+        cost_table(run, "predict", list(run.titles)),
+        words.MEMORY,
+        memory,
+    )
+    return "\n\n".join(parts)
+
+
+def tables(run: Run) -> str:
+    return "\n\n".join(
         f"### {run.titles[c]}\n\n{dataset_table(run, c)}" for c in run.titles
     )
-    spent = (
-        " in several parts, stopped and resumed while the machine had other work "
-        "(costs are rough)"
-        if run.minutes is None
-        else f" in {run.minutes:.0f} minutes"
-    )
-    absent = (
-        f"  {len(run.titles)} datasets; {len(run.skipped)} are left out, see "
-        "[what did not run](#what-did-not-run)."
-        if run.skipped
-        else ""
-    )
-    options = " OPTIONS=--quick" if run.quick else ""
-    return f"""# Against other packages
-
-Made by `make bench-rivals{options}`{spent}, with {versions}.{absent}
-
-![Error against rank gap, KS and mean difference](images/rivals.png)
-
-{summary(run)}
-
-A point of a rival is *dominated* (✓) if one of ours has a lower mean RMSE and is no
-worse in rank gap |AUC − 1/2|, mean difference |MD| and KS beyond noise: two standard
-errors of the difference, paired by seed.  All figures are of held-out rows, means over
-seeds ± standard error; RMSE and MD are in standard deviations of the target.  Ours run
-with a few ε and with those that a rival's own gap, MD and KS suggest, for it may sit
-anywhere between fair and free; which of them is named is chosen by these same figures.
-
-{matrix(run)}
-
-A sign for each setting of the method, in the order of the tables below: ✓ dominated,
-= the same figures, ≈ level within noise, ✗ better in something than each of ours.
-
-## Where a rival is not dominated
-
-{exceptions(run)}
-
-## What did not run
-
-A cell, that is a method on a dataset with all its seeds and settings, has a limit of
-processor time; what was done by then is kept, so some means are over fewer seeds.
-
-{troubles(run)}
-
-## What everybody gets
-
-The same rows, the same features and the group among them, and the same base learner;
-among the linear ones the error of five folds of the training rows decides:
-
-{bases}
-
-Rows of real data are dealt at random within tasks, 70 % to learn from.  Methods that
-move predictions, theirs and ours, learn from the same out-of-fold predictions.  Filters
-of features come with the base learner and, where that has tasks, also with plain least
-squares.  fairret and the adversarial regressor bring linear models of their own, with a
-0/1 column for each task where the base learner has tasks (up to 1,000).  `rankfair`
-*unconstrained* and *constant shift* need no package: the base learner alone, and with
-one number added to each group.
-
-## Cost
-
-Time of one fit, base learner included, over one `LinearRegression().fit` on the same
-rows in the same process, one thread:
-
-{cost_table(run, "fit", list(run.titles))}
-
-Time to predict the held-out rows, over the same fit:
-
-{cost_table(run, "predict", list(run.titles))}
-
-Peak memory of the fit over that of the same reference, X included in both, where X is
-not small against the noise of a process:
-
-{memory}
-
-## All figures
-
-Ours are shown at one ε, and where they stand beside a rival.
-
-{tables}
-"""

@@ -2,8 +2,9 @@
 
 ``samples`` is the distribution of a group, ``chains`` the least movement under a slack,
 ``levels`` the common values it is put on, ``search`` the slack for an AUC, ``shifts``
-the constant shift, ``maps`` what is asked for, ``follow`` where unseen values go, and
-``estimator`` scikit-learn's shape around it.
+the constant shift, ``maps`` one balance each, ``means`` means held as well, ``demands``
+what is asked for, ``follow`` where unseen values go, and ``estimator`` scikit-learn's
+shape around it.
 """
 
 from rankfair.postprocess.estimator import RankFairPostprocessor

@@ -26,15 +26,14 @@ from sklearn.utils.validation import (
 from rankfair._frames import Codes, Floats, open_table
 from rankfair._groups import Source
 from rankfair._validation import (
-    check_choice,
     check_count,
     check_flag,
     check_lengths,
-    check_number,
     feature_record,
     read_target,
     read_weights,
 )
+from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.follow import FOLLOW, knots
 from rankfair.postprocess.groups import (
     explained,
@@ -43,7 +42,8 @@ from rankfair.postprocess.groups import (
     read_labels,
     without,
 )
-from rankfair.postprocess.maps import MAPS, Moved, Status
+from rankfair.postprocess.maps import Moved, Status
+from rankfair.postprocess.means import difference
 from rankfair.projections.samples import Sample
 
 __all__ = ["RankFairPostprocessor"]
@@ -63,16 +63,21 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     ----------
     estimator : estimator
         A regressor with ``fit(X, y)`` and ``predict(X)``.
-    epsilon : float, default=0.01
+    epsilon : float or list of float, default=0.01
         How much may be left: for "rank" and "shift" of :math:`|\mathrm{AUC} -
         \tfrac12|`, in [0, 0.5], never less than one pair of rows; for "distribution"
-        of KS, in [0, 1], never less than a row of each group.
-    balance : {"rank", "distribution", "shift"}, default="rank"
+        of KS, in [0, 1], never less than a row of each group; for "mean" of the
+        difference of means, in standard deviations of y, never less than 0.005 or a
+        row of each group moved by a level.  With two balances one number for both or a
+        list with one for each.
+    balance : {"rank", "distribution", "shift", "mean"} or list, default="rank"
         "distribution": the largest difference of the distribution functions of two
         groups, KS, is at most epsilon for every pair of groups.  "rank": the same maps
         with the slack in KS that puts AUC at the edge of its band; for three or more
         groups the AUC of each against all others.  "shift": every group moves as a
-        whole until AUC is in its band, for reference.
+        whole until AUC is in its band, for reference.  "mean": two groups move as
+        wholes until their means are within epsilon.  ``["rank", "mean"]`` and
+        ``["distribution", "mean"]`` hold both at once, again with the least movement.
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with
         several columns the groups are their combinations, as tuples: each combination
@@ -113,6 +118,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         AUC of each group against all others.
     ks_ : float
         The largest difference of the distribution functions of any two groups.
+    mean_difference_ : float
+        With two groups the mean of the moved predictions of the last less that of the
+        first, in the units of y.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -157,9 +165,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     def __init__(
         self,
         estimator: Any,
-        epsilon: float = 0.01,
+        epsilon: Any = 0.01,
         *,
-        balance: str = "rank",
+        balance: Any = "rank",
         sensitive_features: Any = None,
         blind: bool = False,
         prefit: bool = False,
@@ -216,9 +224,14 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         >>> model.fit([[0.0], [1.0]], [1, 3], sensitive_features=["a", "b"]).status_
         'inactive'
         """
-        learn = self._check_settings()
+        demand = self._check_settings()
         n_rows = _rows_of(X)
         target = None if y is None and self.prefit else read_target(y)
+        if target is None and "mean" in demand.epsilons:
+            raise ValueError(
+                'y is missing: the epsilon of "mean" is in its standard deviations. '
+                "Pass y, or leave out the mean."
+            )
         check_lengths(n_rows, y=target)
         weights = read_weights(sample_weight, n_rows)
         labels = read_labels(X, self.sensitive_features, sensitive_features, n_rows)
@@ -233,7 +246,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             "estimator_": estimator,
             "_columns": None if labels is None else labels.at,
             "_apart": apart,
-            "_balance": self.balance,
+            "_balance": demand.main,
         }
         if labels is None or found is None:
             _warn_no_groups()
@@ -241,7 +254,12 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         else:
             codes, groups = found
             samples = _samples(m, codes, groups, weights)
-            moved = learn(samples, float(self.epsilon))
+            if "mean" in demand.epsilons and len(groups) > 2:
+                raise ValueError(
+                    f'balance="mean" compares two groups; sensitive_features has '
+                    f"{len(groups)}. Leave out the mean, or merge groups."
+                )
+            moved = demand.learn(samples, _spread(target, weights))
             fitted |= _knots(samples, moved, groups)
             fitted |= {
                 "n_unknown_": int((codes < 0).sum()),
@@ -250,7 +268,11 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted | _judgement(moved, fitted.get("groups_")))
         if moved is not None and moved.status is Status.INFEASIBLE:
-            warnings.warn(_sentence(moved), ConvergenceWarning, stacklevel=2)
+            warnings.warn(
+                _sentence(moved, self.mean_difference_),
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Floats:
@@ -287,15 +309,23 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         if labels is None:
             return m
         codes = known_groups(labels, self.groups_)
-        follow, unknown = FOLLOW[self._balance], np.flatnonzero(codes < 0)
+        unknown = np.flatnonzero(codes < 0)
         average = np.zeros(len(unknown))
-        for g, label in enumerate(self.groups_.tolist()):
+        for g in range(len(self.groups_)):
             rows = np.flatnonzero(codes == g)
-            m[rows] = follow(self.maps_[label], m[rows])
-            away = follow(self.maps_[label], m[unknown]) - m[unknown]
-            average += self._shares[g] * away
+            m[rows] = self._followed(g, m[rows])
+            average += self._shares[g] * (self._followed(g, m[unknown]) - m[unknown])
         m[unknown] += average
         return m
+
+    def _followed(self, g: int, m: Floats) -> Floats:
+        """Move predictions as those of a group."""
+        knots, follow = self.maps_[self.groups_.tolist()[g]], FOLLOW[self._balance]
+        if self._balance == "mean" or not self._shifts:
+            return follow(knots, m)
+        # The least movement is that from where the group was shifted to.
+        by = self._shifts[g]
+        return follow(np.add(knots, [[by], [0.0]]), m + by)
 
     def score(
         self,
@@ -345,11 +375,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         tags.target_tags.required = not self.prefit
         return tags
 
-    def _check_settings(self) -> Any:
-        """Return the function that learns the maps."""
-        learn = MAPS[check_choice("balance", self.balance, MAPS)]
-        most = 1.0 if self.balance == "distribution" else 0.5
-        check_number("epsilon", self.epsilon, 0.0, most)
+    def _check_settings(self) -> Demand:
+        """Return what is asked of the maps."""
+        demand = Demand.of(self.balance, self.epsilon)
         check_flag("blind", self.blind)
         check_flag("prefit", self.prefit)
         for method in ("fit", "predict"):
@@ -365,7 +393,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             )
         if not hasattr(self.cv, "split") and not isinstance(self.cv, Iterable | None):
             check_count("cv", self.cv, low=2)
-        return learn
+        return demand
 
     def _predictions(
         self, X: Any, y: Floats | None, weights: Floats | None
@@ -475,6 +503,14 @@ def _shares(samples: Sequence[Sample]) -> Floats:
     return shares
 
 
+def _spread(target: Floats | None, weights: Floats | None) -> float:
+    """The standard deviation of the target, if there is one."""
+    if target is None:
+        return math.nan
+    centred = target - np.average(target, weights=weights)
+    return math.sqrt(float(np.average(centred * centred, weights=weights)))
+
+
 def _counts(weights: Floats) -> NDArray[Any]:
     """Return whole weights as integers, others in units of their mean."""
     if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
@@ -490,6 +526,10 @@ def _knots(
     return {
         "groups_": groups,
         "maps_": {label: knots(sample.values, end) for label, sample, end in both},
+        "_shifts": moved.shifts,
+        "mean_difference_": (
+            difference(moved.values, samples) if len(groups) == 2 else math.nan
+        ),
     }
 
 
@@ -503,6 +543,7 @@ def _judgement(moved: Moved | None, groups: NDArray[Any] | None) -> dict[str, An
             "rank_auc_": math.nan,
             "group_auc_": {},
             "ks_": math.nan,
+            "mean_difference_": math.nan,
         }
     aucs = moved.standing.aucs
     farthest = np.argmax(np.abs(aucs - 0.5)) if len(aucs) > 2 else 1
@@ -524,9 +565,10 @@ def _warn_no_groups() -> None:
     )
 
 
-def _sentence(moved: Moved) -> str:
+def _sentence(moved: Moved, apart: float) -> str:
     farthest = float(np.abs(moved.standing.aucs - 0.5).max())
+    means = f", means differ by {abs(apart):.4g}" if moved.shifts else ""
     return (
-        f"{moved.status.value} KS is {moved.standing.ks:.4g}, and AUC is off 1/2 by "
-        f"{farthest:.4g}, on the rows that the maps were learnt on."
+        f"{moved.status.value} KS is {moved.standing.ks:.4g}{means}, and AUC is off "
+        f"1/2 by {farthest:.4g}, on the rows that the maps were learnt on."
     )

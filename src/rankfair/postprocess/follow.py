@@ -66,4 +66,4 @@ def knots(start: Floats, end: Floats) -> Floats:
     return np.stack((start[kept], end[kept]))
 
 
-FOLLOW = {"rank": nearest, "distribution": nearest, "shift": lines}
+FOLLOW = {"rank": nearest, "distribution": nearest, "shift": lines, "mean": lines}

@@ -30,11 +30,16 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Moved:
-    """Where the steps of each group move to, and how the groups stand then."""
+    """Where the steps of each group move to, and how the groups stand then.
+
+    ``shifts`` are what the groups moved by as wholes before that, if means were asked
+    for: the movement that is left is the least from there.
+    """
 
     values: list[Floats]
     standing: Standing
     status: Status
+    shifts: tuple[float, ...] = ()
 
 
 Excess = Callable[[Standing], float]

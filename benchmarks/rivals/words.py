@@ -1,0 +1,40 @@
+"""The sentences of docs/rivals.md that are the same in every run."""
+
+RULE = """\
+A point of a rival is *dominated* (✓) if one of ours has a lower mean RMSE and is no
+worse in rank gap |AUC − 1/2|, mean difference |MD| and KS beyond noise: two standard
+errors of the difference, paired by seed.  All figures are of held-out rows, means over
+seeds ± standard error; RMSE and MD are in standard deviations of the target.  Ours run
+with a few ε, and with those that a rival's gap, MD and KS on *training* rows suggest
+(these, 3 % less and 2 % more), for it may sit anywhere between fair and free.  No
+setting is chosen by held-out rows; which of our points is named beside a rival's is."""
+MARKS = """\
+A sign for each setting of the method, in the order of the tables below: ✓ dominated,
+= the same figures, ≈ level within noise, ✗ better in something than each of ours."""
+LIMITS = """\
+A cell, that is a method on a dataset with all its seeds and settings, has a limit of
+processor time; what was done by then is kept, so some means are over fewer seeds.
+holisticai's GridSearchReduction runs with pandas 2 only, which is why that is
+installed: it fills its grid by a chained assignment (`pos_basis[i][group] = 1`, line 76
+of `commons/regression/_constraints.py`), which pandas 3 does not pass on, so that all
+of the grid is 0 and nothing is tried."""
+SAME_FOR_ALL = """\
+The same rows, the same features and the group among them, and the same base learner;
+among the linear ones the error of five folds of the training rows decides:"""
+DEALT = """\
+Rows of real data are dealt at random within tasks, 70 % to learn from.  Methods that
+move predictions, theirs and ours, learn from the same out-of-fold predictions.  Filters
+of features come with the base learner and, where that has tasks, also with plain least
+squares.  fairret and the adversarial regressor bring linear models of their own, with a
+0/1 column for each task where the base learner has tasks (up to 1,000).  `rankfair`
+*unconstrained* and *constant shift* need no package: the base learner alone, and with
+one number added to each group."""
+FIT = """\
+Time of one fit, base learner included, over one `LinearRegression().fit` on the same
+rows in the same process, one thread:"""
+PREDICT = "Time to predict the held-out rows, over the same fit:"
+MEMORY = """\
+Peak memory of the fit over that of the same reference, X included in both, where X is
+not small against the noise of a process:"""
+NONE_LARGE = "No dataset of this run is large."
+FIGURES = "Ours are shown at one ε, and where they stand beside a rival."
