@@ -112,7 +112,7 @@ def measured(case: Case) -> Iterator[tuple[Point, list[float]]]:
 
     Beside each rival stands ours at the rival's own point: with an ε that is the AUC
     gap which the rival reached on the calibration rows.  KS is never less than the AUC
-    gap, so ours is as fair there in both; no figure of a new row is used.
+    gap, so ours is as fair there in both, up to a row; no figure of a new row is used.
     """
     judge = partial(judged, case)
     yield Point("none", "unmoved"), judge((case.m, case.m_new))
