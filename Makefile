@@ -25,8 +25,8 @@ bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shift, on Wine
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_any.py
 
-bench-post: $(VENV)/.dev  ## Maps of predictions against EquiPy and a linear programme
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_post.py
+bench-post: $(VENV)/.equipy  ## Maps of predictions against EquiPy and a programme, into docs/maps.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.post --write docs $(OPTIONS)
 
 bench-scope: $(VENV)/.dev  ## Bands in every task against one over all rows: time
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_scope.py
@@ -95,6 +95,11 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 $(VENV)/.fuzz: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet atheris \
 	    || echo 'atheris does not install here: fuzzing with hypothesis instead'
+
+# Without EquiPy the page has its other rows.
+$(VENV)/.equipy: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet equipy && touch $@ \
+	    || echo 'EquiPy does not install here: its rows are left out'
 
 $(RIVALS)/.ready: pyproject.toml benchmarks/rivals/requirements.txt
 	$(PYTHON) -m venv $(RIVALS)

@@ -26,8 +26,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from bench_stream import BY, apart, in_memory, load, put
+from bench_stream import BY, apart, in_memory, load
 from make_rows import write
+from marks import put
 
 WORKERS = 2
 SMALL = 200_000  # with fewer rows all are brought together and fitted in memory

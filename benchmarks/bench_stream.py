@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from make_rows import write
+from marks import put
 
 BY = {"tasks": "task", "sensitive_features": "group"}
 PENALTIES = ("ridge", "task")
@@ -153,14 +154,6 @@ def table(results: dict[str, dict[str, dict]]) -> str:
         rest.append(f"{max(left, 0.0) * 1e9:.0f}")
     lines.append("| counts on what was kept, and the rest | " + " | ".join(rest) + " |")
     return "\n".join(lines)
-
-
-def put(path: Path, mark: str, text: str) -> None:
-    """Put ``text`` between two marks of a Markdown file."""
-    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
-    head, rest = path.read_text(encoding="utf-8").split(begin, 1)
-    tail = rest.split(end, 1)[1]
-    path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
 
 
 def load() -> str:

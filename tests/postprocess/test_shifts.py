@@ -71,3 +71,13 @@ def test_small_groups_with_ties_land_in_the_band(groups, decimals):
         assert found.standing.auc_excess(0.05) <= max(0, before.auc_excess(0.05))
         for sample, values in zip(samples, found.values, strict=True):
             assert np.ptp(values - sample.values) < 1e-12
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_too_few_quantiles_are_put_right_by_the_counts(groups, rounds, monkeypatch):
+    samples = drawn(groups, "skewed")
+    monkeypatch.setattr(shifts, "FEW", 12)
+    monkeypatch.setattr(shifts, "ROUNDS", rounds)
+    excess = shifted(Bundles.of(samples), EPSILON).standing.auc_excess(EPSILON)
+    assert -2 * shifts.NEAR * EPSILON <= excess <= 0

@@ -1,0 +1,157 @@
+"""The comparison of maps: how points are paired, what the page says of them."""
+
+import importlib.util
+import math
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "benchmarks" / "post"
+PAGE = (ROOT / "docs" / "maps.md").read_text(encoding="utf-8")
+
+
+def load(name, path, **more):
+    spec = importlib.util.spec_from_file_location(name, path, **more)
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+load("post", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)])
+points = importlib.import_module("post.points")
+pages = importlib.import_module("post.page")
+programme = importlib.import_module("post.programme")
+cases = importlib.import_module("post.cases")
+marks = load("marks", ROOT / "benchmarks" / "marks.py")
+
+
+def results(rmse, ks, own=(0.0, 0.0)):
+    """Ours at 0 under both demands; a rival at these figures, and ours beside it."""
+    point, shape = points.Point, [[0.0] * 5] * len(rmse)
+    rival = [[r, k, 0, 0, 0] for r, k in zip(rmse, ks, strict=True)]
+    figures = {
+        point("none", "unmoved"): shape,
+        point("KS", "distribution"): shape,
+        point("KS", "EquiPy"): rival,
+        point("KS", "distribution", "EquiPy"): [[*own, 0, 0, 0]] * len(rmse),
+        point("AUC", "rank"): shape,
+        point("AUC", "shift"): rival,
+        point("path", "EquiPy 0.2"): rival,
+    }
+    return points.Results("data", "Data", len(rmse), figures)
+
+
+@pytest.mark.parametrize(
+    "steps, kind",
+    [
+        ([-1.0, -3.0], "lower"),
+        ([0.0, 0.0], "lower"),
+        ([3.0, -2.0], "level"),
+        ([3.0, 2.0], "higher"),
+        ([0.1], "higher"),
+    ],
+)
+def test_a_difference_is_higher_beyond_one_standard_error(steps, kind):
+    found = points.Difference.of(np.array(steps))
+    assert found.mean == pytest.approx(np.mean(steps))
+    if len(steps) > 1:
+        error = np.std(steps, ddof=1) / math.sqrt(len(steps))
+        assert found.error == pytest.approx(error)
+    assert found.kind == kind
+
+
+def test_rivals_are_met_twice_and_the_shift_once():
+    each = results([0.3, 0.5], [0.2, 0.2], own=(0.1, 0.3))
+    found = {(a.demand, a.rival): a for a in each.against()}
+    assert set(found) == {("KS", "EquiPy"), ("AUC", "shift")}
+    rival = found["KS", "EquiPy"]
+    assert rival.same["rmse"].mean == pytest.approx(-0.4)
+    assert rival.same["ks"].mean == pytest.approx(-0.2)
+    assert rival.own["rmse"].mean == pytest.approx(-0.3)
+    assert rival.own["ks"].kind == "higher"
+    assert found["AUC", "shift"].own is None
+    assert each.path("EquiPy").shape == (1, 5)
+    assert each.path("nothing").shape == (0, 5)
+
+
+def test_the_summary_names_who_is_better():
+    text = pages.summary([results([0.3, 0.5], [0.2, 0.2], own=(0.1, 0.3))])
+    assert "RMSE of ours is no higher in 1; higher by less" in text
+    assert "higher by more in 1 (Data, EquiPy at KS: +0.1000 ± 0.0000)" in text
+    assert "lower RMSE than **rank** on 0 of 1 datasets, and a larger KS on 1" in text
+
+
+def test_figures_are_kept_and_read_again(tmp_path):
+    figures = results([0.3], [0.2]).figures
+    path = tmp_path / "post" / "data.json"
+    assert points.load(path) == {}
+    points.save(path, figures)
+    assert points.load(path) == figures
+
+
+def test_text_goes_between_its_marks_and_nowhere_else(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb <!-- y --><!-- /y -->\n")
+    marks.put(page, "x", "new")
+    assert page.read_text() == (
+        "a\n<!-- x -->\nnew\n<!-- /x -->\nb <!-- y --><!-- /y -->\n"
+    )
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.05])
+def test_plans_move_all_that_is_there_within_the_slack(slack):
+    case = cases.DATA["gauss-1e3"].draw(0)
+    bins = programme.Programme.of(case, bins=15)
+    plans = bins.plans(slack)
+    arrived = []
+    for g, plan in enumerate(plans):
+        held = np.histogram(case.m[case.z == g], bins.edges)[0]
+        assert plan.sum(axis=1) == pytest.approx(held / held.sum(), abs=1e-6)
+        arrived.append(np.cumsum(plan.sum(axis=0)))
+    assert np.abs(arrived[0] - arrived[1]).max() <= slack + 1e-6
+    assert programme.plan_gap(plans) <= slack + 1e-6
+    old, new = bins.drawn(plans)
+    assert set(old) | set(new) <= set(bins.centres)
+
+
+def between(mark):
+    return PAGE.split(f"<!-- {mark} -->")[1].split(f"<!-- /{mark} -->")[0].strip()
+
+
+def test_the_page_is_whole_and_its_picture_is_there():
+    for mark in ("versions", "summary", "against", "cost", "figures"):
+        assert between(mark)
+    assert "equipy" in between("versions")
+    for image in re.findall(r"\]\((images/[^)]+)\)", PAGE):
+        assert (ROOT / "docs" / image).stat().st_size > 1000
+    for data in cases.DATA.values():
+        assert f"### {data.title} ({data.splits} splits)" in between("figures")
+
+
+def test_the_summary_of_the_page_is_that_of_its_table():
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in between("against").splitlines()[2:]
+    ]
+    assert len(rows) == 5 * len(cases.DATA)
+    rivals = [row for row in rows if row[2] != "shift"]
+    lines = [line for line in between("summary").splitlines() if line[:3] == "  -"]
+    for line, column in zip(lines, (3, 4, 5, 6), strict=True):
+        steps = [tuple(map(float, row[column].split(" ± "))) for row in rivals]
+        # Of what is shown as nothing the sign is not known.
+        clear = sum(mean > error for mean, error in steps)
+        no_higher = sum(mean < 0 for mean, _ in steps)
+        nothing = sum(mean == 0 for mean, _ in steps)
+        shown = [int(n) for n in re.findall(r" in (\d+)", line)]
+        assert no_higher <= shown[0] + nothing and shown[0] <= no_higher + nothing
+        assert abs(shown[2] - clear) <= nothing
+
+
+def test_maps_cost_fewer_sorts_than_promised():
+    rows = between("cost").splitlines()[2:]
+    assert len(rows) == 6
+    assert all(float(row.split("|")[2]) < pages.MOST for row in rows)
