@@ -244,7 +244,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             moved = learn(samples, float(self.epsilon))
             fitted |= _knots(samples, moved, groups)
             fitted |= {
-                "n_unknown_": int((codes < 0).sum()),
+                "n_unknown_": n_unknown,
                 "_shares": _shares(samples),
             }
         self.__dict__.pop("feature_names_in_", None)
