@@ -407,3 +407,81 @@ def test_an_estimator_without_weights_is_told():
         UserWarning, match="KNeighborsRegressor.fit takes no sample_weight"
     ):
         model.fit(WITH_CODE, Y, sample_weight=np.linspace(1, 2, N))
+
+
+# Rows of unknown group
+
+
+KNOWN = np.arange(N) % 9 != 4
+SOME = np.where(KNOWN, SEX, None)
+
+
+@pytest.mark.parametrize("balance", BALANCES)
+@pytest.mark.parametrize("third", [False, True])
+def test_rows_of_unknown_group_are_fitted_and_not_balanced(balance, third):
+    labels = np.where(np.arange(N) % 3 == 0, "X", SOME) if third else SOME
+    labels = np.where(KNOWN, labels, None)
+    model = fair(Ridge(), sensitive_features=None, balance=balance)
+    model.fit(NUMBERS, Y, sensitive_features=labels)
+    assert model.n_unknown_ == (~KNOWN).sum()
+    assert model.groups_.tolist() == ["F", "M", "X"][: 2 + third]
+    # The estimator saw all rows; the maps are those of the known ones.
+    raw = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
+    prefit = fair(model.estimator_, sensitive_features=None, prefit=True)
+    prefit.set_params(balance=balance)
+    prefit.fit(NUMBERS[KNOWN], sensitive_features=labels[KNOWN])
+    for label in model.groups_:
+        np.testing.assert_array_equal(model.maps_[label], prefit.maps_[label])
+    m = model.predict(NUMBERS, sensitive_features=labels)
+    alone = prefit.predict(NUMBERS[KNOWN], sensitive_features=labels[KNOWN])
+    np.testing.assert_array_equal(m[KNOWN], alone)
+    # A row of unknown group moves by the average of the moves of all groups.
+    each = [
+        model.predict(NUMBERS, sensitive_features=[label] * N)
+        for label in model.groups_
+    ]
+    shares = [(labels == label).sum() / KNOWN.sum() for label in model.groups_]
+    np.testing.assert_allclose(m[~KNOWN], np.average(each, 0, shares)[~KNOWN])
+    assert np.allclose(model.estimator_.predict(NUMBERS), raw)
+
+
+def test_an_unknown_group_where_nothing_moves():
+    model = fair(epsilon=0.5, sensitive_features=None)
+    model.fit(NUMBERS, Y, sensitive_features=SOME)
+    plain = model.estimator_.predict(NUMBERS)
+    m = model.predict(NUMBERS, sensitive_features=SOME)
+    np.testing.assert_array_equal(m, plain)
+    nobody = model.predict(NUMBERS[:2], sensitive_features=[None, np.nan])
+    np.testing.assert_array_equal(nobody, plain[:2])
+
+
+def test_combinations_miss_a_label():
+    third = np.where(np.arange(N) % 5 == 1, np.nan, np.arange(N) % 2)
+    model = fair(sensitive_features=None, epsilon=0.1)
+    labels = {"sex": SOME, "part": third}
+    w = np.where(np.arange(N) == 4, 0.0, 1.0)  # a row of unknown group
+    model.fit(NUMBERS, Y, sensitive_features=labels, sample_weight=w)
+    assert model.groups_.tolist() == [(0, "F"), (0, "M"), (1, "F"), (1, "M")]
+    assert model.n_unknown_ == (~KNOWN | np.isnan(third)).sum() - 1
+    new = {"sex": ["F", None], "part": [7, 1]}
+    words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
+    assert 'not seen in training: (7, "F") (1 rows)' in words or "(7, 'F')" in words
+
+
+def test_groups_that_are_all_unknown():
+    fit = fair(sensitive_features=None).fit
+    words = sentence(fit, NUMBERS, Y, sensitive_features=[None] * N)
+    assert "unknown in all 400 rows: there is nothing to balance" in words
+    some = np.where(KNOWN, "a", None)
+    assert "one group only" in sentence(fit, NUMBERS, Y, sensitive_features=some)
+
+
+def test_an_estimator_that_takes_no_missing_label_is_explained():
+    X = WITH_CODE.copy()
+    X[~KNOWN, -1] = np.nan
+    with pytest.raises(ValueError, match="NaN") as error:
+        fair().fit(X, Y)
+    assert f"{(~KNOWN).sum()} rows miss a label" in error.value.__notes__[0]
+    assert fair(blind=True).fit(X, Y).n_unknown_ == (~KNOWN).sum()
+    trees = fair(HistGradientBoostingRegressor(max_iter=5), epsilon=0.05).fit(X, Y)
+    assert np.isfinite(trees.predict(X)).all()

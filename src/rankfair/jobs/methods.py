@@ -129,7 +129,7 @@ class Method:
 
 
 def _map(balance: str) -> Method:
-    return Method(_mapped(balance), bins=False, unknown=False)
+    return Method(_mapped(balance), bins=False)
 
 
 def _rival(name: str) -> Method:

@@ -262,7 +262,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             moved = demand.learn(samples, _spread(target, weights))
             fitted |= _knots(samples, moved, groups)
             fitted |= {
-                "n_unknown_": int((codes < 0).sum()),
+                "n_unknown_": n_unknown,
                 "_shares": _shares(samples),
             }
         self.__dict__.pop("feature_names_in_", None)
