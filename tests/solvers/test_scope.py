@@ -436,3 +436,66 @@ def test_nothing_given_is_changed():
 def test_words():
     assert str(TaskStatus.ONE_GROUP_ONLY) == "one group only"
     assert str(TaskStatus.SATISFIED) == "satisfied"
+
+
+def rounded(seed, k=None):
+    """Few rows of few values, so that most fits tie somewhere."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 5)) if k is None else k
+    n = int(rng.integers(8 * k, 20 * k))
+    tasks = np.concatenate((np.arange(k), rng.integers(0, k, n - k)))
+    in_a = rng.random(n) < rng.uniform(0.2, 0.8, k)[tasks]
+    in_a[:2] = True, False
+    levels = int(rng.integers(1, 4))
+    X = np.round((rng.normal(size=(n, 2)) + 0.7 * in_a[:, None]) * levels) / levels
+    y = X.sum(axis=1) + 0.6 * in_a + rng.normal(size=k)[tasks]
+    problem = posed(X, y + 0.5 * rng.normal(size=n), tasks, in_a)
+    return problem, make_penalty(PENALTIES[seed % 4])
+
+
+def shifted(problem, task, balance, moves):
+    """The least objective of a fit whose tasks are moved to meet the band of all."""
+    m, n = predictions(problem, task), np.bincount(problem.codes)
+    band, groups = balance.band(problem.user_groups), problem.user_groups
+    least = np.inf
+    for e in moves - (moves * n).sum(axis=1)[:, None] / n.sum():
+        cost = 0.5 * (n * e * e).sum() / problem.y_unit**2 * problem.beta_unit**2
+        moved = m + e[problem.codes]
+        if task.objective + cost < least and not band.miss(
+            balance.value(moved, groups)
+        ):
+            least = task.objective + cost
+    return least
+
+
+def steps_of_two(problem, task):
+    """All distances at which rows of two tasks meet, and a little more or less."""
+    m = predictions(problem, task)
+    meet = m[problem.codes == 1][:, None] - m[problem.codes == 0]
+    apart = np.unique(meet.round(9))[:, None] + [-1e-6, 1e-6]
+    return np.column_stack((apart.ravel(), np.zeros(apart.size)))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.02])
+def test_both_is_no_worse_than_one_value_nor_than_tasks_that_are_shifted(epsilon):
+    """On few rows of few values, where one value for all hides better fits."""
+    balance, flat, better = Rank(epsilon), 0, 0
+    rng = np.random.default_rng(0)
+    for seed in range(24):
+        problem, penalty = rounded(seed, 2 if seed % 2 else None)
+        both = solve_both(problem, penalty, balance, SETTINGS)
+        task = solve_tasks(problem, penalty, balance, SETTINGS)
+        no_worse_than_one_value(problem, both)
+        assert all(in_bands(problem, both, balance).values())
+        assert balance.band(problem.user_groups).miss(both.value) == 0
+        if problem.n_tasks == 2:
+            least = shifted(problem, task, balance, steps_of_two(problem, task))
+            assert both.objective <= least * (1 + 1e-3)
+        else:
+            sizes = problem.y_unit * rng.choice([0.1, 0.5, 1.0], (300, 1))
+            moves = sizes * rng.normal(size=(300, problem.n_tasks))
+            least = shifted(problem, task, balance, moves)
+            assert both.objective <= least * (1 + 1e-2)
+        level = not both.coef.any() and np.ptp(both.intercept) == 0
+        flat, better = flat + level, better + (least < np.inf and not level)
+    assert better > flat

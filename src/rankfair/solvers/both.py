@@ -8,16 +8,16 @@ all rows.  What that push would do to the slopes is then part of the next fit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from rankfair.balances import Balance
+from rankfair.balances.by_task import RankByTask
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers.base import Floats, OnStep, Status, Step
 from rankfair.solvers.landing import Landing, land
-from rankfair.solvers.lines import Part
 from rankfair.solvers.ray import nearest_multiple
 from rankfair.solvers.scope import (
     Iterate,
@@ -29,6 +29,7 @@ from rankfair.solvers.scope import (
     task_solution,
 )
 from rankfair.solvers.separate import Found, confirmed
+from rankfair.solvers.shifts import MOST_ROWS, MOST_TASKS, Places, brought_in
 from rankfair.solvers.tilt import Tilt
 
 ROUNDS = 6  # directions of the band over all rows
@@ -81,33 +82,38 @@ def solve_both(
     whole = Whole.of(problem, penalty, balance)
     trace: list[Step] = []
     on_step = noted_in(trace, on_step)
+    few = _is_small(whole)
+    one_value = ceiling(whole) * problem.beta_unit**2
     best: tuple[tuple[int, float, float], TaskSolution] | None = None
-    for level in _levels(whole, settings, on_step):
-        found = _landed(whole, level, trace)
-        outside = _outside(found, whole)
-        if best is None or (*outside, found.objective) < best[0]:
-            best = (*outside, found.objective), found
-        if outside == (0, 0.0):
-            break
+    for levels in _levels(whole, settings, on_step, few):
+        for level in levels:
+            in_vain = best is None or best[0] >= (0, 0.0, one_value)
+            alone = few and (in_vain or not level.iterate.part.push.any())
+            for found in _solutions(whole, level, trace, alone):
+                rank = *_outside(found, whole), found.objective
+                best = (rank, found) if best is None or rank < best[0] else best
+        if best is not None and best[0] < (0, 0.0, one_value):
+            return best[1]
     assert best is not None
-    dear = best[1].objective > ceiling(whole) * whole.fitter.problem.beta_unit**2
-    if best[0][:2] != (0, 0.0) or dear:
-        return _one_value(whole, trace) or best[1]
-    return best[1]
+    return _one_value(whole, trace) or best[1]
 
 
-def _levels(whole: Whole, settings: Tilt, on_step: OnStep) -> Iterator[Level]:
+def _levels(
+    whole: Whole, settings: Tilt, on_step: OnStep, few: bool
+) -> Iterator[list[Level]]:
     """What may be landed on exact counts, the likeliest first.
 
     At each share of ε the best round; then, as ties may keep that from landing, the
-    other rounds at the whole of ε.
+    other rounds at the whole of ε.  Where rows are ``few`` all rounds are looked at:
+    which of them lands best is a matter of luck.
     """
     others: list[Level] = []
     for share in NARROWER if whole.balance.epsilon > 0 else NARROWER[:1]:
         best, *rest = _levelled(whole.narrowed(share), settings, on_step)
-        yield best
+        yield [best, *rest] if few else [best]
         others = others or rest
-    yield from others
+    if not few:
+        yield from ([other] for other in others)
 
 
 def _one_value(whole: Whole, trace: list[Step]) -> TaskSolution | None:
@@ -290,21 +296,63 @@ def _first(whole: Whole, W: Floats, c: Floats, miss: float) -> float:
     return sign * level / fall if level > 0 and fall > ROUNDING * level else sign
 
 
-def _landed(whole: Whole, level: Level, trace: list[Step]) -> TaskSolution:
-    """The level confirmed by exact counts: tasks first, then all rows."""
+def _is_small(whole: Whole) -> bool:
+    """Whether tasks can be moved one by one through all that may come of it."""
+    problem = whole.fitter.rows
+    few = len(problem.y) <= MOST_ROWS and 1 < problem.n_tasks <= MOST_TASKS
+    ranks = isinstance(whole.demands, RankByTask)
+    return few and ranks and bool((problem.counts > 0).all())
+
+
+def _solutions(
+    whole: Whole, level: Level, trace: list[Step], alone: bool
+) -> Iterator[TaskSolution]:
+    """The level confirmed by exact counts: tasks first, then all rows.
+
+    All tasks are moved along one direction and, if asked for, one by one too.
+    """
     iterate = level.iterate
     own, _ = confirmed(iterate.part, iterate.found)
     W = moved(whole, whole.full(own, iterate.W), -iterate.part.push)
-    part = replace(iterate.part, demands=whole.demands)
-    dearest = ceiling(whole)
-    landing = _land(whole, W, level.c, dearest, True, level.landing.x or None)
-    W, values = _settled(whole, W, landing.x * level.c, part)
-    kept = bool(part.demands.kept(values).all())
+    landing = _land(whole, W, level.c, ceiling(whole), True, level.landing.x or None)
+    push = landing.x * level.c
+    yield _finished(whole, level, _settled(whole, W, push), push, trace)
+    one_by_one = _one_by_one(whole, W) if alone else None
+    if one_by_one is not None:
+        yield _finished(whole, level, *one_by_one, trace)
+
+
+def _one_by_one(whole: Whole, W: Floats) -> tuple[Floats, Floats] | None:
+    """Tasks of few rows moved one by one, and the push that would move them so."""
+    problem = whole.fitter.rows
+    groups, m = problem.groups, problem.predict(W)
+    assert groups is not None
+    tasks = np.repeat(np.arange(problem.n_tasks), problem.blocks.sizes)
+    value = whole.balance.value(m, groups)
+    start = Places.at_rest(m, tasks, groups, problem.counts, value)
+    found = brought_in(start, whole.balance.band(groups))
+    if found is None:
+        return None
+    push = np.zeros_like(whole.target)
+    push[:, -1] = -problem.counts * found.e
+    new = moved(whole, W, push)
+    # Tasks put level have one value to the last bit.
+    new[: problem.n_tasks, -1] = new[found.leader, -1]
+    return new, push
+
+
+def _finished(
+    whole: Whole, level: Level, W: Floats, push: Floats, trace: list[Step]
+) -> TaskSolution:
+    """What became of tasks that were moved by a push."""
+    iterate = level.iterate
+    values = _task_values(whole, W)
+    kept = bool(whole.demands.kept(values).all())
     inside = whole.miss(whole.value(W, exact=True)) == 0
     status = Status.SATISFIED if iterate.found.settled else Status.MAX_ITER
-    if iterate.at_rest and not landing.x:
+    if iterate.at_rest and not push.any():
         status = Status.INACTIVE
-    multiplier = landing.x * nearest_multiple(_gradient(whole, W), level.c)
+    multiplier = nearest_multiple(_gradient(whole, W), push)
     return task_solution(
         whole,
         W,
@@ -316,19 +364,24 @@ def _landed(whole: Whole, level: Level, trace: list[Step]) -> TaskSolution:
     )
 
 
-def _settled(
-    whole: Whole, W: Floats, push: Floats, part: Part
-) -> tuple[Floats, Floats]:
+def _settled(whole: Whole, W: Floats, push: Floats) -> Floats:
     """The tasks moved, a little off the landing where rounding broke a tie in one."""
-    best: tuple[tuple[int, float], Floats, Floats] | None = None
+    best: tuple[tuple[int, float], Floats] | None = None
     for step in STEPS if push.any() else STEPS[:1]:
         new = moved(whole, W, (1 + step) * push)
-        values = part.values(new[: len(push)], exact=True)
-        outside = int(np.count_nonzero(~part.demands.kept(values)))
+        kept = whole.demands.kept(_task_values(whole, new))
         miss = abs(whole.miss(whole.value(new, exact=True)))
-        if best is None or (outside, miss) < best[0]:
-            best = (outside, miss), new, values
-        if best[0] == (0, 0.0):
+        rank = int(np.count_nonzero(~kept)), miss
+        if best is None or rank < best[0]:
+            best = rank, new
+        if rank == (0, 0.0):
             break
     assert best is not None
-    return best[1:]
+    return best[1]
+
+
+def _task_values(whole: Whole, W: Floats) -> Floats:
+    """The exact imbalance of each task."""
+    problem = whole.fitter.rows
+    m = problem.user_predict(W)[whole.order]
+    return whole.demands.values(m, problem.y_unit).astype(float)

@@ -26,7 +26,7 @@ from rankfair.solvers.lines import Part
 from rankfair.solvers.separate import ROUNDS, Found, confirmed, levelled, search
 from rankfair.solvers.tilt import Tilt
 
-TOGETHER = 6  # times that what tasks share is fitted again
+TOGETHER = 7  # times that what tasks share is fitted again
 ROUNDS_EACH = 3  # rounds of each task in between
 
 
