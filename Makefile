@@ -43,6 +43,9 @@ bench-rivals: $(RIVALS)/.ready  ## Other packages, in an environment of its own,
 bench-stream: $(VENV)/.dev  ## Streams of 10⁸ rows (ROWS) against memory, into docs/scale.md
 	$(BIN)/python benchmarks/bench_stream.py --rows $(or $(ROWS),1e8) --write docs/scale.md
 
+bench-tasks: $(VENV)/.dev  ## Streams of 10⁶ small tasks (TASKS) against memory, into docs/scale.md
+	$(BIN)/python benchmarks/bench_stream.py --tasks $(or $(TASKS),1e6) --write docs/scale.md
+
 bench-dask: $(VENV)/.dev  ## Two workers with 10⁷ rows (ROWS) against memory, into docs/scale.md
 	$(BIN)/python benchmarks/bench_dask.py --rows $(or $(ROWS),1e7) --write docs/scale.md
 

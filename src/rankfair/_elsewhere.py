@@ -63,7 +63,7 @@ def fit_elsewhere(
     linear = tuple(each for each in beside if isinstance(each, Linear))
     told = on_step.rows if model.verbose else None
     with open_rows(X, y, weight, named, told) as opened:
-        engine = make_engine(opened.rows, model.standardize)
+        engine = make_engine(opened.rows, model.standardize, penalty.copies)
         if opened.coding.roles.group is None:
             warn_no_groups()
             solution = fit_unconstrained(engine, penalty)

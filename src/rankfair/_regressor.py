@@ -29,6 +29,7 @@ from rankfair._validation import (
     read_target,
     refuse_unseen,
 )
+from rankfair.engines.room import check_room
 from rankfair.linear import linear_predict
 from rankfair.penalties import PENALTIES, Penalty, Shared, make_penalty
 from rankfair.problem import Problem
@@ -159,11 +160,13 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         return check_penalty(self)
 
     def _problem(self, rows: Rows) -> Problem:
+        n_tasks, copies = len(rows.layout.tasks), make_penalty(self.penalty).copies
+        check_room(n_tasks, rows.X.shape[1], copies)
         return Problem.from_rows(
             rows.X,
             rows.y,
             rows.codes,
-            len(rows.layout.tasks),
+            n_tasks,
             in_a=rows.in_a,
             weights=rows.weights,
             standardize=self.standardize,

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
 from rankfair.engines.base import Asked, Engine
 from rankfair.engines.memory import Line
-from rankfair.engines.room import check_room
 from rankfair.linear import linear_predict
 
 __all__ = ["Groups", "Part", "Problem", "whole_if_so"]
@@ -145,7 +144,6 @@ class Problem(Engine):
         standardize: bool = True,
     ) -> Problem:
         """Sort, centre and scale; ``X`` and ``y`` themselves are left alone."""
-        check_room(n_tasks, X.shape[1])
         order, tasks, sizes = sorted_by_task(codes, n_tasks)
         sorted_weights = None if weights is None else weights[order]
         user_groups = None if in_a is None else Groups(in_a, whole_if_so(weights))

@@ -200,22 +200,37 @@ def test_a_million_tasks_need_a_sentence(tmp_path, monkeypatch):
 
     frame = written(tmp_path, 600, 50)
     words = r"50 tasks with 4 predictors need about .*, and this machine has 0\.0 GB"
-    monkeypatch.setattr(room, "memory_here", lambda: 30_000)
+    monkeypatch.setattr(room, "memory_here", lambda: 20_000)
     X, y = frame.drop(columns="y"), frame["y"]
     by = {"tasks": "task", "sensitive_features": "group"}
     with pytest.raises(ValueError, match=words):
         RankFairRegressor(0.02, **by).fit(X, y)
-    monkeypatch.setattr("rankfair.problem.THIN_ROWS", 100)
-    with pytest.raises(ValueError, match=words):
-        RankFairRegressor(0.02).fit(stream(tmp_path, **BY))
+    told = []
+    rows = stream(tmp_path, **BY, on_rows=lambda *each: told.append(each[0]))
+    for thin in (1 << 15, 100):  # brought together, and left in the files
+        monkeypatch.setattr("rankfair.problem.THIN_ROWS", thin)
+        with pytest.raises(ValueError, match=words):
+            RankFairRegressor(0.02).fit(rows)
+        assert set(told) == {"labels"}  # no row was read for it
+    monkeypatch.setattr(room, "memory_here", lambda: 80_000)
+    RankFairRegressor(0.02).fit(stream(tmp_path, **BY))
+    cure = '50 tasks with 4 .*9 arrays of 4 × 4 .*; penalty="task" and "ridge" need'
+    with pytest.raises(ValueError, match=cure):
+        RankFairRegressor(0.02, penalty="feature").fit(stream(tmp_path, **BY))
     monkeypatch.setattr(room, "memory_here", lambda: None)
     RankFairRegressor(0.02).fit(stream(tmp_path, **BY))
 
 
-def test_the_memory_of_this_machine(monkeypatch):
+def test_the_memory_of_this_machine(monkeypatch, tmp_path):
+    from rankfair.engines import room
     from rankfair.engines.room import memory_here
 
     assert memory_here() is None or memory_here() > 1 << 28
+    for text, wanted in (("123456\n", 123456), ("max\n", None)):
+        (tmp_path / "limit").write_text(text)
+        monkeypatch.setattr(room, "LIMITS", (tmp_path / "limit", tmp_path / "none"))
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        assert memory_here() == (wanted or whole)
 
     def unknown(name):
         raise ValueError(name)

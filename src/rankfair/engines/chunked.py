@@ -26,7 +26,7 @@ from rankfair.engines.chunk import (
     predicted,
 )
 from rankfair.engines.coding import Coding
-from rankfair.engines.room import check_room
+from rankfair.engines.room import LEAST, check_room
 from rankfair.engines.scattered import Scattered
 from rankfair.engines.summary import Summary
 from rankfair.engines.thin import Thin, collected
@@ -109,11 +109,14 @@ class Kept(ABC):
         """Let it go."""
 
 
-def make_engine(rows: Rows, standardize: bool) -> Engine:
-    """The engine for these rows: a problem in memory if there are few of them."""
+def make_engine(rows: Rows, standardize: bool, copies: int = LEAST) -> Engine:
+    """The engine for these rows: a problem in memory if there are few of them.
+
+    ``copies`` is how many arrays of k n² numbers the penalty needs at once.
+    """
+    check_room(rows.n_tasks, rows.n_features, copies)
     if rows.n_rows < 4 * limits.THIN_ROWS:
         return collected(rows, standardize)
-    check_room(rows.n_tasks, rows.n_features)
     grouped = rows.coding.roles.group is not None
     thin = Thin(rows.coding.sizes) if grouped else None
     total, some = rows.scan(thin)

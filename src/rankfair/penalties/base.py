@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.blocks import Ints
+from rankfair.engines.room import LEAST
 
 Floats = NDArray[np.float64]
 Self_ = TypeVar("Self_", bound="Penalty")
@@ -47,6 +48,7 @@ class Penalty(ABC):
 
     beta: float = 1.0
     degree: ClassVar[int] = 1  # R(cW) = c**degree R(W)
+    copies: ClassVar[int] = LEAST  # arrays of k n² numbers that a fit has at once
 
     @abstractmethod
     def value(self, W: Floats) -> float:

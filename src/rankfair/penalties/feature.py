@@ -32,6 +32,8 @@ class Feature(Penalty):
     [[3.0], [4.0]]
     """
 
+    copies: ClassVar[int] = 9  # measured
+
     def value(self, W: Floats) -> float:
         """``β Σ_f ||W[:, f]||₂``."""
         return self.beta * float(np.linalg.norm(W, axis=0).sum())
