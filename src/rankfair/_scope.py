@@ -44,7 +44,7 @@ def check_scope(scope: str, solver: Solver, balances: tuple[Balance, ...]) -> No
     if not isinstance(solver, Tilt):
         raise ValueError(
             f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
-            f"got solver={solver!r}"
+            f'got solver={solver!r}. Use solver="tilt", or scope="global".'
         )
     if isinstance(balances[0], Distribution):
         raise ValueError(

@@ -86,5 +86,5 @@ def _refuse_weightless(groups: Groups, argument: str, weights: Floats) -> None:
         raise ValueError(
             f"sample_weight is zero for all {int((groups.codes == g).sum())} rows of "
             f"group {shown(groups.labels.tolist()[g])} in {argument}: there is nothing "
-            "to balance"
+            "to balance. Give some of them weight, or leave these rows out."
         )

@@ -36,7 +36,8 @@ def group_labels(
             if not holds_numbers(groups) and len(groups.labels):
                 raise ValueError(
                     f"{part.argument} was a number in training, which bins cut; now it "
-                    f"holds {listed(groups.labels.tolist())}."
+                    f"holds {listed(groups.labels.tolist())}. Convert it as in "
+                    "training."
                 )
             groups = cut_at(groups, edges[groups.name])
         found[groups.name] = groups
@@ -70,7 +71,8 @@ def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str,
         for name, columns in zip(passed, lists, strict=True):
             if len(columns) > 1:
                 raise ValueError(
-                    f"{argument}[{name!r}] has {len(columns)} columns: one is expected."
+                    f"{argument}[{name!r}] has {len(columns)} columns: one is "
+                    "expected. Give each a name of its own."
                 )
         return [columns[0] for columns in lists], tuple(map(str, passed))
     columns = as_columns(passed, argument)

@@ -41,7 +41,9 @@ def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]
         )
     found = tuple(_position(argument, ref, table) for ref in refs)
     if len(set(found)) < len(found):
-        raise ValueError(f"{argument} names a column twice: {listed(refs)}.")
+        raise ValueError(
+            f"{argument} names a column twice: {listed(refs)}. Name each once."
+        )
     return found
 
 
@@ -72,7 +74,10 @@ def _position_of_name(argument: str, name: str, table: Table) -> int:
     if count == 1:
         return table.names.index(name)
     if count:
-        raise ValueError(f"{argument}={shown(name)} names {count} columns of X.")
+        raise ValueError(
+            f"{argument}={shown(name)} names {count} columns of X: give a position, or "
+            "rename them."
+        )
     hint = nearest(name, table.names) or f" It has {listed(table.names)}."
     raise ValueError(f"{argument}={shown(name)} is no column of X.{hint}")
 

@@ -85,7 +85,8 @@ def _known_groups(table: Table, each: Encoder) -> Codes:
     if others:
         raise ValueError(
             f"{argument} has groups not seen in training: {listed(others)}; "
-            f"training had {listed(each.labels.tolist())}."
+            f"training had {listed(each.labels.tolist())}. Use the labels of training, "
+            "None where the group is not known, or fit with rows of these groups."
         )
     places: Codes = np.append(table_of, -1)[codes]
     return places

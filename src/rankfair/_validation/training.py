@@ -136,7 +136,8 @@ def _lay_out(
     predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
     if not predictors:
         raise ValueError(
-            "X has no predictor left: every column names tasks or the protected group."
+            "X has no predictor left: every column names tasks or the protected group. "
+            "Add a column to predict from."
         )
     protected = tuple(
         encoder_of(each, j, table.column(j), given.weights)

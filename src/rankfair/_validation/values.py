@@ -69,7 +69,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
 
 def _one_column(values: Any, argument: str, warn: bool = True) -> Floats:
     if issparse(values):
-        raise TypeError(f"{argument} is sparse: dense data is required.")
+        raise TypeError(
+            f"{argument} is sparse: dense data is required. Convert it with .toarray()."
+        )
     shape = values_shape(values)
     if len(shape) == 1:
         (column,) = as_columns(values, argument)

@@ -115,7 +115,7 @@ class DecisionBoundaryCovariance(Baseline):
         check_count("max_iter", self.max_iter)
         check_seed("random_state", self.random_state)
         if not self.trade_off > 0:
-            raise ValueError(f"trade_off must be above 0; got {self.trade_off}")
+            raise ValueError(f"trade_off must be above 0; got {self.trade_off}.")
         return super()._check_settings()
 
     def _solve(

@@ -84,7 +84,8 @@ class ShiftedModel:
         if others:
             raise ValueError(
                 f"sensitive_features has groups that were not calibrated: "
-                f"{listed(others)}; known are {listed(labels.tolist())}."
+                f"{listed(others)}; known are {listed(labels.tolist())}. Calibrate on "
+                "rows of every group."
             )
         # The last step, for code −1, is that of rows of unknown group.
         steps = np.array([*self.steps.values(), 0.0])

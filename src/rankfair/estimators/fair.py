@@ -409,7 +409,8 @@ class RankFairRegressor(TaskRegressor):
         if source is None:
             raise ValueError(
                 "sensitive_features names no column of X: the groups were passed to "
-                "fit, and the model cannot tell those of new rows."
+                "fit, and the model cannot tell those of new rows. Fit with the groups "
+                "as a column of X, named by sensitive_features."
             )
         return group_labels(source, self.bin_edges_, self._intersect)
 

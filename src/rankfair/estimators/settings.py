@@ -65,7 +65,9 @@ def _read_balances(model: Any) -> tuple[Balance, ...]:
     kinds = [type(each).__name__.lower() for each in balances]
     for kind in kinds:
         if kinds.count(kind) > 1:
-            raise ValueError(f'balance names "{kind}" {kinds.count(kind)} times.')
+            raise ValueError(
+                f'balance names "{kind}" {kinds.count(kind)} times: once is enough.'
+            )
     balance, beside = main_and_beside(balances)
     if isinstance(balance, Distribution) and balance.side == "upper":
         raise ValueError(

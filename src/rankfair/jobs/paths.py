@@ -106,13 +106,14 @@ def _two_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
     if len(found) > 1:
         raise ValueError(
             f"a path compares two groups of one column; --sensitive names {len(found)}."
+            " Name one of them."
         )
     ((name, labels),) = found.items()
     groups = sorted({*labels.tolist()} - {None})
     if len(groups) != 2:
         raise ValueError(
             f'a path compares two groups; column "{name}" has {len(groups)} '
-            f"({listed(groups)})."
+            f"({listed(groups)}). Join groups, or leave rows out."
         )
     known = np.array([label is not None for label in labels])
     return (data if known.all() else data.take(known)), labels[known]

@@ -82,15 +82,22 @@ def _own_folds(
     n_folds = check_count("cv", cv, low=2)
     if len(codes) < n_folds:
         raise ValueError(
-            f"cv={n_folds} folds need as many rows; got n_samples = {len(codes)}."
+            f"cv={n_folds} folds need as many rows; got n_samples = {len(codes)}. Use "
+            "fewer folds."
         )
     fold = task_folds(codes, in_a, n_folds, rng)
     if (fold < 0).all():
-        raise ValueError("cv holds out no row: each task has one row only.")
+        raise ValueError(
+            "cv holds out no row: each task has one row only. Name other tasks, or "
+            "none."
+        )
     for column in () if attributes is None else attributes.T:
         _keep_one_of_each(fold, column)
     if (fold < 0).all():
-        raise ValueError("cv holds out no row: each task or group has one row only.")
+        raise ValueError(
+            "cv holds out no row: each task or group has one row only. Name other "
+            "tasks, or join groups."
+        )
     return [
         (np.flatnonzero(fold != k), np.flatnonzero(fold == k))
         for k in range(n_folds)

@@ -40,7 +40,7 @@ def two_groups(
     if len(found) > 1:
         raise ValueError(
             f"sensitive_features has {len(found)} columns: a path compares two groups "
-            "of one attribute."
+            "of one attribute. Name one of them."
         )
     _check_two(found[0], weights)
     if found[0].edges is not None:
@@ -56,7 +56,7 @@ def _check_two(groups: Groups, weights: Floats | None) -> None:
     if len(labels) != 2:
         raise ValueError(
             f"sensitive_features has {len(labels)} groups ({listed(labels)}): a path "
-            "compares two."
+            "compares two. Join groups, or leave rows out."
         )
     rows = groups.sizes(None if weights is None else np.sign(weights))
     for label, count in zip(labels, rows.astype(int).tolist(), strict=True):

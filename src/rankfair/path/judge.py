@@ -48,7 +48,8 @@ class Judge:
         if in_a.all() or not in_a.any():
             raise ValueError(
                 f"cv holds out rows of one group only ({len(at)} rows): there is "
-                "nothing to compare."
+                "nothing to compare. Use a cv that holds out rows of both, 5 for "
+                "instance."
             )
         clusters = self._clusters(at[known])
         of_known = None if weights is None else weights[known]

@@ -147,7 +147,8 @@ def _features(table: Table, *apart: Source | None) -> tuple[int, ...] | None:
     features = tuple(j for j in range(table.shape[1]) if j not in away)
     if not features:
         raise ValueError(
-            "X has no feature left: every column names tasks or the protected group."
+            "X has no feature left: every column names tasks or the protected group. "
+            "Add a column to predict from."
         )
     return features
 
@@ -212,5 +213,6 @@ def _refuse_others(
     if others:
         raise ValueError(
             f"{argument} has labels not seen in training: {listed(others)} "
-            f"({n_rows} rows); training had {listed(labels.tolist())}."
+            f"({n_rows} rows); training had {listed(labels.tolist())}. "
+            "Use the labels of training, or fit with rows of these too."
         )

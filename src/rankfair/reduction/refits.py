@@ -137,7 +137,8 @@ def weight_argument(estimator: Any) -> str:
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
             "sample_weight was passed, but the fit of estimator "
-            f"({type(estimator).__name__}) takes none."
+            f"({type(estimator).__name__}) takes none. Leave it out, or take another "
+            "estimator."
         )
     return "sample_weight"
 
