@@ -51,6 +51,24 @@ def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
     return a, b
 
 
+def counts_of(weights: Floats) -> Array:
+    """Return whole weights as integers, others in units of their mean.
+
+    Pairs of whole weights are counted exactly, as those of repeated rows; fractional
+    weights are relative, and their size must not matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts_of(np.array([1.0, 3.0])), counts_of(np.array([0.5, 1.5]))
+    (array([1, 3]), array([0.5, 1.5]))
+    """
+    if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
+        return weights.astype(np.int64)
+    relative: Floats = weights / weights.mean()
+    return relative
+
+
 def twice_u(
     a: Floats,
     b: Floats,

@@ -16,7 +16,7 @@ from rankfair._validation import (
     read_target,
     read_weights,
 )
-from rankfair.ranks import Duels, split, twice_u
+from rankfair.ranks import Duels, counts_of, split, twice_u
 
 __all__ = [
     "Rows",
@@ -42,7 +42,7 @@ class Rows:
         self.known = known
         self.predicted = self.kept(predicted)
         self.in_a = self.kept(in_a)
-        self.weights = None if weights is None else _counts(self.kept(weights))
+        self.weights = None if weights is None else counts_of(self.kept(weights))
         self.size_a = self._size(self.in_a)
         self.size_b = self._size(~self.in_a)
 
@@ -73,18 +73,6 @@ class Rows:
         return twice_u(a, b, *split(self.weights, self.in_a))
 
 
-def _counts(weights: Floats) -> NDArray[Any]:
-    """Return whole weights as integers, others in units of their mean.
-
-    Pairs of whole weights are counted exactly, as those of repeated rows; fractional
-    weights are relative, and their size must not matter.
-    """
-    if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
-        return weights.astype(np.int64)
-    relative: Floats = weights / weights.mean()
-    return relative
-
-
 def read_rows(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> Rows:
     """Check what a metric of two groups was given."""
     predicted, weights = _read(y_true, y_pred, sample_weight)
@@ -105,7 +93,7 @@ def read_several(
     """Check what a metric of several groups was given: a `Groups` an attribute."""
     predicted, weights = _read(y_true, y_pred, sample_weight)
     source = label_source_of_rows(groups, len(predicted))
-    counts = None if weights is None else _counts(weights)
+    counts = None if weights is None else counts_of(weights)
     return predicted, read_attributes(source, weights, cure=CUT_FIRST), counts
 
 
