@@ -21,9 +21,9 @@ from rankfair._frames import Floats, open_table
 from rankfair._validation import (
     Rows,
     check_choice,
-    check_count,
     check_flag,
     check_number,
+    check_verbose,
     feature_record,
     read_new,
     read_target,
@@ -185,8 +185,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
 def check_penalty(model: TaskRegressor) -> Penalty:
     """Return the penalty; check the settings that all estimators have."""
     check_flag("standardize", model.standardize)
-    verbose = int(model.verbose) if isinstance(model.verbose, bool) else model.verbose
-    check_count("verbose", verbose, low=0)
+    check_verbose(model.verbose)
     beta = check_number("beta", model.beta, 0.0)
     if not isinstance(model.penalty, Penalty):
         check_choice("penalty", model.penalty, PENALTIES)

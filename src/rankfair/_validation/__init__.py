@@ -13,6 +13,7 @@ from rankfair._validation.checks import (
     check_lengths,
     check_number,
     check_seed,
+    check_verbose,
     nearest,
 )
 from rankfair._validation.columns import (
@@ -54,6 +55,7 @@ __all__ = [
     "check_number",
     "check_same_source",
     "check_seed",
+    "check_verbose",
     "column_name",
     "feature_record",
     "group_mask",

@@ -20,6 +20,7 @@ __all__ = [
     "check_lengths",
     "check_number",
     "check_seed",
+    "check_verbose",
     "nearest",
 ]
 
@@ -107,6 +108,17 @@ def check_seed(argument: str, value: Any) -> None:
             f"{argument} must be None, a whole number ≥ 0 or a numpy Generator; "
             f"got {as_given(value)}."
         ) from None
+
+
+def check_verbose(value: Any) -> None:
+    """Refuse what is neither a count nor True or False.
+
+    Examples
+    --------
+    >>> check_verbose(True)
+    """
+    flag = isinstance(value, bool)
+    check_count("verbose", int(value) if flag else value, low=0)
 
 
 def check_flag(argument: str, value: Any) -> bool:

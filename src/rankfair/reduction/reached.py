@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +17,61 @@ from rankfair.ranks import Duels
 from rankfair.reduction.asked import Asked
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import Found
+from rankfair.reduction.reading import Rows
+from rankfair.reduction.refits import Refits
 from rankfair.reduction.several import Demands
+from rankfair.solvers.base import Status
+
+
+def fitted_attributes(
+    found: Found, asked: Asked, refits: Refits, rows: Rows, may_shift: bool
+) -> dict[str, Any]:
+    """Return what a fit leaves; ``may_shift`` if groups may be moved as wholes."""
+    best = found.fit
+    models = best.models or refits.whole(asked.y - best.tilt)
+    shift = best.shift
+    if may_shift and not asked.shifts and not best.at.inside:
+        shift = asked.closing_shift(best.m)[0]
+    assert rows.groups is not None
+    m = best.m + asked.by_group(best.shift)
+    several = isinstance(asked, Demands)
+    balance = asked.balances[0] if several else cast(Demand, asked).balance
+    return {
+        "estimator_": models[0] if refits.n_tasks == 1 else models,
+        "status_": str(found.status),
+        **standings(m, rows.groups, rows.weights),
+        "balance_": {type(balance).__name__.lower(): asked.shown(best.shifted)},
+        "multiplier_": asked.multiplier(
+            best.tilt if best.aim is None else best.aim, best.m
+        ),
+        "tilt_": best.tilt,
+        "shift_": np.array(shift),
+        "maps_": best.maps,
+        "objective_": best.objective,
+        "n_refits_": len(found.trace) - 1,
+        "trace_": [(step.objective, step.auc) for step in found.trace],
+    }
+
+
+def free_attributes(refits: Refits, rows: Rows) -> dict[str, Any]:
+    """Return what a fit without groups leaves."""
+    models = refits.whole(rows.y)
+    return {
+        "estimator_": models[0] if refits.n_tasks == 1 else models,
+        "status_": str(Status.INACTIVE),
+        "rank_auc_": math.nan,
+        "group_auc_": {},
+        "pairwise_auc_": {},
+        "n_unknown_": 0,
+        "balance_": {},
+        "multiplier_": 0.0,
+        "tilt_": np.zeros(len(rows.y)),
+        "shift_": np.zeros(2),
+        "maps_": None,
+        "objective_": math.nan,
+        "n_refits_": 0,
+        "trace_": [],
+    }
 
 
 def standings(m: Floats, groups: Groups, weights: Floats | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import replace
 from typing import Any, cast
@@ -13,8 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfair._frames import Floats, open_table, shown
-from rankfair._groups import MOST_GROUPS
+from rankfair._frames import Floats, open_table
 from rankfair._groups import Groups as Labelled
 from rankfair._regressor import (
     CallbackSupportMixin,
@@ -24,23 +22,21 @@ from rankfair._regressor import (
 )
 from rankfair._validation import (
     Columns,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_seed,
     feature_record,
     read_target,
 )
-from rankfair.balances import Balance, Distribution, Rank, make_balance
+from rankfair.balances import Balance, Rank, make_balance
 from rankfair.postprocess.groups import explained
 from rankfair.problem import Groups
 from rankfair.reduction.asked import Asked, counted_weights
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.joint import solve_either
-from rankfair.reduction.loop import Found
 from rankfair.reduction.maps import WIDTH, Maps
-from rankfair.reduction.reached import standings, warn_not_reached
+from rankfair.reduction.reached import (
+    fitted_attributes,
+    free_attributes,
+    warn_not_reached,
+)
 from rankfair.reduction.reading import (
     Layout,
     Rows,
@@ -58,13 +54,11 @@ from rankfair.reduction.refits import (
     split_folds,
     weight_argument,
 )
+from rankfair.reduction.settings import check_settings, gives_folds
 from rankfair.reduction.several import Demands
 from rankfair.reduction.stages import solve_in_stages
-from rankfair.solvers.base import Status
 
 __all__ = ["TiltedRegressor"]
-
-FINISHES = ("auto", "map", "shift", "none")
 
 
 class TiltedRegressor(
@@ -311,7 +305,7 @@ class TiltedRegressor(
         >>> model.fit(X, y, sensitive_features=["F", "F", "M", "M"]).predict(X).round(6)
         array([1.5, 1.5, 1.5, 1.5])
         """
-        self._settings()
+        check_settings(self)
         rows = read_rows(
             X,
             y,
@@ -332,7 +326,7 @@ class TiltedRegressor(
         progress = Progress(cast(Any, self), X, y)
         if rows.groups is None:
             warn_no_groups()
-            fitted = _unconstrained(refits, rows)
+            fitted = free_attributes(refits, rows)
         else:
             asked = self._asked(rows)
             fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
@@ -341,7 +335,8 @@ class TiltedRegressor(
             seen = rows.layout.group_columns and not self.blind
             with explained(rows.groups.n_unknown if seen else 0):
                 found = search(refits, asked, self.max_refits, progress, fresh)
-            fitted = self._attributes(found, asked, refits, rows)
+            may_shift = self.finish != "none" and not self.blind
+            fitted = fitted_attributes(found, asked, refits, rows, may_shift)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
         progress.close(fitted)
         self.__dict__.pop("feature_names_in_", None)
@@ -453,40 +448,6 @@ class TiltedRegressor(
         models = self.estimator_
         return models if isinstance(models, list) else [models]
 
-    def _settings(self) -> None:
-        """Check the settings."""
-        for method in ("fit", "predict", "get_params"):
-            if not hasattr(self.estimator, method) or isinstance(self.estimator, type):
-                raise ValueError(
-                    "estimator must be a regressor like scikit-learn's, an object with "
-                    f"fit, predict and get_params; got {shown(self.estimator)}."
-                )
-        check_flag("blind", self.blind)
-        check_flag("intersect", self.intersect)
-        if self.bins is not None and check_count("bins", self.bins, 2) > MOST_GROUPS:
-            raise ValueError(f"bins must be at most {MOST_GROUPS}; got {self.bins}.")
-        check_choice("finish", self.finish, FINISHES)
-        check_count("max_refits", self.max_refits)
-        verbose = int(self.verbose) if isinstance(self.verbose, bool) else self.verbose
-        check_count("verbose", verbose, low=0)
-        check_seed("random_state", self.random_state)
-        if self.cv is not None and not _gives_folds(self.cv):
-            check_count("cv", self.cv, low=2)
-        if isinstance(self.balance, list | tuple):
-            raise ValueError(
-                "balance must be one name or object here; got "
-                f"{shown(list(self.balance))}. RankFairRegressor takes several at once."
-            )
-        if isinstance(self.balance, Distribution) or self.balance == "distribution":
-            raise ValueError(
-                'balance="distribution" is not one refit away: put '
-                "RankFairPostprocessor on the unconstrained estimator instead."
-            )
-        if not isinstance(self.balance, Balance):
-            check_choice("balance", self.balance, ("rank", "mean", "residual"))
-        ranks = self.balance == "rank" or isinstance(self.balance, Rank)
-        check_number("epsilon", self.epsilon, 0.0, 0.5 if ranks else math.inf)
-
     def _asked(self, rows: Rows) -> Asked:
         """What is asked of the groups of these rows, two or several."""
         assert rows.groups is not None
@@ -522,9 +483,6 @@ class TiltedRegressor(
             return "shift" if self.cv is None else "map"
         return self.finish if known else "none"
 
-    def _may_shift(self) -> bool:
-        return self.finish != "none" and not self.blind
-
     def _refits(self, rows: Rows, rng: np.random.Generator) -> Refits:
         if rows.weights is not None:
             weight_argument(self.estimator)
@@ -540,7 +498,7 @@ class TiltedRegressor(
     def _folds(self, rows: Rows, rng: np.random.Generator) -> Folds | None:
         if self.cv is None or rows.groups is None:
             return None
-        if _gives_folds(self.cv):
+        if gives_folds(self.cv):
             return split_folds(self.cv, rows.X, rows.y)
         sizes = np.bincount(rows.codes)
         if len(rows.y) < self.cv or sizes.min() < 2:
@@ -552,33 +510,6 @@ class TiltedRegressor(
         cells = (len(groups.labels) + 1) * rows.codes + groups.codes + 1
         return deal_folds(cells, self.cv, rng)
 
-    def _attributes(
-        self, found: Found, asked: Asked, refits: Refits, rows: Rows
-    ) -> dict[str, Any]:
-        best = found.fit
-        models = best.models or refits.whole(asked.y - best.tilt)
-        shift = best.shift
-        if self._may_shift() and not asked.shifts and not best.at.inside:
-            shift = asked.closing_shift(best.m)[0]
-        assert rows.groups is not None
-        m = best.m + asked.by_group(best.shift)
-        kind = type(self._balance(maps=False)).__name__.lower()
-        return {
-            "estimator_": models[0] if refits.n_tasks == 1 else models,
-            "status_": str(found.status),
-            **standings(m, rows.groups, rows.weights),
-            "balance_": {kind: asked.shown(best.shifted)},
-            "multiplier_": asked.multiplier(
-                best.tilt if best.aim is None else best.aim, best.m
-            ),
-            "tilt_": best.tilt,
-            "shift_": np.array(shift),
-            "maps_": best.maps,
-            "objective_": best.objective,
-            "n_refits_": len(found.trace) - 1,
-            "trace_": [(step.objective, step.auc) for step in found.trace],
-        }
-
 
 def _refuse_upper(balance: Balance, groups: Labelled) -> None:
     if balance.side == "upper":
@@ -588,37 +519,10 @@ def _refuse_upper(balance: Balance, groups: Labelled) -> None:
         )
 
 
-def _gives_folds(cv: Any) -> bool:
-    """Whether it is a splitter or a list of train and test rows."""
-    listed = isinstance(cv, list | tuple)
-    return listed or (hasattr(cv, "split") and not isinstance(cv, str))
-
-
 def _labels(layout: Layout) -> dict[str, Any]:
     return {
         "_layout": layout,
         "groups_": layout.groups,
         "bin_edges_": dict(layout.edges),
         "tasks_": None if layout.task_columns is None else layout.tasks,
-    }
-
-
-def _unconstrained(refits: Refits, rows: Rows) -> dict[str, Any]:
-    """What a fit without groups leaves."""
-    models = refits.whole(rows.y)
-    return {
-        "estimator_": models[0] if refits.n_tasks == 1 else models,
-        "status_": str(Status.INACTIVE),
-        "rank_auc_": math.nan,
-        "group_auc_": {},
-        "pairwise_auc_": {},
-        "n_unknown_": 0,
-        "balance_": {},
-        "multiplier_": 0.0,
-        "tilt_": np.zeros(len(rows.y)),
-        "shift_": np.zeros(2),
-        "maps_": None,
-        "objective_": math.nan,
-        "n_refits_": 0,
-        "trace_": [],
     }
