@@ -34,8 +34,8 @@ def fitted_attributes(
         shift = asked.closing_shift(best.m)[0]
     assert rows.groups is not None
     m = best.m + asked.by_group(best.shift)
-    several = isinstance(asked, Demands)
-    balance = asked.balances[0] if several else cast(Demand, asked).balance
+    pair = asked if isinstance(asked, Demand) else None
+    balance = pair.balance if pair else cast(Demands, asked).balances[0]
     return {
         "estimator_": models[0] if refits.n_tasks == 1 else models,
         "status_": str(found.status),
