@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankfair import RankFairRegressor, TiltedRegressor
 from rankfair._groups import Groups
 from rankfair.balances import Mean, Rank, Residual
+from rankfair.certificate import certify
 from rankfair.datasets import load_student
 from rankfair.metrics import pairwise_rank_auc, rank_auc_by_group, rmse, scorer
 from rankfair.problem import Groups as Pair
@@ -430,7 +431,14 @@ def test_combinations_of_columns():
     labels = {"sex": frame["sex"], "part": SOME}
     with pytest.warns(ConvergenceWarning):
         shifted.fit(NUMBERS, Y, sensitive_features=labels)
+    with pytest.raises(ValueError, match="the groups were passed to fit"):
+        shifted.group_labels(NUMBERS)
     m = shifted.predict(NUMBERS, sensitive_features=labels)
+    turned = {"part": SOME, "sex": frame["sex"]}
+    again = shifted.predict(NUMBERS, sensitive_features=turned)
+    np.testing.assert_array_equal(again, m)
+    with pytest.raises(ValueError, match=r"has 1 columns; training had 2 .\"sex\""):
+        shifted.predict(NUMBERS, sensitive_features=SOME)
     assert_level(m[KNOWN], cells, 0.01)
     with pytest.raises(ValueError, match=r"labels not seen in training: .*F × x"):
         shifted.predict(NUMBERS[:1], sensitive_features={"sex": ["F"], "part": ["x"]})
@@ -453,6 +461,10 @@ def test_numbers_are_cut():
     edges = model.bin_edges_["age"]
     bins = np.searchsorted(edges[1:-1], frame["age"][KNOWN], "right")
     assert_level(model.predict(frame)[KNOWN], bins, 0.002)
+    labels = model.group_labels(frame)["age"]
+    assert labels[KNOWN].tolist() == model.groups_[bins].tolist()
+    assert set(labels[~KNOWN]) == {None}
+    assert certify(model, frame, sensitive_features=labels).bound > 0
     far = frame.iloc[:2].assign(age=[-5.0, 500.0])
     moved = model.predict(far) - model.estimator_.predict(far)
     np.testing.assert_allclose(moved, model.shift_[[0, 2]])

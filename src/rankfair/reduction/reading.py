@@ -54,6 +54,7 @@ class Layout:
     groups: NDArray[Any] | None
     edges: dict[str, Floats] = field(default_factory=dict)  # where bins were cut
     intersect: bool = False
+    names: tuple[str, ...] = ()  # of the columns that hold groups
 
     def select(self, X: Any, table: Table) -> Any:
         """The columns that the estimator is to see."""
@@ -118,6 +119,7 @@ def read_rows(
         None if found is None else found.attributes[0].labels,
         {} if found is None else _edges(found),
         named.intersect,
+        () if of_groups is None else of_groups.names,
     )
     groups, note = (None, None) if found is None else (found.attributes[0], found.note)
     rows = Rows(layout.select(X, table), target, codes, groups, weights, layout, note)
@@ -185,9 +187,15 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
             "Fit with sensitive_features, or leave them out."
         )
     named = layout.group_columns or None
+    passed = _in_order(passed, layout.names)
     source = label_source("sensitive_features", named, passed, table)
     if source is None or layout.groups is None:
         return None
+    if len(source.columns) != len(layout.names):
+        raise ValueError(
+            f"{source.argument} has {len(source.columns)} columns; training had "
+            f"{len(layout.names)} ({listed(layout.names)})."
+        )
     column = source.columns[0]
     if layout.edges or layout.intersect:
         # Spelt as in training; labels that are not known are None.
@@ -197,6 +205,14 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
     codes = np.append(places, -1)[here]
     _refuse_others(others, int((codes[here >= 0] < 0).sum()), layout.groups, source)
     return codes
+
+
+def _in_order(passed: Any, names: tuple[str, ...]) -> Any:
+    """Return a dict of labels in the order of training, anything else as it is."""
+    if not isinstance(passed, dict) or {*map(str, passed)} != {*names}:
+        return passed
+    by_name = {str(name): labels for name, labels in passed.items()}
+    return {name: by_name[name] for name in names}
 
 
 def _known(columns: list[Column], labels: NDArray[Any], source: Source) -> Codes:

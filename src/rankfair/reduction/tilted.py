@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats, open_table
 from rankfair._groups import Groups as Labelled
+from rankfair._groups import group_labels
 from rankfair._regressor import (
     CallbackSupportMixin,
     Progress,
@@ -23,6 +25,7 @@ from rankfair._regressor import (
 from rankfair._validation import (
     Columns,
     feature_record,
+    label_source,
     read_target,
 )
 from rankfair.balances import Balance, Rank, make_balance
@@ -434,6 +437,42 @@ class TiltedRegressor(
         """
         m = self.predict(X, tasks=tasks, sensitive_features=sensitive_features)
         return float(r2_score(read_target(y), m, sample_weight=sample_weight))
+
+    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Return the group of each row, read from X as in training.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training, those of `sensitive_features` among them.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            Labels by attribute, cut by `bins` at the edges of training and combined
+            where `intersect` says so; None where the group is not known.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> X = [[0.0, 31], [1.0, 67], [2.0, 20], [3.0, 44], [4.0, 35]]
+        >>> model = TiltedRegressor(LinearRegression(), 0.5, sensitive_features=1)
+        >>> _ = model.set_params(bins=2).fit(X, [0.0, 2.0, 1.0, 3.5, 2.0])
+        >>> model.group_labels([[1.0, 18], [2.0, 40]])
+        {'x1': array(['[20, 35)', '[35, 67]'], dtype=object)}
+        """
+        check_is_fitted(self)
+        layout: Layout = self._layout
+        if not layout.group_columns:
+            raise ValueError(
+                "sensitive_features names no column of X: the groups were passed to "
+                "fit, and the model cannot tell those of new rows."
+            )
+        source = label_source(
+            "sensitive_features", list(layout.group_columns), None, open_table(X)
+        )
+        assert source is not None
+        return group_labels(source, layout.edges, layout.intersect)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
