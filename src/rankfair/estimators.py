@@ -152,7 +152,8 @@ class RankFairRegressor(TaskRegressor):
         What to do with a task not seen in training: refuse it, or predict with the
         shared coefficients (needs ``penalty="shared"``).
     max_iter : int, default=50
-        The most steps a solver takes.
+        The most steps a solver takes.  For "distribution" it is that of each of two
+        pulls, the second of which is tried where the first is in vain.
     tol : float, default=1e-4
         "tilt" stops when the relative residual of the first-order conditions is below
         ten times this, or after 15 steps without an improvement of this size.  The

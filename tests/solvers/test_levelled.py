@@ -119,7 +119,7 @@ def test_what_a_model_cannot_reach_is_said_with_what_helps():
     assert model.status_ == "infeasible"
     assert f"KS {model.balance_['distribution']:.4f}" in str(caught[0].message)
     assert distance(model.predict(X), in_a) <= distance(free.predict(X), in_a)
-    assert model.n_iter_ == model.max_iter
+    assert model.n_iter_ == 2 * model.max_iter  # a firmer pull was tried as long
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "task"])
@@ -195,16 +195,27 @@ def test_the_solver_alone():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_max_iter_is_kept_whichever_pull_takes_the_steps():
+def test_max_iter_is_kept_by_each_pull():
     for epsilon in (0.0, 0.02, 0.1, 0.2):
         for most in (1, 2, 5, 9, 200):
             model = level(epsilon, max_iter=most).fit(FRAME, Y)
-            assert model.n_iter_ <= most
-            if model.status_ == "satisfied":
-                assert model.n_iter_ < most
+            assert model.n_iter_ <= 2 * most
+            if most < 12:  # too few to find out how much slack there is
+                assert model.status_ != "satisfied"
             if model.status_ == "max_iter":
-                assert model.n_iter_ == most
+                assert model.n_iter_ in (most, 2 * most)
                 assert model.balance_["distribution"] <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rows", [50, 100])
+def test_the_default_steps_are_enough_for_one_in_a_hundred(rows, seed):
+    """A first pull that does not get there leaves the next one all its steps."""
+    data = make_biased_tasks(20, rows, random_state=seed)
+    model = level(0.01, penalty="ridge").fit(data.frame, data.target)
+    in_a = data.sensitive == data.group_a
+    assert model.status_ == "satisfied"
+    assert distance(model.predict(data.frame), in_a) <= 0.01 + 1e-9
 
 
 def test_steps_that_run_out_are_said():

@@ -28,6 +28,7 @@ PULLS = (10.0, 100.0)  # ρ, and a firmer one where that brings no fit into the 
 PROBE = 8  # steps with one slack before it is called too wide
 LEAST = 3  # steps with one slack before it is called narrow enough
 NARROW = 0.01  # of the band: slacks closer than this are one
+SETTLED = 0.02  # and this close, they have settled: six halvings, of PROBE steps each
 HALVINGS = 12  # of the way from the best fit to one with less error
 
 
@@ -87,7 +88,8 @@ def solve_levelled(
     is what all thresholds together ask of a row.  A linear model takes the shape of
     ``S`` only nearly, so that its own distance exceeds the slack: the slack is halved
     towards the widest one that brings ``XW`` into the band.  The best of all fits met,
-    by exact counts, is kept.
+    by exact counts, is kept.  Where one pull ``ρ`` brings none of its fits into the
+    band a firmer one follows, with ``max_iter`` steps of its own.
 
     Examples
     --------
@@ -109,39 +111,26 @@ def solve_levelled(
         return _packaged(level, start, _status_at_rest(level, start), ())
     fits: list[Fit] = [start]
     trace: list[Step] = []
-    for fit, residual in _pulls(level, penalty, start.W, max_iter):
-        fits.append(fit)
-        i = len(trace) + 1
-        trace.append(Step(i, fit.objective, level.shown(fit), residual))
-        if on_step is not None:
-            on_step(trace[-1])
+    room = 1.0
+    for rho in PULLS:
+        for fit, residual, left in _pulled(level, penalty, start.W, rho, max_iter):
+            fits.append(fit)
+            room, i = left, len(trace) + 1
+            trace.append(Step(i, fit.objective, level.shown(fit), residual))
+            if on_step is not None:
+                on_step(trace[-1])
+        if min(fit.miss for fit in fits) == 0:
+            break
     best = _walked(level, fits)
     kept = best.miss == 0 and fitter.miss(fitter.values(best.W)) <= KEPT
-    settled = Status.SATISFIED if len(trace) < max_iter else Status.MAX_ITER
+    settled = Status.SATISFIED if room < SETTLED else Status.MAX_ITER
     return _packaged(level, best, settled if kept else Status.INFEASIBLE, tuple(trace))
-
-
-def _pulls(
-    level: Level, penalty: Penalty, W: Floats, max_iter: int
-) -> Iterator[tuple[Fit, float]]:
-    """Steps with each pull in turn, ``max_iter`` in all; the next if one is in vain."""
-    left, reached = max_iter, False
-    for share in range(len(PULLS), 0, -1):
-        own = -(-left // share)
-        for fit, residual in _pulled(level, penalty, W, PULLS[-share], left):
-            yield fit, residual
-            reached = reached or fit.miss == 0
-            left, own = left - 1, own - 1
-            if own <= 0 and not reached:
-                break
-        if reached:
-            return
 
 
 def _pulled(
     level: Level, penalty: Penalty, W: Floats, rho: float, max_iter: int
-) -> Iterator[tuple[Fit, float]]:
-    """A fit a step, with how far its predictions are from level ones."""
+) -> Iterator[tuple[Fit, float, float]]:
+    """A fit a step, how far it is from level predictions, and the room for slack."""
     problem = level.fitter.rows
     groups, y = problem.groups, problem.y
     assert groups is not None
@@ -151,19 +140,20 @@ def _pulled(
     M, V = problem.predict(W), np.zeros(len(y))
     low, high, tried, reached = 0.0, 1.0, 0, False
     for _ in range(max_iter):
-        if low > 0 and high - low < NARROW:
-            return
         S = least_move(M + V, groups, (low + high) / 2 * widest)
         V = V + M - S
         W = proximal.solve(problem.moments((y + rho * (S - V)) / (1 + rho)), W)
         M = problem.predict(W)
         fit = level.count(W)
-        yield fit, relative(M - S, M)
         tried, reached = tried + 1, reached or fit.miss == 0
         if (reached and tried >= LEAST) or tried == PROBE:
             middle = (low + high) / 2
             low, high = (middle, high) if reached else (low, middle)
             tried, reached = 0, False
+        room = high - low if low > 0 else 1.0
+        yield fit, relative(M - S, M), room
+        if room < NARROW:
+            return
 
 
 def _walked(level: Level, fits: list[Fit]) -> Fit:
