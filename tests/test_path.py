@@ -32,10 +32,11 @@ def path_of(model=MODEL, X=FRAME, **settings):
     return fairness_path(model, X, Y, **given)
 
 
-def by_hand(epsilon, folds, solvers, weights=None):
-    """Predictions of held-out rows, fold by fold, each fold with its own solver."""
+def by_hand(epsilon, folds, ends, weights=None):
+    """Predictions of held-out rows by fold, each from where its last fit ended."""
     predicted = np.full(len(Y), np.nan)
-    for solver, (train, test) in zip(solvers, folds, strict=True):
+    for ended, (train, test) in zip(ends, folds, strict=True):
+        solver = Following(first=ended[-1] if ended else None, ended=ended.append)
         settings = {**MODEL.get_params(), "epsilon": epsilon, "solver": solver}
         model = RankFairRegressor(**settings)
         w = None if weights is None else weights[train]
@@ -50,9 +51,9 @@ def test_figures_are_those_of_folds_by_hand(weighted):
     folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
     path = path_of(cv=folds, sample_weight=weights)
     assert path.column("epsilon").tolist() == EPSILONS
-    solvers = [Following() for _ in folds]
+    ends = [[] for _ in folds]
     for row in path.rows:
-        predicted = by_hand(row.epsilon, folds, solvers, weights)
+        predicted = by_hand(row.epsilon, folds, ends, weights)
         given = {"sensitive_features": GROUPS, "sample_weight": weights}
         assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=weights))
         assert row.auc == pytest.approx(rank_auc(None, predicted, **given))
@@ -303,9 +304,10 @@ def test_a_fit_that_follows_starts_with_the_last_direction():
     from rankfair.penalties import Ridge
     from rankfair.solvers import Tilt
 
-    problem, solver = biased(), Following()
-    first = solver.solve(problem, Ridge(), Rank(0.0))
-    again = solver.solve(problem, Ridge(), Rank(0.0))
+    problem, ends = biased(), []
+    first = Following(ended=ends.append).solve(problem, Ridge(), Rank(0.0))
+    assert len(ends) == 1 and ends[0] is first.force
+    again = Following(first=ends[0]).solve(problem, Ridge(), Rank(0.0))
     cold = Tilt().solve(problem, Ridge(), Rank(0.0))
     assert np.array_equal(first.coef, cold.coef)
     assert again.n_iter < first.n_iter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Refits:
     labels: NDArray[Any]  # of groups, for models that take them as an array
     tasks: Codes | None
     weights: Floats | None
-    last: dict[Any, list[Floats]] = field(default_factory=dict)
+    last: dict[Any, Floats] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -92,8 +93,10 @@ class Refits:
         """Let ``tilt`` start with the direction in which it ended for the ε before."""
         if key is None or getattr(owner, "solver", None) != "tilt":
             return
-        last = self.last.setdefault(key, [])
-        owner.set_params(solver=Following(owner.max_iter, owner.tol, last=last))
+        ended = partial(self.last.__setitem__, key)
+        first = self.last.get(key)
+        solver = Following(owner.max_iter, owner.tol, first=first, ended=ended)
+        owner.set_params(solver=solver)
 
     def predict(self, model: Any, at: Codes) -> Floats:
         """Predict some rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rankfair.balances import Balance, Linear
@@ -11,14 +12,20 @@ from rankfair.solvers.base import Floats, OnStep, Solution
 from rankfair.solvers.tilt import Tilt
 
 
+def _forget(force: Floats) -> None:
+    """Let the direction go."""
+
+
 @dataclass(frozen=True)
 class Following(Tilt):
-    """``tilt`` along a path of ε: the direction of one fit is the first of the next.
+    """``tilt`` from the direction in which a fit to the same rows ended.
 
-    It remembers one direction, so it is good for one set of rows and no other.
+    It remembers nothing: whoever makes fits one after another is told where each ended,
+    and says so to the next.
     """
 
-    last: list[Floats] = field(default_factory=list, repr=False)
+    first: Floats | None = field(default=None, repr=False, compare=False)
+    ended: Callable[[Floats], None] = field(default=_forget, repr=False, compare=False)
 
     def solve(
         self,
@@ -29,9 +36,9 @@ class Following(Tilt):
         also: tuple[Linear, ...] = (),
         start: Floats | None = None,
     ) -> Solution:
-        """Solve from the last direction, and remember the new one."""
-        known = self.last[0] if self.last else start
+        """Solve from the first direction, and tell the last one."""
+        known = start if self.first is None else self.first
         found = super().solve(problem, penalty, balance, on_step, also, known)
         if found.force is not None:
-            self.last[:] = [found.force]
+            self.ended(found.force)
         return found
