@@ -1,5 +1,7 @@
 """Sums over tasks, chunk by chunk, against sums over all rows of a task."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -24,7 +26,7 @@ def made(weighted, seed=0):
 
 def parts(chunk, edges=(0, 1, 40, 40, 500, N)):
     """Some chunks of uneven sizes, one of them empty."""
-    return [taken(chunk, slice(i, j)) for i, j in zip(edges, edges[1:], strict=False)]
+    return [taken(chunk, slice(i, j)) for i, j in pairwise(edges)]
 
 
 def summed(chunk_list):
@@ -73,7 +75,7 @@ def test_sums_of_few_among_many_tasks(monkeypatch):
     g = np.random.default_rng(1).standard_normal(N)
     cuts = (0, 3, 400, N)
     each = parts(chunk, cuts)
-    forces = [g[i:j] for i, j in zip(cuts, cuts[1:], strict=False)]
+    forces = [g[i:j] for i, j in pairwise(cuts)]
 
     def total():
         pairs = zip(each, forces, strict=True)
