@@ -112,5 +112,6 @@ def _check_numbers(frame: Any, names: list[str]) -> None:
         if not is_numeric_dtype(kind):
             raise ValueError(
                 f"column {shown(name)} holds {kind}: predictors, target and weights "
-                "are numbers. Leave it out, or encode it as numbers."
+                "are numbers. Leave it out, encode it as numbers, or name it in tasks= "
+                "or sensitive_features=."
             )

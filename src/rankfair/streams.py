@@ -511,5 +511,6 @@ def _check_kinds(found: Stream, names: list[str]) -> None:
         if kind_of(kind) != "numbers":
             raise ValueError(
                 f"column {shown(name)} holds {kind}: predictors, target and weights "
-                "are numbers. Leave it out with features=…, or encode it as numbers."
+                "are numbers. Leave it out with features=…, encode it as numbers, or "
+                "name it in tasks= or sensitive_features=."
             )

@@ -79,12 +79,27 @@ class Labels:
             table: Ints = self._places.take(values, mode="clip")
             return table
         column = label_column(column)
-        if any(type(each) is float for each in self.known):
+        if self._fractions:
             column = column.cast(pa.float64())
-        known = pa.array(self.known, type=column.type)
-        places = pc.index_in(column, value_set=known)
+        places = pc.index_in(column, value_set=self._values(column.type))
         found: Ints = places.to_numpy(zero_copy_only=False)
         return found
+
+    def _values(self, kind: Any) -> Any:
+        """The labels as an Arrow array of a type, made once: there may be many."""
+        import pyarrow as pa
+
+        if kind not in self._arrays:
+            self._arrays[kind] = pa.array(self.known, type=kind)
+        return self._arrays[kind]
+
+    @cached_property
+    def _arrays(self) -> dict[Any, Any]:
+        return {}
+
+    @cached_property
+    def _fractions(self) -> bool:
+        return any(type(each) is float for each in self.known)
 
     @cached_property
     def _places(self) -> NDArray[np.int32] | None:

@@ -68,7 +68,10 @@ class ParquetRows(Rows):
 
     def _read(self, what: str) -> Iterator[Chunk]:
         first, columns = 0, self.coding.roles.columns
-        for batch, source in batches_of_files(self.files, columns, what, self.on_rows):
+        # What is done for each task that occurs is then done once a row at most.
+        least = self.n_tasks
+        batches = batches_of_files(self.files, columns, what, self.on_rows, least)
+        for batch, source in batches:
             yield self.coding.chunk(batch, first, source)
             first += batch.num_rows
 
@@ -95,16 +98,21 @@ def read_coding(
 
 
 def batches_of_files(
-    files: tuple[Path, ...], columns: list[str], what: str, on_rows: OnRows | None
+    files: tuple[Path, ...],
+    columns: list[str],
+    what: str,
+    on_rows: OnRows | None,
+    least: int = 4096,
 ) -> Iterator[tuple[Any, str]]:
     """The rows of some columns of all files, in batches, and where each is from.
 
-    Files that cannot be read are named.
+    A batch has ``least`` rows or more, if its file has.  Files that cannot be read are
+    named.
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
-    size = max(4096, BATCH // max(len(columns), 1))
+    size = max(4096, least, BATCH // max(len(columns), 1))
     total = sum(ParquetFile(each).metadata.num_rows for each in files)
     done = 0
     for path in files:
