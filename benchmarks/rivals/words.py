@@ -9,11 +9,17 @@ with a few ε, and with those that a rival's gap, MD and KS on *training* rows s
 (these, and on data of less than 10⁵ rows 3 % less and 2 % more), for it may sit
 anywhere between fair and free.  Methods that move predictions are measured there on
 out-of-fold ones.  No setting is chosen by held-out rows; which of our points is named
-beside a rival's is.  *Calibrated* maps put predictions on a line through the target of
+beside a rival's is.  Methods of ours have been added after a look at earlier versions
+of this table: those with two demands, and calibrated maps.  *Calibrated* maps put predictions on a line through the target of
 training rows first, a line for each group."""
 MARKS = """\
 A sign for each setting of the method, in the order of the tables below: ✓ dominated,
 = the same figures, ≈ level within noise, ✗ better in something than each of ours."""
+PARTIAL = """\
+EquiPy with an ε between 0 and 1 mixes repaired and original predictions.  Where groups
+differ by little more than a shift that is a smaller shift, the least movement there is
+for its MD, and ours can do the same and no better.  What it moves beyond that draws a
+group that is spread too far towards the other, and is a gain of fit."""
 LIMITS = """\
 A cell, that is a method on a dataset with all its seeds and settings, has a limit of
 processor time; what was done by then is kept, so some means are over fewer seeds.
