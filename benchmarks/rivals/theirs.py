@@ -173,7 +173,7 @@ def holistic_map(name: str, unit: bool) -> Fit:
 
 def _one_hot(rows: Rows, base: Base) -> np.ndarray:
     """Features, and the task as 0/1 columns where the base learner knows it."""
-    if base.kind == "pooled" or rows.tasks.max() >= 1000:
+    if base.kind == "pooled" or rows.tasks.max() >= 500:
         return rows.X.astype(np.float32)
     codes = np.eye(int(rows.tasks.max()) + 1, dtype=np.float32)[rows.tasks.astype(int)]
     return np.hstack((rows.X.astype(np.float32), codes))

@@ -10,8 +10,8 @@ with a few ε, and with those that a rival's gap, MD and KS on *training* rows s
 anywhere between fair and free.  Methods that move predictions are measured there on
 out-of-fold ones.  No setting is chosen by held-out rows; which of our points is named
 beside a rival's is.  Methods of ours have been added after a look at earlier versions
-of this table: those with two demands, and calibrated maps.  *Calibrated* maps put predictions on a line through the target of
-training rows first, a line for each group."""
+of this table: those with two demands, and calibrated maps, which put predictions on a
+line through the target of training rows first, a line for each group."""
 MARKS = """\
 A sign for each setting of the method, in the order of the tables below: ✓ dominated,
 = the same figures, ≈ level within noise, ✗ better in something than each of ours."""
@@ -35,7 +35,7 @@ Rows of real data are dealt at random within tasks, 70 % to learn from.  Methods
 move predictions, theirs and ours, learn from the same out-of-fold predictions.  Filters
 of features come with the base learner and, where that has tasks, also with plain least
 squares.  fairret and the adversarial regressor bring linear models of their own, with a
-0/1 column for each task where the base learner has tasks (up to 1,000).  `rankfair`
+0/1 column for each task where the base learner has tasks (up to 500).  `rankfair`
 *unconstrained* and *constant shift* need no package: the base learner alone, and with
 one number added to each group."""
 FIT = """\
