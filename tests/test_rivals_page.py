@@ -213,7 +213,7 @@ def test_ours_are_set_by_training_rows_only(store):
     for name, wanted in {
         "map, rank": {0.1, 0.097, 0.102},
         "map, distribution": {0.3, 0.291, 0.306},
-        "map, rank and mean": {(0.1, 0.2), (0.097, 0.194), (0.102, 0.204)},
+        "calibrated map, rank and mean": {(0.1, 0.2), (0.097, 0.194), (0.102, 0.204)},
         "NC-ADMM": set(),
     }.items():
         own = set(ours[name].settings)

@@ -43,7 +43,7 @@ CASES: dict[str, Case] = {
     "synthetic-1e3": Case("Synthetic, 10³ rows", "synthetic", 5, (40, 25)),
     "synthetic-1e4": Case("Synthetic, 10⁴ rows", "synthetic", 5, (100, 100)),
     "wine": Case("Wine", "wine"),
-    "wine-boosting": Case("Wine, boosted trees", "wine", 3, kind="boosting"),
+    "wine-boosting": Case("Wine, boosted trees", "wine", 3, kind="boosting", limit=45),
     "student": Case("Student", "student"),
     "crime": Case("Crime", "crime", 3),
     "income": Case("Income", "income", 3),

@@ -22,7 +22,7 @@ from rankfair.experiments.records import measure
 
 from . import ours, theirs
 from .cases import CASES, Base, Case, draw
-from .methods import OURS, Method, Predict, Setting
+from .methods import OURS, Method, Mover, Predict, Setting
 from .points import MEASURES
 
 METHODS: dict[str, Method] = {
@@ -105,8 +105,11 @@ def run(job: Job, say: Callable[..., None]) -> None:
         if predict is None:
             continue
         train, _ = rows_of(case, seed)
-        some = train.take(np.arange(0, len(train.y), -(-len(train.y) // SOME)))
-        say(setting=setting, seed=seed, training=figures_of(some, predict(some)))
+        some = np.arange(0, len(train.y), -(-len(train.y) // SOME))
+        rows = train.take(some)
+        moves = isinstance(predict, Mover)
+        predicted = predict.training(train, some) if moves else predict(rows)
+        say(setting=setting, seed=seed, training=figures_of(rows, predicted))
 
 
 def tried(

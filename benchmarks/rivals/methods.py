@@ -22,6 +22,26 @@ LINEAR: tuple[Kind, ...] = ("pooled", "tasks")
 
 
 @dataclass(frozen=True)
+class Mover:
+    """Moves the predictions of a fitted learner; learnt from out-of-fold ones.
+
+    On training rows it is measured on those: of learners that overfit, predictions of
+    rows they were fitted to are others than those of new rows.
+    """
+
+    learner: Any
+    base: Base
+    out_of_fold: np.ndarray
+    move: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def __call__(self, rows: Rows) -> np.ndarray:
+        return self.move(self.learner.predict(self.base.table(rows)), rows.in_a)
+
+    def training(self, rows: Rows, some: np.ndarray) -> np.ndarray:
+        return self.move(self.out_of_fold[some], rows.in_a[some])
+
+
+@dataclass(frozen=True)
 class Method:
     """A row of the tables.  The first setting is the one whose cost is measured.
 

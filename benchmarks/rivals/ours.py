@@ -47,7 +47,7 @@ def tilted(rows: Rows, base: Base, epsilon: float) -> Predict:
     return lambda new: model.predict(base.table(new))
 
 
-def mapped(balance: str | list[str]) -> Fit:
+def mapped(balance: str | list[str], calibrate: bool = False) -> Fit:
     def fit(rows: Rows, base: Base, epsilon: Setting) -> Predict:
         X = base.table(rows)
         model = RankFairPostprocessor(
@@ -56,6 +56,7 @@ def mapped(balance: str | list[str]) -> Fit:
             balance=balance,
             sensitive_features=X.shape[1] - 1,
             cv=folds(rows),
+            calibrate=calibrate,
         ).fit(X, rows.y)
         return lambda new: model.predict(base.table(new))
 
@@ -75,17 +76,17 @@ METHODS = (
         OURS, "linear, distribution", rank_fair(balance="distribution"), "ε",
         (0.05, 0.02, 0.1, 0.2, 0.4), LINEAR,
     ),
-    Method(OURS, "TiltedRegressor", tilted, "ε", EPSILONS),
+    Method(OURS, "TiltedRegressor", tilted, "ε", (0.01, 0.05, 0.2)),
     Method(OURS, "map, rank", mapped("rank"), "ε", EPSILONS, ANY, ("gap",)),
     Method(
         OURS, "map, distribution", mapped("distribution"), "ε", EPSILONS, ANY, ("ks",)
     ),
     Method(
-        OURS, "map, rank and mean", mapped(["rank", "mean"]), "ε", PAIRS, ANY,
-        ("gap", "md"),
+        OURS, "calibrated map, rank and mean", mapped(["rank", "mean"], True), "ε",
+        PAIRS, ANY, ("gap", "md"),
     ),
     Method(
-        OURS, "map, distribution and mean", mapped(["distribution", "mean"]), "ε",
-        PAIRS, ANY, ("ks", "md"),
+        OURS, "calibrated map, distribution and mean",
+        mapped(["distribution", "mean"], True), "ε", PAIRS, ANY, ("ks", "md"),
     ),
 )  # fmt: skip

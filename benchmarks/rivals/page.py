@@ -290,8 +290,8 @@ def spent(run: Run) -> str:
     if run.minutes is not None:
         return f" in {run.minutes:.0f} minutes"
     return (
-        " in several parts, stopped and resumed while the machine had other work "
-        "(costs are rough)"
+        " in several parts, stopped, mended and resumed while the machine had other "
+        "work (costs are rough)"
     )
 
 
@@ -309,6 +309,7 @@ def verdicts(run: Run) -> str:
         (
             "## Where a rival is not dominated",
             exceptions(run),
+            words.PARTIAL,
             "## What did not run",
             words.LIMITS,
             troubles(run),

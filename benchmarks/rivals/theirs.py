@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression
 from rankfair.experiments.methods import Rows
 
 from .cases import Base
-from .methods import Fit, Method, Predict
+from .methods import Fit, Method, Mover, Predict
 
 # Before the base learner
 
@@ -141,11 +141,11 @@ def equipy(rows: Rows, base: Base, share: float) -> Predict:
 
     m, model, mover = base.out_of_fold(rows), base.fitted(rows), FairWasserstein()
     mover.fit(m, rows.in_a.astype(int))
-    return lambda new: np.ravel(
-        mover.transform(
-            model.predict(base.table(new)), new.in_a.astype(int), epsilon=share
-        )
-    )
+
+    def move(plain: np.ndarray, in_a: np.ndarray) -> np.ndarray:
+        return np.ravel(mover.transform(plain, in_a.astype(int), epsilon=share))
+
+    return Mover(model, base, m, move)
 
 
 def holistic_map(name: str, unit: bool) -> Fit:
@@ -159,12 +159,11 @@ def holistic_map(name: str, unit: bool) -> Fit:
         mover = getattr(mitigation, name)()
         mover.fit((m - low) / width, rows.in_a, ~rows.in_a)
 
-        def predict(new: Rows) -> np.ndarray:
-            plain = (model.predict(base.table(new)) - low) / width
-            moved = mover.transform(plain, new.in_a, ~new.in_a)["y_pred"]
+        def move(plain: np.ndarray, in_a: np.ndarray) -> np.ndarray:
+            moved = mover.transform((plain - low) / width, in_a, ~in_a)["y_pred"]
             return np.ravel(moved) * width + low
 
-        return predict
+        return Mover(model, base, m, move)
 
     return fit
 
@@ -174,7 +173,7 @@ def holistic_map(name: str, unit: bool) -> Fit:
 
 def _one_hot(rows: Rows, base: Base) -> np.ndarray:
     """Features, and the task as 0/1 columns where the base learner knows it."""
-    if base.kind == "pooled" or rows.tasks.max() >= 1000:
+    if base.kind == "pooled" or rows.tasks.max() >= 500:
         return rows.X.astype(np.float32)
     codes = np.eye(int(rows.tasks.max()) + 1, dtype=np.float32)[rows.tasks.astype(int)]
     return np.hstack((rows.X.astype(np.float32), codes))

@@ -94,6 +94,12 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         fixed seed), or of the given ones.  Without it they are learnt on predictions of
         the training rows, which a flexible estimator has fitted too well: the maps are
         then those of other distributions than new rows have.
+    calibrate : bool, default=False
+        Put predictions on a straight line through y in each group first, by least
+        squares over the rows that the maps are learnt on, and move them from there: for
+        an estimator that spreads the predictions of a group too far, or not far enough.
+        The order within a group stays, and a group in which predictions do not rise
+        with y keeps its own.  Needs y, and out-of-fold predictions to be of use.
 
     Attributes
     ----------
@@ -172,6 +178,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         blind: bool = False,
         prefit: bool = False,
         cv: Any = None,
+        calibrate: bool = False,
     ):
         self.estimator = estimator
         self.epsilon = epsilon
@@ -180,6 +187,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.blind = blind
         self.prefit = prefit
         self.cv = cv
+        self.calibrate = calibrate
 
     def fit(
         self,
@@ -227,10 +235,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         demand = self._check_settings()
         n_rows = _rows_of(X)
         target = None if y is None and self.prefit else read_target(y)
-        if target is None and "mean" in demand.epsilons:
+        if target is None and (self.calibrate or "mean" in demand.epsilons):
             raise ValueError(
-                'y is missing: the epsilon of "mean" is in its standard deviations. '
-                "Pass y, or leave out the mean."
+                "y is missing: calibrate=True fits lines to it, and the epsilon of "
+                '"mean" is in its standard deviations. Pass y, or leave them out.'
             )
         check_lengths(n_rows, y=target)
         weights = read_weights(sample_weight, n_rows)
@@ -254,16 +262,25 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         else:
             codes, groups = found
             samples = _samples(m, codes, groups, weights)
+            lines = [(1.0, 0.0)] * len(groups)
+            if target is not None and self.calibrate:
+                lines = _lines(m, target, codes, weights)
             if "mean" in demand.epsilons and len(groups) > 2:
                 raise ValueError(
                     f'balance="mean" compares two groups; sensitive_features has '
                     f"{len(groups)}. Leave out the mean, or merge groups."
                 )
-            moved = demand.learn(samples, _spread(target, weights))
+            placed = [
+                Sample(_on(line, each.values), each.counts, each.row)
+                for line, each in zip(lines, samples, strict=True)
+            ]
+            moved = demand.learn(placed, _spread(target, weights))
             fitted |= _knots(samples, moved, groups)
             fitted |= {
                 "n_unknown_": n_unknown,
+                "_lines": lines,
                 "_shares": _shares(samples),
+                "_shifts": moved.shifts or (0.0,) * len(groups),
             }
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted | _judgement(moved, fitted.get("groups_")))
@@ -320,12 +337,12 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def _followed(self, g: int, m: Floats) -> Floats:
         """Move predictions as those of a group."""
-        knots, follow = self.maps_[self.groups_.tolist()[g]], FOLLOW[self._balance]
-        if self._balance == "mean" or not self._shifts:
-            return follow(knots, m)
-        # The least movement is that from where the group was shifted to.
-        by = self._shifts[g]
-        return follow(np.add(knots, [[by], [0.0]]), m + by)
+        start, end = self.maps_[self.groups_.tolist()[g]]
+        # The least movement is that from where the group was put before.
+        start, placed = (
+            _on(self._lines[g], values) + self._shifts[g] for values in (start, m)
+        )
+        return FOLLOW[self._balance](np.stack((start, end)), placed)
 
     def score(
         self,
@@ -380,6 +397,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         demand = Demand.of(self.balance, self.epsilon)
         check_flag("blind", self.blind)
         check_flag("prefit", self.prefit)
+        check_flag("calibrate", self.calibrate)
         for method in ("fit", "predict"):
             if not hasattr(self.estimator, method) or isinstance(self.estimator, type):
                 raise TypeError(
@@ -503,6 +521,33 @@ def _shares(samples: Sequence[Sample]) -> Floats:
     return shares
 
 
+def _lines(
+    m: Floats, target: Floats, codes: Codes, weights: Floats | None
+) -> list[tuple[float, float]]:
+    """Slope and height of the line through the target in each group.
+
+    One that does not rise, or that no prediction varies along, is left alone.
+    """
+    lines = []
+    for g in range(int(codes.max()) + 1):
+        rows = codes == g
+        own = None if weights is None else weights[rows]
+        x, y = m[rows], target[rows]
+        centre, height = np.average(x, weights=own), np.average(y, weights=own)
+        spread = np.average((x - centre) ** 2, weights=own)
+        both = np.average((x - centre) * (y - height), weights=own)
+        slope = float(both / spread) if spread > 0 else 0.0
+        rising = math.isfinite(slope) and slope > 0
+        lines.append((slope, float(height - slope * centre)) if rising else (1.0, 0.0))
+    return lines
+
+
+def _on(line: tuple[float, float], values: Floats) -> Floats:
+    """Return predictions put on a line."""
+    slope, height = line
+    return slope * values + height
+
+
 def _spread(target: Floats | None, weights: Floats | None) -> float:
     """The standard deviation of the target, if there is one."""
     if target is None:
@@ -526,7 +571,6 @@ def _knots(
     return {
         "groups_": groups,
         "maps_": {label: knots(sample.values, end) for label, sample, end in both},
-        "_shifts": moved.shifts,
         "mean_difference_": (
             difference(moved.values, samples) if len(groups) == 2 else math.nan
         ),
