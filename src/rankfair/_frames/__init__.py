@@ -1,0 +1,44 @@
+"""Users' tables and label columns as plain arrays, whatever type they came as.
+
+A table gives its columns by position; a column is an ndarray or a narwhals Series.
+`numbers` makes floats of columns, `find_labels` makes codes of them.
+"""
+
+from rankfair._frames.labels import (
+    encode,
+    find_known,
+    find_labels,
+    label_array,
+    match,
+)
+from rankfair._frames.numbers import column_numbers, is_missing
+from rankfair._frames.tables import (
+    ArrayTable,
+    FrameTable,
+    Table,
+    as_columns,
+    open_table,
+    values_shape,
+)
+from rankfair._frames.words import Codes, Column, Floats, listed, shown
+
+__all__ = [
+    "ArrayTable",
+    "Codes",
+    "Column",
+    "Floats",
+    "FrameTable",
+    "Table",
+    "as_columns",
+    "column_numbers",
+    "encode",
+    "find_known",
+    "find_labels",
+    "is_missing",
+    "label_array",
+    "listed",
+    "match",
+    "open_table",
+    "shown",
+    "values_shape",
+]

@@ -1,0 +1,190 @@
+"""Tables that users pass, and their columns, whatever library made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+
+from rankfair._frames.numbers import column_numbers, refuse_complex
+from rankfair._frames.words import Column, Floats, shown
+
+__all__ = [
+    "ArrayTable",
+    "FrameTable",
+    "Table",
+    "as_columns",
+    "open_table",
+    "values_shape",
+]
+
+
+@dataclass(frozen=True)
+class ArrayTable:
+    """A two-dimensional array; its columns have positions only."""
+
+    values: NDArray[Any]
+
+    names = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def column(self, j: int) -> Column:
+        """Return column ``j`` as a view."""
+        return self.values[:, j]
+
+    def numbers(self, columns: Sequence[int]) -> Floats:
+        """Return these columns as floats, C-ordered; a copy only where needed."""
+        whole = len(columns) == self.shape[1]
+        values = self.values if whole else self.values[:, list(columns)]
+        if values.dtype.kind in "biuf":
+            return np.ascontiguousarray(values, dtype=np.float64)
+        return _stack(self.shape[0], columns, lambda j: column_numbers(*self._named(j)))
+
+    def _named(self, j: int) -> tuple[Column, str]:
+        return self.column(j), f"column {j} of X"
+
+
+@dataclass(frozen=True)
+class FrameTable:
+    """A data frame of any library that narwhals knows."""
+
+    frame: nw.DataFrame[Any]
+    names: tuple[Any, ...]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.frame.shape
+
+    def column(self, j: int) -> Column:
+        """Return column ``j``."""
+        return self.frame[:, j]
+
+    def numbers(self, columns: Sequence[int]) -> Floats:
+        """Return these columns as floats, C-ordered."""
+        return _stack(self.shape[0], columns, lambda j: column_numbers(*self._named(j)))
+
+    def _named(self, j: int) -> tuple[Column, str]:
+        return self.column(j), f"column {shown(self.names[j])} of X"
+
+
+Table: TypeAlias = "ArrayTable | FrameTable"
+
+
+def _stack(
+    n_rows: int, columns: Sequence[int], read: Callable[[int], Floats]
+) -> Floats:
+    out = np.empty((n_rows, len(columns)))
+    for place, j in enumerate(columns):
+        out[:, place] = read(j)
+    return out
+
+
+def open_table(X: Any) -> Table:
+    """Return X as a table of columns; refuse what is no dense, real, 2-D table.
+
+    Examples
+    --------
+    >>> open_table([[1.0, "a"], [2.0, "b"]]).shape
+    (2, 2)
+    """
+    if issparse(X):
+        raise TypeError(
+            f"X is a sparse {type(X).__name__}: dense data is required. "
+            "Convert it with X.toarray()."
+        )
+    if getattr(X, "is_stream", False) is True:
+        raise TypeError(
+            "X is a stream of files, which RankFairRegressor reads; this estimator "
+            "needs its rows in memory."
+        )
+    frame = _as_frame(X)
+    if frame is not None:
+        _refuse_empty(frame.shape)
+        return frame
+    values = X if isinstance(X, np.ndarray) else _as_array(X)
+    refuse_complex(values, "X")
+    return ArrayTable(check_array(values, dtype=None, ensure_all_finite=False))
+
+
+def _as_frame(X: Any) -> FrameTable | None:
+    try:
+        frame = nw.from_native(X, pass_through=True)
+        names = None
+    except DuplicateError:
+        # Only pandas allows equal names; positions are unique.
+        names = tuple(X.columns)
+        frame = nw.from_native(X.set_axis(range(len(names)), axis=1))
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            f"X is a lazy frame ({type(X).__name__}): rows in memory are expected. "
+            "Call X.collect() or X.compute() first."
+        )
+    if isinstance(frame, nw.DataFrame):
+        return FrameTable(frame, names or tuple(frame.columns))
+    return None
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    values = np.asarray(X)
+    # NumPy turns rows that mix text and numbers into text only.
+    return np.asarray(X, dtype=object) if values.dtype.kind in "US" else values
+
+
+def _refuse_empty(shape: tuple[int, int]) -> None:
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise ValueError(
+                f"X has 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+
+def as_columns(values: Any, argument: str) -> list[Column]:
+    """Return the columns of labels given as an array, a series or a frame.
+
+    Examples
+    --------
+    >>> len(as_columns([["a", 1], ["b", 2]], "tasks")), len(as_columns([1, 2], "y"))
+    (2, 1)
+    """
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(native, nw.Series):
+        return [native]
+    if isinstance(native, nw.DataFrame):
+        return [native[:, j] for j in range(native.shape[1])]
+    array = values if isinstance(values, np.ndarray) else _labels_array(values)
+    if array.ndim > 2 or array.ndim == 0:
+        raise ValueError(
+            f"{argument} must hold one value a row, got shape {array.shape}."
+        )
+    return [array] if array.ndim == 1 else [array[:, j] for j in range(array.shape[1])]
+
+
+def values_shape(values: Any) -> tuple[int, ...]:
+    """Return the shape of anything that can be an array, a list for instance.
+
+    Examples
+    --------
+    >>> values_shape([[1, 2], [3, 4]])
+    (2, 2)
+    """
+    shape = getattr(values, "shape", None)
+    return np.asarray(values).shape if shape is None else tuple(shape)
+
+
+def _labels_array(values: Any) -> NDArray[Any]:
+    """Return a list as an array without letting NumPy unite mixed types."""
+    array = np.asarray(values, dtype=object)
+    kinds = {type(value) for value in array.ravel()}
+    return array if len(kinds) > 1 else np.asarray(values)

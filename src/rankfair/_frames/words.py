@@ -1,0 +1,40 @@
+"""Labels in sentences, and the types that all doors share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Codes", "Column", "Floats", "listed", "shown"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Codes: TypeAlias = NDArray[np.intp]
+Column: TypeAlias = "NDArray[Any] | nw.Series[Any]"
+
+
+def shown(label: Any) -> str:
+    """Return a label as it stands in a sentence: text in double quotes.
+
+    Examples
+    --------
+    >>> shown("F"), shown(101)
+    ('"F"', '101')
+    """
+    return f'"{label}"' if isinstance(label, str) else str(label)
+
+
+def listed(labels: Sequence[Any], most: int = 5) -> str:
+    """Return up to ``most`` labels in a row, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    '"a", "b" and 1 more'
+    """
+    head = ", ".join(shown(label) for label in labels[:most])
+    rest = len(labels) - most
+    return f"{head} and {rest} more" if rest > 0 else head
