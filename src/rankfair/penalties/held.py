@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -82,9 +83,15 @@ class AroundFactor(Factor):
     G: Floats
     centre: Floats
 
+    @cached_property
+    def pull(self) -> Floats:
+        """``G_j w⁰`` of every task."""
+        out: Floats = np.matmul(self.G, self.centre)
+        return out
+
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``w⁰ + v^j``."""
-        left = B - np.matmul(self.G, self.centre)
+        left = B - self.pull
         first = None if start is None else start - self.centre
         return self.centre + self.own.solve(left, first)
 

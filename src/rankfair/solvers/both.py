@@ -29,7 +29,14 @@ from rankfair.solvers.scope import (
     task_solution,
 )
 from rankfair.solvers.separate import Found, confirmed
-from rankfair.solvers.shifts import MOST_ROWS, MOST_TASKS, Places, brought_in
+from rankfair.solvers.shifts import (
+    FEW_ROWS,
+    FEW_TASKS,
+    MOST_ROWS,
+    MOST_TASKS,
+    Places,
+    brought_in,
+)
 from rankfair.solvers.tilt import Tilt
 
 ROUNDS = 6  # directions of the band over all rows
@@ -82,14 +89,13 @@ def solve_both(
     whole = Whole.of(problem, penalty, balance)
     trace: list[Step] = []
     on_step = noted_in(trace, on_step)
-    few = _is_small(whole)
     one_value = ceiling(whole) * problem.beta_unit**2
     best: tuple[tuple[int, float, float], TaskSolution] | None = None
-    for levels in _levels(whole, settings, on_step, few):
+    for levels, alone in _levels(whole, settings, on_step):
         for level in levels:
             in_vain = best is None or best[0] >= (0, 0.0, one_value)
-            alone = few and (in_vain or not level.iterate.part.push.any())
-            for found in _solutions(whole, level, trace, alone):
+            one_by_one = alone and (in_vain or not level.iterate.part.push.any())
+            for found in _solutions(whole, level, trace, one_by_one):
                 rank = *_outside(found, whole), found.objective
                 best = (rank, found) if best is None or rank < best[0] else best
         if best is not None and best[0] < (0, 0.0, one_value):
@@ -99,21 +105,26 @@ def solve_both(
 
 
 def _levels(
-    whole: Whole, settings: Tilt, on_step: OnStep, few: bool
-) -> Iterator[list[Level]]:
+    whole: Whole, settings: Tilt, on_step: OnStep
+) -> Iterator[tuple[list[Level], bool]]:
     """What may be landed on exact counts, the likeliest first.
 
     At each share of ε the best round; then, as ties may keep that from landing, the
-    other rounds at the whole of ε.  Where rows are ``few`` all rounds are looked at:
-    which of them lands best is a matter of luck.
+    other rounds at the whole of ε.  Where rows are few all rounds are looked at: which
+    of them lands best is a matter of luck.  With each goes whether tasks are to be
+    moved one by one, too.
     """
-    others: list[Level] = []
+    few = _is_small(whole, FEW_ROWS, FEW_TASKS)
+    seen, others = list[Level](), list[Level]()
     for share in NARROWER if whole.balance.epsilon > 0 else NARROWER[:1]:
         best, *rest = _levelled(whole.narrowed(share), settings, on_step)
-        yield [best, *rest] if few else [best]
-        others = others or rest
-    if not few:
-        yield from ([other] for other in others)
+        yield ([best, *rest] if few else [best]), few
+        seen, others = [*seen, best], others or rest
+    if few:
+        return
+    yield from (([other], False) for other in others)
+    if _is_small(whole, MOST_ROWS, MOST_TASKS):
+        yield from (([level], True) for level in (*seen, *others))
 
 
 def _one_value(whole: Whole, trace: list[Step]) -> TaskSolution | None:
@@ -296,10 +307,10 @@ def _first(whole: Whole, W: Floats, c: Floats, miss: float) -> float:
     return sign * level / fall if level > 0 and fall > ROUNDING * level else sign
 
 
-def _is_small(whole: Whole) -> bool:
-    """Whether tasks can be moved one by one through all that may come of it."""
+def _is_small(whole: Whole, rows: int, tasks: int) -> bool:
+    """Whether there are ranks of few enough rows to move tasks one by one."""
     problem = whole.fitter.rows
-    few = len(problem.y) <= MOST_ROWS and 1 < problem.n_tasks <= MOST_TASKS
+    few = len(problem.y) <= rows and 1 < problem.n_tasks <= tasks
     ranks = isinstance(whole.demands, RankByTask)
     return few and ranks and bool((problem.counts > 0).all())
 

@@ -68,6 +68,11 @@ class Part:
         np.divide(mean, self.counts, out=W[:, -1], where=self.counts > 0)
         return W
 
+    @cached_property
+    def first(self) -> Floats:
+        """The moments of the first direction: (k, n + 1)."""
+        return self.fitter.rows.moments(self.demands.start)
+
     @property
     def counts(self) -> Floats:
         """Rows or weight of each task: (k,)."""
@@ -140,9 +145,8 @@ class Lines:
         p = self.slope if answer is None else self.W0 - answer
         assert p is not None
         # In moments of the first direction a difference of means is a product.
-        first = part.fitter.rows.moments(part.demands.start)
-        level = np.abs((first * self.W0).sum(axis=1))
-        fall = np.abs((first * p).sum(axis=1))
+        level = np.abs((part.first * self.W0).sum(axis=1))
+        fall = np.abs((part.first * p).sum(axis=1))
         # A fit that does not stir, but for rounding, needs about its weight in force.
         weight = 1.0 / np.maximum(part.counts, 1e-9)
         fall = np.where(fall > STILL * weight, fall, weight)

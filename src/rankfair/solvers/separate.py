@@ -22,9 +22,9 @@ COUNTS = 10  # counts a round; walks that need more go on along the next directi
 EXACTLY = 60  # counts of the user's own predictions at the end
 SHORT = 1e-8  # a bracket this short has nothing in it
 NEARLY = 1e-2  # a bracket this short, as a share of x, is short enough on the way
-NUDGES = 8  # times that rows change places in another order before a task is given up
+NUDGES, MOST_NUDGES = 8, 16  # orders of rows tried before a task is given up, if few
 STIR = 0.5  # how much of a direction these change
-AT_ONCE = 1 << 13  # rows, of which so many are nudged in all ways at once
+AT_ONCE = 1 << 12  # rows that are nudged at once, each task in many ways
 
 
 @dataclass
@@ -151,13 +151,12 @@ def directions(
     part: Part, W0: Floats, values: Floats, force: Floats | None
 ) -> tuple[Floats, Floats]:
     """Where to walk, and how far at first: along the force if there is one."""
-    start = part.fitter.rows.moments(part.demands.start)
     if force is None:
-        force = np.zeros_like(start)
+        force = np.zeros_like(part.first)
     known: NDArray[np.bool_] = np.any(force, axis=1)
-    b = np.where(known[:, None], force, start)
+    b = np.where(known[:, None], force, part.first)
     # A force that lowers values has a positive product with the first direction.
-    lowers = np.where((start * b).sum(axis=1) >= 0, 1.0, -1.0)
+    lowers = np.where((part.first * b).sum(axis=1) >= 0, 1.0, -1.0)
     high = np.where(part.demands.misses(values) > 0, 1.0, -1.0)
     if known.all():
         return b, lowers * high
@@ -195,12 +194,9 @@ def confirmed(part: Part, best: Found) -> tuple[Floats, Floats]:
     """
     W, values = best.W.copy(), part.values(best.W, exact=True).astype(float)
     places = np.flatnonzero(~part.demands.kept(values))
-    # No other order of the rows can help a difference of means.
-    tries = 1 if isinstance(part.demands, LinearByTask) else NUDGES
-    first = 0
+    first, tries = 0, _tries(part, places)
     while first < tries and len(places):
-        rows = int(part.demands.segments.sizes[places].sum())
-        some = min(max(AT_ONCE // max(rows, 1), 1), tries - first)
+        some = min(_at_once(part, places), tries - first)
         landed = _nudged(part, best, places, np.arange(first, first + some))
         closer = landed.misses < np.abs(part.demands.misses(values)[places])
         W[places[closer]] = landed.W[closer]
@@ -208,6 +204,19 @@ def confirmed(part: Part, best: Found) -> tuple[Floats, Floats]:
         places, first = places[~part.demands.kept(values)[places]], first + some
     _or_constant(part, best.free, W, values)
     return W, values
+
+
+def _tries(part: Part, places: Ints) -> int:
+    """How often to nudge; no other order of rows can help a difference of means."""
+    if isinstance(part.demands, LinearByTask):
+        return 1
+    return min(max(_at_once(part, places), NUDGES), MOST_NUDGES)
+
+
+def _at_once(part: Part, places: Ints) -> int:
+    """In how many ways some tasks can be nudged at once."""
+    rows = int(part.demands.segments.sizes[places].sum())
+    return max(AT_ONCE // max(rows, 1), 1)
 
 
 def _nudged(part: Part, best: Found, places: Ints, seeds: Ints) -> Landed:

@@ -23,7 +23,8 @@ LEAST = 1e-8  # steps closer than this are one
 DEEP, WIDE = 3, 8  # moves one after another; ways that are followed, of each kind
 FOLLOWED = 4  # moves of a task that are followed, of each kind
 LOWERED, DESCENT = 4, 60  # ways in that are made cheaper, and moves that do so
-MOST_ROWS, MOST_TASKS = 400, 12  # of more there are too many steps, and other ways
+FEW_ROWS, FEW_TASKS = 400, 12  # where all ways are tried
+MOST_ROWS, MOST_TASKS = 2000, 60  # of more there are too many steps, and other ways
 
 
 class Moves(NamedTuple):
@@ -63,6 +64,11 @@ class Places:
         np.minimum.at(low, tasks, m)
         flat = np.where(high == low, high, np.nan)
         return cls(m, tasks, groups, counts, flat, np.zeros(k), np.arange(k), value)
+
+    @property
+    def few(self) -> bool:
+        """Whether all ways can be tried."""
+        return len(self.m) <= FEW_ROWS and len(self.counts) <= FEW_TASKS
 
     @property
     def cost(self) -> float:
@@ -129,8 +135,9 @@ class Places:
 def brought_in(start: Places, band: Band) -> Places | None:
     """Offsets that bring the value over all rows into its band at little cost.
 
-    A few of the best moves are followed, and of what they lead to a few again; from
-    the best way in, moves that stay inside go on as long as they cost less.
+    A few of the best moves are followed, and of what they lead to a few again, where
+    there are more than few rows only until one is inside; from the best ways in, moves
+    that stay inside go on as long as they cost less.
 
     Examples
     --------
@@ -151,6 +158,8 @@ def brought_in(start: Places, band: Band) -> Places | None:
                 moves = way.moves(j)
                 further += (way.moved(j, moves, i) for i in _followed(moves, band))
         inside += [way for way in further if band.miss(way.value) == 0]
+        if inside and not start.few:
+            break
         ways = _chosen(further, band)
     best = sorted(inside, key=lambda way: way.cost)[:LOWERED]
     lowered = (_lowered(way, band) for way in best)
