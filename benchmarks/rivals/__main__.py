@@ -30,7 +30,7 @@ STORE = ROOT / "results" / "rivals"
 DOCS = ROOT / "docs"
 PACKAGES = (
     "rankfair", "fairlearn", "holisticai", "equipy", "scikit-lego", "fairret",
-    "scikit-learn", "numpy", "torch", "jax",
+    "scikit-learn", "numpy", "pandas", "torch", "jax",
 )  # fmt: skip
 # One process imports what all need and is forked for each cell; one thread each.
 FRESH = multiprocessing.get_context("forkserver")
