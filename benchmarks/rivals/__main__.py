@@ -30,7 +30,7 @@ STORE = ROOT / "results" / "rivals"
 DOCS = ROOT / "docs"
 PACKAGES = (
     "rankfair", "fairlearn", "holisticai", "equipy", "scikit-lego", "fairret",
-    "scikit-learn", "numpy", "torch", "jax",
+    "scikit-learn", "numpy", "pandas", "torch", "jax",
 )  # fmt: skip
 # One process imports what all need and is forked for each cell; one thread each.
 FRESH = multiprocessing.get_context("forkserver")
@@ -40,7 +40,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 NEAR = (1.0, 0.97, 1.02)
 PAIRED = 0.03
 MOST = {"gap": 0.5, "md": 10.0, "ks": 1.0}
-# How many of our own settings where rows are many.
+# How many of our own settings where fits take long.
 FEW = 3
 QUICK_SEEDS, QUICK_SETTINGS, QUICK_ROWS = 2, 3, 10**4
 
@@ -59,10 +59,12 @@ def settings_of(name: str, method: Method, quick: bool) -> tuple[Setting, ...]:
         own = own[:FEW]
     found: dict[Setting, None] = dict.fromkeys(own)
     if method.matches:
-        for share in NEAR[:1] if CASES[name].few else NEAR:
+        few = CASES[name].few
+        for share in NEAR[:1] if few else NEAR:
             for point in on_training_rows(name):
-                # Pairs take longer, and our own lie close to the fair end.
-                if len(method.matches) == 1 or point.mean("gap") > PAIRED:
+                # Some take long, and our own lie close to the fair end.
+                long = few or len(method.matches) > 1
+                if not long or point.mean("gap") > PAIRED:
                     found[beside(point, method.matches, share)] = None
     return tuple(found)
 

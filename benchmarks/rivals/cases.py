@@ -26,7 +26,7 @@ BETAS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 class Case:
     """A dataset: `sizes` are tasks and training rows of each if it is synthetic.
 
-    A cell may take `limit` seconds of processor time.  `few`: rows are so many that
+    A cell may take `limit` seconds of processor time.  `few`: fits take so long that
     ours get few settings.
     """
 
@@ -45,8 +45,8 @@ CASES: dict[str, Case] = {
     "wine": Case("Wine", "wine"),
     "wine-boosting": Case("Wine, boosted trees", "wine", 3, kind="boosting", limit=45),
     "student": Case("Student", "student"),
-    "crime": Case("Crime", "crime", 3),
-    "income": Case("Income", "income", 3),
+    "crime": Case("Crime", "crime", 3, limit=45, few=True),
+    "income": Case("Income", "income", 3, limit=60, few=True),
     "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250), few=True),
     "synthetic-1e6": Case(
         "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=90, few=True

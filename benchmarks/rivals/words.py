@@ -6,8 +6,8 @@ worse in rank gap |AUC − 1/2|, mean difference |MD| and KS beyond noise: two s
 errors of the difference, paired by seed.  All figures are of held-out rows, means over
 seeds ± standard error; RMSE and MD are in standard deviations of the target.  Ours run
 with a few ε, and with those that a rival's gap, MD and KS on *training* rows suggest
-(these, and on data of less than 10⁵ rows 3 % less and 2 % more), for it may sit
-anywhere between fair and free.  Methods that move predictions are measured there on
+(these, and where fits are quick 3 % less and 2 % more), for it may sit anywhere
+between fair and free.  Methods that move predictions are measured there on
 out-of-fold ones.  No setting is chosen by held-out rows; which of our points is named
 beside a rival's is.  Methods of ours have been added after a look at earlier versions
 of this table: those with two demands, and calibrated maps, which put predictions on a
