@@ -17,8 +17,10 @@ from rankfair.solvers import (
     tilt,
     unconstrained,
 )
+from rankfair.solvers.landing import Landing
 from rankfair.solvers.scope import ROUNDS_EACH, Whole
 from rankfair.solvers.separate import ROUNDS, search
+from rankfair.solvers.shifts import FEW_TASKS, MOST_ROWS
 
 SETTINGS = Tilt()
 
@@ -499,3 +501,17 @@ def test_both_is_no_worse_than_one_value_nor_than_tasks_that_are_shifted(epsilon
         level = not both.coef.any() and np.ptp(both.intercept) == 0
         flat, better = flat + level, better + (least < np.inf and not level)
     assert better > flat
+
+
+def test_both_moves_tasks_one_by_one_on_more_rows_too(monkeypatch):
+    """Where no landing along one direction is taken, that is the way left."""
+    problem, balance = uneven(14, 40, seed=3), Rank(0.0)
+    assert len(problem.y) <= MOST_ROWS and problem.n_tasks > FEW_TASKS
+    monkeypatch.setattr(
+        "rankfair.solvers.both._land", lambda *_: Landing(0.0, np.nan, np.nan)
+    )
+    found = solve_both(problem, Ridge(), balance, SETTINGS)
+    no_worse_than_one_value(problem, found)
+    assert found.coef.any()
+    assert all(in_bands(problem, found, balance).values())
+    assert balance.band(problem.user_groups).miss(found.value) == 0

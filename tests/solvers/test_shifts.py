@@ -115,3 +115,14 @@ def test_what_is_inside_already_stays():
     band = Rank(0.5).band(start.groups)
     assert band.high >= 2 * pairs
     assert brought_in(start, band) is start
+
+
+def test_more_rows_take_the_first_way_in():
+    start = places(0, k=4, n=420)
+    m = start.m + np.random.default_rng(0).normal(size=420)
+    value = brute_twice_u(m, start.groups.in_a)
+    start = Places.at_rest(m, start.tasks, start.groups, start.counts, value)
+    band = Rank(0.0).band(start.groups)
+    assert band.miss(value) != 0 and not start.few
+    found = brought_in(start, band)
+    assert band.miss(counted(found)) == 0
