@@ -9,7 +9,7 @@ with a few ε, and with those that a rival's gap, MD and KS on *training* rows s
 (these, and where fits are quick enough somewhat less and more), for it may sit anywhere
 between fair and free.  Methods that move predictions are measured there on out-of-fold
 ones.  No ε is computed from held-out rows; which of our points is named beside a
-rival's is chosen by them.  After a look at earlier versions of this table the "somewhat"
+rival's is chosen by them.  After a look at earlier versions of this table "somewhat"
 was chosen and methods of ours were added: those with two demands, and calibrated maps,
 which put predictions on a line through the target of training rows first, a line for
 each group."""
