@@ -37,7 +37,7 @@ FRESH = multiprocessing.get_context("forkserver")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Settings of ours: a rival's own measure on training rows, and a little more and less,
 # for what changes on the way to others.  The most that makes sense of each.
-NEAR = (1.0, 0.97, 1.02)
+NEAR = (1.0, 0.9, 1.02)
 PAIRED = 0.03
 MOST = {"gap": 0.5, "md": 10.0, "ks": 1.0}
 # How many of our own settings where fits take long.
@@ -55,12 +55,12 @@ def seeds_of(case: Case, quick: bool) -> int:
 def settings_of(name: str, method: Method, quick: bool) -> tuple[Setting, ...]:
     """Its own settings, and those that a rival's training rows suggest."""
     own = method.settings[:QUICK_SETTINGS] if quick else method.settings
-    if CASES[name].few:
+    few = CASES[name].shares < len(NEAR)
+    if few:
         own = own[:FEW]
     found: dict[Setting, None] = dict.fromkeys(own)
     if method.matches:
-        few = CASES[name].few
-        for share in NEAR[:1] if few else NEAR:
+        for share in NEAR[: CASES[name].shares]:
             for point in on_training_rows(name):
                 # Some take long, and our own lie close to the fair end.
                 long = few or len(method.matches) > 1

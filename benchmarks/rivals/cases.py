@@ -26,8 +26,8 @@ BETAS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 class Case:
     """A dataset: `sizes` are tasks and training rows of each if it is synthetic.
 
-    A cell may take `limit` seconds of processor time.  `few`: fits take so long that
-    ours get few settings.
+    A cell may take `limit` seconds of processor time.  Where fits take
+    long ours get few settings: `shares` of those a rival suggests, 3 at most.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Case:
     sizes: tuple[int, int] | None = None
     kind: Kind | None = None
     limit: int = 30
-    few: bool = False
+    shares: int = 3
 
 
 CASES: dict[str, Case] = {
@@ -45,11 +45,11 @@ CASES: dict[str, Case] = {
     "wine": Case("Wine", "wine"),
     "wine-boosting": Case("Wine, boosted trees", "wine", 3, kind="boosting", limit=45),
     "student": Case("Student", "student"),
-    "crime": Case("Crime", "crime", 3, limit=45, few=True),
-    "income": Case("Income", "income", 3, limit=60, few=True),
-    "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250), few=True),
+    "crime": Case("Crime", "crime", 3, limit=45, shares=2),
+    "income": Case("Income", "income", 3, limit=60, shares=2),
+    "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250), shares=2),
     "synthetic-1e6": Case(
-        "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=90, few=True
+        "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=90, shares=1
     ),
 }
 

@@ -6,12 +6,13 @@ worse in rank gap |AUC − 1/2|, mean difference |MD| and KS beyond noise: two s
 errors of the difference, paired by seed.  All figures are of held-out rows, means over
 seeds ± standard error; RMSE and MD are in standard deviations of the target.  Ours run
 with a few ε, and with those that a rival's gap, MD and KS on *training* rows suggest
-(these, and where fits are quick 3 % less and 2 % more), for it may sit anywhere
-between fair and free.  Methods that move predictions are measured there on
-out-of-fold ones.  No setting is chosen by held-out rows; which of our points is named
-beside a rival's is.  Methods of ours have been added after a look at earlier versions
-of this table: those with two demands, and calibrated maps, which put predictions on a
-line through the target of training rows first, a line for each group."""
+(these, and where fits are quick enough somewhat less and more), for it may sit anywhere
+between fair and free.  Methods that move predictions are measured there on out-of-fold
+ones.  No ε is computed from held-out rows; which of our points is named beside a
+rival's is chosen by them.  After a look at earlier versions of this table "somewhat"
+was chosen and methods of ours were added: those with two demands, and calibrated maps,
+which put predictions on a line through the target of training rows first, a line for
+each group."""
 MARKS = """\
 A sign for each setting of the method, in the order of the tables below: ✓ dominated,
 = the same figures, ≈ level within noise, ✗ better in something than each of ours."""
