@@ -193,6 +193,25 @@ def test_whole_weights_count_as_repeated_rows():
         assert abs(auc - 0.5) <= max(0.02, pair) + 1e-12
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("penalty", ["task", "ridge", "shared"])
+def test_the_unit_of_a_predictor_does_not_matter(penalty, scope):
+    X = DATA.frame.drop(columns=["task", "z"]).to_numpy(float)
+    rows = {"tasks": DATA.tasks, "sensitive_features": DATA.sensitive}
+
+    def fitted(unit):
+        model = RankFairRegressor(0.02, penalty=penalty, scope=scope)
+        return model.fit(X * unit, DATA.target, **rows)
+
+    known = fitted(1.0)
+    # By powers of two, so that nothing is rounded another way.
+    for unit in (2.0**-10, 2.0**10):
+        found = fitted(unit)
+        np.testing.assert_allclose(found.coef_ * unit, known.coef_, atol=1e-9)
+        assert found.objective_ == pytest.approx(known.objective_)
+        assert (found.task_status_ == known.task_status_).all()
+
+
 def test_arrays_as_well_as_columns():
     model = RankFairRegressor(0.02, scope="task")
     model.fit(DATA.X, DATA.target, tasks=DATA.tasks, sensitive_features=DATA.sensitive)

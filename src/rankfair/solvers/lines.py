@@ -91,10 +91,8 @@ class Part:
         """``½ Σ (m − y)² + β R(w^j)`` of each task, and what the push costs: (k,)."""
         problem = self.fitter.rows
         C, a = W[:, :-1], W[:, -1]
-        # Not in standard units, so that no other Gram matrices have to be made.
-        S = C * problem.scale * problem.varies
-        bent = np.matmul(problem.blocks.gram, S[:, :, None])[:, :, 0]
-        squares = (S * bent).sum(axis=1) + self.counts * a * a
+        bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
+        squares = (C * bent).sum(axis=1) + self.counts * a * a
         loss = 0.5 * (self.squares + squares) - (W * (self.target - self.push)).sum(
             axis=1
         )
