@@ -66,16 +66,18 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
         the estimator should not have seen.  y is not needed then.
     cv : int, splitter or iterable, optional
-        Learn the maps on out-of-fold predictions of that many folds (shuffled with a
-        fixed seed), or of the given ones.  Without it they are learnt on predictions of
-        the training rows, which a flexible estimator has fitted too well: the maps are
-        then those of other distributions than new rows have.
+        Learn the maps on out-of-fold predictions of that many folds, dealt at random
+        and evenly by group, or of the given ones.  Without it they are learnt on
+        predictions of the training rows, which a flexible estimator has fitted too
+        well: the maps are then those of other distributions than new rows have.
     calibrate : bool, default=False
         Put predictions on a straight line through y in each group first, by least
         squares over the rows that the maps are learnt on, and move them from there: for
         an estimator that spreads the predictions of a group too far, or not far enough.
         The order within a group stays, and a group in which predictions do not rise
         with y keeps its own.  Needs y, and out-of-fold predictions to be of use.
+    random_state : int, Generator or None, default=0
+        Deals rows out where `cv` is a number; an int deals them alike at each fit.
 
     Attributes
     ----------
@@ -155,6 +157,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         prefit: bool = False,
         cv: Any = None,
         calibrate: bool = False,
+        random_state: Any = 0,
     ):
         self.estimator = estimator
         self.epsilon = epsilon
@@ -164,6 +167,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.prefit = prefit
         self.cv = cv
         self.calibrate = calibrate
+        self.random_state = random_state
 
     def fit(
         self,

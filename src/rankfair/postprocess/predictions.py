@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from rankfair._folds import Folds, deal_folds, gives_folds
 from rankfair._frames import Floats
 from rankfair._validation import read_target
 from rankfair.postprocess.readings import Given
@@ -31,13 +31,25 @@ def fit_and_predict(model: Any, X: Any, given: Given) -> tuple[Any, Floats]:
     estimator = clone(model.estimator).fit(X, given.target, **params)
     if model.cv is None:
         return estimator, predictions_of(estimator, X)
-    folds = model.cv
-    if isinstance(model.cv, Integral):
-        folds = KFold(model.cv, shuffle=True, random_state=0)
+    folds = model.cv if gives_folds(model.cv) else _dealt(model, given, _num_samples(X))
     m = cross_val_predict(
         clone(model.estimator), X, given.target, cv=folds, params=params
     )
     return estimator, _checked(m, _num_samples(X))
+
+
+def _dealt(model: Any, given: Given, n_rows: int) -> Folds:
+    """Deal rows out by group, so that a rare one is in as many folds as can be."""
+    cells = np.zeros(n_rows, np.intp) if given.codes is None else given.codes + 1
+    if given.weights is not None:
+        # Rows of weight zero count as absent: they must not stand in for others.
+        cells = 2 * cells + (given.weights > 0)
+    if n_rows < model.cv:
+        raise ValueError(
+            f"cv={model.cv} folds need as many rows; there are {n_rows}. Use fewer "
+            "folds."
+        )
+    return deal_folds(cells, model.cv, np.random.default_rng(model.random_state))
 
 
 def predictions_of(estimator: Any, X: Any) -> Floats:

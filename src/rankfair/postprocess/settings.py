@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from rankfair._validation import check_count, check_flag
+from rankfair._folds import check_cv
+from rankfair._validation import check_flag, check_seed
 from rankfair.postprocess.demands import Demand
 
 __all__ = ["check_settings"]
@@ -27,6 +27,6 @@ def check_settings(model: Any) -> Demand:
             "cv refits the estimator on folds, which prefit=True rules out. Leave "
             "cv=None and pass rows that it has not seen."
         )
-    if not hasattr(model.cv, "split") and not isinstance(model.cv, Iterable | None):
-        check_count("cv", model.cv, low=2)
+    check_cv(model.cv)
+    check_seed("random_state", model.random_state)
     return demand
