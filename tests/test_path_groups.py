@@ -88,6 +88,17 @@ def test_names_of_groups_do_not_matter():
     assert [row.group for row in two.rows] == [names[row.group] for row in one.rows]
 
 
+def test_combinations_are_groups_of_a_path():
+    half = np.arange(N) % 2
+    model = RankFairRegressor(penalty="ridge", intersect=True)
+    both = np.column_stack((GROUPS, half))
+    path = path_of(model, sensitive_features=both, epsilons=[0.5])
+    assert len(path.groups) == 6 and path.rows[0].group in path.groups
+    joined = np.array([f"{a}{b}" for a, b in zip(GROUPS, half, strict=True)])
+    (row,) = path_of(MODELS["linear"], sensitive_features=joined, epsilons=[0.5]).rows
+    assert row.gap == pytest.approx(path.rows[0].gap)
+
+
 def test_rows_of_unknown_group_count_for_errors_only():
     some = np.where(np.arange(N) % 10 == 3, None, GROUPS)
     path = path_of(MODELS["mapped"], sensitive_features=some, epsilons=[0.1])
