@@ -445,7 +445,7 @@ def test_the_baselines_need_every_group():
 
 def test_a_path_and_a_certificate_are_of_one_attribute():
     model = RankFairRegressor(0.1, tasks="task", sensitive_features=["sex", "race"])
-    with pytest.raises(ValueError, match="a path compares two groups of one"):
+    with pytest.raises(ValueError, match="a path compares the groups of one"):
         fairness_path(model, FRAME, Y)
     with pytest.raises(ValueError, match="one protected attribute is certified"):
         model.fit(FRAME, Y).certify(FRAME)

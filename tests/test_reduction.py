@@ -21,6 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankfair import RankFairRegressor, TiltedRegressor
+from rankfair._folds import deal_folds
 from rankfair.balances import Distribution, Mean, Rank, Residual, Within
 from rankfair.datasets import load_wine
 from rankfair.metrics import balanced_residuals, mean_difference, rank_auc, rmse
@@ -28,7 +29,7 @@ from rankfair.problem import Groups
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import solve
 from rankfair.reduction.maps import Maps, fit_maps, pieces
-from rankfair.reduction.refits import Refits, deal_folds
+from rankfair.reduction.refits import Refits
 from rankfair.reduction.stages import solve_in_stages
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
@@ -675,6 +676,7 @@ def test_a_splitter_as_cv():
         ({"max_refits": 0}, "max_refits must be a whole number ≥ 1; got 0."),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1."),
         ({"cv": "five"}, 'cv must be a whole number ≥ 2; got "five".'),
+        ({"cv": []}, "cv gives no folds: give two or more pairs"),
         ({"cv": N + 1}, f"cv={N + 1} needs as many rows"),
         ({"blind": 1}, "blind must be True or False; got 1."),
         ({"finish": "shfit"}, 'Did you mean "shift"?'),

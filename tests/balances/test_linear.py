@@ -68,4 +68,7 @@ def test_the_one_searched_for_and_those_beside():
 def test_two_that_are_not_linear_are_refused():
     with pytest.raises(ValueError, match="one balance that is not linear") as error:
         main_and_beside([Rank(), Mean(), Rank(0.1)])
-    assert "got Rank and Rank" in str(error.value)
+    words = str(error.value)
+    assert "got Rank and Rank." in words and words.endswith(
+        "Leave out all but one of these."
+    )

@@ -252,6 +252,19 @@ def test_json_follows_the_published_schemas(here):
     assert [line["method"] for line in found["methods"]] == some[1::2]
 
 
+def test_a_path_of_three_groups_names_the_farthest(tmp_path):
+    options = [pay_csv(tmp_path, groups="fmx"), *COMMON, "--folds", 2, "--at", 0.5]
+    found = valid(run("path", *options, "--json").stdout, "path")
+    assert [row["group"] for row in found["rows"]] == ["x"]
+    page = tmp_path / "path.html"
+    done = run("path", *options, "--html", page)
+    assert done.exit_code == 0
+    assert "AUC and MD are of the group farthest" in done.stdout
+    assert "Each group is compared with all others" in page.read_text("utf-8")
+    two = run("path", pay_csv(tmp_path), *options[1:])
+    assert two.exit_code == 0 and "farthest" not in two.stdout
+
+
 def test_with_json_all_else_is_on_stderr(here):
     options = ["pay.csv", *COMMON, "--json", "--html", "a.html", "--max-gap", "0"]
     done = run("audit", *options, "-o", "a.csv")

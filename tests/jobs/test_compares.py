@@ -123,15 +123,26 @@ def test_a_path_of_one_epsilon_compares_it_with_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("groups", "sensitive", "sentence"),
     [
-        ("fmx", ("gender",), 'column "gender" has 3'),
+        ("ff", ("gender",), "has 1 group .* nothing to compare"),
         ("fm", ("gender", "education"), "--sensitive names 2"),
     ],
 )
-def test_a_path_compares_two_groups(tmp_path, groups, sensitive, sentence):
+def test_a_path_compares_groups_of_one_column(tmp_path, groups, sensitive, sentence):
     csv = pay_csv(tmp_path, groups=groups)
     roles = Roles("pay", sensitive, ("job",))
     with pytest.raises(ValueError, match=sentence):
         path_files([csv], roles, PLAIN, Settings())
+
+
+def test_a_path_of_three_groups_says_whose_gap_it_is(tmp_path):
+    csv = pay_csv(tmp_path, groups="fmx")
+    how = {"epsilons": [0.05, 0.4], "folds": 2}
+    done = path_files([csv], ROLES, PLAIN, Settings(), **how)
+    assert done.path.groups == ("f", "m", "x")
+    assert {row.group for row in done.path.rows} <= {"f", "m", "x"}
+    assert done.page.notes[-1].startswith("Each group is compared with all others")
+    two = path_files([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), **how)
+    assert len(two.page.notes) == 1 and {row.group for row in two.path.rows} == {"m"}
 
 
 @pytest.mark.parametrize("job", [path_files, compare_files])

@@ -1,6 +1,7 @@
 """The estimator: what it promises, where it fits in, and what it refuses."""
 
 import pickle
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from rankfair import RankFairPostprocessor
+from rankfair._folds import deal_folds
 from rankfair.metrics import scorer
 
 rng = np.random.default_rng(3)
@@ -156,10 +158,57 @@ def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
     out_of_fold, model = drift(cv=5)
     assert out_of_fold < 0.15
     assert not np.array_equal(plain.maps_[0], model.maps_[0])
-    folds = KFold(5, shuffle=True, random_state=0)
-    for cv in (folds, list(folds.split(WITH_CODE[old]))):
+    pairs = deal_folds(IN_A[old] + 1, 5, np.random.default_rng(0))
+    for cv in (pairs, iter(pairs)):
         _, same = drift(cv=cv)
         assert np.array_equal(same.maps_[0], model.maps_[0])
+    _, same = drift(cv=KFold(5, shuffle=True, random_state=0))
+    assert not np.array_equal(same.maps_[0], model.maps_[0])
+
+
+class Folds(RegressorMixin, BaseEstimator):
+    """Remembers the first column of the rows of each fit; predicts zeros and ones."""
+
+    seen: ClassVar = []
+
+    def fit(self, X, y, sample_weight=None):
+        counts = np.ones(len(y)) if sample_weight is None else sample_weight
+        self.seen.append(X[counts > 0, 0])
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.arange(len(X)) % 2.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_rare_group_is_in_every_fold(weighted):
+    groups = np.where(np.arange(60) < 6, "rare", np.where(np.arange(60) < 30, "a", "b"))
+    X = np.column_stack((np.arange(60.0), np.ones(60)))
+    weights = np.where(np.arange(60) % 2, 1.0, 0.0) if weighted else None
+    folds = 3
+
+    def held_out(seed):
+        Folds.seen.clear()
+        model = RankFairPostprocessor(Folds(), 0.5, cv=folds, random_state=seed)
+        model.fit(X, X[:, 0], sensitive_features=groups, sample_weight=weights)
+        everywhere, *rest = Folds.seen
+        return [np.setdiff1d(everywhere, seen).tolist() for seen in rest]
+
+    for seed in range(10):
+        tests = held_out(seed)
+        assert len(tests) == folds and tests == held_out(seed)
+        for label in ("rare", "a", "b"):
+            own = [np.sum(groups[np.array(t, int)] == label) for t in tests]
+            assert min(own) >= 1 and max(own) - min(own) <= 1
+    assert held_out(0) != held_out(1)
+    assert len(held_out(None)) == folds
+
+
+def test_folds_without_groups_are_dealt_as_well():
+    model = RankFairPostprocessor(Ridge(), cv=3)
+    with pytest.warns(UserWarning, match="fit got no sensitive_features"):
+        assert model.fit(NUMBERS, Y).groups_ is None
 
 
 def test_prefit_leaves_the_estimator_alone():
@@ -279,6 +328,11 @@ def test_without_groups_predictions_stay():
         ({"prefit": "no"}, 'prefit must be True or False; got "no"'),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
         ({"cv": 2.5}, "cv must be a whole number ≥ 2; got 2.5"),
+        ({"cv": "abc"}, 'cv must be a whole number ≥ 2; got "abc"'),
+        ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
+        ({"cv": KFold}, "cv must be a whole number ≥ 2; got <class"),
+        ({"cv": N + 1}, f"cv={N + 1} folds need as many rows; there are {N}."),
+        ({"random_state": "abc"}, "random_state must be None, a whole number ≥ 0"),
         ({"cv": 5, "prefit": True}, "cv refits the estimator"),
         ({"sensitive_features": 9}, "sensitive_features=9 is no column of X"),
     ],
@@ -466,6 +520,24 @@ def test_combinations_miss_a_label():
     new = {"sex": ["F", None], "part": [7, 1]}
     words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
     assert 'not seen in training: (7, "F") (1 rows)' in words or "(7, 'F')" in words
+
+
+def test_labels_of_another_type_or_of_other_columns():
+    ones = np.arange(N) % 2
+    model = fair(sensitive_features=None, epsilon=0.1)
+    model.fit(NUMBERS, Y, sensitive_features=ones)
+    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["1", "0"])
+    assert 'another type than in training: "0" (str) here, 0 (int) there' in words
+    assert "sensitive_features has 2 columns; training had 1." in sentence(
+        model.predict, NUMBERS[:2], sensitive_features=[["1", "0"]] * 2
+    )
+    model.fit(NUMBERS, Y, sensitive_features={"a": ones, "b": SEX})
+    new = {"a": ["1", "0"], "b": ["F", "M"]}
+    words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
+    assert 'another type than in training: "0" (str) here, 0 (int) there' in words
+    assert "sensitive_features has 1 columns; training had 2." in sentence(
+        model.predict, NUMBERS[:2], sensitive_features=[0, 1]
+    )
 
 
 def test_groups_that_are_all_unknown():

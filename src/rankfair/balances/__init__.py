@@ -73,7 +73,8 @@ def main_and_beside(
         names = " and ".join(type(each).__name__ for each in others)
         raise ValueError(
             "balance may hold one balance that is not linear beside any number of "
-            f"linear ones (Mean, Residual); got {names}"
+            f"linear ones (Mean, Residual); got {names}. Leave out all but one "
+            "of these."
         )
     main = (others or list(balances))[0]
     return main, tuple(

@@ -54,8 +54,9 @@ def say_path(done: Priced) -> None:
     errors = [(row.rmse, row.rmse_low, row.rmse_high) for row in rows]
     shown = figures([value for row in errors for value in row], 4)
     head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
+    many = len(done.path.groups) > 2
     show_table(
-        head,
+        (*head, "group") if many else head,
         [
             (
                 f"{row.epsilon:.4f}",
@@ -65,11 +66,14 @@ def say_path(done: Priced) -> None:
                 f"{row.auc_low:.3f}–{row.auc_high:.3f}",
                 means[i],
                 row.status,
+                *((row.group,) if many else ()),
             )
             for i, row in enumerate(rows)
         ],
         [i for i, row in enumerate(rows) if row.epsilon == knee],
     )
+    if many:
+        say("\nAUC and MD are of the group farthest from AUC = 1/2, against the rest.")
     say(f"\n{done.page.summary}")
     if len(rows) > 1:
         say(f"From ε = {knee:.3g} on, less fairness buys little.")

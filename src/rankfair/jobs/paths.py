@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import listed
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
@@ -25,6 +24,11 @@ HOW = (
     "Every ε is fitted with its own band on part of the rows and measured on the rest; "
     "the figures are of the held-out predictions of all folds together. The mark is "
     "the ε from which on less fairness buys little accuracy."
+)
+OF_MANY = (
+    "Each group is compared with all others; the rank gap, its limits and the "
+    "difference of means are those of the group farthest from AUC = 1/2. The limits "
+    "are wide enough for a group that is chosen afterwards."
 )
 
 
@@ -73,7 +77,7 @@ def path_files(
         The path and its page.
     """
     data = data_of(files, roles, reading, cap)
-    data, groups = _two_groups(data, settings)
+    data, groups = _known_groups(data, settings)
     path = fairness_path(
         chosen(data, settings),
         data.X,
@@ -95,26 +99,20 @@ def path_files(
         summary=_summary(path),
         path=base.frontier,
         title=title or "What fairness costs",
-        notes=(HOW,),
+        notes=(HOW,) if len(path.groups) == 2 else (HOW, OF_MANY),
     )
     return Priced(path, page, data.notes)
 
 
-def _two_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
-    """Return the rows whose group is known and their groups, which must be two."""
+def _known_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
+    """Return the rows whose group is known and their groups, of one column."""
     found = groups_of(data.table, data.roles, settings.bins)
     if len(found) > 1:
         raise ValueError(
-            f"a path compares two groups of one column; --sensitive names {len(found)}."
-            " Name one of them."
+            "a path compares the groups of one column; --sensitive names "
+            f"{len(found)}. Name one of them."
         )
-    ((name, labels),) = found.items()
-    groups = sorted({*labels.tolist()} - {None})
-    if len(groups) != 2:
-        raise ValueError(
-            f'a path compares two groups; column "{name}" has {len(groups)} '
-            f"({listed(groups)}). Join groups, or leave rows out."
-        )
+    (labels,) = found.values()
     known = np.array([label is not None for label in labels])
     return (data if known.all() else data.take(known)), labels[known]
 

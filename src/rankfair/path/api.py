@@ -37,6 +37,11 @@ def fairness_path(
     Held-out figures are of the predictions of all folds together.  Intervals of RMSE
     and AUC take tasks as clusters where most rows are in tasks of one group only.
 
+    Of three or more groups each is compared with all others: AUC, gap and difference
+    of means are those of the group whose AUC is farthest from 1/2, named in ``group``.
+    As it is chosen by its AUC, the intervals hold for all k groups together, by
+    Bonferroni's rule: each fails with probability 0.05 / k.
+
     With ``solver="tilt"`` the fit for an ε starts where that for the ε before ended:
     the figures of a row may depend, within the solver's tolerance, on which other ε are
     asked for.
@@ -56,9 +61,9 @@ def fairness_path(
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task is always learnt from.
     sensitive_features : array-like of shape (N,), or str or int, optional
-        The group of each row, or its column of X; by default the model's, cut by its
-        `bins`.  Rows of unknown group are fitted if the model takes them, and count for
-        RMSE only.
+        The group of each row, or its column of X, two or more groups if the model takes
+        them; by default the model's, cut by its `bins`.  Rows of unknown group are
+        fitted if the model takes them, and count for RMSE only.
     tasks : array-like of shape (N,), or str or int, optional
         The task of each row, or its column of X; by default the model's.
     sample_weight : array-like of shape (N,), optional
@@ -102,7 +107,7 @@ def fairness_path(
         y=refits.y,
         attributes=refits.groups[:, None],
     )
-    judge = Judge(refits.y, refits.groups, refits.tasks, refits.weights)
+    judge = Judge(refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
     rows = []
     for i, epsilon in enumerate(chosen, start=1):
         if on_step is not None:
@@ -115,6 +120,7 @@ def fairness_path(
         n_held_out=len(held_out),
         n_clusters=judge.n_clusters(held_out),
         backend=_backend(X),
+        groups=refits.names,
     )
 
 
@@ -142,6 +148,7 @@ def _row(refits: Refits, judge: Judge, folds: Folds, epsilon: float) -> PathRow:
         train_gap=fitted.gap,
         train_md=fitted.md,
         status=str(getattr(refits.owner(model), "status_", "")),
+        train_group=fitted.group,
     )
 
 

@@ -1,4 +1,4 @@
-"""The two groups that a path compares, read as the model reads them."""
+"""The groups that a path compares, read as the model reads them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Codes, Floats, column_numbers, listed, open_table, shown
+from rankfair._frames import Codes, Floats, column_numbers, open_table, shown
 from rankfair._groups import Groups, Protected
 from rankfair._validation import is_reference, label_source
 
-__all__ = ["two_groups"]
+__all__ = ["compared_groups"]
 
 
-def two_groups(
+def compared_groups(
     owner: Any, X: Any, given: Any, weights: Floats | None
-) -> tuple[Codes, NDArray[Any]]:
-    """Return the group of each row, −1 if not known, and labels to hand on.
+) -> tuple[Codes, tuple[str, ...], NDArray[Any]]:
+    """Return the group of each row, −1 if not known, names, and labels to hand on.
 
     Groups that the model reads, or would, are cut and combined as it does.
     """
@@ -39,25 +39,22 @@ def two_groups(
     found = Protected.of(source, weights, bins, intersect).attributes
     if len(found) > 1:
         raise ValueError(
-            f"sensitive_features has {len(found)} columns: a path compares two groups "
-            "of one attribute. Name one of them."
+            f"sensitive_features has {len(found)} columns: a path compares the groups "
+            "of one attribute. Name one of them, or compare their combinations with a "
+            "model that has intersect=True."
         )
-    _check_two(found[0], weights)
+    _check_sizes(found[0], weights)
+    names = tuple(map(str, found[0].labels.tolist()))
+    codes, known = found[0].codes, found[0].known
     if found[0].edges is not None:
-        return found[0].codes, column_numbers(source.columns[0], source.name)
-    known = found[0].known
-    codes = found[0].codes
-    return codes, codes if known is None else np.where(known, codes, math.nan)
+        return codes, names, column_numbers(source.columns[0], source.name)
+    labels = codes if known is None else np.where(known, codes, math.nan)
+    return codes, names, labels
 
 
-def _check_two(groups: Groups, weights: Floats | None) -> None:
-    """Refuse more than two groups, and groups with too few rows to hold some out."""
+def _check_sizes(groups: Groups, weights: Floats | None) -> None:
+    """Refuse groups with too few rows to hold some out."""
     labels = groups.labels.tolist()
-    if len(labels) != 2:
-        raise ValueError(
-            f"sensitive_features has {len(labels)} groups ({listed(labels)}): a path "
-            "compares two. Join groups, or leave rows out."
-        )
     rows = groups.sizes(None if weights is None else np.sign(weights))
     for label, count in zip(labels, rows.astype(int).tolist(), strict=True):
         if count < 2:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from rankfair._frames import Codes, Floats
+from rankfair._frames import Codes, Floats, listed
 from rankfair.inference import auc_spread, clusters_of
 from rankfair.metrics import mean_difference, rmse
 
@@ -29,54 +29,88 @@ class Figures(NamedTuple):
     auc_high: float
     gap: float
     md: float
+    group: str
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Measures predictions of chosen rows; rows of unknown group count for errors."""
+    """Measures predictions of chosen rows; rows of unknown group count for errors.
+
+    Of two groups the last is compared with the first, of more each with the rest: the
+    figures are those of the one farthest from AUC = 1/2.  As that one is chosen by its
+    AUC, the intervals of all k groups hold together: each has k times less doubt.
+    """
 
     y: Floats
-    groups: Codes  # 0, 1 or −1
+    groups: Codes  # places in labels, or −1
+    labels: tuple[str, ...]
     tasks: Codes | None
     weights: Floats | None
 
     def __call__(self, predicted: Floats, at: Codes) -> Figures:
         """Return the figures of the predictions of these rows."""
+        self._check(at)
         y, known = self.y[at], self.groups[at] >= 0
         weights = None if self.weights is None else self.weights[at]
-        in_a = self.groups[at][known] == 1
-        if in_a.all() or not in_a.any():
-            raise ValueError(
-                f"cv holds out rows of one group only ({len(at)} rows): there is "
-                "nothing to compare. Use a cv that holds out rows of both, 5 for "
-                "instance."
-            )
-        clusters = self._clusters(at[known])
         of_known = None if weights is None else weights[known]
-        spread = auc_spread(predicted[known], in_a, clusters, of_known)
-        low, high = spread.interval(CONFIDENCE)
+        clusters = [self._clusters(at[known], g) for g in self._compared]
+        sides = [self.groups[at][known] == g for g in self._compared]
+        spreads = [
+            auc_spread(predicted[known], in_a, units, of_known)
+            for in_a, units in zip(sides, clusters, strict=True)
+        ]
+        gaps = [abs(spread.auc - 0.5) for spread in spreads]
+        most = int(np.argmax(gaps))
+        low, high = spreads[most].interval(1.0 - (1.0 - CONFIDENCE) / len(spreads))
         error = rmse(y, predicted, sample_weight=weights)
-        units = None if clusters is None or self.tasks is None else self.tasks[at]
+        free = self.tasks is None or all(units is None for units in clusters)
+        units = None if free or self.tasks is None else self.tasks[at]
         half = _half_width(np.abs(y - predicted) / (error or 1.0), units, weights)
-        by_group = {"sensitive_features": in_a, "sample_weight": of_known}
+        by_group = {"sensitive_features": sides[most], "sample_weight": of_known}
         return Figures(
             rmse=error,
             rmse_low=error * math.sqrt(max(1.0 - half, 0.0)),
             rmse_high=error * math.sqrt(1.0 + half),
-            auc=spread.auc,
+            auc=spreads[most].auc,
             auc_low=low,
             auc_high=high,
-            gap=abs(spread.auc - 0.5),
+            gap=gaps[most],
             md=mean_difference(None, predicted[known], **by_group),
+            group=self.labels[self._compared[most]],
         )
 
-    def _clusters(self, at: Codes) -> Codes | None:
+    @property
+    def _compared(self) -> range:
+        """Groups that are compared with all others; of two groups the last."""
+        return range(1 if len(self.labels) == 2 else 0, len(self.labels))
+
+    def _check(self, at: Codes) -> None:
+        """Refuse rows that miss a group."""
+        groups = self.groups[at]
+        counts = np.bincount(groups[groups >= 0], minlength=len(self.labels))
+        if np.count_nonzero(counts) < 2:
+            raise ValueError(
+                f"cv holds out rows of one group only ({len(at)} rows): there is "
+                "nothing to compare. Use a cv that holds out rows of each, 5 for "
+                "instance."
+            )
+        missed = [self.labels[g] for g in np.flatnonzero(counts == 0)]
+        if missed:
+            raise ValueError(
+                f"cv holds out no row of group {listed(missed)}: a path measures every "
+                "group. Use a cv that holds out rows of each, 5 for instance, or join "
+                "groups."
+            )
+
+    def _clusters(self, at: Codes, g: int) -> Codes | None:
         tasks = None if self.tasks is None else self.tasks[at]
-        return clusters_of(tasks, self.groups[at] == 1)[0]
+        return clusters_of(tasks, self.groups[at] == g)[0]
 
     def n_clusters(self, at: Codes) -> int | None:
         """Return how many tasks of these rows are clusters; None if rows are free."""
-        clusters = self._clusters(at[self.groups[at] >= 0])
+        known = at[self.groups[at] >= 0]
+        found = (self._clusters(known, g) for g in self._compared)
+        clusters = next((units for units in found if units is not None), None)
         return None if clusters is None else len(np.unique(clusters))
 
 

@@ -22,6 +22,9 @@ class PathRow(NamedTuple):
 
     ``…_low`` and ``…_high`` are ends of 95 % intervals; ``gap`` is ``|AUC − 1/2|``;
     ``md`` the mean prediction of group A less that of B; ``status`` that of the fit.
+    A is ``group``, of two groups the one that sorts last and B the other; of more the
+    one whose AUC against all others, B, is farthest from 1/2.  Limits of AUC are that
+    group's, wide enough to hold for all groups together.
     """
 
     epsilon: float
@@ -38,6 +41,8 @@ class PathRow(NamedTuple):
     train_gap: float
     train_md: float
     status: str
+    group: str = ""
+    train_group: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,12 @@ class Path:
     n_train, n_held_out : int
         Rows fitted in all, and rows that were held out once.
     n_clusters : int or None
-        Tasks that intervals take as clusters; None if rows are independent.
+        Tasks that intervals of AUC, of three or more groups some of them, take as
+        clusters; None if rows are independent.
     backend : {"pandas", "polars"} or None
         What `to_frame` makes; None for a dict.
+    groups : tuple of str
+        Labels of the groups that are compared.
 
     Examples
     --------
@@ -68,6 +76,7 @@ class Path:
     n_held_out: int
     n_clusters: int | None = None
     backend: str | None = None
+    groups: tuple[str, ...] = ()
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one field of all rows."""

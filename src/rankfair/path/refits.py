@@ -18,7 +18,7 @@ from rankfair._frames import Codes, Floats, find_labels, listed, open_table
 from rankfair._validation import check_lengths, read_target, read_weights
 from rankfair.certificate import read_labels
 from rankfair.path.folds import take_rows
-from rankfair.path.groups import two_groups
+from rankfair.path.groups import compared_groups
 from rankfair.path.judge import Judge
 from rankfair.solvers import Following
 
@@ -35,7 +35,8 @@ class Refits:
     parameter: str
     X: Any
     y: Floats
-    groups: Codes  # 0, 1 or, where it is not known, −1
+    groups: Codes  # places in names or, where it is not known, −1
+    names: tuple[str, ...]  # of groups
     labels: NDArray[Any]  # of groups, for models that take them as an array
     tasks: Codes | None
     weights: Floats | None
@@ -57,7 +58,7 @@ class Refits:
             parameter,
             X,
             target,
-            *two_groups(owner, X, groups, read),
+            *compared_groups(owner, X, groups, read),
             None if of_tasks is None else find_labels(of_tasks, "tasks")[0],
             read,
         )
@@ -130,7 +131,8 @@ class Refits:
         # A band with one side would ask for something even at ε = 1/2.
         free = {"side": "both"} if hasattr(owner, "side") else {}
         predicted = self.predict(self.fit(0.5, at, **free), at)
-        gap = Judge(self.y, self.groups, None, self.weights)(predicted, at).gap
+        judge = Judge(self.y, self.groups, self.names, None, self.weights)
+        gap = judge(predicted, at).gap
         return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
 
 

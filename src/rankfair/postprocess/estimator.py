@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Iterable, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils import get_tags
-from sklearn.utils.validation import (
-    _num_samples,
-    check_is_fitted,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfair._frames import Codes, Floats, open_table
+from rankfair._frames import Floats
 from rankfair._groups import Source
-from rankfair._validation import (
-    check_count,
-    check_flag,
-    check_lengths,
-    feature_record,
-    read_target,
-    read_weights,
-)
-from rankfair.postprocess.demands import Demand
-from rankfair.postprocess.follow import FOLLOW, knots
-from rankfair.postprocess.groups import (
-    explained,
-    find_groups,
-    known_groups,
-    read_labels,
-    without,
-)
-from rankfair.postprocess.maps import Moved, Status
-from rankfair.postprocess.means import difference
-from rankfair.projections.samples import Sample
+from rankfair._validation import feature_record
+from rankfair.postprocess.follow import FOLLOW
+from rankfair.postprocess.groups import explained, known_groups, read_labels, without
+from rankfair.postprocess.learning import learn
+from rankfair.postprocess.lines import on_line
+from rankfair.postprocess.outcome import attributes_of, warn_of
+from rankfair.postprocess.predictions import fit_and_predict, predictions_of
+from rankfair.postprocess.readings import count_rows, read_given
+from rankfair.postprocess.settings import check_settings
 
 __all__ = ["RankFairPostprocessor"]
 
@@ -90,16 +66,18 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
         the estimator should not have seen.  y is not needed then.
     cv : int, splitter or iterable, optional
-        Learn the maps on out-of-fold predictions of that many folds (shuffled with a
-        fixed seed), or of the given ones.  Without it they are learnt on predictions of
-        the training rows, which a flexible estimator has fitted too well: the maps are
-        then those of other distributions than new rows have.
+        Learn the maps on out-of-fold predictions of that many folds, dealt at random
+        and evenly by group, or of the given ones.  Without it they are learnt on
+        predictions of the training rows, which a flexible estimator has fitted too
+        well: the maps are then those of other distributions than new rows have.
     calibrate : bool, default=False
         Put predictions on a straight line through y in each group first, by least
         squares over the rows that the maps are learnt on, and move them from there: for
         an estimator that spreads the predictions of a group too far, or not far enough.
         The order within a group stays, and a group in which predictions do not rise
         with y keeps its own.  Needs y, and out-of-fold predictions to be of use.
+    random_state : int, Generator or None, default=0
+        Deals rows out where `cv` is a number; an int deals them alike at each fit.
 
     Attributes
     ----------
@@ -179,6 +157,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         prefit: bool = False,
         cv: Any = None,
         calibrate: bool = False,
+        random_state: Any = 0,
     ):
         self.estimator = estimator
         self.epsilon = epsilon
@@ -188,6 +167,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self.prefit = prefit
         self.cv = cv
         self.calibrate = calibrate
+        self.random_state = random_state
 
     def fit(
         self,
@@ -232,64 +212,25 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         >>> model.fit([[0.0], [1.0]], [1, 3], sensitive_features=["a", "b"]).status_
         'inactive'
         """
-        demand = self._check_settings()
-        n_rows = _rows_of(X)
-        target = None if y is None and self.prefit else read_target(y)
-        if target is None and (self.calibrate or "mean" in demand.epsilons):
-            raise ValueError(
-                "y is missing: calibrate=True fits lines to it, and the epsilon of "
-                '"mean" is in its standard deviations. Pass y, or leave them out.'
-            )
-        check_lengths(n_rows, y=target)
-        weights = read_weights(sample_weight, n_rows)
-        labels = read_labels(X, self.sensitive_features, sensitive_features, n_rows)
-        found = None if labels is None else find_groups(labels, weights)
-        apart = labels.at if labels is not None and self.blind else ()
-        n_unknown = 0 if found is None else _unknown(found[0], weights)
-        seen = labels is not None and labels.at and not self.blind
-        with explained(n_unknown if seen else 0):
-            estimator, m = self._predictions(without(X, apart), target, weights)
-        fitted: dict[str, Any] = {
+        demand = check_settings(self)
+        given = read_given(self, demand, X, y, sensitive_features, sample_weight)
+        columns = given.columns or ()
+        apart = columns if self.blind else ()
+        with explained(given.n_unknown if columns and not self.blind else 0):
+            estimator, m = fit_and_predict(self, without(X, apart), given)
+        learnt = learn(demand, m, given, self.calibrate)
+        fitted = {
             **feature_record(X),
             "estimator_": estimator,
-            "_columns": None if labels is None else labels.at,
+            "n_unknown_": given.n_unknown,
+            "_columns": given.columns,
             "_apart": apart,
             "_balance": demand.main,
+            **attributes_of(learnt),
         }
-        if labels is None or found is None:
-            _warn_no_groups()
-            moved = None
-        else:
-            codes, groups = found
-            samples = _samples(m, codes, groups, weights)
-            lines = [(1.0, 0.0)] * len(groups)
-            if target is not None and self.calibrate:
-                lines = _lines(m, target, codes, weights)
-            if "mean" in demand.epsilons and len(groups) > 2:
-                raise ValueError(
-                    f'balance="mean" compares two groups; sensitive_features has '
-                    f"{len(groups)}. Leave out the mean, or merge groups."
-                )
-            placed = [
-                Sample(_on(line, each.values), each.counts, each.row)
-                for line, each in zip(lines, samples, strict=True)
-            ]
-            moved = demand.learn(placed, _spread(target, weights))
-            fitted |= _knots(samples, moved, groups)
-            fitted |= {
-                "n_unknown_": n_unknown,
-                "_lines": lines,
-                "_shares": _shares(samples),
-                "_shifts": moved.shifts or (0.0,) * len(groups),
-            }
         self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted | _judgement(moved, fitted.get("groups_")))
-        if moved is not None and moved.status is Status.INFEASIBLE:
-            warnings.warn(
-                _sentence(moved, self.mean_difference_),
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self.__dict__.update(fitted)
+        warn_of(learnt, self.mean_difference_)
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Floats:
@@ -319,10 +260,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         [2.0, 3.0, 2.0, 3.0]
         """
         check_is_fitted(self)
-        n_rows = _rows_of(X)
+        n_rows = count_rows(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         labels = self._new_labels(X, sensitive_features, n_rows)
-        m = _read_predictions(self.estimator_, without(X, self._apart))
+        m = predictions_of(self.estimator_, without(X, self._apart))
         if labels is None:
             return m
         codes = known_groups(labels, self.groups_)
@@ -340,7 +281,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         start, end = self.maps_[self.groups_.tolist()[g]]
         # The least movement is that from where the group was put before.
         start, placed = (
-            _on(self._lines[g], values) + self._shifts[g] for values in (start, m)
+            on_line(self._lines[g], values) + self._shifts[g] for values in (start, m)
         )
         return FOLLOW[self._balance](np.stack((start, end)), placed)
 
@@ -392,66 +333,6 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         tags.target_tags.required = not self.prefit
         return tags
 
-    def _check_settings(self) -> Demand:
-        """Return what is asked of the maps."""
-        demand = Demand.of(self.balance, self.epsilon)
-        check_flag("blind", self.blind)
-        check_flag("prefit", self.prefit)
-        check_flag("calibrate", self.calibrate)
-        for method in ("fit", "predict"):
-            if not hasattr(self.estimator, method) or isinstance(self.estimator, type):
-                raise TypeError(
-                    "estimator must be a regressor with fit and predict; got "
-                    f"{self.estimator!r:.60}."
-                )
-        if self.cv is not None and self.prefit:
-            raise ValueError(
-                "cv refits the estimator on folds, which prefit=True rules out. Leave "
-                "cv=None and pass rows that it has not seen."
-            )
-        if not hasattr(self.cv, "split") and not isinstance(self.cv, Iterable | None):
-            check_count("cv", self.cv, low=2)
-        return demand
-
-    def _predictions(
-        self, X: Any, y: Floats | None, weights: Floats | None
-    ) -> tuple[Any, Floats]:
-        """Return the fitted estimator and the predictions that the maps are made for.
-
-        Those of the training rows, or out-of-fold ones.
-        """
-        if self.prefit:
-            try:
-                check_is_fitted(self.estimator)
-            except NotFittedError:
-                raise NotFittedError(
-                    f"prefit=True, but this {type(self.estimator).__name__} is not "
-                    "fitted. Fit it first, or leave prefit=False."
-                ) from None
-            return self.estimator, _read_predictions(self.estimator, X)
-        params = self._weight_params(weights)
-        estimator = clone(self.estimator).fit(X, y, **params)
-        if self.cv is None:
-            return estimator, _read_predictions(estimator, X)
-        folds: Any = self.cv
-        if isinstance(self.cv, Integral):
-            folds = KFold(self.cv, shuffle=True, random_state=0)
-        m = cross_val_predict(clone(self.estimator), X, y, cv=folds, params=params)
-        return estimator, _checked(m, _num_samples(X))
-
-    def _weight_params(self, weights: Floats | None) -> dict[str, Any]:
-        if weights is None:
-            return {}
-        if has_fit_parameter(self.estimator, "sample_weight"):
-            return {"sample_weight": weights}
-        warnings.warn(
-            f"{type(self.estimator).__name__}.fit takes no sample_weight: it is fitted "
-            "without weights, and only the maps are weighted.",
-            UserWarning,
-            stacklevel=4,
-        )
-        return {}
-
     def _new_labels(self, X: Any, passed: Any, n_rows: int) -> Source | None:
         if self._columns is None and passed is not None:
             raise ValueError(
@@ -468,151 +349,3 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             return None
         named = list(self._columns) or None
         return read_labels(X, named, passed, n_rows)
-
-
-def _rows_of(X: Any) -> int:
-    return X.shape[0] if issparse(X) else open_table(X).shape[0]
-
-
-def _read_predictions(estimator: Any, X: Any) -> Floats:
-    return _checked(estimator.predict(X), _num_samples(X))
-
-
-def _checked(m: Any, n_rows: int) -> Floats:
-    """Return predictions as new floats, one a row, all finite."""
-    values = np.asarray(m)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.shape != (n_rows,):
-        raise ValueError(
-            f"estimator must predict one number a row; got shape {values.shape} for "
-            f"{n_rows} rows."
-        )
-    return read_target(values, "the estimator's prediction").copy()
-
-
-def _samples(
-    m: Floats,
-    codes: Codes,
-    groups: NDArray[Any],
-    weights: Floats | None,
-) -> list[Sample]:
-    """Return the distribution of each group; rows of weight zero count as absent."""
-    counts = None if weights is None else _counts(weights)
-    samples = []
-    for g in range(len(groups)):
-        rows = np.flatnonzero(codes == g)
-        if counts is not None:
-            rows = rows[counts[rows] > 0]
-        samples.append(Sample.of(m[rows], None if counts is None else counts[rows]))
-    return samples
-
-
-def _unknown(codes: Codes, weights: Floats | None) -> int:
-    """Return how many rows are of no group; those of weight zero count as absent."""
-    unknown = codes < 0 if weights is None else (codes < 0) & (weights > 0)
-    return int(unknown.sum())
-
-
-def _shares(samples: Sequence[Sample]) -> Floats:
-    """Return the share of each group in those of known group."""
-    totals = np.array([sample.total for sample in samples], np.float64)
-    shares: Floats = totals / totals.sum()
-    return shares
-
-
-def _lines(
-    m: Floats, target: Floats, codes: Codes, weights: Floats | None
-) -> list[tuple[float, float]]:
-    """Slope and height of the line through the target in each group.
-
-    One that does not rise, or that no prediction varies along, is left alone.
-    """
-    lines = []
-    for g in range(int(codes.max()) + 1):
-        rows = codes == g
-        own = None if weights is None else weights[rows]
-        x, y = m[rows], target[rows]
-        centre, height = np.average(x, weights=own), np.average(y, weights=own)
-        spread = np.average((x - centre) ** 2, weights=own)
-        both = np.average((x - centre) * (y - height), weights=own)
-        slope = float(both / spread) if spread > 0 else 0.0
-        rising = math.isfinite(slope) and slope > 0
-        lines.append((slope, float(height - slope * centre)) if rising else (1.0, 0.0))
-    return lines
-
-
-def _on(line: tuple[float, float], values: Floats) -> Floats:
-    """Return predictions put on a line."""
-    slope, height = line
-    return slope * values + height
-
-
-def _spread(target: Floats | None, weights: Floats | None) -> float:
-    """The standard deviation of the target, if there is one."""
-    if target is None:
-        return math.nan
-    centred = target - np.average(target, weights=weights)
-    return math.sqrt(float(np.average(centred * centred, weights=weights)))
-
-
-def _counts(weights: Floats) -> NDArray[Any]:
-    """Return whole weights as integers, others in units of their mean."""
-    if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
-        return weights.astype(np.int64)
-    relative: Floats = weights / weights.mean()
-    return relative
-
-
-def _knots(
-    samples: Sequence[Sample], moved: Moved, groups: NDArray[Any]
-) -> dict[str, Any]:
-    both = zip(groups.tolist(), samples, moved.values, strict=True)
-    return {
-        "groups_": groups,
-        "maps_": {label: knots(sample.values, end) for label, sample, end in both},
-        "mean_difference_": (
-            difference(moved.values, samples) if len(groups) == 2 else math.nan
-        ),
-    }
-
-
-def _judgement(moved: Moved | None, groups: NDArray[Any] | None) -> dict[str, Any]:
-    if moved is None or groups is None:
-        return {
-            "groups_": None,
-            "n_unknown_": 0,
-            "maps_": {},
-            "status_": str(Status.INACTIVE),
-            "rank_auc_": math.nan,
-            "group_auc_": {},
-            "ks_": math.nan,
-            "mean_difference_": math.nan,
-        }
-    aucs = moved.standing.aucs
-    farthest = np.argmax(np.abs(aucs - 0.5)) if len(aucs) > 2 else 1
-    return {
-        "status_": str(moved.status),
-        "rank_auc_": float(aucs[farthest]),
-        "group_auc_": dict(zip(groups.tolist(), aucs.tolist(), strict=True)),
-        "ks_": moved.standing.ks,
-    }
-
-
-def _warn_no_groups() -> None:
-    warnings.warn(
-        "fit got no sensitive_features: there is nothing to balance, and predictions "
-        "stay as they are. Name a column of X in the constructor or pass labels to "
-        "fit.",
-        UserWarning,
-        stacklevel=3,
-    )
-
-
-def _sentence(moved: Moved, apart: float) -> str:
-    farthest = float(np.abs(moved.standing.aucs - 0.5).max())
-    means = f", means differ by {abs(apart):.4g}" if moved.shifts else ""
-    return (
-        f"{moved.status.value} KS is {moved.standing.ks:.4g}{means}, and AUC is off "
-        f"1/2 by {farthest:.4g}, on the rows that the maps were learnt on."
-    )

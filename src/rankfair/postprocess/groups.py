@@ -22,7 +22,7 @@ from rankfair._frames import (
     open_table,
 )
 from rankfair._groups import CUT_FIRST, Groups, Source, check_groups, refuse_quantity
-from rankfair._validation import label_source, label_source_of_rows
+from rankfair._validation import label_source, label_source_of_rows, refuse_retyped
 
 ARGUMENT = "sensitive_features"
 
@@ -92,12 +92,35 @@ def known_groups(source: Source, groups: NDArray[Any]) -> Codes:
     places, others = match(labels, groups)
     codes = np.append(places, -1)[here]
     if others:
+        _refuse_other_labels(source, others, groups)
         raise ValueError(
             f"{source.argument} has groups not seen in training: {listed(others)} "
             f"({int((codes[here >= 0] < 0).sum())} rows); training had "
-            f"{listed(groups.tolist())}."
+            f"{listed(groups.tolist())}. Use the labels of training, or fit with rows "
+            "of these too."
         )
     return codes
+
+
+def _refuse_other_labels(
+    source: Source, others: list[Any], groups: NDArray[Any]
+) -> None:
+    """Refuse labels of other columns, and those that differ by their type only."""
+    first = groups.tolist()[0]
+    width = len(first) if isinstance(first, tuple) else 1
+    if len(source.columns) != width:
+        raise ValueError(
+            f"{source.argument} has {len(source.columns)} columns; training had "
+            f"{width}. Pass labels of the same columns as to fit."
+        )
+    if width == 1:
+        refuse_retyped(source.argument, others, groups)
+        return
+    for here, there in zip(
+        zip(*others, strict=True), zip(*groups.tolist(), strict=True), strict=True
+    ):
+        new = [label for label in dict.fromkeys(here) if label not in there]
+        refuse_retyped(source.argument, new, label_array(list(dict.fromkeys(there))))
 
 
 def _known_labels(source: Source) -> tuple[Codes, NDArray[Any]]:

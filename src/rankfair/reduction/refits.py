@@ -6,21 +6,19 @@ targets only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
+from rankfair._folds import Folds, Rows
 from rankfair._frames import Codes, Floats
 
-Rows: TypeAlias = NDArray[np.intp]
-Folds: TypeAlias = Sequence[tuple[Rows, Rows]]
 Models: TypeAlias = list[Any]
 
 
@@ -141,42 +139,3 @@ def weight_argument(estimator: Any) -> str:
             "estimator."
         )
     return "sample_weight"
-
-
-def deal_folds(cells: Codes, k: int, rng: np.random.Generator) -> Folds:
-    """Folds of equal size that share the rows of each cell as evenly as can be.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> folds = deal_folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))
-    >>> [np.array([0, 0, 1, 1])[test].tolist() for _, test in folds]
-    [[0, 1], [0, 1]]
-    """
-    mixed = rng.permutation(len(cells))
-    order = mixed[np.argsort(cells[mixed], kind="stable")]
-    fold = np.empty(len(cells), np.intp)
-    fold[order] = np.arange(len(cells)) % k
-    return [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
-
-
-def split_folds(cv: Any, X: Any, y: Floats) -> Folds:
-    """The folds of a scikit-learn splitter or a list, which must test every row once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.model_selection import KFold
-    >>> [test.tolist() for _, test in split_folds(KFold(2), np.eye(4), np.ones(4))]
-    [[0, 1], [2, 3]]
-    """
-    pairs = cv.split(X, y) if hasattr(cv, "split") else cv
-    folds = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
-    tested = np.sort(np.concatenate([test for _, test in folds]))
-    if not np.array_equal(tested, np.arange(len(y))):
-        raise ValueError(
-            "cv must test each row exactly once, by a model that did not see it; got "
-            f"{len(folds)} folds that test {len(np.unique(tested))} rows "
-            f"{len(tested)} times, of {len(y)} rows that weigh more than zero."
-        )
-    return folds

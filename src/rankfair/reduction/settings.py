@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from rankfair._folds import check_cv
 from rankfair._frames import shown
 from rankfair._groups import MOST_GROUPS
 from rankfair._validation import (
@@ -17,7 +18,7 @@ from rankfair._validation import (
 )
 from rankfair.balances import Balance, Distribution, Rank
 
-__all__ = ["check_settings", "gives_folds"]
+__all__ = ["check_settings"]
 
 FINISHES = ("auto", "map", "shift", "none")
 
@@ -38,8 +39,7 @@ def check_settings(model: Any) -> None:
     check_count("max_refits", model.max_refits)
     check_verbose(model.verbose)
     check_seed("random_state", model.random_state)
-    if model.cv is not None and not gives_folds(model.cv):
-        check_count("cv", model.cv, low=2)
+    check_cv(model.cv)
     if isinstance(model.balance, list | tuple):
         raise ValueError(
             "balance must be one name or object here; got "
@@ -54,9 +54,3 @@ def check_settings(model: Any) -> None:
         check_choice("balance", model.balance, ("rank", "mean", "residual"))
     ranks = model.balance == "rank" or isinstance(model.balance, Rank)
     check_number("epsilon", model.epsilon, 0.0, 0.5 if ranks else math.inf)
-
-
-def gives_folds(cv: Any) -> bool:
-    """Whether it is a splitter or a list of train and test rows."""
-    listed = isinstance(cv, list | tuple)
-    return listed or (hasattr(cv, "split") and not isinstance(cv, str))

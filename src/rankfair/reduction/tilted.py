@@ -13,6 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import Floats, open_table
 from rankfair._groups import Groups as Labelled
 from rankfair._groups import group_labels
@@ -48,16 +49,13 @@ from rankfair.reduction.reading import (
     task_codes,
 )
 from rankfair.reduction.refits import (
-    Folds,
     Models,
     Refits,
-    deal_folds,
     predict,
     seeded,
-    split_folds,
     weight_argument,
 )
-from rankfair.reduction.settings import check_settings, gives_folds
+from rankfair.reduction.settings import check_settings
 from rankfair.reduction.several import Demands
 from rankfair.reduction.stages import solve_in_stages
 

@@ -1,0 +1,85 @@
+"""Folds of meta-estimators: what `cv` may be, and rows dealt out evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair._frames import Codes, Floats
+from rankfair._validation import check_count
+
+__all__ = ["Folds", "Rows", "check_cv", "deal_folds", "gives_folds", "split_folds"]
+
+Rows: TypeAlias = NDArray[np.intp]
+Folds: TypeAlias = Sequence[tuple[Rows, Rows]]
+
+
+def check_cv(cv: Any) -> None:
+    """Refuse what is neither None, a number of folds, a splitter nor pairs of rows.
+
+    Examples
+    --------
+    >>> check_cv(5)
+    """
+    if cv is not None and not gives_folds(cv):
+        check_count("cv", cv, low=2)
+
+
+def gives_folds(cv: Any) -> bool:
+    """Whether it is a splitter, or pairs of train and test rows.
+
+    Examples
+    --------
+    >>> gives_folds([([0], [1]), ([1], [0])]), gives_folds("5"), gives_folds(5)
+    (True, False, False)
+    """
+    if isinstance(cv, str | bytes | Mapping | type):
+        return False
+    return hasattr(cv, "split") or isinstance(cv, Iterable)
+
+
+def deal_folds(cells: Codes, k: int, rng: np.random.Generator) -> Folds:
+    """Folds of equal size that share the rows of each cell as evenly as can be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> folds = deal_folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))
+    >>> [np.array([0, 0, 1, 1])[test].tolist() for _, test in folds]
+    [[0, 1], [0, 1]]
+    """
+    mixed = rng.permutation(len(cells))
+    order = mixed[np.argsort(cells[mixed], kind="stable")]
+    fold = np.empty(len(cells), np.intp)
+    fold[order] = np.arange(len(cells)) % k
+    return [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
+
+
+def split_folds(cv: Any, X: Any, y: Floats) -> Folds:
+    """The folds of a scikit-learn splitter or a list, which must test every row once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import KFold
+    >>> [test.tolist() for _, test in split_folds(KFold(2), np.eye(4), np.ones(4))]
+    [[0, 1], [2, 3]]
+    """
+    pairs = cv.split(X, y) if hasattr(cv, "split") else cv
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    if not folds:
+        raise ValueError(
+            "cv gives no folds: give two or more pairs of train and test rows, as a "
+            "list where it is used more than once."
+        )
+    tested = np.sort(np.concatenate([test for _, test in folds]))
+    if not np.array_equal(tested, np.arange(len(y))):
+        raise ValueError(
+            "cv must test each row exactly once, by a model that did not see it; got "
+            f"{len(folds)} folds that test {len(np.unique(tested))} rows "
+            f"{len(tested)} times, of {len(y)} rows that weigh more than zero."
+        )
+    return folds

@@ -1,0 +1,93 @@
+"""The estimator, fitted, and the predictions that the maps are learnt on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_predict
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+
+from rankfair._folds import Folds, deal_folds, gives_folds
+from rankfair._frames import Floats
+from rankfair._validation import read_target
+from rankfair.postprocess.readings import Given
+
+__all__ = ["fit_and_predict", "predictions_of"]
+
+
+def fit_and_predict(model: Any, X: Any, given: Given) -> tuple[Any, Floats]:
+    """Return the fitted estimator, and predictions of the training rows.
+
+    They are its own, or with ``cv`` those of fits that did not see the row.
+    """
+    if model.prefit:
+        _check_fitted(model.estimator)
+        return model.estimator, predictions_of(model.estimator, X)
+    params = _weight_params(model.estimator, given.weights)
+    estimator = clone(model.estimator).fit(X, given.target, **params)
+    if model.cv is None:
+        return estimator, predictions_of(estimator, X)
+    folds = model.cv if gives_folds(model.cv) else _dealt(model, given, _num_samples(X))
+    m = cross_val_predict(
+        clone(model.estimator), X, given.target, cv=folds, params=params
+    )
+    return estimator, _checked(m, _num_samples(X))
+
+
+def _dealt(model: Any, given: Given, n_rows: int) -> Folds:
+    """Deal rows out by group, so that a rare one is in as many folds as can be."""
+    cells = np.zeros(n_rows, np.intp) if given.codes is None else given.codes + 1
+    if given.weights is not None:
+        # Rows of weight zero count as absent: they must not stand in for others.
+        cells = 2 * cells + (given.weights > 0)
+    if n_rows < model.cv:
+        raise ValueError(
+            f"cv={model.cv} folds need as many rows; there are {n_rows}. Use fewer "
+            "folds."
+        )
+    return deal_folds(cells, model.cv, np.random.default_rng(model.random_state))
+
+
+def predictions_of(estimator: Any, X: Any) -> Floats:
+    """Return what an estimator predicts as new floats, one a row, all finite."""
+    return _checked(estimator.predict(X), _num_samples(X))
+
+
+def _checked(m: Any, n_rows: int) -> Floats:
+    values = np.asarray(m)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"estimator must predict one number a row; got shape {values.shape} for "
+            f"{n_rows} rows."
+        )
+    return read_target(values, "the estimator's prediction").copy()
+
+
+def _check_fitted(estimator: Any) -> None:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"prefit=True, but this {type(estimator).__name__} is not fitted. Fit it "
+            "first, or leave prefit=False."
+        ) from None
+
+
+def _weight_params(estimator: Any, weights: Floats | None) -> dict[str, Any]:
+    if weights is None:
+        return {}
+    if has_fit_parameter(estimator, "sample_weight"):
+        return {"sample_weight": weights}
+    warnings.warn(
+        f"{type(estimator).__name__}.fit takes no sample_weight: it is fitted "
+        "without weights, and only the maps are weighted.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return {}

@@ -1,0 +1,141 @@
+"""Paths of three or more groups, against the metrics and by hand."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold
+
+from rankfair import (
+    RankFairPostprocessor,
+    RankFairRegressor,
+    TiltedRegressor,
+    fairness_path,
+)
+from rankfair.inference import auc_spread, clusters_of
+from rankfair.metrics import mean_difference, rank_auc_by_group, rank_gap, rmse
+from rankfair.path import PathRow
+from rankfair.path.judge import Judge
+
+rng = np.random.default_rng(5)
+N = 150
+GROUPS = rng.choice(["a", "b", "c"], N, p=[0.5, 0.3, 0.2])
+PUSH = (GROUPS == "c") * 1.5 - (GROUPS == "a") * 0.5
+X = rng.normal(size=(N, 3)) + PUSH[:, None] * [1.0, 0.5, 0.0]
+Y = X.sum(axis=1) + rng.normal(size=N)
+EPSILONS = [0.02, 0.1, 0.5]
+MODELS = {
+    "linear": RankFairRegressor(penalty="ridge"),
+    "tilted": TiltedRegressor(Ridge(), random_state=0),
+    "mapped": RankFairPostprocessor(Ridge()),
+}
+
+
+def path_of(model, **settings):
+    given = {"epsilons": EPSILONS, "cv": 3, "random_state": 0, **settings}
+    return fairness_path(model, X, Y, **{"sensitive_features": GROUPS, **given})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_three_groups_have_a_path(name):
+    path = path_of(MODELS[name])
+    assert path.groups == ("a", "b", "c")
+    assert (path.column("train_gap") <= np.array(EPSILONS) + 1e-2).all()
+    assert path.rows[-1].group == path.rows[-1].train_group == "c"
+    assert path.rows[-1].status == "inactive"
+    assert path.knee() in EPSILONS
+    assert path.to_frame()["group"].tolist() == path.column("group").tolist()
+    (axes,) = path.plot().axes
+    assert path.column("gap").tolist() in [
+        line.get_xdata().tolist() for line in axes.lines
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_figures_are_the_metrics_of_predictions_by_hand(weighted):
+    w = rng.integers(1, 4, N).astype(float) if weighted else None
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    path = path_of(MODELS["mapped"], cv=folds, sample_weight=w)
+    for row in path.rows:
+        predicted = np.empty(N)
+        for train, test in folds:
+            model = RankFairPostprocessor(Ridge(), row.epsilon)
+            own = None if w is None else w[train]
+            groups = GROUPS[train]
+            model.fit(X[train], Y[train], sensitive_features=groups, sample_weight=own)
+            predicted[test] = model.predict(X[test], sensitive_features=GROUPS[test])
+        given = {"sensitive_features": GROUPS, "sample_weight": w}
+        aucs = rank_auc_by_group(None, predicted, **given)
+        assert row.gap == pytest.approx(rank_gap(None, predicted, **given))
+        assert row.auc == pytest.approx(aucs[row.group])
+        assert row.gap == pytest.approx(max(abs(auc - 0.5) for auc in aucs.values()))
+        assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=w))
+        in_a = row.group == GROUPS
+        given["sensitive_features"] = in_a
+        assert row.md == pytest.approx(mean_difference(None, predicted, **given))
+        ends = auc_spread(predicted, in_a, None, w).interval(1 - 0.05 / 3)
+        assert (row.auc_low, row.auc_high) == pytest.approx(ends)
+        alone = auc_spread(predicted, in_a, None, w).interval(0.95)
+        assert row.auc_low < alone[0] < alone[1] < row.auc_high
+
+
+def test_names_of_groups_do_not_matter():
+    names = {"a": "z", "b": "y", "c": "x"}
+    one = path_of(MODELS["mapped"], cv=KFold(3))
+    other = np.array([names[label] for label in GROUPS])
+    two = path_of(MODELS["mapped"], cv=KFold(3), sensitive_features=other)
+    assert two.column("gap") == pytest.approx(one.column("gap"), abs=1e-9)
+    assert [row.group for row in two.rows] == [names[row.group] for row in one.rows]
+
+
+def test_combinations_are_groups_of_a_path():
+    half = np.arange(N) % 2
+    model = RankFairRegressor(penalty="ridge", intersect=True)
+    both = np.column_stack((GROUPS, half))
+    path = path_of(model, sensitive_features=both, epsilons=[0.5])
+    assert len(path.groups) == 6 and path.rows[0].group in path.groups
+    joined = np.array([f"{a}{b}" for a, b in zip(GROUPS, half, strict=True)])
+    (row,) = path_of(MODELS["linear"], sensitive_features=joined, epsilons=[0.5]).rows
+    assert row.gap == pytest.approx(path.rows[0].gap)
+
+
+def test_rows_of_unknown_group_count_for_errors_only():
+    some = np.where(np.arange(N) % 10 == 3, None, GROUPS)
+    path = path_of(MODELS["mapped"], sensitive_features=some, epsilons=[0.1])
+    assert path.n_held_out == N and path.groups == ("a", "b", "c")
+
+
+def test_default_path_ends_at_the_largest_gap():
+    path = path_of(MODELS["mapped"], epsilons=None)
+    free = Ridge().fit(X, Y).predict(X)
+    gap = rank_gap(None, free, sensitive_features=GROUPS)
+    assert path.column("epsilon")[-1] == pytest.approx(gap)
+
+
+def test_folds_that_miss_a_group_are_refused():
+    without = np.flatnonzero(GROUPS != "b")
+    with pytest.raises(ValueError, match='cv holds out no row of group "b": a path'):
+        path_of(MODELS["mapped"], cv=[(np.arange(N), without)])
+    rare = np.where(np.arange(N) == 7, "rare", GROUPS)
+    with pytest.raises(ValueError, match='group "rare" has 1 row that counts'):
+        path_of(MODELS["mapped"], sensitive_features=rare)
+
+
+def test_intervals_take_clusters_group_by_group():
+    tasks, groups = np.arange(60) // 6, np.arange(60) % 2
+    groups[tasks < 3] = 2  # in tasks of its own; the others share theirs
+    y = rng.normal(size=60)
+    low = y - 3.0 * (groups == 2)
+    judge = Judge(y, groups, ("a", "b", "c"), tasks, None)
+    assert clusters_of(tasks, groups == 0)[0] is None
+    assert judge.n_clusters(np.arange(60)) == 10
+    found = judge(low, np.arange(60))
+    assert found.group == "c"
+    spread = auc_spread(low, groups == 2, tasks)
+    assert (found.auc_low, found.auc_high) == spread.interval(1 - 0.05 / 3)
+    apart = Judge(y, groups, ("a", "b", "c"), None, None)
+    assert apart.n_clusters(np.arange(60)) is None
+
+
+def test_a_row_without_groups_is_a_row_still():
+    assert PathRow(*[0.0] * 13, "satisfied").group == ""
