@@ -247,3 +247,11 @@ def test_combinations_of_many_groups_need_no_table_of_all_that_could_be():
     both = crossed(many, np.arange(50.0))  # the first row weighs nothing
     assert both.codes.tolist() == [-1, *range(49)]
     assert both.labels.tolist() == [" × ".join([str(i)] * 6) for i in range(1, 50)]
+
+
+def test_numbers_and_text_that_looks_like_them_stay_apart():
+    mixed = np.array([3, "3", 3, "3"], dtype=object)
+    found = Protected.of(source(np.array(["F", "F", "M", "M"]), mixed), intersect=True)
+    (cells,) = found.attributes
+    assert len({*cells.labels.tolist()}) == 4
+    assert '"F" × "3"' in cells.labels.tolist()

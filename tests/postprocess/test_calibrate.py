@@ -92,3 +92,16 @@ def test_lines_need_a_target():
         model.fit(X)
     with pytest.raises(ValueError, match="calibrate must be True or False; got 1"):
         model.set_params(calibrate=1).fit(X, Y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_predictions_that_vary_by_rounding_get_no_line(seed):
+    rng = np.random.default_rng(seed)
+    x = np.concatenate((np.repeat([0.1 + 0.2, 0.3], 50), rng.normal(size=100)))
+    z, y = np.repeat(["F", "M"], 100), rng.normal(size=200)
+    model = RankFairPostprocessor(
+        LinearRegression(), 0.02, calibrate=True, balance="shift"
+    )
+    model.fit(x[:, None], y, sensitive_features=z)
+    m = model.predict([[0.31]], sensitive_features=["F"])
+    assert abs(m[0]) < 10 * np.abs(y).max()

@@ -557,3 +557,16 @@ def test_an_estimator_that_takes_no_missing_label_is_explained():
     assert fair(blind=True).fit(X, Y).n_unknown_ == (~KNOWN).sum()
     trees = fair(HistGradientBoostingRegressor(max_iter=5), epsilon=0.05).fit(X, Y)
     assert np.isfinite(trees.predict(X)).all()
+
+
+def test_groups_by_other_names_are_refused():
+    race = rng.integers(0, 2, N)
+    model = RankFairPostprocessor(LinearRegression())
+    model.fit(NUMBERS, Y, sensitive_features={"sex": SEX, "race": race})
+    known = model.predict(NUMBERS, sensitive_features={"race": race, "sex": SEX})
+    swapped = {"sex": SEX, "race": race}
+    np.testing.assert_array_equal(
+        known, model.predict(NUMBERS, sensitive_features=swapped)
+    )
+    with pytest.raises(ValueError, match=r'"gender", "race"; fit was given "race"'):
+        model.predict(NUMBERS, sensitive_features={"race": race, "gender": SEX})

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from rankfair import RankFairPostprocessor
 from rankfair.postprocess.demands import FINEST
 from rankfair.postprocess.maps import Moved, Status
-from rankfair.postprocess.means import NEAR, difference, with_means
+from rankfair.postprocess.means import difference, with_means
 from rankfair.projections.chains import bounds, least_movement
 from rankfair.projections.samples import Sample, Standing
 
@@ -137,7 +137,7 @@ def test_mean_alone_moves_groups_as_wholes_and_no_further():
     assert [np.ptp(steps[rows]) < 1e-12 for rows in (IN_A, ~IN_A)] == [True, True]
     assert steps.mean() == pytest.approx(0.0, abs=1e-12)
     edge = 0.2 * Y.std()
-    assert (1 - NEAR) * edge <= model.mean_difference_ <= edge
+    assert model.mean_difference_ == pytest.approx(edge)
 
 
 def test_both_cost_no_less_than_one_and_bend_less_than_ranks_alone():
@@ -202,7 +202,8 @@ def test_what_no_way_reaches_is_said():
 def test_the_warning_says_how_far_the_means_are_apart(monkeypatch):
     monkeypatch.setattr("rankfair.postprocess.means.PROBES", 0)
     with pytest.warns(ConvergenceWarning, match=r"KS is 0\.\d+, means differ by 1\.\d"):
-        assert fitted("mean", 0.1).status_ == "infeasible"
+        model = fitted(["distribution", "mean"], [1.0, 0.1])
+    assert model.status_ == "infeasible"
 
 
 @pytest.mark.parametrize(
@@ -235,3 +236,15 @@ def test_means_need_a_target_and_two_groups():
     three = np.column_stack((X[:, :2], np.arange(N) % 3))
     with pytest.raises(ValueError, match=r"compares two groups; .* has 3"):
         mean.set_params(prefit=False).fit(three, Y)
+
+
+@pytest.mark.parametrize("sizes", [(20, 20), (2, 2), (3, 40)])
+def test_means_alone_can_be_equal(sizes):
+    rng = np.random.default_rng(0)
+    z = np.repeat([0, 1], sizes)
+    x = rng.normal(size=(len(z), 1)) + z[:, None]
+    y = x[:, 0] + z
+    model = RankFairPostprocessor(LinearRegression(), 0.0, balance="mean")
+    m = model.fit(x, y, sensitive_features=z).predict(x, sensitive_features=z)
+    assert model.status_ == "satisfied"
+    assert m[z == 1].mean() == pytest.approx(m[z == 0].mean(), abs=1e-12)

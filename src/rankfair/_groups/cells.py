@@ -43,28 +43,32 @@ def crossed(found: Sequence[Groups], weights: Floats | None = None) -> Groups:
         for groups, place in zip(found, places, strict=True)
     ]
     labels = [cell_label(cell) for cell in zip(*parts, strict=True)]
+    if len({*labels}) < len(labels):  # of 3 and "3"
+        labels = [cell_label(cell, quote=True) for cell in zip(*parts, strict=True)]
     codes = np.full(len(known), -1, np.intp)
     place = np.searchsorted(present, cells)
     codes[known] = np.where(np.isin(cells, present), place, -1)
     return Groups(codes, np.array(labels), cell_label([each.name for each in found]))
 
 
-def cell_label(parts: Sequence[Any]) -> str:
+def cell_label(parts: Sequence[Any], quote: bool = False) -> str:
     """Return what a combination is called; no two are called the same.
 
-    Text that holds the sign between parts, or a quote, is quoted.
+    Text that holds the sign between parts, or a quote, is quoted; with ``quote`` all
+    text is, for numbers that text looks like.
 
     Examples
     --------
     >>> cell_label(("F", 3)), cell_label(("F × M", 3))
     ('F × 3', '"F × M" × 3')
     """
-    return " × ".join(map(_part, parts))
+    return " × ".join(_part(label, quote) for label in parts)
 
 
-def _part(label: Any) -> str:
+def _part(label: Any, quote: bool) -> str:
     text = str(label)
-    return json.dumps(text, ensure_ascii=False) if {*text} & {"×", '"'} else text
+    quoted = {*text} & {"×", '"'} or (quote and isinstance(label, str))
+    return json.dumps(text, ensure_ascii=False) if quoted else text
 
 
 def check_cells(cells: Groups, argument: str, weights: Floats | None) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankfair._validation import check_choice, check_number
 from rankfair.postprocess.maps import MAPS, Moved
-from rankfair.postprocess.means import unmoved, with_means
+from rankfair.postprocess.means import only_means, with_means
 from rankfair.projections.samples import Sample
 
 BALANCES = (*MAPS, "mean")
@@ -70,9 +70,9 @@ class Demand:
 
     def learn(self, samples: Sequence[Sample], spread: float) -> Moved:
         """Return the least movement that meets it; ``spread`` is the target's."""
-        learn = unmoved
-        if self.main != "mean":
-            learn = partial(MAPS[self.main], epsilon=self.epsilons[self.main])
+        if self.main == "mean":
+            return only_means(samples, self.epsilons["mean"] * spread)
+        learn = partial(MAPS[self.main], epsilon=self.epsilons[self.main])
         if "mean" not in self.epsilons:
             return learn(samples)
         width = max(self.epsilons["mean"], FINEST) * spread

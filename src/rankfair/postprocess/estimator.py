@@ -14,7 +14,13 @@ from rankfair._frames import Floats
 from rankfair._groups import Source
 from rankfair._validation import feature_record
 from rankfair.postprocess.follow import FOLLOW
-from rankfair.postprocess.groups import explained, known_groups, read_labels, without
+from rankfair.postprocess.groups import (
+    explained,
+    known_groups,
+    read_labels,
+    refuse_other_names,
+    without,
+)
 from rankfair.postprocess.learning import learn
 from rankfair.postprocess.lines import on_line
 from rankfair.postprocess.outcome import attributes_of, warn_of
@@ -224,6 +230,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             "estimator_": estimator,
             "n_unknown_": given.n_unknown,
             "_columns": given.columns,
+            "_names": given.names,
             "_apart": apart,
             "_balance": demand.main,
             **attributes_of(learnt),
@@ -347,5 +354,6 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             )
         if self._columns is None:
             return None
+        refuse_other_names(passed, self._names)
         named = list(self._columns) or None
         return read_labels(X, named, passed, n_rows)

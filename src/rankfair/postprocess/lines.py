@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from rankfair._frames import Codes, Floats
+from rankfair.problem import CONSTANT
 
 __all__ = ["AS_IT_IS", "Line", "lines_through", "on_line"]
 
@@ -38,7 +39,8 @@ def lines_through(
         centre, height = np.average(x, weights=own), np.average(y, weights=own)
         spread = np.average((x - centre) ** 2, weights=own)
         both = np.average((x - centre) * (y - height), weights=own)
-        slope = float(both / spread) if spread > 0 else 0.0
+        varies = spread > (CONSTANT * np.abs(x).max()) ** 2
+        slope = float(both / spread) if varies else 0.0
         rising = math.isfinite(slope) and slope > 0
         lines.append((slope, float(height - slope * centre)) if rising else AS_IT_IS)
     return lines

@@ -19,8 +19,8 @@ class Status(Enum):
     SATISFIED = "The band is met with the least movement."
     INACTIVE = "The predictions lie in the band already."
     INFEASIBLE = (
-        "No map of predictions by group reached the band, because many predictions tie "
-        "or a group has few rows; the closest was kept."
+        "No map of predictions by group was found that reaches the band, which is hard "
+        "where many predictions tie or a group has few rows; the closest was kept."
     )
 
     def __str__(self) -> str:
@@ -107,7 +107,13 @@ def rank(samples: Sequence[Sample], epsilon: float) -> Moved:
         found = Search(turned.samples, epsilon, place, near, finest).best(high)
         if found.outside > 0:
             found = Search(turned.full, epsilon).best(high)
-        return Free(samples, found.placed.values[::turn])
+        placed = Free(samples, found.placed.values[::turn])
+        if found.outside > 0:
+            # Steps are coarse where rows are few; groups as wholes move by any number.
+            wholes = shifted(bundles, epsilon)
+            if excess(wholes.standing) < excess(placed.standing):
+                return wholes
+        return placed
 
     return _moved(samples, excess, move)
 

@@ -61,19 +61,19 @@ def with_means(learn: Learn, samples: Sequence[Sample], width: float) -> Moved:
 
     Examples
     --------
+    >>> from functools import partial
     >>> import numpy as np
+    >>> from rankfair.postprocess.maps import rank
     >>> b, a = Sample.of(np.array([0.0, 1.0])), Sample.of(np.array([4.0, 6.0]))
-    >>> moved = with_means(unmoved, [b, a], width=1.0)
+    >>> moved = with_means(partial(rank, epsilon=0.5), [b, a], width=1.0)
     >>> round(difference(moved.values, [b, a]), 1), [round(s, 1) for s in moved.shifts]
     (1.0, [1.8, -1.8])
     """
-    total = sum(sample.total for sample in samples)
-    shares = [samples[1].total / total, -samples[0].total / total]
     step = sum(sample.row for sample in samples) * spacing(samples)
     width = max(width, step)
 
     def probe(way: float) -> Probe:
-        shifts = [share * way for share in shares]
+        shifts = _closer(samples, way)
         closer = [
             Sample(s.values + step, s.counts, s.row) if way else s
             for s, step in zip(samples, shifts, strict=True)
@@ -85,10 +85,29 @@ def with_means(learn: Learn, samples: Sequence[Sample], width: float) -> Moved:
     return replace(found.moved, status=_status(found, width))
 
 
-def unmoved(samples: Sequence[Sample]) -> Moved:
-    """Ask nothing but the means."""
+def only_means(samples: Sequence[Sample], width: float) -> Moved:
+    """Move two groups as wholes until their means differ by ``width`` at most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> b, a = Sample.of(np.array([0.0, 1.0])), Sample.of(np.array([4.0, 6.0]))
+    >>> [values.tolist() for values in only_means([b, a], width=0.5).values]
+    [[2.0, 3.0], [2.0, 4.0]]
+    """
     values = [sample.values for sample in samples]
-    return Moved(values, Standing.of(values, samples), Status.INACTIVE)
+    apart = difference(values, samples)
+    over = max(abs(apart) - width, 0.0)
+    shifts = _closer(samples, math.copysign(over, apart))
+    status = Status.SATISFIED if over else Status.INACTIVE
+    values = [m + step if step else m for m, step in zip(values, shifts, strict=True)]
+    return Moved(values, Standing.of(values, samples), status, tuple(shifts))
+
+
+def _closer(samples: Sequence[Sample], way: float) -> list[float]:
+    """How far each group moves if they come closer by ``way``, with least movement."""
+    total = sum(sample.total for sample in samples)
+    return [samples[1].total / total * way, -samples[0].total / total * way]
 
 
 def _shortest(probe: Callable[[float], Probe], width: float, near: float) -> Probe:

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from rankfair._frames import Codes, Floats, open_table
 from rankfair._validation import check_lengths, read_target, read_weights
 from rankfair.postprocess.demands import Demand
-from rankfair.postprocess.groups import find_groups, read_labels
+from rankfair.postprocess.groups import find_groups, names_of, read_labels
 
 __all__ = ["Given", "count_rows", "read_given"]
 
@@ -30,6 +30,7 @@ class Given:
         array; None if there are no groups, as then `codes` and `groups` are
     codes : ndarray of shape (N,), places in `groups`, −1 for rows of unknown group
     groups : ndarray of shape (n_groups,)
+    names : tuple of the names under which groups were passed, None if not by name
     """
 
     target: Floats | None
@@ -37,6 +38,7 @@ class Given:
     columns: tuple[int, ...] | None = None
     codes: Codes | None = None
     groups: NDArray[Any] | None = None
+    names: tuple[str, ...] | None = None
 
     @property
     def n_unknown(self) -> int:
@@ -79,7 +81,7 @@ def read_given(
             f'balance="mean" compares two groups; sensitive_features has '
             f"{len(groups)}. Leave out the mean, or merge groups."
         )
-    return Given(target, weights, source.at, codes, groups)
+    return Given(target, weights, source.at, codes, groups, names_of(labels))
 
 
 def count_rows(X: Any) -> int:
