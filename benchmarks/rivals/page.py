@@ -290,8 +290,7 @@ def spent(run: Run) -> str:
     if run.minutes is not None:
         return f" in {run.minutes:.0f} minutes"
     return (
-        " in several parts, not in one run: cell by cell, some by earlier versions of "
-        "the benchmark, while the machine had other work (costs are rough)"
+        " in several parts, some by earlier versions of the benchmark (costs are rough)"
     )
 
 
