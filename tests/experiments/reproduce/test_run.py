@@ -29,6 +29,8 @@ SMALL = Settings(
 )
 # The command on small settings; spawned processes get them from their parent.
 SCRIPT = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may ignore it
 import sys
 from rankfair.cli.app import app
 from rankfair.experiments.reproduce import settings
