@@ -1,6 +1,7 @@
 """TiltedRegressor with three or more groups, rows of unknown group and bins."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankfair import RankFairRegressor, TiltedRegressor
@@ -31,6 +33,7 @@ from rankfair.reduction.several import Demands
 from rankfair.reduction.steer import steered
 
 TREES = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6, random_state=0)
+SMALL = DecisionTreeRegressor(max_depth=2, random_state=0)
 
 
 def make(n_groups, n=300, seed=0):
@@ -166,6 +169,31 @@ def test_groups_given_as_an_array_are_shifted_if_predict_gets_them():
     assert_level(m, NAMES, 0.002)
     raw = model.predict(NUMBERS)
     assert max(gap for gap, _ in gaps(raw, NAMES)) == abs(model.rank_auc_ - 0.5) > 0.01
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_a_shift_that_leaves_a_gap_is_not_said_to_close_it(n_groups):
+    # Of the few values of a small tree no shift need be level.
+    told = set()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        z = rng.integers(0, n_groups, 60)
+        numbers = np.round(rng.normal(size=(60, 3)) + 0.5 * z[:, None])
+        y = numbers[:, 0] + z + 0.3 * rng.normal(size=60)
+        model = TiltedRegressor(SMALL, 0.01, max_refits=2)
+        with pytest.warns(ConvergenceWarning) as caught:
+            model.fit(numbers, y, sensitive_features=z)
+        text, m = str(caught[0].message), model.predict(numbers, sensitive_features=z)
+        aucs = rank_auc_by_group(None, m, sensitive_features=z)
+        found = re.search(r"shift_, which leaves AUC (\S+)(?: of group (\d))?\.$", text)
+        if found:
+            assert aucs[int(found[2] or 1)] == pytest.approx(float(found[1]), abs=6e-5)
+        elif model.shift_.any():
+            assert text.endswith("adds shift_, which closes the gap.")
+        level = all(gap <= 0.01 + pair + 1e-12 for gap, pair in gaps(m, z))
+        assert level == ("closes" in text)
+        told.add("closes" if level else "leaves" if found else "")
+    assert "leaves" in told
 
 
 def test_what_is_not_reached_is_named():
