@@ -526,6 +526,37 @@ def test_combinations_of_columns():
         shifted.predict(NUMBERS[:1], sensitive_features={"sex": ["F"], "part": ["x"]})
 
 
+@pytest.mark.parametrize("form", [dict, pd.DataFrame], ids=["dict", "frame"])
+def test_groups_are_known_by_the_names_of_training(form):
+    labels = {"sex": FRAME["sex"].to_numpy(), "part": NAMES}
+    model = TiltedRegressor(TREES, 0.01, intersect=True, max_refits=1)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(NUMBERS, Y, sensitive_features=form(labels))
+    m = model.predict(NUMBERS, sensitive_features=labels)
+    turned = {"part": NAMES, "sex": labels["sex"]}
+    for known in (form(labels), form(turned), np.column_stack([*labels.values()])):
+        again = model.predict(NUMBERS, sensitive_features=known)
+        np.testing.assert_array_equal(again, m)
+    told = r'named "part", "gender"; training had "sex", "part"\. Give those'
+    with pytest.raises(ValueError, match=told):
+        model.predict(
+            NUMBERS, sensitive_features=form({"part": NAMES, "gender": labels["sex"]})
+        )
+    with pytest.raises(ValueError, match=r'named "sex"; training had "sex", "part"'):
+        model.predict(NUMBERS, sensitive_features=form({"sex": labels["sex"]}))
+
+
+def test_one_attribute_is_known_by_its_name_too():
+    model = TiltedRegressor(Ridge(), 0.01).fit(X, Y, sensitive_features={"part": NAMES})
+    model.predict(X, sensitive_features={"part": NAMES})
+    model.predict(X, sensitive_features=NAMES)
+    with pytest.raises(ValueError, match='named "sex"; training had "part"'):
+        model.predict(X, sensitive_features={"sex": NAMES})
+    # An array has no name that could be another.
+    model = TiltedRegressor(Ridge(), 0.01).fit(X, Y, sensitive_features=NAMES)
+    model.predict(X, sensitive_features={"part": NAMES})
+
+
 def test_a_lone_combination_is_named():
     labels = {"sex": FRAME["sex"], "part": np.where(np.arange(N) == 4, "x", NAMES)}
     model = TiltedRegressor(Ridge(), 0.05, intersect=True)
