@@ -21,7 +21,9 @@ STARTS = 32  # places at which each group is put to start from
 ROOM = 0.01  # of an interval between two jumps is left free at either side
 FINE = float(1 << 36)  # parts of the spread of predictions: closer ones are ties
 NARROW = 1 << 8  # parts: narrower intervals are no place for a group
-MOST = 1 << 20  # differences of values that may be sorted in all
+MANY = 1 << 15  # differences of values in a sweep for which slopes say enough
+WORK = 1 << 18  # differences that starts may sort in one sweep each,
+CALL = 1 << 10  # and what a group costs beside them
 
 
 @dataclass(frozen=True)
@@ -121,11 +123,12 @@ class Sweep:
             np.concatenate([own.ravel() for own in jumps]), return_inverse=True
         )
         owner = np.repeat(others, [own.size for own in jumps])
-        size = np.zeros((len(at), len(here.x)))
-        np.add.at(size, (place, owner), np.concatenate([own.ravel() for own in pairs]))
+        weight = np.concatenate([own.ravel() for own in pairs])
+        n = len(here.x)
+        size = np.bincount(n * place + owner, weight, n * len(at)).reshape(-1, n)
         after = 2 * np.cumsum(size, axis=0)
         left, right = np.append(at[0] - FINE, at), np.append(at, at[-1] + FINE)
-        free = self.sizes[others] @ here.x[others] / self.sizes[others].sum()
+        free = self._free(here, g)
         room = ROOM * (right - left)
         between = np.clip(free, left + room, right - room).round()
         wide = right - left > NARROW
@@ -135,6 +138,11 @@ class Sweep:
         totals = of_rest + 2 * self.sizes[g] * self.sizes - over
         totals[:, g] = over.sum(axis=1)
         return spots, over, self._off(totals)
+
+    def _free(self, here: Place, g: int) -> float:
+        """Where the move of one group is the shortest: at the mean of the others."""
+        w = np.where(np.arange(len(here.x)) == g, 0.0, self.sizes)
+        return float(w @ here.x / w.sum())
 
     def put(self, here: Place, g: int, spot: float, over: Floats) -> Place:
         """Put one group where it has these 2U over the others."""
@@ -148,8 +156,9 @@ class Sweep:
         """Put one group where all are the least off, and the move the shortest."""
         spots, over, off = self.line(here, g)
         near = np.flatnonzero(off <= off.min() + 1e-12)
-        tried = (self.put(here, g, spots[k], over[k]) for k in near)
-        return min((*tried, here), key=lambda place: place.merit)
+        k = near[np.abs(spots[near] - self._free(here, g)).argmin()]
+        put = self.put(here, g, spots[k], over[k])
+        return min(put, here, key=lambda place: place.merit)
 
     def settled(self, here: Place) -> Place:
         """Put the groups in turn until no one has a better place."""
@@ -165,9 +174,11 @@ class Sweep:
         """No shift at all, then each group at places all along the others."""
         still = self.to(np.zeros(len(self.values)))
         yield still
-        lines = [self.line(still, g) for g in range(len(self.values))]
-        for g, (spots, over, _) in enumerate(lines):
-            places = np.linspace(0, len(spots) - 1, min(STARTS, len(spots)))
+        n = len(self.values)
+        each = min(STARTS, WORK // (n * (self.cost + CALL * n)))
+        for g in range(n):
+            spots, over, _ = self.line(still, g)
+            places = np.linspace(0, len(spots) - 1, min(each, len(spots)))
             for k in places.round().astype(int):
                 yield self.put(still, g, spots[k], over[k])
 
@@ -192,15 +203,16 @@ def swept(
     [1.0, 0.0, -1.0]
     """
     it = Sweep.of(m, codes, weights, bands)
+    if it.cost > MANY:
+        return None
     best: Place | None = None
-    for start, _ in zip(it.starts(), range(MOST // it.cost), strict=False):
+    for start in it.starts():
         settled = it.settled(start)
         if best is None or settled.merit < best.merit:
             best = settled
         if best.off == 0:
             break
-    if best is None:
-        return None
+    assert best is not None
     x = (best.x - it.sizes @ best.x / it.sizes.sum()) * it.unit
     return _tied(m, codes, x, 4 * it.unit)
 
