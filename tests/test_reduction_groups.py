@@ -28,7 +28,7 @@ from rankfair.problem import Groups as Pair
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.joint import Hull, solve_jointly
 from rankfair.reduction.maps import fit_maps
-from rankfair.reduction.refits import Refits
+from rankfair.reduction.refits import Refits, levelled
 from rankfair.reduction.several import Demands
 from rankfair.reduction.steer import steered
 
@@ -210,6 +210,34 @@ def test_what_is_not_reached_is_named():
     assert model.status_ == "infeasible" and not model.shift_.any()
     with pytest.warns(ConvergenceWarning, match=r"imbalance -?\d.* of group \d, asked"):
         fair(Stubborn(), 0.0, finish="none", balance="mean").fit(X, Y)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rounding_is_no_rank(weighted, far):
+    # Of one feature that tells the group only a slope of zero is level.
+    rng = np.random.default_rng(2)
+    sex, race = rng.integers(0, 2, (2, 200))
+    one = (rng.normal(size=200) + sex)[:, None]
+    y = one[:, 0] + sex + race + rng.normal(size=200)
+    y += far - y.mean()
+    w = rng.random(200) + 0.5 if weighted else None
+    groups = {"sex": sex, "race": race}
+    model = TiltedRegressor(Ridge(), 0.02, intersect=True)
+    model.fit(one, y, sensitive_features=groups, sample_weight=w)
+    m = model.predict(one)
+    assert model.status_ == "satisfied"
+    assert model.rank_auc_ == pytest.approx(0.5)
+    assert np.ptp(m) == 0
+    assert m[0] == pytest.approx(np.average(y, weights=w), abs=1e-3)
+
+
+def test_rounding_is_taken_off_targets_and_nothing_else():
+    m = np.array([1.0, 1.0 + 1e-13, 1.0])
+    assert np.ptp(levelled(m, 1.0)) == 0
+    assert levelled(m, 1e-3) is m
+    for other in (Y, np.zeros(3), 1e9 + np.arange(3.0)):
+        assert levelled(other, 1.0) is other
 
 
 # Balances

@@ -18,7 +18,7 @@ from rankfair.reduction.asked import Asked
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import Found
 from rankfair.reduction.reading import Rows
-from rankfair.reduction.refits import Refits
+from rankfair.reduction.refits import Refits, levelled
 from rankfair.reduction.several import Demands
 from rankfair.solvers.base import Status
 
@@ -28,7 +28,7 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return what a fit leaves; ``may_shift`` if groups may be moved as wholes."""
     best = found.fit
-    models = best.models or refits.whole(asked.y - best.tilt)
+    models = best.models or refits.whole(levelled(asked.y - best.tilt, asked.unit))
     shift = best.shift
     if may_shift and not asked.shifts and not best.at.inside:
         shift = asked.closing_shift(best.m)[0]
