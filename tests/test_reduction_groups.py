@@ -1,6 +1,7 @@
 """TiltedRegressor with three or more groups, rows of unknown group and bins."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankfair import RankFairRegressor, TiltedRegressor
@@ -26,11 +28,12 @@ from rankfair.problem import Groups as Pair
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.joint import Hull, solve_jointly
 from rankfair.reduction.maps import fit_maps
-from rankfair.reduction.refits import Refits
+from rankfair.reduction.refits import Refits, levelled
 from rankfair.reduction.several import Demands
 from rankfair.reduction.steer import steered
 
 TREES = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6, random_state=0)
+SMALL = DecisionTreeRegressor(max_depth=2, random_state=0)
 
 
 def make(n_groups, n=300, seed=0):
@@ -168,6 +171,31 @@ def test_groups_given_as_an_array_are_shifted_if_predict_gets_them():
     assert max(gap for gap, _ in gaps(raw, NAMES)) == abs(model.rank_auc_ - 0.5) > 0.01
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_a_shift_that_leaves_a_gap_is_not_said_to_close_it(n_groups):
+    # Of the few values of a small tree no shift need be level.
+    told = set()
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        z = rng.integers(0, n_groups, 60)
+        numbers = np.round(rng.normal(size=(60, 3)) + 0.5 * z[:, None])
+        y = numbers[:, 0] + z + 0.3 * rng.normal(size=60)
+        model = TiltedRegressor(SMALL, 0.01, max_refits=2)
+        with pytest.warns(ConvergenceWarning) as caught:
+            model.fit(numbers, y, sensitive_features=z)
+        text, m = str(caught[0].message), model.predict(numbers, sensitive_features=z)
+        aucs = rank_auc_by_group(None, m, sensitive_features=z)
+        found = re.search(r"shift_, which leaves AUC (\S+)(?: of group (\d))?\.$", text)
+        if found:
+            assert aucs[int(found[2] or 1)] == pytest.approx(float(found[1]), abs=6e-5)
+        elif model.shift_.any():
+            assert text.endswith("adds shift_, which closes the gap.")
+        level = all(gap <= 0.01 + pair + 1e-12 for gap, pair in gaps(m, z))
+        assert level == ("closes" in text)
+        told.add("closes" if level else "leaves" if found else "")
+    assert "leaves" in told
+
+
 def test_what_is_not_reached_is_named():
     class Stubborn(RegressorMixin, BaseEstimator):
         def fit(self, X, y):
@@ -182,6 +210,34 @@ def test_what_is_not_reached_is_named():
     assert model.status_ == "infeasible" and not model.shift_.any()
     with pytest.warns(ConvergenceWarning, match=r"imbalance -?\d.* of group \d, asked"):
         fair(Stubborn(), 0.0, finish="none", balance="mean").fit(X, Y)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rounding_is_no_rank(weighted, far):
+    # Of one feature that tells the group only a slope of zero is level.
+    rng = np.random.default_rng(2)
+    sex, race = rng.integers(0, 2, (2, 200))
+    one = (rng.normal(size=200) + sex)[:, None]
+    y = one[:, 0] + sex + race + rng.normal(size=200)
+    y += far - y.mean()
+    w = rng.random(200) + 0.5 if weighted else None
+    groups = {"sex": sex, "race": race}
+    model = TiltedRegressor(Ridge(), 0.02, intersect=True)
+    model.fit(one, y, sensitive_features=groups, sample_weight=w)
+    m = model.predict(one)
+    assert model.status_ == "satisfied"
+    assert model.rank_auc_ == pytest.approx(0.5)
+    assert np.ptp(m) == 0
+    assert m[0] == pytest.approx(np.average(y, weights=w), abs=1e-3)
+
+
+def test_rounding_is_taken_off_targets_and_nothing_else():
+    m = np.array([1.0, 1.0 + 1e-13, 1.0])
+    assert np.ptp(levelled(m, 1.0)) == 0
+    assert levelled(m, 1e-3) is m
+    for other in (Y, np.zeros(3), 1e9 + np.arange(3.0)):
+        assert levelled(other, 1.0) is other
 
 
 # Balances
@@ -226,6 +282,60 @@ def test_the_shift_is_near_the_least_of_all():
             if length < least and asked.count(m + both[z]).inside:
                 least = length
     assert sizes @ np.square(shift) <= 1.1 * least
+
+
+def nearest_of_all(asked, m, z):
+    """The least miss of any shift of three groups: at all jumps, and between them."""
+
+    def places(own, others):
+        at = np.unique(np.subtract.outer(others, own))
+        return np.concatenate(([at[0] - 1], at, (at[1:] + at[:-1]) / 2, [at[-1] + 1]))
+
+    a, b, c = (np.unique(m[z == g]) for g in range(3))
+    return min(
+        asked.count(m + np.array([0.0, x, y])[z]).miss
+        for x in places(b, a)
+        for y in places(c, np.concatenate((a, b + x)))
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_shifts_of_predictions_that_tie_are_the_nearest_of_all(seed, weighted):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, 40)
+    m = np.array([0.0, 0.5, 2.0, 2.25, 5.0])[rng.integers(0, 3, 40) + z]
+    w = rng.integers(1, 4, 40).astype(float) if weighted else None
+    for epsilon in (0.01, 0.1):
+        asked = Demands.of(Rank(epsilon), m, Groups(z, np.arange(3)), True, w)
+        shift, at = asked.closing_shift(m)
+        assert at.miss == asked.count(m + asked.by_group(shift)).miss
+        assert asked.shares @ shift == pytest.approx(0, abs=1e-9)
+        assert at.miss <= nearest_of_all(asked, m, z) + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_small_tree_is_shifted_where_slopes_see_nothing(seed):
+    rng = np.random.default_rng(seed)
+    z, x = rng.integers(0, 3, 90), rng.normal(size=90)
+    rows, y = np.column_stack((x, z)), x + z + 0.3 * rng.normal(size=90)
+    model = fair(SMALL, 0.14).fit(rows, y)
+    assert model.status_ == "satisfied"
+    assert_level(model.predict(rows), z, 0.14)
+
+
+def test_rows_of_unknown_group_are_no_part_of_a_shift(monkeypatch):
+    z = np.tile([0, 0, 1, 1, 2, -1], 8)
+    m = np.tile([0.0, 1.0, 1.0, 2.0, 3.0, 9.0], 8)
+    asked = Demands.of(Rank(0.01), m, Groups(z, np.arange(3)), shifts=True)
+    shift, at = asked.closing_shift(m)
+    known = Demands.of(Rank(0.01), m[z >= 0], Groups(z[z >= 0], np.arange(3)), True)
+    again, there = known.closing_shift(m[z >= 0])
+    assert shift == pytest.approx(again) and at.miss == there.miss
+    assert at.miss < known.along(m[z >= 0], np.eye(3)[z[z >= 0]]).at.miss
+    # Of very many values only slopes are followed.
+    monkeypatch.setattr("rankfair.reduction.sweep.MANY", 1)
+    assert asked.closing_shift(m)[1].miss >= at.miss
 
 
 def test_moves_keep_to_the_ways_that_are_given():
@@ -442,6 +552,37 @@ def test_combinations_of_columns():
     assert_level(m[KNOWN], cells, 0.01)
     with pytest.raises(ValueError, match=r"labels not seen in training: .*F × x"):
         shifted.predict(NUMBERS[:1], sensitive_features={"sex": ["F"], "part": ["x"]})
+
+
+@pytest.mark.parametrize("form", [dict, pd.DataFrame], ids=["dict", "frame"])
+def test_groups_are_known_by_the_names_of_training(form):
+    labels = {"sex": FRAME["sex"].to_numpy(), "part": NAMES}
+    model = TiltedRegressor(TREES, 0.01, intersect=True, max_refits=1)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(NUMBERS, Y, sensitive_features=form(labels))
+    m = model.predict(NUMBERS, sensitive_features=labels)
+    turned = {"part": NAMES, "sex": labels["sex"]}
+    for known in (form(labels), form(turned), np.column_stack([*labels.values()])):
+        again = model.predict(NUMBERS, sensitive_features=known)
+        np.testing.assert_array_equal(again, m)
+    told = r'named "part", "gender"; training had "sex", "part"\. Give those'
+    with pytest.raises(ValueError, match=told):
+        model.predict(
+            NUMBERS, sensitive_features=form({"part": NAMES, "gender": labels["sex"]})
+        )
+    with pytest.raises(ValueError, match=r'named "sex"; training had "sex", "part"'):
+        model.predict(NUMBERS, sensitive_features=form({"sex": labels["sex"]}))
+
+
+def test_one_attribute_is_known_by_its_name_too():
+    model = TiltedRegressor(Ridge(), 0.01).fit(X, Y, sensitive_features={"part": NAMES})
+    model.predict(X, sensitive_features={"part": NAMES})
+    model.predict(X, sensitive_features=NAMES)
+    with pytest.raises(ValueError, match='named "sex"; training had "part"'):
+        model.predict(X, sensitive_features={"sex": NAMES})
+    # An array has no name that could be another.
+    model = TiltedRegressor(Ridge(), 0.01).fit(X, Y, sensitive_features=NAMES)
+    model.predict(X, sensitive_features={"part": NAMES})
 
 
 def test_a_lone_combination_is_named():

@@ -11,7 +11,7 @@ import numpy as np
 from rankfair._frames import Floats
 from rankfair.reduction.asked import Asked, Fit
 from rankfair.reduction.demand import Demand
-from rankfair.reduction.refits import Refits
+from rankfair.reduction.refits import Refits, levelled
 from rankfair.solvers.base import OnStep, Status, Step
 from rankfair.solvers.mixing import Mixer
 from rankfair.solvers.ray import relative
@@ -53,6 +53,10 @@ class Search:
     def fit(self, tilt: Floats) -> Fit:
         """Refit to the tilted target and count exactly."""
         models, m = self.refits.fit(self.demand.y - tilt)
+        level = levelled(m, self.demand.unit)
+        if level is not m:  # one value for all: have it exactly
+            tilt = self.demand.y - level
+            models, m = self.refits.fit(level)
         found = self.judge(tilt, m, models)
         auc, miss = self.demand.shown(found.at), abs(found.at.miss)
         self.trace.append(Step(len(self.trace), found.objective, auc, miss))

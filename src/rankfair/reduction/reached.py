@@ -18,7 +18,7 @@ from rankfair.reduction.asked import Asked
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import Found
 from rankfair.reduction.reading import Rows
-from rankfair.reduction.refits import Refits
+from rankfair.reduction.refits import Refits, levelled
 from rankfair.reduction.several import Demands
 from rankfair.solvers.base import Status
 
@@ -28,7 +28,7 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return what a fit leaves; ``may_shift`` if groups may be moved as wholes."""
     best = found.fit
-    models = best.models or refits.whole(asked.y - best.tilt)
+    models = best.models or refits.whole(levelled(asked.y - best.tilt, asked.unit))
     shift = best.shift
     if may_shift and not asked.shifts and not best.at.inside:
         shift = asked.closing_shift(best.m)[0]
@@ -105,18 +105,23 @@ def warn_not_reached(
         return
     advice = ""
     if shift.any() and not asked.shifts:
-        advice = (
-            " predict(X, sensitive_features=...) adds shift_, which closes the gap."
-        )
+        # Counted where `predict` will be: a shift may get nearer and not all the way.
+        at = asked.count(found.fit.m + asked.by_group(tuple(shift.tolist())))
+        left = "closes the gap"
+        if not at.inside:
+            left = f"leaves {_reached(at, asked, groups)[0]}"
+        advice = f" predict(X, sensitive_features=...) adds shift_, which {left}."
+    here = ", asked for ".join(_reached(found.fit.shifted, asked, groups))
     warnings.warn(
-        f"{found.status.value} Reached: {_sentence(found, asked, groups)}.{advice}",
+        f"{found.status.value} Reached: {here}.{advice}",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )
 
 
-def _sentence(found: Found, asked: Asked, groups: Groups) -> str:
-    at, of_group = found.fit.shifted, ""
+def _reached(at: Any, asked: Asked, groups: Groups) -> tuple[str, str]:
+    """The balance of a place, of several the one farthest outside; and its band."""
+    of_group = ""
     if isinstance(asked, Demands):
         worst = int(np.abs(at.off).argmax())
         balance, value = asked.balances[worst], float(at.shown[worst])
@@ -127,4 +132,4 @@ def _sentence(found: Found, asked: Asked, groups: Groups) -> str:
         balance, value = asked.balance, asked.shown(at)
         low, high = (balance.show(edge, asked.groups) for edge in asked.band)
     kind = "AUC" if isinstance(balance, Rank) else "imbalance"
-    return f"{kind} {value:.4f}{of_group}, asked for {low:.4g} to {high:.4g}"
+    return f"{kind} {value:.4f}{of_group}", f"{low:.4g} to {high:.4g}"

@@ -55,6 +55,7 @@ class Layout:
     edges: dict[str, Floats] = field(default_factory=dict)  # where bins were cut
     intersect: bool = False
     names: tuple[str, ...] = ()  # of the columns that hold groups
+    by_name: bool = False  # whether these came as a dict or a frame
 
     def select(self, X: Any, table: Table) -> Any:
         """The columns that the estimator is to see."""
@@ -120,6 +121,7 @@ def read_rows(
         {} if found is None else _edges(found),
         named.intersect,
         () if of_groups is None else of_groups.names,
+        _has_names(sensitive_features),
     )
     groups, note = (None, None) if found is None else (found.attributes[0], found.note)
     rows = Rows(layout.select(X, table), target, codes, groups, weights, layout, note)
@@ -187,10 +189,11 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
             "Fit with sensitive_features, or leave them out."
         )
     named = layout.group_columns or None
-    passed = _in_order(passed, layout.names)
     source = label_source("sensitive_features", named, passed, table)
     if source is None or layout.groups is None:
         return None
+    if layout.by_name and _has_names(passed):
+        source = _in_order(source, layout.names)
     if len(source.columns) != len(layout.names):
         raise ValueError(
             f"{source.argument} has {len(source.columns)} columns; training had "
@@ -207,12 +210,20 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
     return codes
 
 
-def _in_order(passed: Any, names: tuple[str, ...]) -> Any:
-    """Return a dict of labels in the order of training, anything else as it is."""
-    if not isinstance(passed, dict) or {*map(str, passed)} != {*names}:
-        return passed
-    by_name = {str(name): labels for name, labels in passed.items()}
-    return {name: by_name[name] for name in names}
+def _has_names(passed: Any) -> bool:
+    """Whether labels came as a dict or a frame."""
+    return isinstance(passed, dict) or hasattr(passed, "columns")
+
+
+def _in_order(source: Source, names: tuple[str, ...]) -> Source:
+    """Return columns in the order of training; refuse those of other names."""
+    if {*source.names} != {*names}:
+        raise ValueError(
+            f"{source.argument} has columns named {listed(source.names)}; training "
+            f"had {listed(names)}. Give those of training, in any order."
+        )
+    by_name = dict(zip(source.names, source.columns, strict=True))
+    return replace(source, columns=[by_name[name] for name in names], names=names)
 
 
 def _known(columns: list[Column], labels: NDArray[Any], source: Source) -> Codes:

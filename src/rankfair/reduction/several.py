@@ -15,6 +15,7 @@ from rankfair.balances.base import ROUNDING
 from rankfair.problem import Groups
 from rankfair.reduction.asked import Asked, counted_weights, deviation
 from rankfair.reduction.steer import Way, steered
+from rankfair.reduction.sweep import swept
 
 
 class Landings(NamedTuple):
@@ -118,12 +119,17 @@ class Demands(Asked):
         return Landings(shown, np.array(off))
 
     def _values(self, m: Floats) -> list[float]:
-        if all(type(balance) is Rank for balance in self.balances):
+        if self._ranks:
             return _twice_u_of_rest(m, self.codes, self.each)
         return [
             balance.value(m, own, self.unit)
             for balance, own in zip(self.balances, self.each, strict=True)
         ]
+
+    @property
+    def _ranks(self) -> bool:
+        """Whether pairs of all rows are counted, and nothing else."""
+        return all(type(balance) is Rank for balance in self.balances)
 
     def shown(self, at: Landings) -> float:
         """The value farthest off."""
@@ -152,7 +158,15 @@ class Demands(Asked):
         members = (self.codes[:, None] == np.arange(len(self.each))).astype(float)
         shift = tuple(self.along(m, members).x.tolist())
         # Counted where `predict` will be, to the last bit.
-        return shift, self.count(m + self.by_group(shift))
+        at = self.count(m + self.by_group(shift))
+        if at.inside or not self._ranks:
+            return shift, at
+        other = swept(m, self.codes, self.each[0].weights, self.bands)
+        if other is None:
+            return shift, at
+        tried = tuple(other.tolist())
+        there = self.count(m + self.by_group(tried))
+        return (tried, there) if there.miss < at.miss else (shift, at)
 
     def bent(self, tilt: Floats, m: Floats) -> Floats:
         """``Σ λ_g ∇_g(m)``, with the ``λ`` that bring it nearest to the tilt."""
