@@ -102,6 +102,24 @@ def test_what_cannot_be_streamed_is_said(
         fit_rows([str(folder)], roles, PLAIN, settings)
 
 
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--drop-missing", {"drop_missing": True}),
+        ("--missing", {"missing": ("NA",)}),
+        ("--text", {"text": ("job",)}),
+        ("--number", {"numbers": ("age",)}),
+        ("--file-column", {"file_column": "file"}),
+    ],
+)
+def test_how_rows_are_read_into_memory_is_not_ignored(
+    folder, monkeypatch, option, given
+):
+    monkeypatch.setattr(folders, "SMALL", 100)
+    with pytest.raises(ValueError, match=f"^{option} is not for rows that are not in"):
+        fit_rows([str(folder)], ROLES, Reading(**given), Settings())
+
+
 def test_folders_that_are_none(tmp_path):
     with pytest.raises(TableError, match="without Parquet files"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())

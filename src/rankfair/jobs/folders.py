@@ -54,7 +54,25 @@ def fit_rows(
             "--html and --max-gap need a report, and rows that are not in memory get "
             "none: audit the model on some of them with rankfair audit --model."
         )
+    _refuse_reading(reading)
     return fit_folder(folder, roles, settings, scheduler=scheduler, **common)
+
+
+def _refuse_reading(reading: Reading) -> None:
+    """Raise for options that change rows or columns on their way into memory."""
+    for option, given in (
+        ("--drop-missing", reading.drop_missing),
+        ("--missing", reading.missing),
+        ("--text", reading.text),
+        ("--number", reading.numbers),
+        ("--file-column", reading.file_column is not None),
+    ):
+        if given:
+            raise ValueError(
+                f"{option} is not for rows that are not in memory, which are taken as "
+                "the Parquet files hold them: leave it out, and write files with what "
+                f"it would do done, or fit to {SMALL:,} rows at most."
+            )
 
 
 def predict_rows(
@@ -153,7 +171,7 @@ def fit_folder(
     if roles.target is None:
         raise ValueError("name the column to predict with --target.")
     if settings.beta is None:
-        raise ValueError("beta is a number for rows that are not in memory.")
+        raise ValueError("--beta is a number for rows that are not in memory.")
     roles.check()
     kinds = _kinds(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
