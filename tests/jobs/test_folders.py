@@ -126,10 +126,40 @@ def test_folders_that_are_none(tmp_path):
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(TableError, match="no sound Parquet file"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())
-    with pytest.raises(TableError, match="is a folder"):
-        load([str(tmp_path)], ROLES, PLAIN)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(TableError, match="is a folder without Parquet files"):
+        load([str(tmp_path / "none")], ROLES, PLAIN)
     with pytest.raises(ValueError, match="goes with one folder"):
         fit_rows([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), scheduler="a")
+
+
+def test_a_folder_is_read_as_its_files(folder):
+    files = [str(folder / "a.parquet"), str(folder / "b.parquet")]
+    whole, parts = load([str(folder)], ROLES, PLAIN), load(files, ROLES, PLAIN)
+    assert whole.names == parts.names
+    for name in whole.names:
+        np.testing.assert_array_equal(whole[name], parts[name])
+    with pytest.raises(ValueError, match="named twice"):
+        load([str(folder), files[0]], ROLES, PLAIN)
+
+
+@pytest.mark.parametrize("command", ["audit", "path", "compare"])
+def test_commands_take_a_folder(folder, command, capsys):
+    from typer.testing import CliRunner
+
+    from rankfair.cli.app import app
+
+    words = [command, folder, "--target", "pay", "--sensitive", "gender", "-q"]
+    more = {"audit": [], "path": ["--at", 0.1], "compare": ["--method", "tilt"]}
+    words += more[command]
+
+    def run(*options):
+        return CliRunner().invoke(app, [str(each) for each in (*words, *options)])
+
+    assert run().exit_code == 0
+    done = run("-o", folder / "t.parquet")
+    assert done.exit_code == 2
+    assert "in a folder that is read" in done.stderr
 
 
 @pytest.mark.parametrize("out", ["-", "rows"])

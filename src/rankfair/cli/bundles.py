@@ -68,7 +68,8 @@ class Files:
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="CSV or Parquet, several with the same columns, - for a pipe.",
+            help="CSV or Parquet, several with the same columns, a folder of Parquet "
+            "files, - for a pipe.",
             show_default=False,
         ),
     ]
@@ -208,7 +209,9 @@ class Demand:
     scope: Annotated[
         Scope,
         typer.Option(
-            metavar="|".join(Scope), help="Over all rows, within every task, or both."
+            metavar="|".join(Scope),
+            help="Over all rows, within every task, or both; the last two take two "
+            "groups of one column, known for all rows.",
         ),
     ] = Scope.everywhere
 

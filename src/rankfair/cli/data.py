@@ -185,7 +185,8 @@ def fit(
     fits behind it have not seen; the model that is kept is fitted to all rows.
 
     A folder of Parquet files is fitted too. With more than 200,000 rows it is not held
-    in memory: then text is not encoded, and there is no report.
+    in memory: then text is not encoded, there is no report, and what is balanced is two
+    groups known for all rows, over all rows, by rank, mean or residual.
 
     Ends with 0, or with --max-gap as audit does. 3: no rows can be held out.
 

@@ -55,6 +55,7 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
     Nobody wants to learn that after the work is done.
     """
     read = {Path(each).resolve(): each for each in inputs if each != "-"}
+    folders = [path for path in read if path.is_dir()]
     for path in outputs:
         if path is None or str(path) == "-":
             continue
@@ -62,6 +63,11 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
         if given is not None:
             fail(f"{path} is read and would be written over: give another name.")
         folder = Path(path).resolve().parent
+        if folder in folders and Path(path).suffix == ".parquet":
+            fail(
+                f"{path} is in a folder that is read, as one of its files: give "
+                "another folder."
+            )
         if not folder.exists():
             fail(f"{path} cannot be written: there is no folder {Path(path).parent}.")
         if not folder.is_dir() or not os.access(folder, os.W_OK):

@@ -51,7 +51,7 @@ def predict(
 
         _refuse_swapped(model, files.files)
         check_outputs([out], [model, *files.files])
-        if not any(Path(file).is_dir() for file in files.files):
+        if len(files.files) > 1 or not Path(files.files[0]).is_dir():
             check_sheet(out)
         done = predict_rows(
             model,

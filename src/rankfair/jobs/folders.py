@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from rankfair.jobs.columns import Reading, Roles
+from rankfair.jobs.columns import Reading, Roles, files_of
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
 from rankfair.jobs.predicts import Predicted, predict_files
@@ -22,7 +22,7 @@ __all__ = ["fit_folder", "fit_rows", "predict_folder", "predict_rows"]
 SMALL = 200_000  # rows that are read at once, with a report by cross-validation
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
-    "on rows of your choice with rankfair audit ROWS --model MODEL."
+    "on rows that memory holds with rankfair audit FILE --model MODEL."
 )
 
 
@@ -97,18 +97,6 @@ def _folder(files: Sequence[str], scheduler: str | None) -> str | None:
     if scheduler is not None:
         raise ValueError("--scheduler goes with one folder of Parquet files.")
     return None
-
-
-def files_of(folder: str) -> list[str]:
-    """Return the Parquet files of a folder, in order."""
-    found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
-    if not found:
-        raise TableError(
-            "is a folder without Parquet files",
-            source=folder,
-            cure="Their names end in .parquet.",
-        )
-    return found
 
 
 def is_large(files: Sequence[str]) -> bool:
@@ -229,7 +217,7 @@ def _fit_here(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], on_step: Any
 ) -> int:
     rows = stream(
-        folder,
+        files_of(folder),
         target=roles.target,
         tasks=list(roles.tasks) or None,
         sensitive_features=_only(roles),
