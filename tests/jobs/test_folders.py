@@ -169,6 +169,30 @@ def test_predictions_of_a_folder_go_to_another(folder, tmp_path, out):
         predict_rows("m.rankfair", [str(folder)], PLAIN, out=to)
 
 
+def test_predictions_of_a_folder_are_whole_and_alone(folder, tmp_path):
+    model, out = str(tmp_path / "m.rankfair"), tmp_path / "out"
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=tmp_path / model, folds=0)
+
+    def predict():
+        return predict_rows(model, [str(folder)], PLAIN, out=str(out))
+
+    assert predict().n_rows == predict().n_rows == 240  # the same names are replaced
+    assert sorted(each.name for each in out.iterdir()) == ["a.parquet", "b.parquet"]
+    (out / "other.parquet").write_bytes(b"x")
+    with pytest.raises(ValueError, match='already holds "other\\.parquet", which'):
+        predict()
+    (out / "other.parquet").unlink()
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+    (folder / "b.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(TableError):
+        predict()
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    beside = {each.name for each in tmp_path.iterdir()}
+    assert beside == {"m.rankfair", "out", "rows"}
+    with pytest.raises(ValueError, match="is no folder, as predictions"):
+        predict_rows(model, [str(folder)], PLAIN, out=model)
+
+
 def test_files_are_predicted_as_before(tmp_path):
     csv, model = pay_csv(tmp_path), tmp_path / "m.rankfair"
     fit_rows([csv], ROLES, PLAIN, Settings(), out=model, folds=0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from rankfair._frames import listed
 from rankfair.jobs.columns import Reading, Roles, files_of
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -191,20 +193,48 @@ def predict_folder(
     keep: Sequence[str] | None = None,
     scheduler: str | None = None,
 ) -> Predicted:
-    """Predict a folder file by file into another; with a scheduler, by its workers."""
+    """Predict a folder file by file into another; with a scheduler, by its workers.
+
+    Files are named as those that they are of; workers write a file a partition,
+    ``part.0.parquet`` and so on.  They are there when all are written, or not at all.
+    """
     if out == "-" or Path(out).resolve() == Path(folder).resolve():
         raise ValueError("name another folder for the predictions of a folder: --out.")
-    files = files_of(folder)
-    if scheduler is not None:
-        return _predict_there(model, folder, out, name, keep, scheduler)
-    n_rows, table = 0, Table({})
-    notes: list[str] = []
-    for file in files:
-        to = str(Path(out) / Path(file).name)
-        done = predict_files(model, [file], reading, out=to, name=name, keep=keep)
-        n_rows, table = n_rows + done.n_rows, done.table
-        notes += done.notes
-    return Predicted(table, n_rows, tuple(dict.fromkeys(notes)))
+    names = [Path(file).name for file in files_of(folder)]
+    with _all_or_none(Path(out), names if scheduler is None else []) as part:
+        if scheduler is not None:
+            return _predict_there(model, folder, str(part), name, keep, scheduler)
+        n_rows, table = 0, Table({})
+        notes: list[str] = []
+        for file, own in zip(files_of(folder), names, strict=True):
+            to = str(part / own)
+            done = predict_files(model, [file], reading, out=to, name=name, keep=keep)
+            n_rows, table = n_rows + done.n_rows, done.table
+            notes += done.notes
+        return Predicted(table, n_rows, tuple(dict.fromkeys(notes)))
+
+
+@contextmanager
+def _all_or_none(out: Path, replaced: Sequence[str]) -> Iterator[Path]:
+    """Give a folder to write to, whose files go to ``out`` when all are there.
+
+    Parquet files of ``out`` that would not be replaced are refused: whoever reads the
+    folder would read them as well.
+    """
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is no folder, as predictions of a folder need: --out.")
+    others = sorted({path.name for path in out.glob("*.parquet")} - {*replaced})
+    if others:
+        raise ValueError(
+            f"{out} already holds {listed(others, 2)}, which would be read with the "
+            "predictions: name another folder with --out, or empty it."
+        )
+    target = out.resolve()
+    with tempfile.TemporaryDirectory(dir=target.parent) as made:
+        yield Path(made)
+        target.mkdir(exist_ok=True)
+        for path in sorted(Path(made).glob("*.parquet")):
+            path.replace(target / path.name)
 
 
 def _kinds(file: str) -> dict[str, bool]:
