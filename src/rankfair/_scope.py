@@ -71,12 +71,19 @@ def solve_scope(
     if not is_pair(rows.attributes):
         raise ValueError(
             f'scope="{scope}" balances two groups of one attribute, known for all '
-            f"rows; sensitive_features has {groups_there(rows)}. Use "
-            'scope="global", or merge groups.'
+            f"rows; sensitive_features has {groups_there(rows)}. {_cure(rows)}"
         )
     assert isinstance(solver, Tilt)
     solve = solve_both if scope == "both" else solve_tasks
     return solve(problem, penalty, balance, solver, on_step)
+
+
+def _cure(rows: Rows) -> str:
+    if len(rows.attributes) > 1:
+        return 'Use scope="global", or name one attribute.'
+    if len(rows.attributes[0].labels) > 2:
+        return 'Use scope="global", or merge groups.'
+    return 'Leave these rows out, or use scope="global".'
 
 
 def groups_there(rows: Rows) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,13 @@ from rankfair._groups import Encoder
 from rankfair._validation import Layout, nearest
 from rankfair.engines.chunked import Rows
 from rankfair.engines.coding import Coding, Roles
-from rankfair.engines.files import common_schema, find_files, kind_of
+from rankfair.engines.files import (
+    common_schema,
+    find_files,
+    kind_of,
+    named,
+    refuse_own,
+)
 from rankfair.engines.journal import Journal
 from rankfair.engines.parquet import (
     OnRows,
@@ -69,6 +75,7 @@ class Stream:
     features: tuple[str, ...] | None
     scratch: Path | None
     on_rows: OnRows | None = field(default=None, repr=False)
+    given: tuple[str, ...] = field(default=(), repr=False)  # as the files were named
 
     @property
     def is_stream(self) -> bool:
@@ -164,6 +171,7 @@ def stream(
         features=None if features is None else _names("features", features),
         scratch=None if scratch is None else Path(scratch),
         on_rows=on_rows,
+        given=named(files),
     )
     _check_columns(found)
     return found
@@ -253,7 +261,7 @@ def predict_elsewhere(model: Any, X: Any, tasks: Any = None) -> Any:
 
 def predict_parquet(
     model: Any,
-    rows: Stream,
+    rows: Stream | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str],
     *,
     name: str = "prediction",
@@ -265,10 +273,11 @@ def predict_parquet(
     ----------
     model : estimator
         A fitted model.
-    rows : Stream
-        The rows.
+    rows : Stream, str, path or sequence of them
+        The rows: what `stream` returned, or what it takes.
     out : str or path
-        The file; a file that is there is replaced when all is written, not before.
+        The file; a file that is there is replaced when all is written, not before.  A
+        file that is read, or a place in a folder that is, is refused.
     name : str, default="prediction"
         The name of the new column.
     keep : sequence of str
@@ -300,20 +309,21 @@ def predict_parquet(
     from pyarrow.parquet import ParquetWriter
 
     path = Path(out)
+    rows = rows if isinstance(rows, Stream) else stream(rows)
+    refuse_own(path, rows.files, rows.given)
     for each in keep:
         if each not in rows.schema.names:
             raise ValueError(f"keep names {shown(each)}, which is no column.")
-    with whole(path) as part:
+    with whole(path) as part, ExitStack() as open_files:
         writer = None
         for batch, values in predicted_batches(model, rows, keep):
             columns = {each: batch.column(each) for each in keep}
             table = pa.table({**columns, name: values})
             if writer is None:
-                writer = ParquetWriter(part, table.schema)
+                writer = open_files.enter_context(ParquetWriter(part, table.schema))
             writer.write_table(table)
         if writer is None:
             raise ValueError("the files hold no rows: there is nothing to predict.")
-        writer.close()
     return path
 
 

@@ -163,6 +163,17 @@ BAD = [
     ("fit pay.csv {common} --beta -1", "--beta must be a number"),
     ("fit pay.csv {common} --epsilon 1", "--epsilon must be"),
     ("fit pay.csv {common} --epsilon nan", "--epsilon"),
+    ("fit pay.csv {common} --epsilon 0.1 --epsilon 0.2", "2 times for 1 balance: give"),
+    (
+        "fit pay.csv {common} --balance rank --balance mean"
+        " --epsilon 0.1 --epsilon 0.2 --epsilon 0.3",
+        "3 times for 2 balances: give it once for all, or once for each --balance",
+    ),
+    (
+        "compare pay.csv {common} --epsilon 0.1 --epsilon 0.2",
+        "2 times, but it takes one",
+    ),
+    ("path pay.csv {common} --folds 3 --folds 4", "--folds: given 2 times, but"),
     ("fit pay.csv {common} --folds 1", "0, or 2 and more"),
     ("fit pay.csv {common} --drop agee", 'Did you mean "age"'),
     ("fit pay.csv {common} --feature agee", 'Did you mean "age"'),
@@ -358,6 +369,21 @@ def test_every_balance_is_told(here):
     options = ["--balance", "rank", "--balance", "mean", "--folds", 0]
     shown = run("fit", "pay.csv", *COMMON, *options).stdout
     assert re.match(r"Fitted to 150 rows: satisfied, AUC 0\.\d+, mean -?0\.\d+", shown)
+
+
+def test_every_balance_has_its_own_epsilon(here):
+    both = ["--balance", "rank", "--balance", "mean", "--folds", 0, "--json"]
+
+    def means(*epsilons):
+        options = [word for each in epsilons for word in ("--epsilon", each)]
+        done = run("fit", "pay.csv", *COMMON, *both, *options)
+        return json.loads(done.stdout)["balance"]
+
+    one, each, turned = means(0.1), means(0.1, 0.01), means(0.01, 0.1)
+    assert 0.01 < abs(one["mean"]) <= 0.1 + 1e-9
+    assert abs(each["mean"]) <= 0.01 + 1e-9
+    assert abs(turned["rank"] - 0.5) <= 0.01 + 1e-9
+    assert means(0.1, 0.1) == one
 
 
 def test_weights_count(tmp_path):

@@ -52,6 +52,28 @@ def test_every_error_is_a_sentence(error, code, sentence, capsys, monkeypatch):
     assert len(said.splitlines()) == 1
 
 
+def test_names_of_files_keep_their_letters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sentence = "my rows: column 'a' holds text."
+    assert ends.capital(sentence) == "My rows: column 'a' holds text."
+    (tmp_path / "my rows").mkdir()
+    assert ends.capital(sentence) == sentence
+    assert in_flags("big/a.parquet: x") == "big/a.parquet: x"
+    assert in_flags("a.parquet: x") == "a.parquet: x"
+    assert ends.capital("a" * 9999) == "A" + "a" * 9998
+
+
+def test_advice_is_in_options():
+    said = in_flags(
+        'column "a" holds string. Leave it out with features=…, or name it in tasks= '
+        "or sensitive_features=."
+    )
+    assert said == (
+        'Column "a" holds string. Leave it out with --drop, or name it in --task or '
+        "--sensitive."
+    )
+
+
 def test_a_fault_is_shown_to_those_who_ask(monkeypatch):
     monkeypatch.setenv(ends.DEBUG, "1")
     with pytest.raises(TypeError, match="odd"), telling():

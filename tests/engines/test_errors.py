@@ -214,7 +214,7 @@ def test_predictions_of_files_without_a_column(folder, tmp_path):
     with pytest.raises(ValueError, match='fitted with a column "age", which the files'):
         model.predict(stream(other))
     with pytest.raises(ValueError, match='keep names "pai", which is no column'):
-        predict_parquet(model, stream(folder), tmp_path / "p.parquet", keep=["pai"])
+        predict_parquet(model, stream(folder), other / "p.parquet", keep=["pai"])
     with pytest.raises(ValueError, match="tasks of rows in files"):
         model.predict(stream(folder), tasks=np.zeros(120))
     rows()[:0].to_parquet(other / "a.parquet")
@@ -222,6 +222,67 @@ def test_predictions_of_files_without_a_column(folder, tmp_path):
         predict_parquet(model, stream(other), tmp_path / "p.parquet")
     assert len(model.predict(stream(other))) == 0
     assert not (tmp_path / "p.parquet").exists()
+
+
+@pytest.mark.parametrize("what", ["same", "link", "hard", "through a folder"])
+def test_predictions_do_not_go_over_the_rows(folder, what):
+    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+    own = folder / "a.parquet"
+    before = own.read_bytes()
+    place = folder / "elsewhere" / "p.parquet"
+    place.parent.mkdir()
+    if what == "same":
+        place = place.parent / ".." / "a.parquet"
+    elif what == "link":
+        place.symlink_to(own)
+    elif what == "hard":
+        place.hardlink_to(own)
+    else:
+        (place.parent / "link").symlink_to(folder)
+        place = place.parent / "link" / "a.parquet"
+    with pytest.raises(ValueError, match="is read and would be written over: give"):
+        predict_parquet(model, stream([own, folder / "b.parquet"]), place)
+    assert own.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "out", "refused"),
+    [
+        ("", "p.parquet", True),
+        ("", "sub/p.parquet", True),
+        ("*.parquet", "p.parquet", True),
+        ("**/*.parquet", "sub/deep/p.parquet", True),
+        ("*.parquet", "sub/p.parquet", False),
+        ("a*", "p.parquet", False),
+        ("a.parquet", "p.parquet", False),
+        ("", "p.pq", False),
+    ],
+)
+def test_predictions_do_not_go_among_the_rows(folder, given, out, refused):
+    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+    rows = folder / given if given else folder
+    if refused:
+        with pytest.raises(ValueError, match="the next time: write to another folder"):
+            predict_parquet(model, rows, folder / out)
+        assert not (folder / out).exists()
+    else:
+        assert predict_parquet(model, rows, folder / out).exists()
+
+
+def test_a_batch_that_fails_leaves_nothing(folder, tmp_path):
+    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+    rows().assign(age=np.nan).to_parquet(folder / "b.parquet")
+    out = tmp_path / "new" / "p.parquet"
+    with pytest.raises(ValueError, match="age"):
+        predict_parquet(model, [folder / "a.parquet", folder / "b.parquet"], out)
+    assert list(out.parent.iterdir()) == []
+
+
+def test_a_path_is_not_rows(folder):
+    for given in (str(folder), folder):
+        for y in ("pay", None):
+            with pytest.raises(TypeError, match=r"pass rankfair\.stream\("):
+                RankFairRegressor(0.1, tasks="task").fit(given, y)
 
 
 def test_no_cluster():

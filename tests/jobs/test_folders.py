@@ -102,16 +102,64 @@ def test_what_cannot_be_streamed_is_said(
         fit_rows([str(folder)], roles, PLAIN, settings)
 
 
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--drop-missing", {"drop_missing": True}),
+        ("--missing", {"missing": ("NA",)}),
+        ("--text", {"text": ("job",)}),
+        ("--number", {"numbers": ("age",)}),
+        ("--file-column", {"file_column": "file"}),
+    ],
+)
+def test_how_rows_are_read_into_memory_is_not_ignored(
+    folder, monkeypatch, option, given
+):
+    monkeypatch.setattr(folders, "SMALL", 100)
+    with pytest.raises(ValueError, match=f"^{option} is not for rows that are not in"):
+        fit_rows([str(folder)], ROLES, Reading(**given), Settings())
+
+
 def test_folders_that_are_none(tmp_path):
     with pytest.raises(TableError, match="without Parquet files"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(TableError, match="no sound Parquet file"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())
-    with pytest.raises(TableError, match="is a folder"):
-        load([str(tmp_path)], ROLES, PLAIN)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(TableError, match="is a folder without Parquet files"):
+        load([str(tmp_path / "none")], ROLES, PLAIN)
     with pytest.raises(ValueError, match="goes with one folder"):
         fit_rows([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), scheduler="a")
+
+
+def test_a_folder_is_read_as_its_files(folder):
+    files = [str(folder / "a.parquet"), str(folder / "b.parquet")]
+    whole, parts = load([str(folder)], ROLES, PLAIN), load(files, ROLES, PLAIN)
+    assert whole.names == parts.names
+    for name in whole.names:
+        np.testing.assert_array_equal(whole[name], parts[name])
+    with pytest.raises(ValueError, match="named twice"):
+        load([str(folder), files[0]], ROLES, PLAIN)
+
+
+@pytest.mark.parametrize("command", ["audit", "path", "compare"])
+def test_commands_take_a_folder(folder, command, capsys):
+    from typer.testing import CliRunner
+
+    from rankfair.cli.app import app
+
+    words = [command, folder, "--target", "pay", "--sensitive", "gender", "-q"]
+    more = {"audit": [], "path": ["--at", 0.1], "compare": ["--method", "tilt"]}
+    words += more[command]
+
+    def run(*options):
+        return CliRunner().invoke(app, [str(each) for each in (*words, *options)])
+
+    assert run().exit_code == 0
+    done = run("-o", folder / "t.parquet")
+    assert done.exit_code == 2
+    assert "in a folder that is read" in done.stderr
 
 
 @pytest.mark.parametrize("out", ["-", "rows"])
@@ -119,6 +167,30 @@ def test_predictions_of_a_folder_go_to_another(folder, tmp_path, out):
     to = "-" if out == "-" else str(folder)
     with pytest.raises(ValueError, match="another folder"):
         predict_rows("m.rankfair", [str(folder)], PLAIN, out=to)
+
+
+def test_predictions_of_a_folder_are_whole_and_alone(folder, tmp_path):
+    model, out = str(tmp_path / "m.rankfair"), tmp_path / "out"
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=tmp_path / model, folds=0)
+
+    def predict():
+        return predict_rows(model, [str(folder)], PLAIN, out=str(out))
+
+    assert predict().n_rows == predict().n_rows == 240  # the same names are replaced
+    assert sorted(each.name for each in out.iterdir()) == ["a.parquet", "b.parquet"]
+    (out / "other.parquet").write_bytes(b"x")
+    with pytest.raises(ValueError, match='already holds "other\\.parquet", which'):
+        predict()
+    (out / "other.parquet").unlink()
+    before = {each.name: each.read_bytes() for each in out.iterdir()}
+    (folder / "b.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(TableError):
+        predict()
+    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
+    beside = {each.name for each in tmp_path.iterdir()}
+    assert beside == {"m.rankfair", "out", "rows"}
+    with pytest.raises(ValueError, match="is no folder, as predictions"):
+        predict_rows(model, [str(folder)], PLAIN, out=model)
 
 
 def test_files_are_predicted_as_before(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -103,6 +104,12 @@ def open_table(X: Any) -> Table:
         raise TypeError(
             f"X is a sparse {type(X).__name__}: dense data is required. "
             "Convert it with X.toarray()."
+        )
+    if isinstance(X, str | PathLike):
+        raise TypeError(
+            f"X is the name of a file or folder ({str(X)!r}): rows are expected. Read "
+            "it first, or for Parquet files larger than memory pass rankfair.stream(…) "
+            "to RankFairRegressor."
         )
     if getattr(X, "is_stream", False) is True:
         raise TypeError(

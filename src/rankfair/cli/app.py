@@ -9,6 +9,7 @@ import typer
 from rankfair import __version__
 from rankfair.cli import data, models
 from rankfair.cli.ends import fail, writing
+from rankfair.cli.once import Once
 from rankfair.cli.reproduce import reproduce
 
 __all__ = ["app"]
@@ -47,12 +48,12 @@ def root(
 
 
 for command in (data.audit, data.fit, models.predict, data.path, data.compare):
-    app.command()(command)
+    app.command(cls=Once)(command)
 app.command()(models.describe)
 app.command("export-onnx")(models.export_onnx)
 
 
-@app.command()
+@app.command(cls=Once)
 def demo(
     out: Annotated[
         Path,

@@ -68,7 +68,8 @@ class Files:
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="CSV or Parquet, several with the same columns, - for a pipe.",
+            help="CSV or Parquet, several with the same columns, a folder of Parquet "
+            "files, - for a pipe.",
             show_default=False,
         ),
     ]
@@ -208,14 +209,30 @@ class Demand:
     scope: Annotated[
         Scope,
         typer.Option(
-            metavar="|".join(Scope), help="Over all rows, within every task, or both."
+            metavar="|".join(Scope),
+            help="Over all rows, within every task, or both; the last two take two "
+            "groups of one column, known for all rows.",
         ),
     ] = Scope.everywhere
 
-    def asked(self) -> dict[str, Any]:
-        """What the estimator has to know."""
+    def asked(self, epsilons: list[float] | None = None) -> dict[str, Any]:
+        """What the estimator has to know; an ε for all balances, or one for each."""
         balances = tuple(each.value for each in self.balance or (Balance.rank,))
-        return {"balance": balances, "scope": self.scope.value}
+        asked: dict[str, Any] = {"balance": balances, "scope": self.scope.value}
+        if not epsilons:
+            return asked
+        if len(epsilons) == 1:
+            return {**asked, "epsilon": epsilons[0]}
+        if len(epsilons) != len(balances):
+            times = f"once for --balance {balances[0]}"
+            if len(balances) > 1:
+                times = "once for all, or once for each --balance"
+            raise typer.BadParameter(
+                f"given {len(epsilons)} times for {len(balances)} "
+                f"balance{'s' if len(balances) > 1 else ''}: give it {times}",
+                param_hint="--epsilon",
+            )
+        return {**asked, "epsilon": tuple(epsilons)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,6 +53,18 @@ Epsilon = Annotated[
         "of the target for mean and residual, of KS for distribution.",
     ),
 ]
+Epsilons = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--epsilon",
+        min=0.0,
+        metavar="NUMBER",
+        help="Half width of the band: |AUC - 1/2| at most this; in standard deviations "
+        "of the target for mean and residual, of KS for distribution. Once for all, or "
+        "once for each --balance in order.  [default: 0.01]",
+        show_default=False,
+    ),
+]
 Folds = Annotated[
     int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")
 ]
@@ -145,7 +157,7 @@ def fit(
             "--out", "-o", dir_okay=False, metavar="MODEL", help="The model file."
         ),
     ] = None,
-    epsilon: Epsilon = 0.01,
+    epsilon: Epsilons = None,
     *,
     demand: Demand,
     model: Model,
@@ -173,13 +185,15 @@ def fit(
     fits behind it have not seen; the model that is kept is fitted to all rows.
 
     A folder of Parquet files is fitted too. With more than 200,000 rows it is not held
-    in memory: then text is not encoded, and there is no report.
+    in memory: then text is not encoded, there is no report, and what is balanced is two
+    groups known for all rows, over all rows, by rank, mean or residual.
 
     Ends with 0, or with --max-gap as audit does. 3: no rows can be held out.
 
     Example: rankfair fit pay.csv --target pay --sensitive gender --task job -o
     pay.rankfair --html fit.html
     """
+    asked = demand.asked(epsilon)
     if folds == 1:
         raise typer.BadParameter("0, or 2 and more", param_hint="--folds")
     with telling(out.quiet):
@@ -195,7 +209,7 @@ def fit(
                 files.files,
                 columns.roles(**model.predictors()),
                 files.reading(),
-                model.settings(columns, epsilon=epsilon, **demand.asked()),
+                model.settings(columns, **asked),
                 scheduler=scheduler,
                 needs_report=max_gap is not None or out.html is not None,
                 out=to,

@@ -39,6 +39,7 @@ FLAGS = {
 }
 SAME = "epsilon|balance|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
 FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
+FILE = re.compile(r"\S*(?:[/\\]|\.\w)")
 PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
 
 
@@ -54,6 +55,7 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
     Nobody wants to learn that after the work is done.
     """
     read = {Path(each).resolve(): each for each in inputs if each != "-"}
+    folders = [path for path in read if path.is_dir()]
     for path in outputs:
         if path is None or str(path) == "-":
             continue
@@ -61,6 +63,11 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
         if given is not None:
             fail(f"{path} is read and would be written over: give another name.")
         folder = Path(path).resolve().parent
+        if folder in folders and Path(path).suffix == ".parquet":
+            fail(
+                f"{path} is in a folder that is read, as one of its files: give "
+                "another folder."
+            )
         if not folder.exists():
             fail(f"{path} cannot be written: there is no folder {Path(path).parent}.")
         if not folder.is_dir() or not os.access(folder, os.W_OK):
@@ -152,6 +159,10 @@ def in_flags(sentence: str, start: bool = True) -> str:
     sentence = PAIR.sub(r"--\1 \2", sentence)
     sentence = re.sub(r'(column "[^"]*") of X\b', r"\1", sentence)
     sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
+    # Advice to name a column in an argument, without a value.
+    sentence = re.sub(r"--sensitive=(?!\w)", "--sensitive", sentence)
+    sentence = re.sub(r"\btasks=(?!\w)", "--task", sentence)
+    sentence = sentence.replace("features=…", "--drop")
     found = FIRST.match(sentence)
     if found is None:
         return capital(sentence) if start else sentence
@@ -159,7 +170,15 @@ def in_flags(sentence: str, start: bool = True) -> str:
 
 
 def capital(sentence: str) -> str:
-    """Return a sentence with a capital letter in front."""
+    """Return a sentence with a capital letter in front, unless a file is there.
+
+    Examples
+    --------
+    >>> capital("no rows."), capital("rows/a.parquet: no rows.")
+    ('No rows.', 'rows/a.parquet: no rows.')
+    """
+    if FILE.match(sentence) or os.path.exists(sentence.split(": ")[0]):
+        return sentence
     return sentence[:1].upper() + sentence[1:]
 
 

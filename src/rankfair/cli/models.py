@@ -41,7 +41,9 @@ def predict(
 ) -> None:
     """Add a column of predictions to the rows of a file.
 
-    A folder of Parquet files is predicted file by file into another folder.
+    A folder of Parquet files is predicted file by file into another folder, under the
+    same names; with --scheduler a file a partition, part.0.parquet and so on. A folder
+    that holds other Parquet files is refused, and nothing is left there after an error.
 
     Example: rankfair predict pay.rankfair new.csv -o predicted.csv
     """
@@ -51,7 +53,7 @@ def predict(
 
         _refuse_swapped(model, files.files)
         check_outputs([out], [model, *files.files])
-        if not any(Path(file).is_dir() for file in files.files):
+        if len(files.files) > 1 or not Path(files.files[0]).is_dir():
             check_sheet(out)
         done = predict_rows(
             model,

@@ -5,21 +5,22 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections.abc import Iterable
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from rankfair._frames import shown
 
-__all__ = ["common_schema", "find_files", "kind_of"]
+__all__ = ["common_schema", "find_files", "kind_of", "named", "refuse_own"]
 
 INDEX = re.compile(r"__index_level_\d+__")
 
 
 def find_files(given: Any) -> tuple[Path, ...]:
     """Files by name, folder or pattern, each once; none is an error."""
-    parts = [given] if isinstance(given, str | os.PathLike) else list(given)
     found: list[Path] = []
-    for part in (str(os.fspath(each)) for each in parts):
+    for part in named(given):
         path = Path(part)
         if path.is_dir():
             here = sorted(path.rglob("*.parquet"))
@@ -31,6 +32,57 @@ def find_files(given: Any) -> tuple[Path, ...]:
             raise FileNotFoundError(f"{part}: no Parquet file is there.")
         found += here
     return tuple(dict.fromkeys(found))
+
+
+def named(given: Any) -> tuple[str, ...]:
+    """Names, folders and patterns as text, one or several."""
+    parts = [given] if isinstance(given, str | os.PathLike) else list(given)
+    return tuple(str(os.fspath(each)) for each in parts)
+
+
+def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> None:
+    """Raise if a file to be written is read, or would be read the next time.
+
+    Parameters
+    ----------
+    out : Path
+        The file to be written.
+    files : iterable of Path
+        The files that are read; other names of the same file count.
+    given : iterable of str
+        Folders and patterns by which they were found.
+    """
+    there = out.exists()
+    for each in files:
+        if each.resolve() == out.resolve() or (there and out.samefile(each)):
+            raise ValueError(
+                f"{out} is read and would be written over: give another name."
+            )
+    for part in given:
+        if _would_find(part, out.resolve()):
+            raise ValueError(
+                f"{out} would be read as one of the rows of {part} the next time: "
+                "write to another folder."
+            )
+
+
+def _would_find(part: str, path: Path) -> bool:
+    """Tell whether a folder or a pattern finds a file once it is there."""
+    if Path(part).is_dir():
+        return path.is_relative_to(Path(part).resolve()) and path.suffix == ".parquet"
+    if Path(part).exists():
+        return False
+    # What stands before the first wild card may be a link.
+    fixed = Path(*_fixed(Path(part)))
+    pattern = str(fixed.resolve() / Path(part).relative_to(fixed))
+    return path.match(pattern) or ("**" in pattern and fnmatch(str(path), pattern))
+
+
+def _fixed(path: Path) -> list[str]:
+    """Return the leading parts of a pattern that have no wild card."""
+    parts = list(path.parts)
+    wild = [i for i, each in enumerate(parts) if glob.has_magic(each)]
+    return parts[: wild[0]] if wild else parts
 
 
 def common_schema(files: tuple[Path, ...]) -> Any:

@@ -15,7 +15,14 @@ from rankfair.tables import Table, TableError, read_table
 from rankfair.tables.read import MAX_BYTES
 from rankfair.tables.table import refuse_gaps
 
-__all__ = ["NotEstimableError", "Reading", "Roles", "load", "refuse_gaps"]
+__all__ = [
+    "NotEstimableError",
+    "Reading",
+    "Roles",
+    "files_of",
+    "load",
+    "refuse_gaps",
+]
 
 # Cells that often mean so, in small letters.
 UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
@@ -113,7 +120,8 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
     Parameters
     ----------
     files : sequence of str
-        CSV or Parquet files, or ``"-"``; they must have the same columns.
+        CSV or Parquet files, folders of Parquet files, or ``"-"``; they must have the
+        same columns.
     roles : Roles
         Columns with a role are read as what they have to be.
     reading : Reading
@@ -125,6 +133,7 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
         The rows of all files, in order, those with empty cells in columns that matter
         left out if `reading` says so.
     """
+    files = [part for each in files for part in _parts(each)]
     _refuse_twice(files)
     for name in roles.numbers:
         if name in reading.text:
@@ -144,6 +153,22 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
     if reading.drop_missing:
         table = _whole_rows(table, roles)
     return replace(table, notes=(*table.notes, *_odd_groups(table, roles)))
+
+
+def files_of(folder: str) -> list[str]:
+    """Return the Parquet files of a folder, in order."""
+    found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
+    if not found:
+        raise TableError(
+            "is a folder without Parquet files",
+            source=folder,
+            cure="Their names end in .parquet.",
+        )
+    return found
+
+
+def _parts(file: str) -> list[str]:
+    return files_of(file) if Path(file).is_dir() else [file]
 
 
 def _refuse_twice(files: Sequence[str]) -> None:
@@ -172,12 +197,6 @@ def _odd_groups(table: Table, roles: Roles) -> list[str]:
 
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
     extra = reading.file_column
-    if Path(file).is_dir():
-        raise TableError(
-            "is a folder",
-            source=file,
-            cure=f"Name its files, {file.rstrip('/')}/*.parquet say.",
-        )
     texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
     table = read_table(
         file,
@@ -210,9 +229,13 @@ def _joined(parts: list[Table]) -> Table:
         gone = [name for name in first.names if name not in other.names]
         more = [name for name in other.names if name not in first.names]
         if gone or more:
-            what = f'no column "{gone[0]}"' if gone else f'a column "{more[0]}" more'
+            what = (
+                f'no column "{gone[0]}", which {first.source} has'
+                if gone
+                else f'a column "{more[0]}" that {first.source} has not'
+            )
             raise TableError(
-                f"has {what} than {first.source}",
+                f"has {what}",
                 source=other.source,
                 cure="All files must have the same columns.",
             )

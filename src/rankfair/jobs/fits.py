@@ -168,7 +168,10 @@ def _title(settings: Settings, folds: int) -> str:
     """Say what is compared: a fit without and with its limit, and on which rows."""
     where = "rows held out" if folds else "the rows fitted"
     what = "" if settings.balance == ("rank",) else f" on {listed(settings.balance)}"
-    return f"Fit before and after the limit ε = {settings.epsilon:g}{what}, on {where}"
+    each = settings.epsilon
+    widths = each if isinstance(each, tuple) else (each,)
+    limit = ", ".join(f"{width:g}" for width in widths)
+    return f"Fit before and after the limit ε = {limit}{what}, on {where}"
 
 
 def _fold_note(after: HeldOut) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from rankfair.jobs.columns import Reading, Roles
+from rankfair._frames import listed
+from rankfair.jobs.columns import Reading, Roles, files_of
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
 from rankfair.jobs.predicts import Predicted, predict_files
@@ -22,7 +24,7 @@ __all__ = ["fit_folder", "fit_rows", "predict_folder", "predict_rows"]
 SMALL = 200_000  # rows that are read at once, with a report by cross-validation
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
-    "on rows of your choice with rankfair audit ROWS --model MODEL."
+    "on rows that memory holds with rankfair audit FILE --model MODEL."
 )
 
 
@@ -54,7 +56,25 @@ def fit_rows(
             "--html and --max-gap need a report, and rows that are not in memory get "
             "none: audit the model on some of them with rankfair audit --model."
         )
+    _refuse_reading(reading)
     return fit_folder(folder, roles, settings, scheduler=scheduler, **common)
+
+
+def _refuse_reading(reading: Reading) -> None:
+    """Raise for options that change rows or columns on their way into memory."""
+    for option, given in (
+        ("--drop-missing", reading.drop_missing),
+        ("--missing", reading.missing),
+        ("--text", reading.text),
+        ("--number", reading.numbers),
+        ("--file-column", reading.file_column is not None),
+    ):
+        if given:
+            raise ValueError(
+                f"{option} is not for rows that are not in memory, which are taken as "
+                "the Parquet files hold them: leave it out, and write files with what "
+                f"it would do done, or fit to {SMALL:,} rows at most."
+            )
 
 
 def predict_rows(
@@ -79,18 +99,6 @@ def _folder(files: Sequence[str], scheduler: str | None) -> str | None:
     if scheduler is not None:
         raise ValueError("--scheduler goes with one folder of Parquet files.")
     return None
-
-
-def files_of(folder: str) -> list[str]:
-    """Return the Parquet files of a folder, in order."""
-    found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
-    if not found:
-        raise TableError(
-            "is a folder without Parquet files",
-            source=folder,
-            cure="Their names end in .parquet.",
-        )
-    return found
 
 
 def is_large(files: Sequence[str]) -> bool:
@@ -153,7 +161,7 @@ def fit_folder(
     if roles.target is None:
         raise ValueError("name the column to predict with --target.")
     if settings.beta is None:
-        raise ValueError("beta is a number for rows that are not in memory.")
+        raise ValueError("--beta is a number for rows that are not in memory.")
     roles.check()
     kinds = _kinds(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
@@ -185,20 +193,48 @@ def predict_folder(
     keep: Sequence[str] | None = None,
     scheduler: str | None = None,
 ) -> Predicted:
-    """Predict a folder file by file into another; with a scheduler, by its workers."""
+    """Predict a folder file by file into another; with a scheduler, by its workers.
+
+    Files are named as those that they are of; workers write a file a partition,
+    ``part.0.parquet`` and so on.  They are there when all are written, or not at all.
+    """
     if out == "-" or Path(out).resolve() == Path(folder).resolve():
         raise ValueError("name another folder for the predictions of a folder: --out.")
-    files = files_of(folder)
-    if scheduler is not None:
-        return _predict_there(model, folder, out, name, keep, scheduler)
-    n_rows, table = 0, Table({})
-    notes: list[str] = []
-    for file in files:
-        to = str(Path(out) / Path(file).name)
-        done = predict_files(model, [file], reading, out=to, name=name, keep=keep)
-        n_rows, table = n_rows + done.n_rows, done.table
-        notes += done.notes
-    return Predicted(table, n_rows, tuple(dict.fromkeys(notes)))
+    names = [Path(file).name for file in files_of(folder)]
+    with _all_or_none(Path(out), names if scheduler is None else []) as part:
+        if scheduler is not None:
+            return _predict_there(model, folder, str(part), name, keep, scheduler)
+        n_rows, table = 0, Table({})
+        notes: list[str] = []
+        for file, own in zip(files_of(folder), names, strict=True):
+            to = str(part / own)
+            done = predict_files(model, [file], reading, out=to, name=name, keep=keep)
+            n_rows, table = n_rows + done.n_rows, done.table
+            notes += done.notes
+        return Predicted(table, n_rows, tuple(dict.fromkeys(notes)))
+
+
+@contextmanager
+def _all_or_none(out: Path, replaced: Sequence[str]) -> Iterator[Path]:
+    """Give a folder to write to, whose files go to ``out`` when all are there.
+
+    Parquet files of ``out`` that would not be replaced are refused: whoever reads the
+    folder would read them as well.
+    """
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is no folder, as predictions of a folder need: --out.")
+    others = sorted({path.name for path in out.glob("*.parquet")} - {*replaced})
+    if others:
+        raise ValueError(
+            f"{out} already holds {listed(others, 2)}, which would be read with the "
+            "predictions: name another folder with --out, or empty it."
+        )
+    target = out.resolve()
+    with tempfile.TemporaryDirectory(dir=target.parent) as made:
+        yield Path(made)
+        target.mkdir(exist_ok=True)
+        for path in sorted(Path(made).glob("*.parquet")):
+            path.replace(target / path.name)
 
 
 def _kinds(file: str) -> dict[str, bool]:
@@ -211,7 +247,7 @@ def _fit_here(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], on_step: Any
 ) -> int:
     rows = stream(
-        folder,
+        files_of(folder),
         target=roles.target,
         tasks=list(roles.tasks) or None,
         sensitive_features=_only(roles),

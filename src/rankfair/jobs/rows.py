@@ -40,7 +40,7 @@ FREE = 0.5  # the band that asks for nothing
 class Settings:
     """What `RankFairRegressor` is asked for."""
 
-    epsilon: float = 0.01
+    epsilon: float | tuple[float, ...] = 0.01  # one for all balances, or one for each
     balance: tuple[str, ...] = ("rank",)
     scope: str = "global"
     penalty: str = "task"
@@ -53,8 +53,10 @@ class Settings:
 
     def model(self, roles: Roles) -> RankFairRegressor:
         """Return the estimator, not fitted."""
+        each = self.epsilon
+        widths: Any = list(each) if isinstance(each, tuple) else each
         return RankFairRegressor(
-            self.epsilon,
+            widths,
             tasks=_one_or_all(roles.tasks),
             sensitive_features=_one_or_all(roles.sensitive),
             blind=self.blind,
