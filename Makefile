@@ -25,8 +25,8 @@ bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shift, on Wine
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_any.py
 
-bench-groups: $(VENV)/.dev  ## Three groups: tilted refits against a shift of each group
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_groups.py
+bench-groups: $(VENV)/.dev  ## Three groups: tilted refits against a shift, into docs/python.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_groups.py --write docs/python.md
 
 bench-post: $(VENV)/.equipy  ## Maps of predictions against EquiPy and a programme, into docs/maps.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.post --write docs $(OPTIONS)

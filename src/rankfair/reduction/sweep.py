@@ -27,7 +27,7 @@ CALL = 1 << 10  # and what a group costs beside them
 
 
 @dataclass(frozen=True)
-class Place:
+class Spot:
     """Shifts of the groups, 2U of each over each there, and how far off that is."""
 
     x: Floats
@@ -83,7 +83,7 @@ class Sweep:
         n = np.array([len(values) for values in self.values])
         return int(n.sum() ** 2 - (n**2).sum())
 
-    def to(self, x: Floats) -> Place:
+    def to(self, x: Floats) -> Spot:
         """Count the pairs of all groups at some shifts."""
         n = len(x)
         twice_u = np.zeros((n, n))
@@ -99,10 +99,10 @@ class Sweep:
         moved: Floats = self.values[g] + x[g]
         return moved
 
-    def _place(self, x: Floats, twice_u: Floats) -> Place:
+    def _place(self, x: Floats, twice_u: Floats) -> Spot:
         off = float(self._off(twice_u.sum(axis=1)))
         shares = self.sizes / self.sizes.sum()
-        return Place(x, twice_u, off, float(shares @ (x - shares @ x) ** 2))
+        return Spot(x, twice_u, off, float(shares @ (x - shares @ x) ** 2))
 
     def _off(self, twice_u: Floats) -> Floats:
         """How far 2U of each group over the rest (…, G) are outside, together."""
@@ -110,7 +110,7 @@ class Sweep:
         off: Floats = np.linalg.norm(aucs - np.clip(aucs, self.low, self.high), axis=-1)
         return off
 
-    def line(self, here: Place, g: int) -> tuple[Floats, Floats, Floats]:
+    def line(self, here: Spot, g: int) -> tuple[Floats, Floats, Floats]:
         """Where one group may be put: between any two jumps, and at each, tied.
 
         Returns the shifts (K,), 2U of the group over each of the others (K, G), and
@@ -139,12 +139,12 @@ class Sweep:
         totals[:, g] = over.sum(axis=1)
         return spots, over, self._off(totals)
 
-    def _free(self, here: Place, g: int) -> float:
+    def _free(self, here: Spot, g: int) -> float:
         """Where the move of one group is the shortest: at the mean of the others."""
         w = np.where(np.arange(len(here.x)) == g, 0.0, self.sizes)
         return float(w @ here.x / w.sum())
 
-    def put(self, here: Place, g: int, spot: float, over: Floats) -> Place:
+    def put(self, here: Spot, g: int, spot: float, over: Floats) -> Spot:
         """Put one group where it has these 2U over the others."""
         x, twice_u = here.x.copy(), here.twice_u.copy()
         x[g], twice_u[g] = spot, over
@@ -152,7 +152,7 @@ class Sweep:
         twice_u[g, g] = 0.0
         return self._place(x, twice_u)
 
-    def best(self, here: Place, g: int) -> Place:
+    def best(self, here: Spot, g: int) -> Spot:
         """Put one group where all are the least off, and the move the shortest."""
         spots, over, off = self.line(here, g)
         near = np.flatnonzero(off <= off.min() + 1e-12)
@@ -160,7 +160,7 @@ class Sweep:
         put = self.put(here, g, spots[k], over[k])
         return min(put, here, key=lambda place: place.merit)
 
-    def settled(self, here: Place) -> Place:
+    def settled(self, here: Spot) -> Spot:
         """Put the groups in turn until no one has a better place."""
         for _ in range(SWEEPS):
             before = here
@@ -170,7 +170,7 @@ class Sweep:
                 break
         return here
 
-    def starts(self) -> Iterator[Place]:
+    def starts(self) -> Iterator[Spot]:
         """No shift at all, then each group at places all along the others."""
         still = self.to(np.zeros(len(self.values)))
         yield still
@@ -205,12 +205,12 @@ def swept(
     it = Sweep.of(m, codes, weights, bands)
     if it.cost > MANY:
         return None
-    best: Place | None = None
+    best: Spot | None = None
     for start in it.starts():
         settled = it.settled(start)
         if best is None or settled.merit < best.merit:
             best = settled
-        if best.off == 0:
+        if best.merit[0] == 0:
             break
     assert best is not None
     x = (best.x - it.sizes @ best.x / it.sizes.sum()) * it.unit

@@ -362,7 +362,8 @@ class TiltedRegressor(
         sensitive_features : array-like of shape (N,), optional
             The group of each row, if `fit` got it as an array.  It is needed for
             `shift_` only: without it predictions are not shifted, nor are those of rows
-            whose group is missing.
+            whose group is missing.  Of a dict or a frame the names are those of
+            training, in any order.
 
         Returns
         -------
