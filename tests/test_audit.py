@@ -228,7 +228,7 @@ def test_three_groups_are_compared_with_the_rest_and_with_each_other():
 
 def test_many_groups_are_compared_with_the_rest_only():
     rng = np.random.default_rng(0)
-    g = rng.integers(0, 21, 800)
+    g = rng.integers(0, 21, 800).astype(str)
     found = audit(None, rng.normal(size=800), sensitive_features=g)
     assert {c.kind for c in found.comparisons} == {"rest"}
     assert "more than 20 groups" in found.attributes[0].note

@@ -250,3 +250,12 @@ def test_shares_of_all_or_none_are_of_tasks():
     weighted = compared(p, g, sample_weight=weights)
     assert weighted.share_above_median.value == pytest.approx(1.0)
     assert weighted.share_above_median.low < 0.65
+
+
+def test_a_number_is_no_group():
+    rng = np.random.default_rng(0)
+    y, age = rng.random(300), rng.integers(20, 60, 300)
+    with pytest.raises(ValueError, match=r"'age' holds 40 distinct .* a few classes"):
+        audit(y, y, sensitive_features={"age": age})
+    found = audit(y, y, sensitive_features={"age": age.astype(str)})
+    assert len(found.attributes[0].groups) == 40

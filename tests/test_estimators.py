@@ -410,7 +410,7 @@ def test_a_refit_forgets_the_names():
         ({"balance": [Rank(), "rank"]}, 'balance names "rank" 2 times'),
         (
             {"balance": ["rank", "mean"], "epsilon": [0.1]},
-            "epsilon holds 1 numbers for 2 balances",
+            "epsilon holds 1 number for 2 balances",
         ),
         (
             {"balance": ["rank", "mean"], "epsilon": [0.1, 0.1, 0.2]},

@@ -102,6 +102,13 @@ def test_text_among_numbers_is_refused_with_a_cure(X, words):
         assert word in str(error.value)
 
 
+@pytest.mark.parametrize("values", [["a", "b"], np.array(["2020", "2021"], "M8[Y]")])
+def test_text_that_is_no_column_of_x_gets_other_advice(values):
+    with pytest.raises(ValueError, match="turn y into numbers") as error:
+        column_numbers(np.array(values), "y")
+    assert "tasks=" not in str(error.value)
+
+
 @pytest.mark.parametrize("frame", FRAMES)
 def test_dates_are_not_numbers(frame):
     X = frame({"day": [datetime(2020, 1, 1), datetime(2020, 1, 2)]})

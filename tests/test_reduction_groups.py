@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rankfair import RankFairRegressor, TiltedRegressor
+from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
 from rankfair._groups import Groups
 from rankfair.balances import Mean, Rank, Residual
 from rankfair.certificate import certify
@@ -700,3 +700,13 @@ def test_student(real_data, name, estimator, epsilon):
     assert model.status_ == "satisfied"
     assert len(model.groups_) == 4
     assert_level(model.predict(rows), groups, epsilon)
+
+
+@pytest.mark.parametrize("kind", [TiltedRegressor, RankFairPostprocessor])
+def test_text_in_the_protected_column_is_explained(kind):
+    X = pd.DataFrame({"a": np.arange(40.0), "sex": ["f", "m"] * 20})
+    model = kind(Ridge(), 0.2, sensitive_features="sex")
+    with pytest.raises(ValueError, match="could not convert string") as error:
+        model.fit(X, X["a"])
+    assert "blind=True hides it" in error.value.__notes__[-1]
+    assert "ColumnTransformer" in error.value.__notes__[-1]

@@ -203,3 +203,13 @@ def test_a_number_that_bins_cut_is_held_out_as_usual():
         [1.0], epsilon=0.4, cv=3, bins=2, random_state=0, **COLUMNS
     )
     assert model.fit(frame, Y).cv_results_["split_mse"].shape == (1, 3)
+
+
+def test_a_list_for_one_balance_is_told_of_epsilons():
+    model = RankFairRegressorCV([1.0], epsilon=[0.1, 0.2], **COLUMNS)
+    with pytest.raises(ValueError, match=r"To choose among .* epsilons=\[0.1, 0.2\]"):
+        model.fit(FRAME, Y)
+    both = RankFairRegressorCV(
+        [1.0], epsilon=[0.3, 0.5], balance=["rank", "mean"], cv=2, **COLUMNS
+    )
+    assert both.fit(FRAME, Y).epsilon_ == [0.3, 0.5]

@@ -157,6 +157,8 @@ BAD = [
     ("fit pay.csv --sensitive gender", "--target"),
     ("fit one.csv {common}", "nothing to compare"),
     ("fit pay.csv {common} --balance foo", "'foo' is not one of"),
+    ("fit pay.csv {common} --balance ranks", "--balance': 'ranks' is not one of"),
+    ("fit pay.csv {common} --balance ranks", "Did you mean 'rank'?"),
     ("fit pay.csv {common} --scope foo", "'foo' is not one of"),
     ("fit pay.csv {common} --penalty foo", "'foo' is not one of"),
     ("fit pay.csv {common} --beta foo", "a number or auto"),

@@ -145,7 +145,7 @@ def values(audit, key, model="after"):
     lines = {line.task: line for line in audit.tasks if line.model == model}
     read = {
         "Rows": lambda line: line.n_group + line.n_against,
-        "Rank gap": lambda line: abs(line.auc.value - 0.5),
+        "Rank AUC": lambda line: abs(line.auc.value - 0.5),
         "AUC": lambda line: line.auc.value,
         "p": lambda line: line.adjusted_p,
     }[key]
@@ -157,7 +157,7 @@ def test_sorting_by_a_number_and_back(opened, model):
     audit = audits.make_audit(n_tasks=30)
     page = opened(render(audit))
     page.locator("#task-model").select_option(model)
-    for key in ("Rows", "Rank gap", "AUC", "p"):
+    for key in ("Rows", "Rank AUC", "AUC", "p"):
         known = values(audit, key, model)
         ways = []
         for _ in range(2):

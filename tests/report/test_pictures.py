@@ -7,7 +7,7 @@ import pytest
 import audits
 from rankfair.report.distributions import COLOURS, MOST_ROWS, panels
 from rankfair.report.frontier import Dot, draw
-from rankfair.report.labels import place
+from rankfair.report.labels import AIR, place
 
 
 def test_every_model_has_a_picture_on_the_same_scales():
@@ -120,6 +120,16 @@ def test_labels_of_a_cluster_do_not_cover_each_other():
             assert apart or one[3] <= other[1] or other[3] <= one[1]
     assert all(b[0] >= 0 and b[1] >= 0 and b[2] <= 440 and b[3] <= 320 for b in boxes)
     assert any(label.leader for label in labels)
+
+
+def test_numbers_side_by_side_do_not_run_together():
+    """Two near points whose whiskers leave room on one line only."""
+    points = [(60.0, 150.0), (67.0, 150.0)]
+    walls = [(0.0, 0.0, 440.0, 152.0), (75.0, 0.0, 440.0, 320.0)]
+    one, two = place(points, ["10", "6"], walls, (0, 0, 440, 320))
+    across = max(one.box[0], two.box[0]) - min(one.box[2], two.box[2])
+    upright = max(one.box[1], two.box[1]) - min(one.box[3], two.box[3])
+    assert across >= AIR or upright >= 1
 
 
 def test_no_text_no_label():

@@ -21,6 +21,12 @@ _CURE = (
 )
 
 
+def _cure(argument: str) -> str:
+    """What to do with a column of X, or with y, weights and the like."""
+    is_column = argument.startswith("column ")
+    return _CURE if is_column else f"turn {argument} into numbers"
+
+
 def refuse_complex(values: NDArray[Any], argument: str) -> None:
     """Raise if an array is complex."""
     if values.dtype.kind == "c":
@@ -48,7 +54,8 @@ def column_numbers(column: Column, argument: str) -> Floats:
         return np.asarray(column, dtype=np.float64)
     if column.dtype.kind not in "OUS":
         raise ValueError(
-            f"{argument} has dtype {column.dtype}: numbers are expected; {_CURE}."
+            f"{argument} has dtype {column.dtype}: numbers are expected; "
+            f"{_cure(argument)}."
         )
     return _object_numbers(column, argument)
 
@@ -66,7 +73,8 @@ def _refuse_text(values: list[Any], argument: str, kind: str) -> None:
         example = f", for example {shown((text or values)[0])}" if values else ""
         raise ValueError(
             f"{argument} holds {_PLAIN.get(kind, kind)} where numbers are expected "
-            f"({len(text) or len(values)} of {len(values)} values{example}): {_CURE}."
+            f"({len(text) or len(values)} of {len(values)} values{example}): "
+            f"{_cure(argument)}."
         )
 
 

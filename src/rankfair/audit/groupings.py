@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from rankfair._frames import Codes, Floats, as_columns, find_known, listed, shown
-from rankfair._groups import MOST_GROUPS, Groups, crossed
+from rankfair._groups import CUT_FIRST, MOST_GROUPS, Groups, crossed, refuse_quantity
 from rankfair._validation import check_lengths
 
 __all__ = [
@@ -44,6 +44,7 @@ def read_groupings(given: Any, n_rows: int) -> tuple[Grouping, ...]:
         check_lengths(n_rows, **{argument: column})
         codes, labels = find_known(column, argument)
         _refuse_odd(argument, labels.tolist(), codes)
+        refuse_quantity(Groups(codes, labels), argument, CUT_FIRST)
         found.append(Grouping(name, codes, texts(labels.tolist())))
     return tuple(found)
 

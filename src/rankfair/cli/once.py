@@ -1,11 +1,15 @@
 """Options that take one value are given once."""
 
+import re
+from difflib import get_close_matches
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
 __all__ = ["Once"]
+
+CHOICE = re.compile(r"'(.*)' is not one of ('.*')\.")
 
 
 class Once(TyperCommand):
@@ -22,7 +26,25 @@ class Once(TyperCommand):
                     ctx=ctx,
                     param_hint=param.opts[0],
                 )
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = _said(error.message)
+            raise
+
+
+def _said(message: str) -> str:
+    """Return what is wrong with a value, and the nearest of those there are.
+
+    Examples
+    --------
+    >>> _said("Value error, 'ranks' is not one of 'rank', 'mean'.")
+    "'ranks' is not one of 'rank', 'mean'. Did you mean 'rank'?"
+    """
+    message = message.removeprefix("Value error, ")
+    found = CHOICE.fullmatch(message)
+    close = found and get_close_matches(found[1], re.findall(r"'([^']*)'", found[2]), 1)
+    return f"{message} Did you mean '{close[0]}'?" if close else message
 
 
 def _takes_one(param: Any) -> bool:

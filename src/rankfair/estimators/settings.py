@@ -87,15 +87,20 @@ def _named_balances(balance: Any, epsilon: Any) -> list[tuple[Any, Any]]:
         return [(name, epsilon) for name in names]
     if not listed:
         raise ValueError(
-            f"epsilon holds {len(epsilon)} numbers, but balance={balance!r} is "
+            f"epsilon holds {_numbers(epsilon)}, but balance={balance!r} is "
             "one balance; give a list of balances, or one number."
         )
     if len(epsilon) != len(names):
         raise ValueError(
-            f"epsilon holds {len(epsilon)} numbers for {len(names)} balances; give "
-            "one for each, or a single number for all."
+            f"epsilon holds {_numbers(epsilon)} for {len(names)} "
+            f"balance{'' if len(names) == 1 else 's'}; give one for each, or a single "
+            "number for all."
         )
     return list(zip(names, epsilon, strict=True))
+
+
+def _numbers(epsilon: Any) -> str:
+    return "1 number" if len(epsilon) == 1 else f"{len(epsilon)} numbers"
 
 
 def _read_balance(name: Any, width: Any, side: str) -> Balance:

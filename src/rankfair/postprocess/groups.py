@@ -178,6 +178,12 @@ def explained(n_unknown: int) -> Iterator[None]:
                 "estimator sees as it is. Let it take missing values, in a pipeline "
                 "for instance; or set blind=True; or pass groups to fit as an array."
             )
+        if "could not convert string to float" in str(error):
+            error.add_note(
+                "A column of X holds text, which the estimator does not take. If it is "
+                "the protected one, blind=True hides it; else encode it in a pipeline, "
+                "with a ColumnTransformer for instance."
+            )
         raise
 
 

@@ -14,6 +14,7 @@ DISTANCES = (10.0, 20.0, 34.0, 50.0, 68.0)
 AWAY, OUTSIDE = 2.0, 100.0
 COVERED, CROSSED, LED = 20.0, 3.0, 20.0
 FAR = 22.0
+AIR = 6.0  # between texts side by side
 
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -70,7 +71,7 @@ def place(
                     it[1] + _cost(it[0].box, taken, frame) + _crossed(it[0], texts_at)
                 ),
             )[0]
-            texts_at.append(best.box)
+            texts_at.append(_with_air(best.box))
             taken += [best.box, *(along(best.leader) if best.leader else ())]
         placed.append(best)
     return placed
@@ -125,6 +126,11 @@ def _crossed(label: Label, texts_at: Sequence[Box]) -> float:
     return COVERED * over + CROSSED * sum(
         _shared(step, box) for step in steps for box in texts_at
     )
+
+
+def _with_air(box: Box) -> Box:
+    """A label with room around it: texts that touch would read as one."""
+    return box[0] - AIR, box[1] - 1, box[2] + AIR, box[3] + 1
 
 
 def _shared(one: Box, other: Box) -> float:

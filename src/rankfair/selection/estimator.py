@@ -267,6 +267,7 @@ standardize, unseen, max_iter, tol, verbose
     def _candidates(self) -> list[Candidate]:
         betas = values_to_try("betas", self.betas)
         betas = [check_number("each of betas", beta, 0.0) for beta in betas]
+        self._refuse_list()
         epsilons = [self.epsilon]
         if self.epsilons is not None:
             epsilons = values_to_try("epsilons", self.epsilons)
@@ -275,6 +276,15 @@ standardize, unseen, max_iter, tol, verbose
         return [
             Candidate(*each) for each in itertools.product(epsilons, penalties, betas)
         ]
+
+    def _refuse_list(self) -> None:
+        """Refuse a list of ε that is no ε for each balance."""
+        several = isinstance(self.balance, list | tuple)
+        if np.ndim(self.epsilon) > 0 and not several:
+            raise ValueError(
+                f"epsilon={self.epsilon!r} is a list, but balance={self.balance!r} is "
+                f"one balance. To choose among several, epsilons={self.epsilon!r}."
+            )
 
     def _settings(self, candidate: Candidate) -> RankFairRegressor:
         shared = self.get_params(deep=False)
