@@ -230,7 +230,10 @@ def _all_or_none(out: Path, replaced: Sequence[str]) -> Iterator[Path]:
             "predictions: name another folder with --out, or empty it."
         )
     target = out.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as made:
+        # Workers of a cluster may be other users than the one who asks.
+        Path(made).chmod(target.parent.stat().st_mode & 0o777)
         yield Path(made)
         target.mkdir(exist_ok=True)
         for path in sorted(Path(made).glob("*.parquet")):
