@@ -36,7 +36,7 @@ NUDGE = 0.01  # how much of a nudge does for exact counts
 SETTLING = 12  # rounds on all rows for tasks that the thinned problem left out
 TRUSTED = 1.5  # how much further than the thinned rows the others may have to move
 SETTLED = 0.03  # the residual at which these rounds end: the error is then within 1 %
-FINE = 0.002  # of the resolution, so that every engine lands at the same place
+FINE = 0.1  # of the resolution: engines land at the same place, and near enough
 PATIENCE = 15  # rounds without a lower objective before the search ends
 
 
