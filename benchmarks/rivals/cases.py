@@ -45,11 +45,11 @@ CASES: dict[str, Case] = {
     "wine": Case("Wine", "wine"),
     "wine-boosting": Case("Wine, boosted trees", "wine", 3, kind="boosting", limit=45),
     "student": Case("Student", "student"),
-    "crime": Case("Crime", "crime", 3, limit=45, shares=2),
-    "income": Case("Income", "income", 3, limit=60, shares=2),
+    "crime": Case("Crime", "crime", 3, shares=2),
+    "income": Case("Income", "income", 3, shares=2),
     "synthetic-1e5": Case("Synthetic, 10⁵ rows", "synthetic", 3, (400, 250), shares=2),
     "synthetic-1e6": Case(
-        "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=90, shares=1
+        "Synthetic, 10⁶ rows", "synthetic", 3, (1000, 1000), limit=40, shares=1
     ),
 }
 
