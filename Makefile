@@ -14,7 +14,7 @@ demo: $(VENV)/.demo  ## Fit every method on synthetic data: a table, and picture
 	$(BIN)/rankfair demo --out demo
 
 test: lint types  ## Lint, types and all tests with coverage
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 fuzz: $(VENV)/.fuzz  ## Feed the doors for files with odd bytes, 60 s (FUZZ_SECONDS) in all
 	OMP_NUM_THREADS=1 $(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
