@@ -107,13 +107,7 @@ def rank(samples: Sequence[Sample], epsilon: float) -> Moved:
         found = Search(turned.samples, epsilon, place, near, finest).best(high)
         if found.outside > 0:
             found = Search(turned.full, epsilon).best(high)
-        placed = Free(samples, found.placed.values[::turn])
-        if found.outside > 0:
-            # Steps are coarse where rows are few; groups as wholes move by any number.
-            wholes = shifted(bundles, epsilon)
-            if excess(wholes.standing) < excess(placed.standing):
-                return wholes
-        return placed
+        return Free(samples, found.placed.values[::turn])
 
     return _moved(samples, excess, move)
 
