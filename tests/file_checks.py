@@ -43,8 +43,11 @@ def is_number(cell):
         return True
     if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", bare, re.ASCII) is None:
         return False
-    whole = re.fullmatch(r"[+-]?\d+", bare, re.ASCII)
-    if whole and Decimal(bare) != Decimal(float(bare)):
+    if re.fullmatch(r"[+-]?\d+", bare, re.ASCII):
+        if Decimal(bare) != Decimal(float(bare)):
+            return False
+    # Of large numbers with a point or an exponent, floats keep 15 digits for certain.
+    elif abs(float(bare)) >= 2**53 and len(Decimal(bare).as_tuple().digits) > 15:
         return False
     return re.match(r"[+-]?0\d", bare, re.ASCII) is None
 

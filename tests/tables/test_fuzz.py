@@ -83,6 +83,9 @@ def test_a_sound_file_is_read_as_the_csv_module_reads_it(raw):
 
 @door
 @given(damaged())
+@example(b"a,b\n1,1.5\n2,9007199390071993.0\n")
+@example(b"a,b\n1,1.5\n2,9007199390071992.0\n")
+@example(b"a,b\n1,1.5\n2,90071993900719e2\n")
 def test_a_damaged_file_is_refused_or_read_as_the_csv_module_reads_it(raw):
     check_table(raw)
 
