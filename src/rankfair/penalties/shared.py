@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -82,9 +83,9 @@ class SharedFactor(Factor):
     For a given ``w⁰`` each task solves the ``"task"`` problem for ``v^j``.  The rest,
     ``φ(w⁰) = Σ_j min over w of ½wᵀG_j w − b_jᵀw + β||w − w⁰||``, is convex, smooth:
 
-        ∇φ = Σ_j G_j w^j − b_j,      ∇²φ = Σ_j A_j − A_j (G_j + A_j)⁻¹ A_j,
+        ∇φ = Σ_j G_j w^j − b_j,    ∇²φ = Σ_j P_j − P_j v vᵀP_j / vᵀP_j v,
 
-    with ``A = β/||v|| (I − u uᵀ)``, ``u = v/||v||``; where ``v = 0`` it is ``G_j``.
+    with ``P = (G⁻¹ + ||v||/β I)⁻¹``, and ``G_j`` itself where ``v = 0``.
     """
 
     costly: ClassVar[bool] = True
@@ -131,6 +132,12 @@ class SharedFactor(Factor):
         own = TaskFactor(self.beta, self.values, self.vectors)
         return AroundFactor(own, self.G, penalty.centre)
 
+    @cached_property
+    def total(self) -> Floats:
+        """``Σ_j G_j``."""
+        G: Floats = self.G.sum(axis=0)
+        return G
+
     def _pooled(self, b: Floats) -> Floats:
         """The one model for all tasks together, the smallest if there are several."""
         c = into(self.total_vectors, b[None])
@@ -157,14 +164,12 @@ class SharedFactor(Factor):
         """``−(∇²φ + damping ΣG)⁻¹ ∇φ``; ``ΣG`` bounds the curvature from above."""
         r = np.linalg.norm(V, axis=1)
         moved = r > 0
-        total = self.G.sum(axis=0)
-        H = self.G[~moved].sum(axis=0) + damping * total
+        H = self.G[~moved].sum(axis=0) + damping * self.total
         if moved.any():
-            eye = np.eye(V.shape[1])
-            u = V[moved] / r[moved, None]
-            bend = (self.beta / r[moved])[:, None, None]
-            A = bend * (eye - u[:, :, None] * u[:, None, :])
-            inner = np.linalg.solve(self.G[moved] + A + 1e-14 * eye, A)
-            H = H + (A - np.matmul(A, inner)).sum(axis=0)
+            Q, L, r = self.vectors[moved], self.values[moved], r[moved, None]
+            p, c = L / (1.0 + r / self.beta * L), into(Q, V[moved] / r)
+            bend = out_of(Q, p * c) / np.sqrt((p * c * c).sum(axis=1))[:, None]
+            H += np.matmul(Q * p[:, None, :], Q.swapaxes(1, 2)).sum(axis=0)
+            H -= bend.T @ bend
         step: Floats = -np.linalg.lstsq(H, slope, rcond=1e-14)[0]
         return step
