@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats, column_numbers, open_table, shown
-from rankfair._groups import Groups, Protected
+from rankfair._groups import Groups, Protected, label_table
 from rankfair._validation import is_reference, label_source
 
 __all__ = ["compared_groups"]
@@ -46,6 +46,9 @@ def compared_groups(
     _check_sizes(found[0], weights)
     names = tuple(map(str, found[0].labels.tolist()))
     codes, known = found[0].codes, found[0].known
+    if len(source.columns) > 1:
+        # Each fit cuts and combines these itself, as it would outside of a path.
+        return codes, names, label_table(source.columns)
     if found[0].edges is not None:
         return codes, names, column_numbers(source.columns[0], source.name)
     labels = codes if known is None else np.where(known, codes, math.nan)

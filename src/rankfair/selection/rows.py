@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +16,7 @@ from rankfair._frames import (
     find_labels,
     open_table,
 )
-from rankfair._groups import Protected
+from rankfair._groups import Protected, label_table
 from rankfair._validation import (
     check_lengths,
     label_source,
@@ -56,7 +55,7 @@ class Rows:
         codes = _codes("tasks", of_tasks, n_rows)
         passed = {} if tasks is None else {"tasks": codes}
         if groups is not None and of_groups is not None:
-            passed["sensitive_features"] = _spelt(of_groups)
+            passed["sensitive_features"] = label_table(of_groups)
         weights = read_weights(sample_weight, n_rows)
         attributes = _attributes(model, X, groups, weights)
         cells = _cells(of_groups, n_rows)
@@ -121,11 +120,3 @@ def _attributes(
         return None
     found = Protected.of(source, weights, model.bins, bool(model.intersect))
     return np.column_stack([each.codes for each in found.attributes])
-
-
-def _spelt(columns: list[Column]) -> NDArray[Any]:
-    """Return labels as an array that rows can be taken from, a column each."""
-    spelt = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        spelt[:, j] = column.to_list() if isinstance(column, nw.Series) else column
-    return spelt
