@@ -5,6 +5,7 @@ import pytest
 
 from rankfair.postprocess import shifts
 from rankfair.postprocess.levels import Bundles
+from rankfair.postprocess.maps import rank
 from rankfair.postprocess.shifts import shifted
 from rankfair.projections.samples import Sample, Standing
 
@@ -81,3 +82,22 @@ def test_too_few_quantiles_are_put_right_by_the_counts(groups, rounds, monkeypat
     monkeypatch.setattr(shifts, "ROUNDS", rounds)
     excess = shifted(Bundles.of(samples), EPSILON).standing.auc_excess(EPSILON)
     assert -2 * shifts.NEAR * EPSILON <= excess <= 0
+
+
+@pytest.mark.parametrize("groups", [2, 3, 5])
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_the_order_of_groups_does_not_matter(groups, decimals):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        samples = [
+            Sample.of(np.round(rng.normal(g / 2, 1, 12 + 5 * g), decimals))
+            for g in range(groups)
+        ]
+        order = rng.permutation(groups)
+        turned = [samples[g] for g in order]
+        for one, other in (
+            (shifted(Bundles.of(samples), 0.02), shifted(Bundles.of(turned), 0.02)),
+            (rank(samples, 0.02), rank(turned, 0.02)),
+        ):
+            for g, values in zip(order, other.values, strict=True):
+                assert values == pytest.approx(one.values[g], abs=1e-12)

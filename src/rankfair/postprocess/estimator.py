@@ -56,9 +56,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         "distribution": the largest difference of the distribution functions of two
         groups, KS, is at most epsilon for every pair of groups.  "rank": the same maps
         with the slack in KS that puts AUC at the edge of its band; for three or more
-        groups the AUC of each against all others.  "shift": every group moves as a
-        whole until AUC is in its band, for reference.  "mean": two groups move as
-        wholes until their means are within epsilon.  ``["rank", "mean"]`` and
+        groups the AUC of each against all others, and a shift where rows are too few
+        for such maps.  "shift": every group moves as a whole until AUC is in its band,
+        for reference.  "mean": two groups move as wholes until their means are within
+        epsilon.  ``["rank", "mean"]`` and
         ``["distribution", "mean"]`` hold both at once, again with the least movement.
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with

@@ -48,6 +48,19 @@ def shifted(bundles: Bundles, epsilon: float) -> Free:
 
 
 def _closest(samples: Sequence[Sample], epsilon: float) -> list[Floats]:
+    """Shift groups in turn, the lowest first: an order that owes nothing to names."""
+    start = Standing.of([sample.values for sample in samples], samples)
+
+    def height(g: int) -> tuple[float, ...]:
+        own = samples[g]
+        return start.lead(g), own.total, float(np.median(own.values))
+
+    order = sorted(range(len(samples)), key=height)
+    values = _in_turn([samples[g] for g in order], epsilon)
+    return [values[order.index(g)] for g in range(len(samples))]
+
+
+def _in_turn(samples: Sequence[Sample], epsilon: float) -> list[Floats]:
     """Shift groups in turn; return the closest to the band that was met."""
     values = [sample.values for sample in samples]
     best, least = values, _excess(values, samples, epsilon)
