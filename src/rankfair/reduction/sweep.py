@@ -61,8 +61,9 @@ class Sweep:
     ) -> Sweep:
         """Join the predictions that tie; rows of unknown group are left out."""
         w = np.ones(len(m)) if weights is None else weights.astype(np.float64)
-        unit = (float(np.ptp(m[codes >= 0])) or 1.0) / FINE
-        m = ((m - m.min()) / unit).round()
+        known = m[codes >= 0]
+        unit = (float(np.ptp(known)) or 1.0) / FINE
+        m = ((m - known.min()) / unit).round()
         values: list[Floats] = []
         sums: list[Floats] = []
         for g in range(len(bands[0])):
@@ -202,6 +203,30 @@ def swept(
     >>> (swept(m, z, None, bands).round(6) + 0.0).tolist()
     [1.0, 0.0, -1.0]
     """
+    order = _by_size(m, codes, weights, len(bands[0]))
+    place = np.append(np.argsort(order), -1)
+    turned = bands[0][order], bands[1][order]
+    x = _swept(m, place[codes], weights, turned)
+    return None if x is None else x[place[:-1]]
+
+
+def _by_size(
+    m: Floats, codes: Codes, weights: NDArray[Any] | None, n_groups: int
+) -> NDArray[np.intp]:
+    """Groups by weight, then by mean: an order that owes nothing to their names."""
+    w = np.ones(len(m)) if weights is None else weights
+    sizes = np.bincount(codes + 1, w, n_groups + 1)[1:]
+    means = np.bincount(codes + 1, w * m, n_groups + 1)[1:] / sizes
+    return np.lexsort((means, sizes))
+
+
+def _swept(
+    m: Floats,
+    codes: Codes,
+    weights: NDArray[Any] | None,
+    bands: tuple[Floats, Floats],
+) -> Floats | None:
+    """The same, with groups taken in the order of their codes."""
     it = Sweep.of(m, codes, weights, bands)
     if it.cost > MANY:
         return None
