@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import (
     ArrayTable,
     Codes,
@@ -87,6 +88,36 @@ class Rows:
     weights: Floats | None
     layout: Layout
     note: str | None = None
+
+    def folds(self, cv: Any, rng: np.random.Generator) -> Folds | None:
+        """Rows to learn from and to count on; None without ``cv``, or groups."""
+        if cv is None or self.groups is None:
+            return None
+        if gives_folds(cv):
+            folds = split_folds(cv, self.X, self.y)
+            self._check_tasks(folds)
+            return folds
+        sizes = np.bincount(self.codes)
+        if len(self.y) < cv or sizes.min() < 2:
+            raise ValueError(
+                f"cv={cv} needs as many rows, and two of each task; there are "
+                f"{len(self.y)} rows, {sizes.min()} of the smallest task."
+            )
+        groups = self.groups
+        cells = (len(groups.labels) + 1) * self.codes + groups.codes + 1
+        return deal_folds(cells, cv, rng)
+
+    def _check_tasks(self, folds: Folds) -> None:
+        """Refuse folds that leave no row of a task to learn from."""
+        labels = self.layout.tasks
+        for train, _ in folds:
+            rows = np.bincount(self.codes[train], minlength=len(labels))
+            if not rows.all():
+                raise ValueError(
+                    "cv holds out all rows of tasks at once: "
+                    f"{listed(labels[rows == 0].tolist())}. Each task has a model of "
+                    "its own: hold out a part of each, cv=5 for instance."
+                )
 
 
 def read_rows(
