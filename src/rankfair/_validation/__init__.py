@@ -21,6 +21,7 @@ from rankfair._validation.columns import (
     group_mask,
     is_reference,
     label_source,
+    label_source_of,
     label_source_of_rows,
     resolve_columns,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "is_pair",
     "is_reference",
     "label_source",
+    "label_source_of",
     "label_source_of_rows",
     "nearest",
     "read_given",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Codes, Floats, column_numbers, open_table, shown
+from rankfair._frames import Codes, Floats, column_numbers, shown
 from rankfair._groups import Groups, Protected, label_table
-from rankfair._validation import is_reference, label_source
+from rankfair._validation import label_source_of
 
 __all__ = ["compared_groups"]
 
@@ -24,11 +24,7 @@ def compared_groups(
     """
     named = getattr(owner, "sensitive_features", None)
     own = given is None or named is None
-    if given is None or is_reference(given):
-        named, given = (named if given is None else given), None
-    else:
-        named = None
-    source = label_source("sensitive_features", named, given, open_table(X))
+    source = label_source_of("sensitive_features", given, owner, X)
     if source is None:
         raise ValueError(
             "sensitive_features is missing: give the group of each row, or name its "
