@@ -17,7 +17,12 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    ShuffleSplit,
+    cross_validate,
+)
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -331,6 +336,8 @@ def test_without_groups_predictions_stay():
         ({"cv": "abc"}, 'cv must be a whole number ≥ 2; got "abc"'),
         ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
         ({"cv": KFold}, "cv must be a whole number ≥ 2; got <class"),
+        ({"cv": []}, "cv gives no folds: give two or more pairs"),
+        ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows."),
         ({"cv": N + 1}, f"cv={N + 1} folds need as many rows; there are {N}."),
         ({"random_state": "abc"}, "random_state must be None, a whole number ≥ 0"),
         ({"cv": 5, "prefit": True}, "cv refits the estimator"),
@@ -461,6 +468,16 @@ def test_an_estimator_without_weights_is_told():
         UserWarning, match="KNeighborsRegressor.fit takes no sample_weight"
     ):
         model.fit(WITH_CODE, Y, sample_weight=np.linspace(1, 2, N))
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_weights_reach_the_last_step_of_a_pipeline(cv):
+    weights = np.linspace(0.1, 2, N)
+    bare, piped = (
+        fair(estimator, cv=cv).fit(WITH_CODE, Y, sample_weight=weights)
+        for estimator in (LinearRegression(), make_pipeline(LinearRegression()))
+    )
+    np.testing.assert_array_equal(piped.predict(WITH_CODE), bare.predict(WITH_CODE))
 
 
 # Rows of unknown group

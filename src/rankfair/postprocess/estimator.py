@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats
 from rankfair._groups import Source
+from rankfair._inner import explained
 from rankfair._validation import feature_record
 from rankfair.postprocess.follow import FOLLOW
 from rankfair.postprocess.groups import (
-    explained,
     known_groups,
     read_labels,
     refuse_other_names,
@@ -196,8 +196,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             The protected group of each row, if no column of X says so.  Of several
             columns, or entries of a dict (by name), groups are the combinations.
         sample_weight : array-like of shape (N,), optional
-            Weights of the rows in the distributions, and in the estimator's fit if that
-            takes them.
+            Weights of the rows in the distributions, and in the fit of the estimator,
+            or the last step of a pipeline, if that takes them.
 
         Returns
         -------

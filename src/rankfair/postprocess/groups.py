@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -158,33 +156,6 @@ def _known_labels(source: Source) -> tuple[Codes, NDArray[Any]]:
     codes = np.full(len(known), -1, np.intp)
     codes[known] = cells
     return codes, label_array(labels)
-
-
-@contextmanager
-def explained(n_unknown: int) -> Iterator[None]:
-    """Say, where an estimator refuses rows, that so many miss a label that it sees.
-
-    Examples
-    --------
-    >>> with explained(0):
-    ...     pass
-    """
-    try:
-        yield
-    except ValueError as error:
-        if n_unknown:
-            error.add_note(
-                f"{n_unknown} rows miss a label of {ARGUMENT}, whose column of X the "
-                "estimator sees as it is. Let it take missing values, in a pipeline "
-                "for instance; or set blind=True; or pass groups to fit as an array."
-            )
-        if "could not convert string to float" in str(error):
-            error.add_note(
-                "A column of X holds text, which the estimator does not take. If it is "
-                "the protected one, blind=True hides it; else encode it in a pipeline, "
-                "with a ColumnTransformer for instance."
-            )
-        raise
 
 
 def without(X: Any, columns: tuple[int, ...]) -> Any:

@@ -94,7 +94,7 @@ class Rows:
         if cv is None or self.groups is None:
             return None
         if gives_folds(cv):
-            folds = split_folds(cv, self.X, self.y)
+            folds = split_folds(cv, self.X, self.y, "rows that weigh more than zero")
             self._check_tasks(folds)
             return folds
         sizes = np.bincount(self.codes)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats, open_table
 from rankfair._groups import group_labels
+from rankfair._inner import explained
 from rankfair._regressor import (
     CallbackSupportMixin,
     Progress,
@@ -27,7 +28,6 @@ from rankfair._validation import (
     label_source,
     read_target,
 )
-from rankfair.postprocess.groups import explained
 from rankfair.reduction.asked import Asked
 from rankfair.reduction.either import ask, solve_either
 from rankfair.reduction.loop import Found
@@ -48,8 +48,8 @@ from rankfair.reduction.refits import (
     Models,
     Refits,
     predict,
+    refuse_weightless,
     seeded,
-    weight_argument,
 )
 from rankfair.reduction.settings import balance_of, check_settings, finish_of
 from rankfair.reduction.stages import solve_in_stages
@@ -492,7 +492,7 @@ class TiltedRegressor(
 
     def _refits(self, rows: Rows, rng: np.random.Generator) -> Refits:
         if rows.weights is not None:
-            weight_argument(self.estimator)
+            refuse_weightless(self.estimator)
         return Refits(
             seeded(self.estimator, rng),
             rows.X,
