@@ -26,7 +26,9 @@ from rankfair._validation.columns import (
     resolve_columns,
 )
 from rankfair._validation.new import (
+    as_in_training,
     check_same_source,
+    has_names,
     read_new,
     refuse_retyped,
     refuse_unseen,
@@ -49,6 +51,7 @@ __all__ = [
     "Layout",
     "Named",
     "Rows",
+    "as_in_training",
     "check_choice",
     "check_count",
     "check_flag",
@@ -60,6 +63,7 @@ __all__ = [
     "column_name",
     "feature_record",
     "group_mask",
+    "has_names",
     "is_pair",
     "is_reference",
     "label_source",

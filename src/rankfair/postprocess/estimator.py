@@ -13,14 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankfair._frames import Floats
 from rankfair._groups import Source
 from rankfair._inner import explained
-from rankfair._validation import feature_record
+from rankfair._validation import as_in_training, feature_record, has_names
 from rankfair.postprocess.follow import FOLLOW
-from rankfair.postprocess.groups import (
-    known_groups,
-    read_labels,
-    refuse_other_names,
-    without,
-)
+from rankfair.postprocess.groups import known_groups, read_labels, without
 from rankfair.postprocess.learning import learn
 from rankfair.postprocess.lines import on_line
 from rankfair.postprocess.outcome import attributes_of, warn_of
@@ -252,7 +247,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         X : array-like or data frame of shape (N, n_features_in_)
             Rows with the columns of training, protected ones among them.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The group of each row, if `fit` got them as an array.
+            The group of each row, if `fit` got them as an array.  Of a dict or a frame
+            the names are those of training, in any order.
 
         Returns
         -------
@@ -355,6 +351,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             )
         if self._columns is None:
             return None
-        refuse_other_names(passed, self._names)
-        named = list(self._columns) or None
-        return read_labels(X, named, passed, n_rows)
+        source = read_labels(X, list(self._columns) or None, passed, n_rows)
+        if source is None or self._names is None or not has_names(passed):
+            return source
+        return as_in_training(source, self._names)

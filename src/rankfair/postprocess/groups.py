@@ -43,27 +43,6 @@ def read_labels(X: Any, named: Any, passed: Any, n_rows: int) -> Source | None:
     return None if passed is None else label_source_of_rows(passed, n_rows)
 
 
-def names_of(passed: Any) -> tuple[str, ...] | None:
-    """Return the names of a dict of labels in order; None of anything else.
-
-    Examples
-    --------
-    >>> names_of({"sex": ["F", "M"], "race": [0, 1]})
-    ('race', 'sex')
-    """
-    return tuple(sorted(map(str, passed))) if isinstance(passed, dict) else None
-
-
-def refuse_other_names(passed: Any, known: tuple[str, ...] | None) -> None:
-    """Refuse a dict whose names are not those of training."""
-    new = names_of(passed)
-    if new is not None and known is not None and new != known:
-        raise ValueError(
-            f"{ARGUMENT} has {listed([*new])}; fit was given {listed([*known])}. Pass "
-            "the same attributes under the same names."
-        )
-
-
 def find_groups(
     source: Source, weights: Floats | None = None
 ) -> tuple[Codes, NDArray[Any]]:

@@ -30,7 +30,9 @@ from rankfair._frames import (
 from rankfair._groups import Bools, Groups, Protected, Source, group_labels
 from rankfair._validation import (
     Columns,
+    as_in_training,
     check_same_source,
+    has_names,
     label_source,
     read_given,
     refuse_retyped,
@@ -152,7 +154,7 @@ def read_rows(
         {} if found is None else _edges(found),
         named.intersect,
         () if of_groups is None else of_groups.names,
-        _has_names(sensitive_features),
+        has_names(sensitive_features),
     )
     groups, note = (None, None) if found is None else (found.attributes[0], found.note)
     rows = Rows(layout.select(X, table), target, codes, groups, weights, layout, note)
@@ -223,8 +225,8 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
     source = label_source("sensitive_features", named, passed, table)
     if source is None or layout.groups is None:
         return None
-    if layout.by_name and _has_names(passed):
-        source = _in_order(source, layout.names)
+    if layout.by_name and has_names(passed):
+        source = as_in_training(source, layout.names)
     if len(source.columns) != len(layout.names):
         raise ValueError(
             f"{source.argument} has {len(source.columns)} columns; training had "
@@ -239,22 +241,6 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
     codes = np.append(places, -1)[here]
     _refuse_others(others, int((codes[here >= 0] < 0).sum()), layout.groups, source)
     return codes
-
-
-def _has_names(passed: Any) -> bool:
-    """Whether labels came as a dict or a frame."""
-    return isinstance(passed, dict) or hasattr(passed, "columns")
-
-
-def _in_order(source: Source, names: tuple[str, ...]) -> Source:
-    """Return columns in the order of training; refuse those of other names."""
-    if {*source.names} != {*names}:
-        raise ValueError(
-            f"{source.argument} has columns named {listed(source.names)}; training "
-            f"had {listed(names)}. Give those of training, in any order."
-        )
-    by_name = dict(zip(source.names, source.columns, strict=True))
-    return replace(source, columns=[by_name[name] for name in names], names=names)
 
 
 def _known(columns: list[Column], labels: NDArray[Any], source: Source) -> Codes:
