@@ -58,18 +58,24 @@ def test_few_rows_find_the_shift_of_all(groups, kind):
     assert found == pytest.approx(whole, abs=2e-3)
 
 
+def small(groups, decimals, seed, rows=12):
+    """Groups of few rows, which tie with few decimals."""
+    rng = np.random.default_rng(seed)
+    return [
+        Sample.of(np.round(rng.normal(g / 2, 1, rows + 5 * g), decimals))
+        for g in range(groups)
+    ]
+
+
 @pytest.mark.parametrize("groups", [2, 3, 5])
 @pytest.mark.parametrize("decimals", [1, 9])
-def test_small_groups_with_ties_land_in_the_band(groups, decimals):
+def test_small_groups_land_in_the_band_or_nearer_to_it(groups, decimals):
     for seed in range(5):
-        rng = np.random.default_rng(seed)
-        samples = [
-            Sample.of(np.round(rng.normal(g / 2, 1, 30 + 7 * g), decimals))
-            for g in range(groups)
-        ]
+        samples = small(groups, decimals, seed, rows=30)
         found = shifted(Bundles.of(samples), 0.05)
         before = Standing.of([s.values for s in samples], samples)
-        assert found.standing.auc_excess(0.05) <= max(0, before.auc_excess(0.05))
+        left = max(0, before.auc_excess(0.05)) if decimals == 1 else 0
+        assert found.standing.auc_excess(0.05) <= left
         for sample, values in zip(samples, found.values, strict=True):
             assert np.ptp(values - sample.values) < 1e-12
 
@@ -88,12 +94,8 @@ def test_too_few_quantiles_are_put_right_by_the_counts(groups, rounds, monkeypat
 @pytest.mark.parametrize("decimals", [1, 9])
 def test_the_order_of_groups_does_not_matter(groups, decimals):
     for seed in range(3):
-        rng = np.random.default_rng(seed)
-        samples = [
-            Sample.of(np.round(rng.normal(g / 2, 1, 12 + 5 * g), decimals))
-            for g in range(groups)
-        ]
-        order = rng.permutation(groups)
+        samples = small(groups, decimals, seed)
+        order = np.random.default_rng(seed).permutation(groups)
         turned = [samples[g] for g in order]
         for one, other in (
             (shifted(Bundles.of(samples), 0.02), shifted(Bundles.of(turned), 0.02)),
