@@ -601,6 +601,19 @@ def test_one_attribute_is_known_by_its_name_too():
     model.predict(X, sensitive_features={"part": NAMES})
 
 
+def test_a_number_that_is_cut_may_come_under_any_name():
+    age = FRAME["age"].to_numpy()
+    forms = [age, FRAME["age"], FRAME["age"].rename("years"), {"age": age}]
+    for fitted in forms:
+        model = TiltedRegressor(TREES, 0.01, bins=3, max_refits=1)
+        with pytest.warns(ConvergenceWarning):
+            model.fit(NUMBERS, Y, sensitive_features=fitted)
+        m = model.predict(NUMBERS, sensitive_features=fitted)
+        for new in forms[:3]:
+            again = model.predict(NUMBERS, sensitive_features=new)
+            np.testing.assert_array_equal(again, m)
+
+
 def test_a_lone_combination_is_named():
     labels = {"sex": FRAME["sex"], "part": np.where(np.arange(N) == 4, "x", NAMES)}
     model = TiltedRegressor(Ridge(), 0.05, intersect=True)

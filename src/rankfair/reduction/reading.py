@@ -17,29 +17,16 @@ from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import (
     ArrayTable,
     Codes,
-    Column,
     Floats,
     Table,
-    encode,
-    find_known,
     find_labels,
     listed,
-    match,
     open_table,
 )
-from rankfair._groups import Bools, Groups, Protected, Source, group_labels
-from rankfair._validation import (
-    Columns,
-    as_in_training,
-    check_same_source,
-    has_names,
-    label_source,
-    read_given,
-    refuse_retyped,
-    task_labels,
-)
+from rankfair._groups import Bools, Groups, Protected, Source
+from rankfair._validation import Columns, has_names, read_given, task_labels
 
-__all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
+__all__ = ["Layout", "Rows", "read_rows"]
 
 
 @dataclass(frozen=True)
@@ -203,60 +190,3 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         replace(rows.layout, tasks=rows.layout.tasks[present]),
         rows.note,
     )
-
-
-def task_codes(table: Table, tasks: Any, layout: Layout) -> Codes:
-    """The task of each new row; refuse one that training did not have."""
-    source = label_source("tasks", layout.task_columns or None, tasks, table)
-    check_same_source(source, layout.task_columns)
-    if source is None:
-        return np.zeros(table.shape[0], np.intp)
-    return _known(source.columns, layout.tasks, source)
-
-
-def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
-    """The group of each new row, −1 where it is not known; None if nothing tells."""
-    if passed is not None and layout.group_columns is None:
-        raise ValueError(
-            "sensitive_features was passed, but the model was fitted without groups. "
-            "Fit with sensitive_features, or leave them out."
-        )
-    named = layout.group_columns or None
-    source = label_source("sensitive_features", named, passed, table)
-    if source is None or layout.groups is None:
-        return None
-    if layout.by_name and has_names(passed):
-        source = as_in_training(source, layout.names)
-    if len(source.columns) != len(layout.names):
-        raise ValueError(
-            f"{source.argument} has {len(source.columns)} columns; training had "
-            f"{len(layout.names)} ({listed(layout.names)})."
-        )
-    column = source.columns[0]
-    if layout.edges or layout.intersect:
-        # Spelt as in training; labels that are not known are None.
-        (column,) = group_labels(source, layout.edges, layout.intersect).values()
-    here, labels = find_known(column, source.argument)
-    places, others = match(labels, layout.groups)
-    codes = np.append(places, -1)[here]
-    _refuse_others(others, int((codes[here >= 0] < 0).sum()), layout.groups, source)
-    return codes
-
-
-def _known(columns: list[Column], labels: NDArray[Any], source: Source) -> Codes:
-    codes, others = encode(columns, labels, source.argument)
-    _refuse_others(others, int((codes < 0).sum()), labels, source)
-    return codes
-
-
-def _refuse_others(
-    others: list[Any], n_rows: int, labels: NDArray[Any], source: Source
-) -> None:
-    argument = source.argument
-    refuse_retyped(argument, others, labels)
-    if others:
-        raise ValueError(
-            f"{argument} has labels not seen in training: {listed(others)} "
-            f"({n_rows} rows); training had {listed(labels.tolist())}. "
-            "Use the labels of training, or fit with rows of these too."
-        )

@@ -32,18 +32,13 @@ from rankfair.reduction.asked import Asked
 from rankfair.reduction.either import ask, solve_either
 from rankfair.reduction.loop import Found
 from rankfair.reduction.maps import Maps
+from rankfair.reduction.new import group_codes, task_codes
 from rankfair.reduction.reached import (
     fitted_attributes,
     free_attributes,
     warn_not_reached,
 )
-from rankfair.reduction.reading import (
-    Layout,
-    Rows,
-    group_codes,
-    read_rows,
-    task_codes,
-)
+from rankfair.reduction.reading import Layout, Rows, read_rows
 from rankfair.reduction.refits import (
     Models,
     Refits,
