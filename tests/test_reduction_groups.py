@@ -335,7 +335,7 @@ def test_rows_of_unknown_group_are_no_part_of_a_shift(far, monkeypatch):
     assert shift == pytest.approx(again) and at.miss == there.miss
     assert at.miss < known.along(m[z >= 0], np.eye(3)[z[z >= 0]]).at.miss
     # Of very many values only slopes are followed.
-    monkeypatch.setattr("rankfair.reduction.sweep.MANY", 1)
+    monkeypatch.setattr("rankfair.projections.sweep.MANY", 1)
     assert asked.closing_shift(m)[1].miss >= at.miss
 
 

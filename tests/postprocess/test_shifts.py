@@ -103,3 +103,23 @@ def test_the_order_of_groups_does_not_matter(groups, decimals):
         ):
             for g, values in zip(order, other.values, strict=True):
                 assert values == pytest.approx(one.values[g], abs=1e-12)
+
+
+def test_groups_of_a_few_rows_are_level_to_a_pair():
+    for seed in range(6):
+        samples = small(4, 9, seed, rows=8)
+        assert shifted(Bundles.of(samples), 0.0).standing.auc_excess(0.0) <= 0
+
+
+def test_two_groups_that_tie_end_as_near_as_they_can():
+    # A block of three passes one row of the other group, then two at once.
+    samples = [Sample.of(np.zeros(3)), Sample.of(np.array([0.0, 5.0, 5.0]))]
+    found = shifted(Bundles.of(samples), 0.0)
+    assert abs(found.standing.lead(0)) == pytest.approx(1 / 6)
+
+
+def test_of_many_values_groups_are_shifted_in_turn_only(monkeypatch):
+    samples = small(3, 1, 0)
+    nearest = shifted(Bundles.of(samples), 0.0).standing.auc_excess(0.0)
+    monkeypatch.setattr("rankfair.projections.sweep.MANY", 1)
+    assert shifted(Bundles.of(samples), 0.0).standing.auc_excess(0.0) >= nearest > 0
