@@ -62,7 +62,7 @@ def deal_folds(cells: Codes, k: int, rng: np.random.Generator) -> Folds:
 def split_folds(cv: Any, X: Any, y: Floats | None, what: str = "rows") -> Folds:
     """The folds of a scikit-learn splitter or a list, which must test every row once.
 
-    ``what`` the rows are is for the sentence that says they do not.
+    ``what`` is how a refusal calls the rows.
 
     Examples
     --------

@@ -54,8 +54,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         groups the AUC of each against all others, and a shift where rows are too few
         for such maps.  "shift": every group moves as a whole until AUC is in its band,
         for reference.  "mean": two groups move as wholes until their means are within
-        epsilon.  ``["rank", "mean"]`` and
-        ``["distribution", "mean"]`` hold both at once, again with the least movement.
+        epsilon.  ``["rank", "mean"]`` and ``["distribution", "mean"]`` hold both at
+        once, again with the least movement.
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with
         several columns the groups are their combinations, as tuples: each combination

@@ -12,8 +12,8 @@ from rankfair.postprocess.levels import Bundles
 from rankfair.postprocess.search import Free
 from rankfair.problem import Groups
 from rankfair.projections import shift as shift_rows
+from rankfair.projections import swept
 from rankfair.projections.samples import Array, Floats, Sample, Standing
-from rankfair.projections.sweep import swept
 
 SWEEPS = 50  # over three or more groups
 FEW = 1 << 10  # quantiles a group that stand for many rows

@@ -1,7 +1,7 @@
-"""Shifts of groups whose predictions tie, found on exact counts of their few values.
+"""Shifts of three or more groups, found on exact counts of their few values.
 
-Slopes smooth a count over its neighbourhood.  Of the few values of a tree they say
-little: counts stay and jump, and where they jump is known exactly.
+Slopes smooth a count over its neighbourhood.  Of the few values of a tree, or of a few
+rows, they say little: counts stay and jump, and where they jump is known exactly.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ NARROW = 1 << 8  # parts: narrower intervals are no place for a group
 MANY = 1 << 15  # differences of values in a sweep for which slopes say enough
 WORK = 1 << 18  # differences that starts may sort in one sweep each,
 CALL = 1 << 10  # and what a group costs beside them
+TIES = 32  # roundings of a shift that are tried for values to be equal
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,7 @@ def _tied(m: Floats, codes: Codes, x: Floats, near: float) -> Floats:
         moved = [values[h] + x[h] for h in range(len(x)) if h != g]
         others = np.unique(np.concatenate(moved))
         i, j = np.nonzero(np.abs(np.subtract.outer(values[g] + x[g], others)) <= near)
-        due = np.unique(others[j] - values[g][i])[:STARTS]
+        due = np.unique(others[j] - values[g][i])[:TIES]
         tries = np.concatenate(
             (x[[g]], due, np.nextafter(due, np.inf), np.nextafter(due, -np.inf))
         )

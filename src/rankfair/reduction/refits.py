@@ -71,8 +71,10 @@ class Refits:
     def _model(self, target: Floats, rows: Rows) -> Any:
         whole = len(rows) == len(target)
         X = self.X if whole else _safe_indexing(self.X, rows)
-        more, name = {}, weight_argument(self.template)
-        if self.weights is not None and name is not None:
+        more = {}
+        if self.weights is not None:
+            name = weight_argument(self.template)
+            assert name is not None  # else it was refused
             more[name] = self.weights[rows]
         return clone(self.template).fit(X, target[rows], **more)
 

@@ -13,7 +13,7 @@ from rankfair._groups import Groups as Labelled
 from rankfair.balances import Balance, Band, Rank
 from rankfair.balances.base import ROUNDING
 from rankfair.problem import Groups
-from rankfair.projections.sweep import swept
+from rankfair.projections import swept
 from rankfair.reduction.asked import Asked, Reached, counted_weights, deviation
 from rankfair.reduction.steer import Way, steered
 
