@@ -536,7 +536,7 @@ def test_combinations_miss_a_label():
     assert model.n_unknown_ == (~KNOWN | np.isnan(third)).sum() - 1
     new = {"sex": ["F", None], "part": [7, 1]}
     words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
-    assert 'not seen in training: (7, "F") (1 rows)' in words or "(7, 'F')" in words
+    assert "not seen in training: (7, 'F') (1 rows)" in words
 
 
 def test_labels_of_another_type_or_of_other_columns():
