@@ -530,7 +530,7 @@ def test_benjamini_and_hochberg():
 def test_differences_of_any_size_have_degrees_of_freedom(size):
     m, in_a = shifted()
     sides = Sides.of(in_a, ~in_a, ("A", "B"))
-    from rankfair.inference.means import welch_degrees
+    from rankfair.inference.parts import welch_degrees
     from rankfair.inference.parts import Part
 
     def degrees(values):
