@@ -89,7 +89,10 @@ def _known_groups(column: Column) -> tuple[Bools, Codes, NDArray[Any]]:
     codes, labels = find_known(column, "sensitive_features")
     known = codes >= 0
     if not known.any():
-        raise ValueError(f"sensitive_features is unknown for all {len(known)} rows.")
+        raise ValueError(
+            f"sensitive_features is unknown for all {len(known)} rows: there is "
+            "nothing to certify. Give the groups of some."
+        )
     if len(labels) < 2:
         raise ValueError(
             f"sensitive_features has one group only ({shown(labels.tolist()[0])}, "

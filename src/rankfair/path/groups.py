@@ -59,5 +59,6 @@ def _check_sizes(groups: Groups, weights: Floats | None) -> None:
         if count < 2:
             raise ValueError(
                 f"sensitive_features: group {shown(label)} has {count} row that "
-                "counts: a path needs one to learn from and one to hold out."
+                "counts: a path needs one to learn from and one to hold out. Join "
+                "groups, or leave these rows out."
             )
