@@ -29,7 +29,7 @@ ROWS = (
     {"solvers"},
     {"inference", "certificate"},
     {"streams", "clusters"},
-    {"_regressor", "_scope", "_folds"},
+    {"_regressor", "_scope", "_folds", "_inner"},
     {"_elsewhere"},
     {"estimators", "reduction", "postprocess", "baselines"},
     {"models"},

@@ -15,13 +15,13 @@ from rankfair import (
     RankFairRegressorCV,
     TiltedRegressor,
 )
+from rankfair._validation import label_source_of
 from rankfair.certificate import (
     Certificate,
     ShiftedModel,
     certify,
     certify_predictions,
     predict,
-    read_labels,
 )
 from rankfair.datasets import make_biased_tasks
 
@@ -289,10 +289,14 @@ def test_bad_input_gets_a_sentence(settings, sentence):
 def test_labels_come_from_what_is_given_or_from_the_model():
     X = [[1.0, 5.0], [2.0, 6.0]]
     model = RankFairRegressor(tasks=1)
-    assert read_labels("tasks", None, model, X)[0].tolist() == [5.0, 6.0]
-    assert read_labels("tasks", 0, model, X)[0].tolist() == [1.0, 2.0]
-    assert read_labels("tasks", ["a", "b"], model, X)[0].tolist() == ["a", "b"]
-    assert read_labels("sensitive_features", None, model, X) is None
+
+    def labels(argument, given):
+        return label_source_of(argument, given, model, X).columns[0].tolist()
+
+    assert labels("tasks", None) == [5.0, 6.0]
+    assert labels("tasks", 0) == [1.0, 2.0]
+    assert labels("tasks", ["a", "b"]) == ["a", "b"]
+    assert label_source_of("sensitive_features", None, model, X) is None
 
 
 def test_predict_passes_on_only_what_a_model_needs():

@@ -242,6 +242,15 @@ def test_labels_of_new_rows_are_read_as_in_training():
         group_labels(text, edges, intersect=False)
 
 
+def test_a_combination_is_called_the_same_whatever_other_rows_there_are():
+    dose = np.array([0.5, 1.0, 2.0, np.nan, 1.0, 0.5, 2.0, 1.0])
+    (cells,) = group_labels(source(SEX, dose), {}, intersect=True).values()
+    for i in range(len(SEX)):
+        alone = source(SEX[i : i + 1], dose[i : i + 1])
+        (cell,) = group_labels(alone, {}, intersect=True).values()
+        assert cell.tolist() == [cells[i]]
+
+
 def test_combinations_of_many_groups_need_no_table_of_all_that_could_be():
     many = [Groups(np.arange(50), np.arange(50), f"a{j}") for j in range(6)]
     both = crossed(many, np.arange(50.0))  # the first row weighs nothing

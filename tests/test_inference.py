@@ -153,6 +153,13 @@ def test_inputs_are_left_alone():
 # Limits of the population's AUC
 
 
+@pytest.mark.parametrize("tiny", [1e-3, 1e-9, 1e-300])
+def test_one_row_with_all_the_weight_says_nothing(tiny):
+    m, in_a = np.array([1.0, 2.0, 1.5, 3.0]), np.array([True, True, False, False])
+    spread = auc_spread(m, in_a, None, np.array([1.0, tiny, 1.0, 1.0]))
+    assert not spread.estimable or spread.bound(0.95) == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ties", [False, True])
 def test_spread_of_rows_is_delong_with_satterthwaite(seed, ties):

@@ -22,6 +22,7 @@ from rankfair.inference.limits import (
 )
 from rankfair.inference.means import mean_gap
 from rankfair.inference.ordered import Ordered
+from rankfair.inference.parts import Part, welch_degrees
 from rankfair.inference.permutation import mann_whitney, normal_p
 from rankfair.inference.shares import shares_and_ratio
 from rankfair.inference.sides import Sides
@@ -530,8 +531,6 @@ def test_benjamini_and_hochberg():
 def test_differences_of_any_size_have_degrees_of_freedom(size):
     m, in_a = shifted()
     sides = Sides.of(in_a, ~in_a, ("A", "B"))
-    from rankfair.inference.means import welch_degrees
-    from rankfair.inference.parts import Part
 
     def degrees(values):
         a, b = Part.of_rows(values[in_a]), Part.of_rows(values[~in_a])

@@ -99,6 +99,19 @@ def test_combinations_are_groups_of_a_path():
     assert row.gap == pytest.approx(path.rows[0].gap)
 
 
+def test_combinations_of_a_number_are_cut_as_the_model_cuts_them():
+    age, sex = np.arange(N) % 50, np.arange(N) % 3 == 0
+    asked = {"penalty": "ridge", "intersect": True, "bins": 2}
+    both = np.column_stack((age, sex))
+    given = {"epsilons": [0.05], "sensitive_features": both}
+    path = path_of(RankFairRegressor(**asked), **given)
+    named = RankFairRegressor(sensitive_features=[3, 4], blind=True, **asked)
+    rows = np.column_stack((X, both))
+    other = fairness_path(named, rows, Y, epsilons=[0.05], cv=3, random_state=0)
+    assert path.groups == other.groups and len(path.groups) == 4
+    assert path.rows == other.rows
+
+
 def test_rows_of_unknown_group_count_for_errors_only():
     some = np.where(np.arange(N) % 10 == 3, None, GROUPS)
     path = path_of(MODELS["mapped"], sensitive_features=some, epsilons=[0.1])

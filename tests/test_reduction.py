@@ -12,7 +12,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    LeaveOneGroupOut,
+    ShuffleSplit,
+    cross_validate,
+)
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -706,6 +712,9 @@ def test_bad_rows_are_named():
     assert "estimator (KNeighborsRegressor) takes none. Leave it out" in told
     told = sentence(fair(blind=True).fit, X[:, -1:], Y)
     assert told.startswith("X has no feature left")
+    whole = list(LeaveOneGroupOut().split(X, Y, TASK))
+    told = sentence(fair(cv=whole).fit, X, Y, tasks=TASK)
+    assert 'cv holds out all rows of tasks at once: "n".' in told
     tree = fair(DecisionTreeRegressor(max_depth=2), 0.5).fit(X, Y)
     tree.shift_ = np.ones(2)
     other = X.copy()
@@ -713,6 +722,22 @@ def test_bad_rows_are_named():
     told = sentence(tree.predict, other)
     assert "labels not seen in training: 7" in told
     assert "fitted without tasks" in sentence(tree.predict, X, tasks=TASK)
+
+
+@pytest.mark.parametrize("tasks", [None, TASK])
+@pytest.mark.parametrize(
+    ("predicted", "told"),
+    [
+        (lambda X: np.where(X[:, 0] > 1, np.nan, 0.0), "prediction must be finite"),
+        (lambda X: X[:, :2], "must predict one number a row; got shape"),
+    ],
+)
+def test_predictions_that_are_no_numbers_are_refused(predicted, told, tasks):
+    class Odd(LinearRegression):
+        def predict(self, X):
+            return predicted(X)
+
+    assert told in sentence(fair(Odd()).fit, X, Y, tasks=tasks)
 
 
 def test_weight_zero_is_absence():

@@ -324,9 +324,10 @@ def test_a_small_tree_is_shifted_where_slopes_see_nothing(seed):
     assert_level(model.predict(rows), z, 0.14)
 
 
-def test_rows_of_unknown_group_are_no_part_of_a_shift(monkeypatch):
+@pytest.mark.parametrize("far", [9.0, -1e9])
+def test_rows_of_unknown_group_are_no_part_of_a_shift(far, monkeypatch):
     z = np.tile([0, 0, 1, 1, 2, -1], 8)
-    m = np.tile([0.0, 1.0, 1.0, 2.0, 3.0, 9.0], 8)
+    m = np.tile([0.0, 1.0, 1.0, 2.0, 3.0, far], 8)
     asked = Demands.of(Rank(0.01), m, Groups(z, np.arange(3)), shifts=True)
     shift, at = asked.closing_shift(m)
     known = Demands.of(Rank(0.01), m[z >= 0], Groups(z[z >= 0], np.arange(3)), True)
@@ -334,7 +335,7 @@ def test_rows_of_unknown_group_are_no_part_of_a_shift(monkeypatch):
     assert shift == pytest.approx(again) and at.miss == there.miss
     assert at.miss < known.along(m[z >= 0], np.eye(3)[z[z >= 0]]).at.miss
     # Of very many values only slopes are followed.
-    monkeypatch.setattr("rankfair.reduction.sweep.MANY", 1)
+    monkeypatch.setattr("rankfair.projections.sweep.MANY", 1)
     assert asked.closing_shift(m)[1].miss >= at.miss
 
 
@@ -412,6 +413,21 @@ def test_the_names_of_groups_do_not_matter():
     np.testing.assert_allclose(again.predict(X), plain.predict(X), atol=1e-3)
     renamed = {turned[name]: auc for name, auc in plain.group_auc_.items()}
     assert again.group_auc_ == pytest.approx(renamed, abs=1e-3)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 9])
+def test_the_order_of_groups_does_not_matter_to_a_shift(decimals):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        z, turned = rng.integers(0, 4, 50), rng.permutation(4)
+        m = np.round(rng.normal(size=50) + z / 2, decimals)
+        one, other = (
+            Demands.of(Rank(0.0), m, Groups(codes, np.arange(4)), shifts=True)
+            for codes in (z, turned[z])
+        )
+        (shift, at), (again, there) = one.closing_shift(m), other.closing_shift(m)
+        assert np.array(again)[turned] == pytest.approx(shift, abs=1e-9)
+        assert there.miss == pytest.approx(at.miss, abs=1e-12)
 
 
 def test_the_order_of_rows_does_not_matter():
@@ -583,6 +599,19 @@ def test_one_attribute_is_known_by_its_name_too():
     # An array has no name that could be another.
     model = TiltedRegressor(Ridge(), 0.01).fit(X, Y, sensitive_features=NAMES)
     model.predict(X, sensitive_features={"part": NAMES})
+
+
+def test_a_number_that_is_cut_may_come_under_any_name():
+    age = FRAME["age"].to_numpy()
+    forms = [age, FRAME["age"], FRAME["age"].rename("years"), {"age": age}]
+    for fitted in forms:
+        model = TiltedRegressor(TREES, 0.01, bins=3, max_refits=1)
+        with pytest.warns(ConvergenceWarning):
+            model.fit(NUMBERS, Y, sensitive_features=fitted)
+        m = model.predict(NUMBERS, sensitive_features=fitted)
+        for new in forms[:3]:
+            again = model.predict(NUMBERS, sensitive_features=new)
+            np.testing.assert_array_equal(again, m)
 
 
 def test_a_lone_combination_is_named():

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from rankfair._frames import Codes, Floats
 from rankfair._validation import check_count
@@ -58,8 +59,10 @@ def deal_folds(cells: Codes, k: int, rng: np.random.Generator) -> Folds:
     return [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
 
 
-def split_folds(cv: Any, X: Any, y: Floats) -> Folds:
+def split_folds(cv: Any, X: Any, y: Floats | None, what: str = "rows") -> Folds:
     """The folds of a scikit-learn splitter or a list, which must test every row once.
+
+    ``what`` is how a refusal calls the rows.
 
     Examples
     --------
@@ -76,10 +79,11 @@ def split_folds(cv: Any, X: Any, y: Floats) -> Folds:
             "list where it is used more than once."
         )
     tested = np.sort(np.concatenate([test for _, test in folds]))
-    if not np.array_equal(tested, np.arange(len(y))):
+    n_rows = _num_samples(X)
+    if not np.array_equal(tested, np.arange(n_rows)):
         raise ValueError(
             "cv must test each row exactly once, by a model that did not see it; got "
             f"{len(folds)} folds that test {len(np.unique(tested))} rows "
-            f"{len(tested)} times, of {len(y)} rows that weigh more than zero."
+            f"{len(tested)} times, of {n_rows} {what}."
         )
     return folds

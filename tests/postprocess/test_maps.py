@@ -223,3 +223,14 @@ def test_on_new_rows_no_further_than_the_linear_programme():
             theirs += (plan[near] * far**2).sum(axis=1) @ (1 / mass[near])
         gained.append(theirs - ours)
     assert np.mean(gained) > 0
+
+
+@pytest.mark.parametrize("n_rows", [15, 24, 54])
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+def test_rank_of_several_small_groups_is_no_farther_off_than_a_shift(n_rows, epsilon):
+    rng = np.random.default_rng(n_rows)
+    samples = [Sample.of(rng.normal(size=n_rows // 3) + g) for g in range(3)]
+    ours, wholes = rank(samples, epsilon), shift(samples, epsilon)
+    assert ours.standing.auc_excess(epsilon) <= max(
+        wholes.standing.auc_excess(epsilon), 0.0
+    )

@@ -140,7 +140,7 @@ def test_mean_alone_moves_groups_as_wholes_and_no_further():
     assert model.mean_difference_ == pytest.approx(edge)
 
 
-def test_both_cost_no_less_than_one_and_bend_less_than_ranks_alone():
+def test_both_cost_no_less_than_either():
     free = LinearRegression().fit(X, Y).predict(X)
     ends = {
         str(b): fitted(b, e).predict(X)

@@ -13,7 +13,7 @@ from rankfair._groups.checks import (
     refuse_quantity,
 )
 from rankfair._groups.encoder import Encoder, encoder_of
-from rankfair._groups.labels import group_labels, passed_columns, spelt
+from rankfair._groups.labels import group_labels, label_table, passed_columns, spelt
 from rankfair._groups.reading import Protected, read_attributes, read_groups
 from rankfair._groups.records import Bools, Groups, Source, masks_of
 
@@ -31,6 +31,7 @@ __all__ = [
     "cut_at",
     "encoder_of",
     "group_labels",
+    "label_table",
     "masks_of",
     "passed_columns",
     "quantile_places",

@@ -59,14 +59,16 @@ def cell_label(parts: Sequence[Any], quote: bool = False) -> str:
 
     Examples
     --------
-    >>> cell_label(("F", 3)), cell_label(("F × M", 3))
-    ('F × 3', '"F × M" × 3')
+    >>> cell_label(("F", 3)), cell_label(("F × M", 3)), cell_label(("F", 3.0))
+    ('F × 3', '"F × M" × 3', 'F × 3')
     """
     return " × ".join(_part(label, quote) for label in parts)
 
 
 def _part(label: Any, quote: bool) -> str:
-    text = str(label)
+    # Rows without 0.5 hold 1 where others hold 1.0: both are called the same.
+    whole = isinstance(label, float) and label.is_integer()
+    text = str(int(label) if whole else label)
     quoted = {*text} & {"×", '"'} or (quote and isinstance(label, str))
     return json.dumps(text, ensure_ascii=False) if quoted else text
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from rankfair._groups.cells import crossed
 from rankfair._groups.checks import holds_numbers
 from rankfair._groups.records import Groups, Source
 
-__all__ = ["group_labels", "passed_columns", "spelt"]
+__all__ = ["group_labels", "label_table", "passed_columns", "spelt"]
 
 
 def group_labels(
@@ -52,6 +54,20 @@ def spelt(groups: Groups) -> NDArray[Any]:
     labels = np.empty(len(groups.labels) + 1, dtype=object)
     labels[:-1] = groups.labels.tolist()
     return labels[groups.codes]  # the last one, None, for code −1
+
+
+def label_table(columns: Sequence[Column]) -> NDArray[Any]:
+    """Return labels as an array that rows can be taken from, a column each.
+
+    Examples
+    --------
+    >>> label_table([np.array(["F", "M"]), np.array([20, 70])]).tolist()
+    [['F', 20], ['M', 70]]
+    """
+    labels = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        labels[:, j] = column.to_list() if isinstance(column, nw.Series) else column
+    return labels
 
 
 def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str, ...]]:

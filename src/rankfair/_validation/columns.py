@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from rankfair._frames import Floats, FrameTable, Table, listed, shown
+from rankfair._frames import Floats, FrameTable, Table, listed, open_table, shown
 from rankfair._groups import Bools, Source, passed_columns, read_attributes, read_groups
 from rankfair._validation.checks import as_given, check_lengths, nearest
 
@@ -14,6 +14,7 @@ __all__ = [
     "group_mask",
     "is_reference",
     "label_source",
+    "label_source_of",
     "label_source_of_rows",
     "refuse_same_columns",
     "resolve_columns",
@@ -104,10 +105,7 @@ def label_source(argument: str, named: Any, passed: Any, table: Table) -> Source
     if named is None and passed is None:
         return None
     if named is None:
-        columns, names = passed_columns(passed, argument)
-        for column in columns:
-            check_lengths(table.shape[0], **{argument: column})
-        return Source(argument, columns, (), names)
+        return label_source_of_rows(passed, table.shape[0], argument)
     at = resolve_columns(argument, named, table)
     names = tuple(column_name(table, j) for j in at)
     if passed is not None:
@@ -137,9 +135,30 @@ def group_mask(
     return groups.in_a, groups.known
 
 
-def label_source_of_rows(sensitive_features: Any, n_rows: int) -> Source:
-    """Return protected attributes given as an array, one column each."""
-    columns, names = passed_columns(sensitive_features, "sensitive_features")
+def label_source_of_rows(
+    labels: Any, n_rows: int, argument: str = "sensitive_features"
+) -> Source:
+    """Return labels given as an array, one column for each attribute."""
+    columns, names = passed_columns(labels, argument)
     for column in columns:
-        check_lengths(n_rows, sensitive_features=column)
-    return Source("sensitive_features", columns, (), names)
+        check_lengths(n_rows, **{argument: column})
+    return Source(argument, columns, (), names)
+
+
+def label_source_of(argument: str, given: Any, model: Any, X: Any) -> Source | None:
+    """Return labels given as an array, or as a column of X; else those of the model.
+
+    Its attribute of the name of the argument says which columns of X are meant if none
+    were given.  None where neither says anything.
+
+    Examples
+    --------
+    >>> source = label_source_of("tasks", 1, None, [[0.5, 7.0], [0.1, 8.0]])
+    >>> source.columns[0].tolist()
+    [7.0, 8.0]
+    """
+    named = given if is_reference(given) else None
+    if given is None:
+        named = getattr(model, argument, None)
+    passed = given if named is None else None
+    return label_source(argument, named, passed, open_table(X))

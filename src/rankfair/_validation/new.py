@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,14 @@ from rankfair._validation.columns import label_source
 from rankfair._validation.predictors import read_predictors
 from rankfair._validation.records import Layout
 
-__all__ = ["check_same_source", "read_new", "refuse_retyped", "refuse_unseen"]
+__all__ = [
+    "as_in_training",
+    "check_same_source",
+    "has_names",
+    "read_new",
+    "refuse_retyped",
+    "refuse_unseen",
+]
 
 
 def read_new(
@@ -73,6 +81,35 @@ def check_same_source(
             "tasks was passed, but the model was fitted without tasks. "
             "Fit with tasks, or leave them out."
         )
+
+
+def has_names(passed: Any) -> bool:
+    """Tell whether labels came by name, as a dict or a frame.
+
+    Examples
+    --------
+    >>> has_names({"sex": ["F", "M"]}), has_names(["F", "M"])
+    (True, False)
+    """
+    return isinstance(passed, dict) or hasattr(passed, "columns")
+
+
+def as_in_training(source: Source, names: tuple[str, ...]) -> Source:
+    """Return columns in the order of training; refuse those of other names.
+
+    Examples
+    --------
+    >>> new = Source("sensitive_features", [np.ones(2), np.zeros(2)], (), ("b", "a"))
+    >>> as_in_training(new, ("a", "b")).columns[0].tolist()
+    [0.0, 0.0]
+    """
+    if {*source.names} != {*names}:
+        raise ValueError(
+            f"{source.argument} has columns named {listed(source.names)}; training "
+            f"had {listed(names)}. Give those of training, in any order."
+        )
+    by_name = dict(zip(source.names, source.columns, strict=True))
+    return replace(source, columns=[by_name[name] for name in names], names=names)
 
 
 def _known_groups(table: Table, each: Encoder) -> Codes:

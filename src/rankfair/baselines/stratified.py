@@ -157,31 +157,15 @@ class StratifiedBalancedResiduals(_Stratified):
 
     Parameters
     ----------
-    n_strata : int, default=5
-        How many strata.
-    tasks : str, int or list of them, optional
-        The column of X that says which task a row is of; see `RankFairRegressor`.
-    sensitive_features : str or int, optional
-        The column of X that holds the protected group; see `RankFairRegressor`.
-    blind : bool, default=False
-        Leave the protected column of X out of the predictors.
-    penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="ridge"
-        What :math:`R(W)` is; see `RankFairRegressor`.
-    beta : float, default=0.0
-        Weight of the penalty; 0 is ordinary least squares.
-    standardize : bool, default=True
-        Take features and y in units of their standard deviations for the penalty.
-    unseen : {"error", "shared"}, default="error"
-        What to do with a task not seen in training.
-    verbose : int, default=0
-        Above 0, write a line at the end to stderr.
+    n_strata, tasks, sensitive_features, blind, penalty, beta
+        As in `StratifiedEqualMeans`.
+    standardize, unseen, verbose
+        As in `StratifiedEqualMeans`.
 
     Attributes
     ----------
-    strata_ : list of dict
+    strata_, status_
         As in `StratifiedEqualMeans`.
-    status_ : str
-        "satisfied", "inactive" (the fit without demands keeps them) or "infeasible".
     coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_
         As in `RankFairRegressor`.
 

@@ -9,7 +9,7 @@ from rankfair.certificate.api import certify
 from rankfair.certificate.bounds import certify_predictions
 from rankfair.certificate.calibration import ShiftedModel
 from rankfair.certificate.records import Certificate
-from rankfair.certificate.rows import predict, read_labels
+from rankfair.certificate.rows import predict
 
 __all__ = [
     "Certificate",
@@ -17,5 +17,4 @@ __all__ = [
     "certify",
     "certify_predictions",
     "predict",
-    "read_labels",
 ]

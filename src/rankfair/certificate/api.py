@@ -45,9 +45,9 @@ def certify(
     sensitive_features : array-like of shape (N,), or str or int, optional
         The group of each row, or the column of X that says so; by default the column
         that the model was given.  Rows of unknown group are left out.
-    tasks : array-like of shape (N,), or str, int or list of them, optional
-        The task of each row, or columns of X; by default the columns the model was
-        given.
+    tasks : array-like of shape (N,) or (N, q), or str or int, optional
+        The task of each row, or the column of X that says so; by default the columns
+        that the model was given.
     confidence : float, default=0.95
         How sure, from 0.5 to below 1.
     calibrate : bool, default=False

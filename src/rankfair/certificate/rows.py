@@ -6,37 +6,25 @@ import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import (
-    Codes,
-    Column,
-    Floats,
-    find_labels,
-    is_missing,
-    label_array,
-    listed,
-    open_table,
-    shown,
-)
+from rankfair._frames import Codes, Column, Floats, find_known, listed, shown
 from rankfair._groups import (
     CUT_FIRST,
     MOST_GROUPS,
     Bools,
     Groups,
-    passed_columns,
     refuse_quantity,
 )
 from rankfair._validation import (
     check_lengths,
     is_reference,
+    label_source_of,
     read_target,
-    resolve_columns,
 )
 
-__all__ = ["Rows", "predict", "read_labels", "read_rows", "unwrapped"]
+__all__ = ["Rows", "predict", "read_rows", "unwrapped"]
 
 
 @dataclass(frozen=True)
@@ -67,30 +55,30 @@ def _codes(values: NDArray[Any]) -> Codes:
 
 def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -> Rows:
     """Predict and read new rows; leave out those of unknown group."""
-    columns = read_labels("sensitive_features", sensitive_features, model, X)
-    if columns is None:
+    source = label_source_of("sensitive_features", sensitive_features, model, X)
+    if source is None:
         raise ValueError(
             "sensitive_features is missing: give the group of each row, or the column "
             "of X that says so."
         )
-    if len(columns) > 1:
+    if len(source.columns) > 1:
         raise ValueError(
-            f"sensitive_features has {len(columns)} columns: one protected attribute "
-            "is certified at a time. Name one column of X, "
+            f"sensitive_features has {len(source.columns)} columns: one protected "
+            "attribute is certified at a time. Name one column of X, "
             'sensitive_features="sex", or pass the labels of one.'
         )
-    of_tasks = read_labels("tasks", tasks, model, X)
+    of_tasks = label_source_of("tasks", tasks, model, X)
     predicted = predict(model, X, tasks=tasks, sensitive_features=sensitive_features)
     target = None if y is None else read_target(y)
     check_lengths(len(predicted), y=target)
-    known, groups, labels = _known_groups(columns[0])
-    codes = None if of_tasks is None else find_labels(of_tasks, "tasks")[0][known]
+    known, groups, labels = _known_groups(source.columns[0])
+    codes = None if of_tasks is None else _codes(of_tasks.labels()[0][known])
     unknown = int((~known).sum())
     return Rows(
         predicted[known],
         groups,
         labels,
-        codes if codes is None else _codes(codes),
+        codes,
         None if target is None else target[known],
         (f"{unknown} rows of unknown group were left out.",) if unknown else (),
     )
@@ -98,16 +86,17 @@ def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -
 
 def _known_groups(column: Column) -> tuple[Bools, Codes, NDArray[Any]]:
     """Return which rows have a known group, the group of these, and the labels."""
-    values = column.to_list() if isinstance(column, nw.Series) else column.tolist()
-    known = np.array([not is_missing(value) for value in values], dtype=bool)
+    codes, labels = find_known(column, "sensitive_features")
+    known = codes >= 0
     if not known.any():
-        raise ValueError(f"sensitive_features is unknown for all {len(known)} rows.")
-    kept = label_array([v for v, there in zip(values, known, strict=True) if there])
-    codes, labels = find_labels([kept], "sensitive_features")
+        raise ValueError(
+            f"sensitive_features is unknown for all {len(known)} rows: there is "
+            "nothing to certify. Give the groups of some."
+        )
     if len(labels) < 2:
         raise ValueError(
             f"sensitive_features has one group only ({shown(labels.tolist()[0])}, "
-            f"{len(codes)} rows): there is nothing to compare it with."
+            f"{int(known.sum())} rows): there is nothing to compare it with."
         )
     refuse_quantity(Groups(codes, labels), "sensitive_features", CUT_FIRST)
     if len(labels) > MOST_GROUPS:
@@ -116,46 +105,7 @@ def _known_groups(column: Column) -> tuple[Bools, Codes, NDArray[Any]]:
             f"({listed(labels.tolist())}): at most {MOST_GROUPS} are certified. Join "
             "small groups."
         )
-    return known, codes, labels
-
-
-def read_labels(argument: str, given: Any, model: Any, X: Any) -> list[Column] | None:
-    """Return columns of labels: those given, of X if named, or named by the model.
-
-    Parameters
-    ----------
-    argument : str
-        What the labels are called.
-    given : array-like of shape (N,), str, int or None
-        Labels, or a column of X.
-    model : object
-        Its attribute of that name says which columns are meant if none were given.
-    X : array-like or data frame
-        The rows.
-
-    Returns
-    -------
-    list of columns or None
-        None where neither says anything.
-
-    Examples
-    --------
-    >>> read_labels("tasks", 1, None, [[0.5, 7.0], [0.1, 8.0]])[0].tolist()
-    [7.0, 8.0]
-    """
-    table = open_table(X)
-    wanted = given if is_reference(given) else None
-    if given is None:
-        wanted = getattr(model, argument, None)
-    if wanted is not None:
-        places = resolve_columns(argument, wanted, table)
-        return [table.column(j) for j in places]
-    if given is None:
-        return None
-    columns, _ = passed_columns(given, argument)
-    for column in columns:
-        check_lengths(table.shape[0], **{argument: column})
-    return columns
+    return known, codes[known], labels
 
 
 def unwrapped(given: Any) -> Any:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from rankfair.inference.estimate import Estimate
-from rankfair.inference.parts import LEAST_DF, Part
+from rankfair.inference.parts import LEAST_DF, Part, welch_degrees
 from rankfair.inference.sides import Sides
 
-__all__ = ["Difference", "difference", "mean_gap", "welch_degrees"]
+__all__ = ["Difference", "difference", "mean_gap"]
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of the largest value: a spread below it is none
@@ -87,16 +87,6 @@ def _difference(
     return Difference(
         mean_a, mean_b, a.variance, b.variance, covariance, df, n_clusters
     )
-
-
-def welch_degrees(a: Part, b: Part, covariance: float) -> float:
-    """Return Welch's degrees of freedom; the fewer of the two where they are tied."""
-    total = a.variance + b.variance
-    if covariance or not total > 0.0 or min(a.df, b.df) < LEAST_DF:
-        return min(a.df, b.df)
-    # Shares of the total: its square may overflow, or vanish.
-    of_a, of_b = a.variance / total, b.variance / total
-    return float(1.0 / (of_a**2 / a.df + of_b**2 / b.df))
 
 
 def mean_gap(

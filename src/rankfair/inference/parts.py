@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST_DF", "NO_SPREAD", "Part", "placements"]
+__all__ = ["LEAST_DF", "NO_SPREAD", "Part", "placements", "welch_degrees"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -46,14 +46,24 @@ class Part:
         share = np.bincount(codes, weights, minlength=n_labels) / total
         sums = np.bincount(codes, weights * excess, minlength=n_labels) / total
         present = int(np.count_nonzero(share))
-        if present < 2:
-            return cls(sums, share, math.nan, 0.0, 1.0)
-        pulls = sums / (1.0 - share) * math.sqrt((present - 1) / present)
         squares = share**2
         even = float(squares.sum() ** 2 / (squares @ squares))
+        if present < 2 or even <= 1.0:  # one has all the weight, but for rounding
+            return cls(sums, share, math.nan, 0.0, 1.0)
+        pulls = sums / (1.0 - share) * math.sqrt((present - 1) / present)
         # The largest share limits how many disjoint pairs of clusters there can be.
         variance, units = float(pulls @ pulls), 1.0 / float(share.max())
         return cls(pulls, share, variance, even - 1.0, units)
+
+
+def welch_degrees(a: Part, b: Part, covariance: float) -> float:
+    """Return Welch's degrees of freedom; the fewer of the two where they are tied."""
+    total = a.variance + b.variance
+    if covariance or not total > 0.0 or min(a.df, b.df) < LEAST_DF:
+        return min(a.df, b.df)
+    # Shares of the total: its square may overflow, or vanish.
+    of_a, of_b = a.variance / total, b.variance / total
+    return float(1.0 / (of_a**2 / a.df + of_b**2 / b.df))
 
 
 def placements(these: Floats, others: Floats, weights: Floats | None = None) -> Floats:

@@ -13,7 +13,7 @@ from scipy.special import expit, logit, rel_entr
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankfair.inference.parts import Part, placements
+from rankfair.inference.parts import Part, placements, welch_degrees
 from rankfair.ranks import split
 
 __all__ = ["Spread", "auc_spread", "auc_standard_error", "placement_spread"]
@@ -298,11 +298,8 @@ def _spread(
     units = min(a.units, b.units)
     if math.isnan(total):
         return Spread(auc, math.nan, math.nan, units, n_clusters)
-    if total == 0.0 or mixed:
-        # Clusters with both groups do not say twice what they say once.
-        df = min(a.df, b.df)
-    else:
-        df = total**2 / (a.variance**2 / a.df + b.variance**2 / b.df)
+    # Clusters with both groups do not say twice what they say once.
+    df = welch_degrees(a, b, mixed)
     se = math.sqrt(max(total + mixed, 0.0))
     return Spread(auc, se, df, units, n_clusters)
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Codes, Floats, column_numbers, open_table, shown
-from rankfair._groups import Groups, Protected
-from rankfair._validation import is_reference, label_source
+from rankfair._frames import Codes, Floats, column_numbers, shown
+from rankfair._groups import Groups, Protected, label_table
+from rankfair._validation import label_source_of
 
 __all__ = ["compared_groups"]
 
@@ -24,11 +24,7 @@ def compared_groups(
     """
     named = getattr(owner, "sensitive_features", None)
     own = given is None or named is None
-    if given is None or is_reference(given):
-        named, given = (named if given is None else given), None
-    else:
-        named = None
-    source = label_source("sensitive_features", named, given, open_table(X))
+    source = label_source_of("sensitive_features", given, owner, X)
     if source is None:
         raise ValueError(
             "sensitive_features is missing: give the group of each row, or name its "
@@ -46,6 +42,9 @@ def compared_groups(
     _check_sizes(found[0], weights)
     names = tuple(map(str, found[0].labels.tolist()))
     codes, known = found[0].codes, found[0].known
+    if len(source.columns) > 1:
+        # Each fit cuts and combines these itself, as it would outside of a path.
+        return codes, names, label_table(source.columns)
     if found[0].edges is not None:
         return codes, names, column_numbers(source.columns[0], source.name)
     labels = codes if known is None else np.where(known, codes, math.nan)
@@ -60,5 +59,6 @@ def _check_sizes(groups: Groups, weights: Floats | None) -> None:
         if count < 2:
             raise ValueError(
                 f"sensitive_features: group {shown(label)} has {count} row that "
-                "counts: a path needs one to learn from and one to hold out."
+                "counts: a path needs one to learn from and one to hold out. Join "
+                "groups, or leave these rows out."
             )

@@ -14,9 +14,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from rankfair._frames import Codes, Floats, find_labels, listed, open_table
-from rankfair._validation import check_lengths, read_target, read_weights
-from rankfair.certificate import read_labels
+from rankfair._frames import Codes, Floats, listed, open_table
+from rankfair._validation import (
+    check_lengths,
+    label_source_of,
+    read_target,
+    read_weights,
+)
 from rankfair.path.folds import take_rows
 from rankfair.path.groups import compared_groups
 from rankfair.path.judge import Judge
@@ -51,7 +55,7 @@ class Refits:
         target = read_target(y)
         check_lengths(open_table(X).shape[0], y=target)
         owner = _owner(model, parameter)
-        of_tasks = read_labels("tasks", tasks, owner, X)
+        of_tasks = label_source_of("tasks", tasks, owner, X)
         read = read_weights(weights, len(target))
         return cls(
             model,
@@ -59,7 +63,7 @@ class Refits:
             X,
             target,
             *compared_groups(owner, X, groups, read),
-            None if of_tasks is None else find_labels(of_tasks, "tasks")[0],
+            None if of_tasks is None else of_tasks.labels()[0],
             read,
         )
 

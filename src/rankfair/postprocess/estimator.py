@@ -12,15 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats
 from rankfair._groups import Source
-from rankfair._validation import feature_record
+from rankfair._inner import explained
+from rankfair._validation import as_in_training, feature_record, has_names
 from rankfair.postprocess.follow import FOLLOW
-from rankfair.postprocess.groups import (
-    explained,
-    known_groups,
-    read_labels,
-    refuse_other_names,
-    without,
-)
+from rankfair.postprocess.groups import known_groups, read_labels, without
 from rankfair.postprocess.learning import learn
 from rankfair.postprocess.lines import on_line
 from rankfair.postprocess.outcome import attributes_of, warn_of
@@ -56,10 +51,11 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         "distribution": the largest difference of the distribution functions of two
         groups, KS, is at most epsilon for every pair of groups.  "rank": the same maps
         with the slack in KS that puts AUC at the edge of its band; for three or more
-        groups the AUC of each against all others.  "shift": every group moves as a
-        whole until AUC is in its band, for reference.  "mean": two groups move as
-        wholes until their means are within epsilon.  ``["rank", "mean"]`` and
-        ``["distribution", "mean"]`` hold both at once, again with the least movement.
+        groups the AUC of each against all others, and a shift where rows are too few
+        for such maps.  "shift": every group moves as a whole until AUC is in its band,
+        for reference.  "mean": two groups move as wholes until their means are within
+        epsilon.  ``["rank", "mean"]`` and ``["distribution", "mean"]`` hold both at
+        once, again with the least movement.
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with
         several columns the groups are their combinations, as tuples: each combination
@@ -195,8 +191,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             The protected group of each row, if no column of X says so.  Of several
             columns, or entries of a dict (by name), groups are the combinations.
         sample_weight : array-like of shape (N,), optional
-            Weights of the rows in the distributions, and in the estimator's fit if that
-            takes them.
+            Weights of the rows in the distributions, and in the fit of the estimator,
+            or the last step of a pipeline, if that takes them.
 
         Returns
         -------
@@ -251,7 +247,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         X : array-like or data frame of shape (N, n_features_in_)
             Rows with the columns of training, protected ones among them.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
-            The group of each row, if `fit` got them as an array.
+            The group of each row, if `fit` got them as an array.  Of a dict or a frame
+            the names are those of training, in any order.
 
         Returns
         -------
@@ -354,6 +351,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             )
         if self._columns is None:
             return None
-        refuse_other_names(passed, self._names)
-        named = list(self._columns) or None
-        return read_labels(X, named, passed, n_rows)
+        source = read_labels(X, list(self._columns) or None, passed, n_rows)
+        if source is None or self._names is None or not has_names(passed):
+            return source
+        return as_in_training(source, self._names)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,27 +41,6 @@ def read_labels(X: Any, named: Any, passed: Any, n_rows: int) -> Source | None:
     if named is not None:
         return label_source(ARGUMENT, named, passed, open_table(X))
     return None if passed is None else label_source_of_rows(passed, n_rows)
-
-
-def names_of(passed: Any) -> tuple[str, ...] | None:
-    """Return the names of a dict of labels in order; None of anything else.
-
-    Examples
-    --------
-    >>> names_of({"sex": ["F", "M"], "race": [0, 1]})
-    ('race', 'sex')
-    """
-    return tuple(sorted(map(str, passed))) if isinstance(passed, dict) else None
-
-
-def refuse_other_names(passed: Any, known: tuple[str, ...] | None) -> None:
-    """Refuse a dict whose names are not those of training."""
-    new = names_of(passed)
-    if new is not None and known is not None and new != known:
-        raise ValueError(
-            f"{ARGUMENT} has {listed([*new])}; fit was given {listed([*known])}. Pass "
-            "the same attributes under the same names."
-        )
 
 
 def find_groups(
@@ -158,33 +135,6 @@ def _known_labels(source: Source) -> tuple[Codes, NDArray[Any]]:
     codes = np.full(len(known), -1, np.intp)
     codes[known] = cells
     return codes, label_array(labels)
-
-
-@contextmanager
-def explained(n_unknown: int) -> Iterator[None]:
-    """Say, where an estimator refuses rows, that so many miss a label that it sees.
-
-    Examples
-    --------
-    >>> with explained(0):
-    ...     pass
-    """
-    try:
-        yield
-    except ValueError as error:
-        if n_unknown:
-            error.add_note(
-                f"{n_unknown} rows miss a label of {ARGUMENT}, whose column of X the "
-                "estimator sees as it is. Let it take missing values, in a pipeline "
-                "for instance; or set blind=True; or pass groups to fit as an array."
-            )
-        if "could not convert string to float" in str(error):
-            error.add_note(
-                "A column of X holds text, which the estimator does not take. If it is "
-                "the protected one, blind=True hides it; else encode it in a pipeline, "
-                "with a ColumnTransformer for instance."
-            )
-        raise
 
 
 def without(X: Any, columns: tuple[int, ...]) -> Any:

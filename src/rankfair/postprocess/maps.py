@@ -80,7 +80,8 @@ def rank(samples: Sequence[Sample], epsilon: float) -> Moved:
 
     The maps are those of `distribution` for the largest slack that puts the AUC of
     every group against the rest within ε of 1/2.  A band too narrow for common levels
-    is met without them.
+    is met without them, and where no slack reaches it groups move as wholes, if that
+    brings them nearer.
 
     Examples
     --------
@@ -107,7 +108,13 @@ def rank(samples: Sequence[Sample], epsilon: float) -> Moved:
         found = Search(turned.samples, epsilon, place, near, finest).best(high)
         if found.outside > 0:
             found = Search(turned.full, epsilon).best(high)
-        return Free(samples, found.placed.values[::turn])
+        placed = Free(samples, found.placed.values[::turn])
+        if found.outside > 0:
+            # Steps are coarse where rows are few; groups as wholes move by any number.
+            wholes = shifted(bundles, epsilon)
+            if excess(wholes.standing) < excess(placed.standing):
+                return wholes
+        return placed
 
     return _moved(samples, excess, move)
 

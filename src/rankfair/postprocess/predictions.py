@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from rankfair._folds import Folds, deal_folds, gives_folds
+from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import Floats
-from rankfair._validation import read_target
+from rankfair._inner import read_predictions, weight_argument
 from rankfair.postprocess.readings import Given
 
 __all__ = ["fit_and_predict", "predictions_of"]
@@ -31,11 +31,15 @@ def fit_and_predict(model: Any, X: Any, given: Given) -> tuple[Any, Floats]:
     estimator = clone(model.estimator).fit(X, given.target, **params)
     if model.cv is None:
         return estimator, predictions_of(estimator, X)
-    folds = model.cv if gives_folds(model.cv) else _dealt(model, given, _num_samples(X))
+    n_rows = _num_samples(X)
+    if gives_folds(model.cv):
+        folds = split_folds(model.cv, X, given.target)
+    else:
+        folds = _dealt(model, given, n_rows)
     m = cross_val_predict(
         clone(model.estimator), X, given.target, cv=folds, params=params
     )
-    return estimator, _checked(m, _num_samples(X))
+    return estimator, read_predictions(m, n_rows)
 
 
 def _dealt(model: Any, given: Given, n_rows: int) -> Folds:
@@ -54,19 +58,7 @@ def _dealt(model: Any, given: Given, n_rows: int) -> Folds:
 
 def predictions_of(estimator: Any, X: Any) -> Floats:
     """Return what an estimator predicts as new floats, one a row, all finite."""
-    return _checked(estimator.predict(X), _num_samples(X))
-
-
-def _checked(m: Any, n_rows: int) -> Floats:
-    values = np.asarray(m)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.shape != (n_rows,):
-        raise ValueError(
-            f"estimator must predict one number a row; got shape {values.shape} for "
-            f"{n_rows} rows."
-        )
-    return read_target(values, "the estimator's prediction").copy()
+    return read_predictions(estimator.predict(X), _num_samples(X))
 
 
 def _check_fitted(estimator: Any) -> None:
@@ -82,8 +74,9 @@ def _check_fitted(estimator: Any) -> None:
 def _weight_params(estimator: Any, weights: Floats | None) -> dict[str, Any]:
     if weights is None:
         return {}
-    if has_fit_parameter(estimator, "sample_weight"):
-        return {"sample_weight": weights}
+    name = weight_argument(estimator)
+    if name is not None:
+        return {name: weights}
     warnings.warn(
         f"{type(estimator).__name__}.fit takes no sample_weight: it is fitted "
         "without weights, and only the maps are weighted.",

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rankfair._frames import Codes, Floats, open_table
-from rankfair._validation import check_lengths, read_target, read_weights
+from rankfair._validation import check_lengths, has_names, read_target, read_weights
 from rankfair.postprocess.demands import Demand
-from rankfair.postprocess.groups import find_groups, names_of, read_labels
+from rankfair.postprocess.groups import find_groups, read_labels
 
 __all__ = ["Given", "count_rows", "read_given"]
 
@@ -81,7 +81,8 @@ def read_given(
             f'balance="mean" compares two groups; sensitive_features has '
             f"{len(groups)}. Leave out the mean, or merge groups."
         )
-    return Given(target, weights, source.at, codes, groups, names_of(labels))
+    names = source.names if has_names(labels) else None
+    return Given(target, weights, source.at, codes, groups, names)
 
 
 def count_rows(X: Any) -> int:

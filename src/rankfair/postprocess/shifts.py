@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankfair._frames import Codes
 from rankfair.balances import Rank
 from rankfair.postprocess.levels import Bundles
 from rankfair.postprocess.search import Free
 from rankfair.problem import Groups
 from rankfair.projections import shift as shift_rows
-from rankfair.projections.samples import Floats, Sample, Standing
+from rankfair.projections import swept
+from rankfair.projections.samples import Array, Floats, Sample, Standing
 
 SWEEPS = 50  # over three or more groups
 FEW = 1 << 10  # quantiles a group that stand for many rows
@@ -48,6 +50,38 @@ def shifted(bundles: Bundles, epsilon: float) -> Free:
 
 
 def _closest(samples: Sequence[Sample], epsilon: float) -> list[Floats]:
+    """Shift groups in turn, the lowest first: an order that owes nothing to names."""
+    start = Standing.of([sample.values for sample in samples], samples)
+
+    def height(g: int) -> tuple[float, ...]:
+        own = samples[g]
+        return start.lead(g), own.total, float(np.median(own.values))
+
+    order = sorted(range(len(samples)), key=height)
+    values = _in_turn([samples[g] for g in order], epsilon)
+    found = [values[order.index(g)] for g in range(len(samples))]
+    excess = _excess(found, samples, epsilon)
+    other = _swept(samples, start, epsilon) if excess > 0 else None
+    if other is None or _excess(other, samples, epsilon) >= excess:
+        return found
+    return other
+
+
+def _swept(
+    samples: Sequence[Sample], start: Standing, epsilon: float
+) -> list[Floats] | None:
+    """Put three or more groups where exact counts are nearest; None if too many."""
+    if len(samples) == 2:
+        return None
+    m, codes, weights = _joined([sample.values for sample in samples], samples)
+    half = np.array([start.width(g, epsilon) for g in range(len(samples))])
+    steps = swept(m, codes, weights, (0.5 - half, 0.5 + half))
+    if steps is None:
+        return None
+    return [s.values + step for s, step in zip(samples, steps, strict=True)]
+
+
+def _in_turn(samples: Sequence[Sample], epsilon: float) -> list[Floats]:
     """Shift groups in turn; return the closest to the band that was met."""
     values = [sample.values for sample in samples]
     best, least = values, _excess(values, samples, epsilon)
@@ -85,13 +119,20 @@ def _nudged(
     return values, off
 
 
+def _joined(
+    values: Sequence[Floats], samples: Sequence[Sample]
+) -> tuple[Floats, Codes, Array]:
+    """The steps of all groups in one array, the group of each, and its weight."""
+    codes = np.repeat(np.arange(len(values)), [len(own) for own in values])
+    weights = np.concatenate([sample.weights for sample in samples])
+    return np.concatenate(values), codes, weights
+
+
 def _shift_one(
     values: Sequence[Floats], samples: Sequence[Sample], g: int, epsilon: float
 ) -> list[Floats]:
     """Move one group against all others."""
-    m = np.concatenate(values)
-    codes = np.repeat(np.arange(len(values)), [len(own) for own in values])
-    weights = np.concatenate([sample.weights for sample in samples])
+    m, codes, weights = _joined(values, samples)
     groups = Groups(codes == g, weights)
     steps = shift_rows(m, groups.in_a, Rank(epsilon).band(groups), weights) - m
     # Where rows meet at a jump single ones are moved a little; a group moves as one.

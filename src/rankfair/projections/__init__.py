@@ -12,6 +12,9 @@ groups as blocks, and where many pairs meet at once lets just enough of them pas
 alone.  Only ``shift`` takes weights: then it ends inside or as near as it finds, for
 sums of products of weights need not fall into the band.
 
+``swept`` moves three or more groups as wholes, so that the AUC of each over the rest is
+in its band or as near as it finds.
+
 ``least_move`` brings the distributions of the groups together instead: ``samples`` is
 the distribution of a group, ``chains`` the least movement under a slack.
 """
@@ -19,5 +22,6 @@ the distribution of a group, ``chains`` the least movement under a slack.
 from rankfair.projections.distribution import least_move
 from rankfair.projections.paper import paper
 from rankfair.projections.shift import shift
+from rankfair.projections.sweep import swept
 
-__all__ = ["least_move", "paper", "shift"]
+__all__ = ["least_move", "paper", "shift", "swept"]

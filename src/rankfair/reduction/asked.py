@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats
+from rankfair.balances import Balance
 from rankfair.problem import whole_if_so
 
 
@@ -24,6 +25,15 @@ class Place(Protocol):
     @property
     def inside(self) -> bool:
         """Whether all is as asked."""
+
+
+class Reached(NamedTuple):
+    """A balance and its band as people read them; of several the one farthest off."""
+
+    value: float
+    low: float
+    high: float
+    group: int | None = None  # whose it is, of three or more
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,11 @@ class Asked(ABC):
     def shares(self) -> Floats:
         """The share of each group in the weight of those that are known."""
 
+    @property
+    @abstractmethod
+    def kind(self) -> Balance:
+        """The balance; of several groups that of the first, and all are of its kind."""
+
     @abstractmethod
     def count(self, m: Floats) -> Any:
         """The exact balance of ``m``, a `Place`."""
@@ -101,6 +116,10 @@ class Asked(ABC):
     @abstractmethod
     def shown(self, at: Any) -> float:
         """The balance as people read it; of several the one farthest off."""
+
+    @abstractmethod
+    def reached(self, at: Any) -> Reached:
+        """The balance and its band; of several the one farthest outside."""
 
     @abstractmethod
     def closing_shift(self, m: Floats) -> tuple[tuple[float, ...], Any]:

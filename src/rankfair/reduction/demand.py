@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankfair._frames import Floats
 from rankfair.balances import Balance, Band, Linear
 from rankfair.problem import Groups
-from rankfair.reduction.asked import Asked, Fit, deviation
+from rankfair.reduction.asked import Asked, Fit, Reached, deviation
 from rankfair.solvers.landing import Landing, land
 from rankfair.solvers.ray import nearest_multiple
 
@@ -64,6 +64,11 @@ class Demand(Asked):
         shares: Floats = sizes / sizes.sum()
         return shares
 
+    @property
+    def kind(self) -> Balance:
+        """The balance of the two."""
+        return self.balance
+
     @cached_property
     def band(self) -> Band:
         """Where the balance has to be."""
@@ -77,6 +82,11 @@ class Demand(Asked):
     def shown(self, at: Landing) -> float:
         """The balance as people read it."""
         return self.balance.show(at.value, self.groups)
+
+    def reached(self, at: Landing) -> Reached:
+        """The balance and its band."""
+        low, high = (self.balance.show(edge, self.groups) for edge in self.band)
+        return Reached(self.shown(at), low, high)
 
     def first_tilt(self, free: Fit) -> Floats:
         """The direction of the means, so far that a fit that follows levels them."""

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from rankfair._frames import Floats
-from rankfair.reduction.asked import Asked, Fit
-from rankfair.reduction.demand import Demand
-from rankfair.reduction.loop import (
-    ENOUGH,
-    GAIN,
-    LANDING,
-    PATIENCE,
-    Found,
-    Search,
-    solve,
-)
+from rankfair.reduction.asked import Fit
+from rankfair.reduction.loop import ENOUGH, GAIN, LANDING, PATIENCE, Found, Search
 from rankfair.reduction.refits import Refits
 from rankfair.reduction.several import Demands, Landings
 from rankfair.reduction.steer import Way, short_of
@@ -96,29 +88,8 @@ def solve_jointly(
     ([3.5, 3.5, 3.5, 3.5, 3.5, 3.5], 'satisfied')
     """
     search = Search(refits, demands, max_refits, on_step, demands.judged)
-    free = search.fit(np.zeros(len(demands.y)))
-    if not free.at.inside:
-        tilt = _rounds(search, demands, free)
-        if fresh is not None and search.left > 1:
-            search.refits, search.best = fresh, None
-            free = search.fit(free.tilt)
-    if not free.at.inside:
-        _land(search, demands, free, tilt)
-    return search.found
-
-
-def solve_either(
-    refits: Refits,
-    asked: Asked,
-    max_refits: int,
-    on_step: OnStep,
-    fresh: Refits | None = None,
-) -> Found:
-    """Search for the tilt of two groups, or of several."""
-    if isinstance(asked, Demands):
-        return solve_jointly(refits, asked, max_refits, on_step, fresh)
-    assert isinstance(asked, Demand)
-    return solve(refits, asked, max_refits, on_step, fresh)
+    rounds, land = partial(_rounds, search, demands), partial(_land, search, demands)
+    return search.run(rounds, land, fresh)
 
 
 def _rounds(search: Search, demands: Demands, free: Fit) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,27 @@ class Search:
             self.best = found
         return replace(found, models=None)
 
+    def run(
+        self,
+        rounds: Callable[[Fit], Floats],
+        land: Callable[[Fit, Floats], None],
+        fresh: Refits | None,
+    ) -> Found:
+        """Fit without a tilt, find one in rounds, and land with it, on fresh folds.
+
+        A tilt that was found on some folds knows them: others count more honestly how
+        far to go.
+        """
+        free = self.fit(np.zeros(len(self.demand.y)))
+        if not free.at.inside:
+            tilt = rounds(free)
+            if fresh is not None and self.left > 1:
+                self.refits, self.best = fresh, None
+                free = self.fit(free.tilt)
+        if not free.at.inside:
+            land(free, tilt)
+        return self.found
+
     @property
     def found(self) -> Found:
         """The best so far."""
@@ -92,9 +114,6 @@ def solve(
                 tilt ← mix of x · tilt and λ ∇AUC there
         then refit at multiples of the best tilt until the exact count is in the band
 
-    A tilt that was found on some folds knows them: ``fresh`` ones count more honestly
-    how far to go.
-
     Examples
     --------
     >>> import numpy as np
@@ -109,15 +128,8 @@ def solve(
     ([1.5, 1.5, 1.5, 1.5], 'satisfied')
     """
     search = Search(refits, demand, max_refits, on_step, demand.judged)
-    free = search.fit(np.zeros(len(demand.y)))
-    if not free.at.inside:
-        tilt = _rounds(search, demand, free)
-        if fresh is not None and search.left > 1:
-            search.refits, search.best = fresh, None
-            free = search.fit(free.tilt)
-    if not free.at.inside:
-        _land(search, demand, free, tilt)
-    return search.found
+    rounds, land = partial(_rounds, search, demand), partial(_land, search, demand)
+    return search.run(rounds, land, fresh)
 
 
 def _status(best: Fit, left: int) -> Status:
@@ -162,21 +174,18 @@ def _land(search: Search, demand: Demand, free: Fit, tilt: Floats) -> None:
         found = search.fit(x * tilt)
         if found.at.inside:
             return
-        if np.sign(found.at.miss) == np.sign(free.at.miss):
-            beyond = _ahead(demand.on_chord, short, found.m)
-            guess = x_short + beyond * (x - x_short)
-            short, x_short = found.m, x
-        else:
+        if np.sign(found.at.miss) != np.sign(free.at.miss):
             past, x_past = found.m, x
-        if past is None:
-            x = guess
+        elif past is None:
+            ahead = x_short + _ahead(demand, short, found.m) * (x - x_short)
+            short, x_short, x = found.m, x, ahead
+            continue
         else:
-            part = demand.on_chord(short, past)
-            x = x_short + min(max(part, 0.1), 0.9) * (x_past - x_short)
+            short, x_short = found.m, x
+        part = demand.on_chord(short, past)
+        x = x_short + min(max(part, 0.1), 0.9) * (x_past - x_short)
 
 
-def _ahead(
-    chord: Callable[[Floats, Floats], float], near: Floats, far: Floats
-) -> float:
+def _ahead(demand: Demand, near: Floats, far: Floats) -> float:
     """How far to go on, in steps of the last: a little past where the chord leads."""
-    return min(1.0 + max(1.25 * (chord(near, far) - 1.0), LEAST), STRETCH)
+    return min(1.0 + max(1.25 * (demand.on_chord(near, far) - 1.0), LEAST), STRETCH)

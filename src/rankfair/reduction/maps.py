@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from rankfair._frames import Codes, Floats
 from rankfair.reduction.asked import Asked, Fit
-from rankfair.reduction.joint import solve_either
+from rankfair.reduction.either import solve_either
 from rankfair.reduction.loop import Found
 from rankfair.reduction.refits import Refits
 

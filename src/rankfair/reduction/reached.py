@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,11 +15,9 @@ from rankfair.balances import Rank
 from rankfair.problem import whole_if_so
 from rankfair.ranks import Duels
 from rankfair.reduction.asked import Asked
-from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import Found
 from rankfair.reduction.reading import Rows
 from rankfair.reduction.refits import Refits, levelled
-from rankfair.reduction.several import Demands
 from rankfair.solvers.base import Status
 
 
@@ -34,13 +32,11 @@ def fitted_attributes(
         shift = asked.closing_shift(best.m)[0]
     assert rows.groups is not None
     m = best.m + asked.by_group(best.shift)
-    pair = asked if isinstance(asked, Demand) else None
-    balance = pair.balance if pair else cast(Demands, asked).balances[0]
     return {
         "estimator_": models[0] if refits.n_tasks == 1 else models,
         "status_": str(found.status),
         **standings(m, rows.groups, rows.weights),
-        "balance_": {type(balance).__name__.lower(): asked.shown(best.shifted)},
+        "balance_": {type(asked.kind).__name__.lower(): asked.shown(best.shifted)},
         "multiplier_": asked.multiplier(
             best.tilt if best.aim is None else best.aim, best.m
         ),
@@ -120,16 +116,8 @@ def warn_not_reached(
 
 
 def _reached(at: Any, asked: Asked, groups: Groups) -> tuple[str, str]:
-    """The balance of a place, of several the one farthest outside; and its band."""
-    of_group = ""
-    if isinstance(asked, Demands):
-        worst = int(np.abs(at.off).argmax())
-        balance, value = asked.balances[worst], float(at.shown[worst])
-        low, high = (float(edge[worst]) for edge in asked.bands)
-        of_group = f" of group {shown(groups.labels.tolist()[worst])}"
-    else:
-        assert isinstance(asked, Demand)
-        balance, value = asked.balance, asked.shown(at)
-        low, high = (balance.show(edge, asked.groups) for edge in asked.band)
-    kind = "AUC" if isinstance(balance, Rank) else "imbalance"
-    return f"{kind} {value:.4f}{of_group}", f"{low:.4g} to {high:.4g}"
+    """A balance and its band in words."""
+    value, low, high, group = asked.reached(at)
+    kind = "AUC" if isinstance(asked.kind, Rank) else "imbalance"
+    whose = "" if group is None else f" of group {shown(groups.labels.tolist()[group])}"
+    return f"{kind} {value:.4f}{whose}", f"{low:.4g} to {high:.4g}"

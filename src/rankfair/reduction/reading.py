@@ -13,30 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import (
     ArrayTable,
     Codes,
-    Column,
     Floats,
     Table,
-    encode,
-    find_known,
     find_labels,
     listed,
-    match,
     open_table,
 )
-from rankfair._groups import Bools, Groups, Protected, Source, group_labels
-from rankfair._validation import (
-    Columns,
-    check_same_source,
-    label_source,
-    read_given,
-    refuse_retyped,
-    task_labels,
-)
+from rankfair._groups import Bools, Groups, Protected, Source
+from rankfair._validation import Columns, has_names, read_given, task_labels
 
-__all__ = ["Layout", "Rows", "group_codes", "read_rows", "task_codes"]
+__all__ = ["Layout", "Rows", "read_rows"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +78,36 @@ class Rows:
     layout: Layout
     note: str | None = None
 
+    def folds(self, cv: Any, rng: np.random.Generator) -> Folds | None:
+        """Rows to learn from and to count on; None without ``cv``, or groups."""
+        if cv is None or self.groups is None:
+            return None
+        if gives_folds(cv):
+            folds = split_folds(cv, self.X, self.y, "rows that weigh more than zero")
+            self._check_tasks(folds)
+            return folds
+        sizes = np.bincount(self.codes)
+        if len(self.y) < cv or sizes.min() < 2:
+            raise ValueError(
+                f"cv={cv} needs as many rows, and two of each task; there are "
+                f"{len(self.y)} rows, {sizes.min()} of the smallest task."
+            )
+        groups = self.groups
+        cells = (len(groups.labels) + 1) * self.codes + groups.codes + 1
+        return deal_folds(cells, cv, rng)
+
+    def _check_tasks(self, folds: Folds) -> None:
+        """Refuse folds that leave no row of a task to learn from."""
+        labels = self.layout.tasks
+        for train, _ in folds:
+            rows = np.bincount(self.codes[train], minlength=len(labels))
+            if not rows.all():
+                raise ValueError(
+                    "cv holds out all rows of tasks at once: "
+                    f"{listed(labels[rows == 0].tolist())}. Each task has a model of "
+                    "its own: hold out a part of each, cv=5 for instance."
+                )
+
 
 def read_rows(
     X: Any,
@@ -121,7 +141,7 @@ def read_rows(
         {} if found is None else _edges(found),
         named.intersect,
         () if of_groups is None else of_groups.names,
-        _has_names(sensitive_features),
+        has_names(sensitive_features),
     )
     groups, note = (None, None) if found is None else (found.attributes[0], found.note)
     rows = Rows(layout.select(X, table), target, codes, groups, weights, layout, note)
@@ -170,76 +190,3 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         replace(rows.layout, tasks=rows.layout.tasks[present]),
         rows.note,
     )
-
-
-def task_codes(table: Table, tasks: Any, layout: Layout) -> Codes:
-    """The task of each new row; refuse one that training did not have."""
-    source = label_source("tasks", layout.task_columns or None, tasks, table)
-    check_same_source(source, layout.task_columns)
-    if source is None:
-        return np.zeros(table.shape[0], np.intp)
-    return _known(source.columns, layout.tasks, source)
-
-
-def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
-    """The group of each new row, −1 where it is not known; None if nothing tells."""
-    if passed is not None and layout.group_columns is None:
-        raise ValueError(
-            "sensitive_features was passed, but the model was fitted without groups. "
-            "Fit with sensitive_features, or leave them out."
-        )
-    named = layout.group_columns or None
-    source = label_source("sensitive_features", named, passed, table)
-    if source is None or layout.groups is None:
-        return None
-    if layout.by_name and _has_names(passed):
-        source = _in_order(source, layout.names)
-    if len(source.columns) != len(layout.names):
-        raise ValueError(
-            f"{source.argument} has {len(source.columns)} columns; training had "
-            f"{len(layout.names)} ({listed(layout.names)})."
-        )
-    column = source.columns[0]
-    if layout.edges or layout.intersect:
-        # Spelt as in training; labels that are not known are None.
-        (column,) = group_labels(source, layout.edges, layout.intersect).values()
-    here, labels = find_known(column, source.argument)
-    places, others = match(labels, layout.groups)
-    codes = np.append(places, -1)[here]
-    _refuse_others(others, int((codes[here >= 0] < 0).sum()), layout.groups, source)
-    return codes
-
-
-def _has_names(passed: Any) -> bool:
-    """Whether labels came as a dict or a frame."""
-    return isinstance(passed, dict) or hasattr(passed, "columns")
-
-
-def _in_order(source: Source, names: tuple[str, ...]) -> Source:
-    """Return columns in the order of training; refuse those of other names."""
-    if {*source.names} != {*names}:
-        raise ValueError(
-            f"{source.argument} has columns named {listed(source.names)}; training "
-            f"had {listed(names)}. Give those of training, in any order."
-        )
-    by_name = dict(zip(source.names, source.columns, strict=True))
-    return replace(source, columns=[by_name[name] for name in names], names=names)
-
-
-def _known(columns: list[Column], labels: NDArray[Any], source: Source) -> Codes:
-    codes, others = encode(columns, labels, source.argument)
-    _refuse_others(others, int((codes < 0).sum()), labels, source)
-    return codes
-
-
-def _refuse_others(
-    others: list[Any], n_rows: int, labels: NDArray[Any], source: Source
-) -> None:
-    argument = source.argument
-    refuse_retyped(argument, others, labels)
-    if others:
-        raise ValueError(
-            f"{argument} has labels not seen in training: {listed(others)} "
-            f"({n_rows} rows); training had {listed(labels.tolist())}. "
-            "Use the labels of training, or fit with rows of these too."
-        )

@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
 from rankfair._folds import Folds, Rows
 from rankfair._frames import Codes, Floats
+from rankfair._inner import read_predictions, weight_argument
 
 Models: TypeAlias = list[Any]
 
@@ -73,7 +73,9 @@ class Refits:
         X = self.X if whole else _safe_indexing(self.X, rows)
         more = {}
         if self.weights is not None:
-            more[weight_argument(self.template)] = self.weights[rows]
+            name = weight_argument(self.template)
+            assert name is not None  # else it was refused
+            more[name] = self.weights[rows]
         return clone(self.template).fit(X, target[rows], **more)
 
 
@@ -114,17 +116,13 @@ def _by_task(codes: Codes, n_tasks: int, rows: Rows) -> Iterator[Rows]:
 def predict(models: Models, X: Any, codes: Codes) -> Floats:
     """The prediction of each row by the model of its task."""
     if len(models) == 1:
-        return _one_column(models[0].predict(X))
+        return read_predictions(models[0].predict(X), len(codes))
     m = np.empty(len(codes))
     for j in np.unique(codes).tolist():
         rows = np.flatnonzero(codes == j)
-        m[rows] = _one_column(models[j].predict(_safe_indexing(X, rows)))
+        found = models[j].predict(_safe_indexing(X, rows))
+        m[rows] = read_predictions(found, len(rows))
     return m
-
-
-def _one_column(predicted: Any) -> Floats:
-    m = np.asarray(predicted, dtype=np.float64)
-    return m[:, 0] if m.ndim == 2 and m.shape[1] == 1 else m
 
 
 def seeded(estimator: Any, rng: np.random.Generator) -> Any:
@@ -147,23 +145,18 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
     return template.set_params(**seeds) if seeds else template
 
 
-def weight_argument(estimator: Any) -> str:
-    """How ``fit`` of this estimator calls its weights; refuse one that takes none.
+def refuse_weightless(estimator: Any) -> None:
+    """Raise if ``fit`` of this estimator takes no weights.
 
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> from sklearn.pipeline import make_pipeline
-    >>> weight_argument(make_pipeline(Ridge()))
-    'ridge__sample_weight'
+    >>> refuse_weightless(Ridge())
     """
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        return f"{name}__{weight_argument(last)}"
-    if not has_fit_parameter(estimator, "sample_weight"):
+    if weight_argument(estimator) is None:
+        last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
         raise ValueError(
             "sample_weight was passed, but the fit of estimator "
-            f"({type(estimator).__name__}) takes none. Leave it out, or take another "
+            f"({type(last).__name__}) takes none. Leave it out, or take another "
             "estimator."
         )
-    return "sample_weight"

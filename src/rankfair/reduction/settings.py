@@ -1,9 +1,10 @@
-"""Settings of a `TiltedRegressor`, checked."""
+"""Settings of a `TiltedRegressor`, checked, and what they ask for."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from rankfair._folds import check_cv
 from rankfair._frames import shown
@@ -16,9 +17,10 @@ from rankfair._validation import (
     check_seed,
     check_verbose,
 )
-from rankfair.balances import Balance, Distribution, Rank
+from rankfair.balances import Balance, Distribution, Rank, make_balance
+from rankfair.reduction.maps import WIDTH
 
-__all__ = ["check_settings"]
+__all__ = ["balance_of", "check_settings", "finish_of"]
 
 FINISHES = ("auto", "map", "shift", "none")
 
@@ -54,3 +56,23 @@ def check_settings(model: Any) -> None:
         check_choice("balance", model.balance, ("rank", "mean", "residual"))
     ranks = model.balance == "rank" or isinstance(model.balance, Rank)
     check_number("epsilon", model.epsilon, 0.0, 0.5 if ranks else math.inf)
+
+
+def finish_of(model: Any, seen: bool) -> str:
+    """Return what the last stage is; ``seen`` if the group is known at prediction."""
+    if model.finish == "map" and not seen:
+        raise ValueError(
+            'finish="map" needs the group at prediction: name its column of X in '
+            'sensitive_features, with blind=False; or use finish="auto".'
+        )
+    if model.finish == "auto" and seen:
+        return "shift" if model.cv is None else "map"
+    return model.finish if seen else "none"
+
+
+def balance_of(model: Any, finish: str) -> Balance:
+    """Return the balance asked for, with a wide kernel where there are maps."""
+    balance = make_balance(model.balance, float(model.epsilon))
+    if finish == "map" and model.balance == "rank":
+        return replace(cast(Rank, balance), bandwidth=WIDTH)
+    return balance

@@ -13,9 +13,9 @@ from rankfair._groups import Groups as Labelled
 from rankfair.balances import Balance, Band, Rank
 from rankfair.balances.base import ROUNDING
 from rankfair.problem import Groups
-from rankfair.reduction.asked import Asked, counted_weights, deviation
+from rankfair.projections import swept
+from rankfair.reduction.asked import Asked, Reached, counted_weights, deviation
 from rankfair.reduction.steer import Way, steered
-from rankfair.reduction.sweep import swept
 
 
 class Landings(NamedTuple):
@@ -87,6 +87,11 @@ class Demands(Asked):
         shares: Floats = sizes / sizes.sum()
         return shares
 
+    @property
+    def kind(self) -> Balance:
+        """That of the first group; all are alike."""
+        return self.balances[0]
+
     @cached_property
     def bands(self) -> tuple[Floats, Floats]:
         """The least and the largest shown value allowed to each group."""
@@ -133,8 +138,14 @@ class Demands(Asked):
 
     def shown(self, at: Landings) -> float:
         """The value farthest off."""
-        level = 0.5 if isinstance(self.balances[0], Rank) else 0.0
+        level = 0.5 if isinstance(self.kind, Rank) else 0.0
         return float(at.shown[np.abs(at.shown - level).argmax()])
+
+    def reached(self, at: Landings) -> Reached:
+        """The balance farthest outside its band."""
+        worst = int(np.abs(at.off).argmax())
+        value, low, high = (float(own[worst]) for own in (at.shown, *self.bands))
+        return Reached(value, low, high, worst)
 
     def gradients(self, m: Floats) -> Floats:
         """The derivative of each shown value by each ``m_i``, per unit of weight."""
@@ -186,7 +197,7 @@ class Demands(Asked):
     def _slope_weights(self) -> Any:
         """What a shown value makes of a direction: weights, and units for means."""
         own = self.each[0].weights
-        scale = 1.0 if isinstance(self.balances[0], Rank) else 1.0 / self.unit
+        scale = 1.0 if isinstance(self.kind, Rank) else 1.0 / self.unit
         return scale if own is None else scale * own
 
 

@@ -107,11 +107,13 @@ class Steer:
         rng = np.random.default_rng(0)
         J = self.demands.slopes(here.m, self.E)
         back = np.linalg.pinv(J, 1e-6)
+        # Chance goes by size and height of the groups: their names must not matter.
+        place = np.argsort(np.lexsort((here.at.shown, self.demands.pairs)))
         left = tries = min(NUDGES, max(COUNTED // len(self.m), 20))
         while left and not here.at.inside:
             left -= 1
             astray = self.demands.pairs * 10 ** rng.uniform(*STIR)
-            goal = (self.low + self.high) / 2 + astray * rng.normal(size=len(J))
+            goal = (self.low + self.high) / 2 + astray * rng.normal(size=len(J))[place]
             tried = self.to(here.x + back @ (goal - here.at.shown))
             if short_of(tried.at) < short_of(here.at):
                 here, left = tried, tries

@@ -13,10 +13,9 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import Floats, open_table
-from rankfair._groups import Groups as Labelled
 from rankfair._groups import group_labels
+from rankfair._inner import explained
 from rankfair._regressor import (
     CallbackSupportMixin,
     Progress,
@@ -29,34 +28,25 @@ from rankfair._validation import (
     label_source,
     read_target,
 )
-from rankfair.balances import Balance, Rank, make_balance
-from rankfair.postprocess.groups import explained
-from rankfair.problem import Groups
-from rankfair.reduction.asked import Asked, counted_weights
-from rankfair.reduction.demand import Demand
-from rankfair.reduction.joint import solve_either
-from rankfair.reduction.maps import WIDTH, Maps
+from rankfair.reduction.asked import Asked
+from rankfair.reduction.either import ask, solve_either
+from rankfair.reduction.loop import Found
+from rankfair.reduction.maps import Maps
+from rankfair.reduction.new import group_codes, task_codes
 from rankfair.reduction.reached import (
     fitted_attributes,
     free_attributes,
     warn_not_reached,
 )
-from rankfair.reduction.reading import (
-    Layout,
-    Rows,
-    group_codes,
-    read_rows,
-    task_codes,
-)
+from rankfair.reduction.reading import Layout, Rows, read_rows
 from rankfair.reduction.refits import (
     Models,
     Refits,
     predict,
+    refuse_weightless,
     seeded,
-    weight_argument,
 )
-from rankfair.reduction.settings import check_settings
-from rankfair.reduction.several import Demands
+from rankfair.reduction.settings import balance_of, check_settings, finish_of
 from rankfair.reduction.stages import solve_in_stages
 
 __all__ = ["TiltedRegressor"]
@@ -329,13 +319,7 @@ class TiltedRegressor(
             warn_no_groups()
             fitted = free_attributes(refits, rows)
         else:
-            asked = self._asked(rows)
-            fresh = replace(refits, folds=self._folds(rows, rng)) if self.cv else None
-            maps = self._finish(bool(rows.layout.group_columns)) == "map"
-            search = solve_in_stages if maps else solve_either
-            seen = rows.layout.group_columns and not self.blind
-            with explained(rows.groups.n_unknown if seen else 0):
-                found = search(refits, asked, self.max_refits, progress, fresh)
+            asked, found = self._search(rows, refits, rng, progress)
             may_shift = self.finish != "none" and not self.blind
             fitted = fitted_attributes(found, asked, refits, rows, may_shift)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
@@ -486,74 +470,31 @@ class TiltedRegressor(
         models = self.estimator_
         return models if isinstance(models, list) else [models]
 
-    def _asked(self, rows: Rows) -> Asked:
-        """What is asked of the groups of these rows, two or several."""
+    def _search(
+        self, rows: Rows, refits: Refits, rng: np.random.Generator, progress: Progress
+    ) -> tuple[Asked, Found]:
+        """Return what is asked of these rows, and the refit that came nearest."""
         assert rows.groups is not None
-        finish = self._finish(bool(rows.layout.group_columns))
-        balance = self._balance(finish == "map")
-        groups, shifts = rows.groups, finish != "none"
-        if len(groups.labels) > 2:
-            _refuse_upper(balance, groups)
-            return Demands.of(balance, rows.y, groups, shifts, rows.weights)
-        counted = counted_weights(rows.weights, groups.known)
-        in_loss = rows.weights
-        if groups.known is not None and in_loss is None:
-            in_loss = np.ones(len(rows.y))
-        pair = Groups(groups.in_a, counted)
-        return Demand.of(balance, rows.y, pair, shifts, in_loss)
-
-    def _balance(self, maps: bool) -> Balance:
-        """The balance asked for, with a wide kernel where there are maps."""
-        balance = make_balance(self.balance, float(self.epsilon))
-        if maps and self.balance == "rank":
-            return replace(cast(Rank, balance), bandwidth=WIDTH)
-        return balance
-
-    def _finish(self, known: bool) -> str:
-        """What the last stage is; ``known`` if a column of X holds the group."""
-        known = known and not self.blind
-        if self.finish == "map" and not known:
-            raise ValueError(
-                'finish="map" needs the group at prediction: name its column of X in '
-                'sensitive_features, with blind=False; or use finish="auto".'
-            )
-        if self.finish == "auto" and known:
-            return "shift" if self.cv is None else "map"
-        return self.finish if known else "none"
+        seen = bool(rows.layout.group_columns) and not self.blind
+        finish = finish_of(self, seen)
+        asked = ask(balance_of(self, finish), rows, shifts=finish != "none")
+        fresh = None
+        if self.cv is not None:
+            fresh = replace(refits, folds=rows.folds(self.cv, rng))
+        search = solve_in_stages if finish == "map" else solve_either
+        with explained(rows.groups.n_unknown if seen else 0):
+            return asked, search(refits, asked, self.max_refits, progress, fresh)
 
     def _refits(self, rows: Rows, rng: np.random.Generator) -> Refits:
         if rows.weights is not None:
-            weight_argument(self.estimator)
+            refuse_weightless(self.estimator)
         return Refits(
             seeded(self.estimator, rng),
             rows.X,
             rows.codes,
             len(rows.layout.tasks),
             rows.weights,
-            self._folds(rows, rng),
-        )
-
-    def _folds(self, rows: Rows, rng: np.random.Generator) -> Folds | None:
-        if self.cv is None or rows.groups is None:
-            return None
-        if gives_folds(self.cv):
-            return split_folds(self.cv, rows.X, rows.y)
-        sizes = np.bincount(rows.codes)
-        if len(rows.y) < self.cv or sizes.min() < 2:
-            raise ValueError(
-                f"cv={self.cv} needs as many rows, and two of each task; there are "
-                f"{len(rows.y)} rows, {sizes.min()} of the smallest task."
-            )
-        groups = rows.groups
-        cells = (len(groups.labels) + 1) * rows.codes + groups.codes + 1
-        return deal_folds(cells, self.cv, rng)
-
-
-def _refuse_upper(balance: Balance, groups: Labelled) -> None:
-    if balance.side == "upper":
-        raise ValueError(
-            f'side="upper" puts one of two groups on top; of {len(groups.labels)} '
-            'groups not all can stand above the rest. Use side="both".'
+            rows.folds(self.cv, rng),
         )
 
 

@@ -5,26 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import (
-    Codes,
-    Column,
-    Floats,
-    find_known,
-    find_labels,
-    open_table,
-)
-from rankfair._groups import Protected
-from rankfair._validation import (
-    check_lengths,
-    label_source,
-    read_target,
-    read_weights,
-)
-from rankfair.certificate import read_labels
+from rankfair._frames import Codes, Floats, find_known, open_table
+from rankfair._groups import Protected, Source, label_table
+from rankfair._validation import Columns, read_given, task_labels
 from rankfair.estimators import RankFairRegressor
 from rankfair.path import Folds, make_folds, take_rows
 
@@ -48,19 +34,15 @@ class Rows:
         cls, model: Any, X: Any, y: Any, tasks: Any, groups: Any, sample_weight: Any
     ) -> Rows:
         """Check what was passed to `fit`."""
-        n_rows = open_table(X).shape[0]
-        target = read_target(y)
-        check_lengths(n_rows, y=target)
-        of_tasks = read_labels("tasks", tasks, model, X)
-        of_groups = read_labels("sensitive_features", groups, model, X)
-        codes = _codes("tasks", of_tasks, n_rows)
+        table, named = open_table(X), Columns(model.tasks, model.sensitive_features)
+        given = read_given(table, y, named, tasks, groups, sample_weight)
+        codes, _ = task_labels(given.tasks, len(given.target))
         passed = {} if tasks is None else {"tasks": codes}
-        if groups is not None and of_groups is not None:
-            passed["sensitive_features"] = _spelt(of_groups)
-        weights = read_weights(sample_weight, n_rows)
-        attributes = _attributes(model, X, groups, weights)
-        cells = _cells(of_groups, n_rows)
-        return cls(X, target, weights, codes, cells, attributes, passed)
+        if groups is not None and given.groups is not None:
+            passed["sensitive_features"] = label_table(given.groups.columns)
+        cells = _cells(given.groups, len(given.target))
+        attributes = _attributes(model, given.groups, given.weights)
+        return cls(X, given.target, given.weights, codes, cells, attributes, passed)
 
     def folds(self, cv: Any, rng: np.random.Generator) -> Folds:
         """Split the rows."""
@@ -96,36 +78,20 @@ class Rows:
         return np.array([w[test].sum() for _, test in folds])
 
 
-def _codes(name: str, columns: list[Column] | None, n_rows: int) -> Codes:
-    if columns is None:
-        return np.zeros(n_rows, np.intp)
-    return find_labels(columns, name)[0]
-
-
-def _cells(columns: list[Column] | None, n_rows: int) -> Codes:
+def _cells(source: Source | None, n_rows: int) -> Codes:
     """Return the combination of groups that each row is of, one more if unknown."""
     cells: Codes = np.zeros(n_rows, np.intp)
-    for column in columns or ():
+    for column in () if source is None else source.columns:
         codes, labels = find_known(column, "sensitive_features")
         cells = cells * (len(labels) + 1) + codes + 1
     return cells
 
 
 def _attributes(
-    model: Any, X: Any, groups: Any, weights: Floats | None
+    model: Any, source: Source | None, weights: Floats | None
 ) -> Codes | None:
     """Return the groups of each attribute as the fit will read them, −1 if unknown."""
-    named = model.sensitive_features
-    source = label_source("sensitive_features", named, groups, open_table(X))
     if source is None:
         return None
     found = Protected.of(source, weights, model.bins, bool(model.intersect))
     return np.column_stack([each.codes for each in found.attributes])
-
-
-def _spelt(columns: list[Column]) -> NDArray[Any]:
-    """Return labels as an array that rows can be taken from, a column each."""
-    spelt = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        spelt[:, j] = column.to_list() if isinstance(column, nw.Series) else column
-    return spelt

@@ -1,7 +1,7 @@
-"""Shifts of groups whose predictions tie, found on exact counts of their few values.
+"""Shifts of three or more groups, found on exact counts of their few values.
 
-Slopes smooth a count over its neighbourhood.  Of the few values of a tree they say
-little: counts stay and jump, and where they jump is known exactly.
+Slopes smooth a count over its neighbourhood.  Of the few values of a tree, or of a few
+rows, they say little: counts stay and jump, and where they jump is known exactly.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ NARROW = 1 << 8  # parts: narrower intervals are no place for a group
 MANY = 1 << 15  # differences of values in a sweep for which slopes say enough
 WORK = 1 << 18  # differences that starts may sort in one sweep each,
 CALL = 1 << 10  # and what a group costs beside them
+TIES = 32  # roundings of a shift that are tried for values to be equal
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,9 @@ class Sweep:
     ) -> Sweep:
         """Join the predictions that tie; rows of unknown group are left out."""
         w = np.ones(len(m)) if weights is None else weights.astype(np.float64)
-        unit = (float(np.ptp(m[codes >= 0])) or 1.0) / FINE
-        m = ((m - m.min()) / unit).round()
+        known = m[codes >= 0]
+        unit = (float(np.ptp(known)) or 1.0) / FINE
+        m = ((m - known.min()) / unit).round()
         values: list[Floats] = []
         sums: list[Floats] = []
         for g in range(len(bands[0])):
@@ -202,6 +204,30 @@ def swept(
     >>> (swept(m, z, None, bands).round(6) + 0.0).tolist()
     [1.0, 0.0, -1.0]
     """
+    order = _by_size(m, codes, weights, len(bands[0]))
+    place = np.append(np.argsort(order), -1)
+    turned = bands[0][order], bands[1][order]
+    x = _swept(m, place[codes], weights, turned)
+    return None if x is None else x[place[:-1]]
+
+
+def _by_size(
+    m: Floats, codes: Codes, weights: NDArray[Any] | None, n_groups: int
+) -> NDArray[np.intp]:
+    """Groups by weight, then by mean: an order that owes nothing to their names."""
+    w = np.ones(len(m)) if weights is None else weights
+    sizes = np.bincount(codes + 1, w, n_groups + 1)[1:]
+    means = np.bincount(codes + 1, w * m, n_groups + 1)[1:] / sizes
+    return np.lexsort((means, sizes))
+
+
+def _swept(
+    m: Floats,
+    codes: Codes,
+    weights: NDArray[Any] | None,
+    bands: tuple[Floats, Floats],
+) -> Floats | None:
+    """The same, with groups taken in the order of their codes."""
     it = Sweep.of(m, codes, weights, bands)
     if it.cost > MANY:
         return None
@@ -224,7 +250,7 @@ def _tied(m: Floats, codes: Codes, x: Floats, near: float) -> Floats:
         moved = [values[h] + x[h] for h in range(len(x)) if h != g]
         others = np.unique(np.concatenate(moved))
         i, j = np.nonzero(np.abs(np.subtract.outer(values[g] + x[g], others)) <= near)
-        due = np.unique(others[j] - values[g][i])[:STARTS]
+        due = np.unique(others[j] - values[g][i])[:TIES]
         tries = np.concatenate(
             (x[[g]], due, np.nextafter(due, np.inf), np.nextafter(due, -np.inf))
         )
