@@ -84,7 +84,7 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 clean:  ## Remove the environment and everything generated
 	rm -rf $(VENV) $(RIVALS) demo results dist build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

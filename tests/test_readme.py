@@ -1,7 +1,6 @@
 """What the pages show is what the code does: blocks run, outputs agree."""
 
 import ast
-import importlib.util
 import re
 import shlex
 import xml.etree.ElementTree as ET
@@ -10,21 +9,12 @@ from pathlib import Path
 import pytest
 
 from rankfair.cli.app import app
+from tools import readme
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 NUMBER = re.compile(r"[-+]?\d+\.\d+")
 
-
-def load_tool():
-    path = ROOT / "tools" / "readme.py"
-    spec = importlib.util.spec_from_file_location("readme_tool", path)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    return tool
-
-
-readme = load_tool()
 
 pages = pytest.mark.parametrize("page", readme.PAGES, ids=lambda page: page.name)
 

@@ -1,10 +1,8 @@
 """The comparison with other packages: who dominates whom, and the page about it."""
 
-import importlib.util
 import json
 import math
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.rivals import __main__ as runs
+from benchmarks.rivals import page as pages
+from benchmarks.rivals import points
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "rivals"
-
-
-def load_package():
-    """The package without its methods: none of the rivals is needed here."""
-    spec = importlib.util.spec_from_file_location(
-        "rivals", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
-    )
-    sys.modules["rivals"] = importlib.util.module_from_spec(spec)
-    names = ("points", "page", "__main__")
-    return [importlib.import_module(f"rivals.{name}") for name in names]
-
-
-points, pages, runs = load_package()
 
 
 def point(name, rows, library="rankfair", case="data", setting=""):

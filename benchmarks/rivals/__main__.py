@@ -22,8 +22,8 @@ from .cases import CASES, Base, Case, available, choose_base, draw
 from .cell import METHODS, Job
 from .cell import main as cell_main
 from .methods import Method, Setting
-from .page import OURS, Cell, Run, page
-from .points import MEASURES, Point
+from .page import Cell, Run, page
+from .points import MEASURES, OURS, Point
 
 ROOT = Path(__file__).parents[2]
 STORE = ROOT / "results" / "rivals"
