@@ -59,7 +59,9 @@ def test_few_rows_find_the_shift_of_all(groups, kind):
 
 @pytest.mark.parametrize("groups", [2, 3, 5])
 @pytest.mark.parametrize("decimals", [1, 9])
-def test_small_groups_with_ties_land_in_the_band(groups, decimals):
+def test_small_groups_land_within_a_pair_and_come_nearer_where_values_tie(
+    groups, decimals
+):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         samples = [
@@ -68,7 +70,10 @@ def test_small_groups_with_ties_land_in_the_band(groups, decimals):
         ]
         found = shifted(Bundles.of(samples), 0.05)
         before = Standing.of([s.values for s in samples], samples)
-        assert found.standing.auc_excess(0.05) <= max(0, before.auc_excess(0.05))
+        # Groups take turns: of three or more the last may put another a pair outside.
+        pair = 1.01 / (30 * (sum(len(s.values) for s in samples) - 30))
+        most = pair * (groups > 2) if decimals == 9 else before.auc_excess(0.05)
+        assert found.standing.auc_excess(0.05) <= max(0, most)
         for sample, values in zip(samples, found.values, strict=True):
             assert np.ptp(values - sample.values) < 1e-12
 
