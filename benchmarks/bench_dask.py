@@ -15,10 +15,8 @@ import argparse
 import json
 import os
 import pickle
-import shutil
 import signal
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -27,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from bench_stream import BY, apart, in_memory, load
-from make_rows import write
+from make_rows import filled
 from marks import put, row
 
 WORKERS = 2
@@ -210,11 +208,9 @@ def main() -> None:
         print(json.dumps(in_memory(given.folder, given.penalty)))
         return
     rows = int(given.rows)
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="rankfair-bench-"))
-    try:
-        if not list(folder.glob("*.parquet")):
-            write(folder, rows)
-        before, times = load(), {}
+    times: dict[str, tuple[float, float]] = {}
+    with filled(given.folder, rows) as folder:
+        before = load()
         with cluster() as client:
             frame = there(client, folder, rows)
             fitted(frame, "ridge")  # workers import what they need
@@ -226,16 +222,14 @@ def main() -> None:
             sizes = [each for each in (SMALL, 10**6, 10**7) if each < rows]
             found = growth(client, folder, [*sizes, rows])
             off = lost(client, folder, min(rows, 10**6))
-        text = table(times, rows, off)
-        text += f"\n\n{before} before, {load()} after."
-        print("\n\n".join([text, sizes_table(found), predicted(found)]))
-        if given.write:
-            put(given.write, "dask", text)
-            put(given.write, "bytes", sizes_table(found))
-            put(given.write, "model", predicted(found))
-    finally:
-        if given.folder is None:
-            shutil.rmtree(folder)
+        after = load()
+    text = table(times, rows, off)
+    text += f"\n\n{before} before, {after} after."
+    print("\n\n".join([text, sizes_table(found), predicted(found)]))
+    if given.write:
+        put(given.write, "dask", text)
+        put(given.write, "bytes", sizes_table(found))
+        put(given.write, "model", predicted(found))
 
 
 if __name__ == "__main__":

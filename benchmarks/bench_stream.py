@@ -15,16 +15,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from make_rows import write
+from make_rows import filled
 from marks import put, row
 from memory import peak
 
@@ -196,13 +194,8 @@ def main() -> None:
         run = in_memory if given.case == "memory" else streamed
         print(json.dumps(run(given.folder, given.penalty)))
         return
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="rankfair-bench-"))
-    try:
-        if not list(folder.glob("*.parquet")):
-            small = given.tasks is not None
-            write(
-                folder, int(given.rows), n_tasks=int(given.tasks or 1000), small=small
-            )
+    how = {"n_tasks": int(given.tasks or 1000), "small": given.tasks is not None}
+    with filled(given.folder, int(given.rows), **how) as folder:
         before = load()
         results = {
             penalty: {
@@ -210,16 +203,14 @@ def main() -> None:
             }
             for penalty in PENALTIES
         }
-        mark, text = "stream", table(results)
-        if given.tasks:
-            mark, text = "many tasks", tasks_table(results, int(given.tasks))
-        text += f"\n\n{before} before, {load()} after."
-        print(text)
-        if given.write:
-            put(given.write, mark, text)
-    finally:
-        if given.folder is None:
-            shutil.rmtree(folder)
+        after = load()
+    mark, text = "stream", table(results)
+    if given.tasks:
+        mark, text = "many tasks", tasks_table(results, int(given.tasks))
+    text += f"\n\n{before} before, {after} after."
+    print(text)
+    if given.write:
+        put(given.write, mark, text)
 
 
 if __name__ == "__main__":
