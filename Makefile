@@ -20,7 +20,7 @@ fuzz: $(VENV)/.fuzz  ## Feed the doors for files with odd bytes, 60 s (FUZZ_SECO
 	OMP_NUM_THREADS=1 $(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
-	$(BIN)/python benchmarks/bench_heart.py
+	$(BIN)/python benchmarks/bench_heart.py $(OPTIONS)
 
 bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shift, on Wine
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_any.py
@@ -84,7 +84,7 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 clean:  ## Remove the environment and everything generated
 	rm -rf $(VENV) $(RIVALS) demo results dist build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -31,20 +31,18 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tilts import EPSILON, TILTED, Made, out_of_fold, tilted
 
-from rankfair import TiltedRegressor
 from rankfair.balances import Rank
 from rankfair.datasets import load_wine
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.problem import Groups
 from rankfair.reduction.demand import Demand
 
-EPSILON, FOLDS = 0.005, 5
-TILTED: dict[str, dict[str, Any]] = {"tilted": {}, "tilted, cv=5": {"cv": FOLDS}}
 AUC_GOAL, ERROR_GOAL = 0.02, 0.97
 COLUMNS = ("RMSE", "/shift", "|AUC-.5|", "AUC", "|MD|", "KS", "refits", "s")
 
@@ -85,7 +83,7 @@ def on_line(m: np.ndarray, group: np.ndarray, lines: list[np.ndarray]) -> np.nda
     return np.where(group == 1, np.polyval(lines[1], m), np.polyval(lines[0], m))
 
 
-def predictions(plain: Any, seed: int) -> Iterator[tuple[str, np.ndarray, int, float]]:
+def predictions(plain: Any, seed: int) -> Iterator[Made]:
     """Held-out predictions of each method, its refits and seconds."""
     X, new, y, _, group, new_group = split(seed)
     start = time.perf_counter()
@@ -93,20 +91,13 @@ def predictions(plain: Any, seed: int) -> Iterator[tuple[str, np.ndarray, int, f
     m, place = model.predict(new), new_group.astype(int)
     yield "plain", m, 0, time.perf_counter() - start
     yield "shift", m + shifted(model.predict(X), y, group)[place], 0, 0.0
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, group)
-    unseen = cross_val_predict(plain, X, y, cv=list(folds))
+    unseen = out_of_fold(plain, X, y, group, seed)
     yield "shift, out of fold", m + shifted(unseen, y, group)[place], 0, 0.0
     lines = [np.polyfit(unseen[group == g], y[group == g], 1) for g in (0, 1)]
     calm = on_line(unseen, group, lines)
     moved = on_line(m, new_group, lines) + shifted(calm, y, group)[place]
     yield "line, shift", moved, 0, 0.0
-    for name, settings in TILTED.items():
-        start = time.perf_counter()
-        fair = TiltedRegressor(
-            plain, EPSILON, sensitive_features=-1, random_state=seed, **settings
-        ).fit(X, y)
-        seconds = time.perf_counter() - start
-        yield name, fair.predict(new), fair.n_refits_, seconds
+    yield from tilted(plain, X, y, new, seed, time.perf_counter)
 
 
 def measures(plain: Any, seeds: int) -> dict[str, np.ndarray]:

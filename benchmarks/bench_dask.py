@@ -15,10 +15,8 @@ import argparse
 import json
 import os
 import pickle
-import shutil
 import signal
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -27,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 from bench_stream import BY, apart, in_memory, load
-from make_rows import write
-from marks import put
+from make_rows import filled
+from marks import put, row
 
 WORKERS = 2
 SMALL = 200_000  # with fewer rows all are brought together and fitted in memory
@@ -149,9 +147,8 @@ def table(times: dict[str, tuple[float, float]], rows: int, off: float) -> str:
         "|---|---|---|---|---|",
     ]
     for penalty, (ours, known) in times.items():
-        lines.append(
-            f"| {penalty} | {rows:,} | {ours:.2f} | {known:.2f} | {ours / known:.2f} |"
-        )
+        figures = (f"{value:.2f}" for value in (ours, known, ours / known))
+        lines.append(row([penalty, f"{rows:,}", *figures]))
     words = (
         f"A worker killed during a fit: coefficients differ by {off:.1e} (relative)."
     )
@@ -160,21 +157,18 @@ def table(times: dict[str, tuple[float, float]], rows: int, off: float) -> str:
 
 def sizes_table(found: dict[int, dict]) -> str:
     """Bytes a call, by kind and number of rows."""
-    names = list(dict.fromkeys(n for each in found.values() for n in each["calls"]))
+    kinds = [each["calls"] for each in found.values()]
     lines = [
-        "| bytes a call, all workers | " + " | ".join(f"{r:,} rows" for r in found)
+        row(["bytes a call, all workers", *(f"{rows:,} rows" for rows in found)]),
+        "|---|" + "---|" * len(found),
     ]
-    lines[0] += " |"
-    lines.append("|---|" + "---|" * len(found))
-    for name in names:
-        cells = []
-        for each in found.values():
-            calls = each["calls"].get(name)
-            cells.append(
-                f"{statistics.median(calls):,.0f} (× {len(calls)})" if calls else "—"
-            )
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    for name in dict.fromkeys(name for each in kinds for name in each):
+        lines.append(row([name, *(_median(each.get(name)) for each in kinds)]))
     return "\n".join(lines)
+
+
+def _median(sizes: list[int] | None) -> str:
+    return f"{statistics.median(sizes):,.0f} (× {len(sizes)})" if sizes else "—"
 
 
 def predicted(found: dict[int, dict], rows: float = 1e9, workers: int = 100) -> str:
@@ -214,11 +208,9 @@ def main() -> None:
         print(json.dumps(in_memory(given.folder, given.penalty)))
         return
     rows = int(given.rows)
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="rankfair-bench-"))
-    try:
-        if not list(folder.glob("*.parquet")):
-            write(folder, rows)
-        before, times = load(), {}
+    times: dict[str, tuple[float, float]] = {}
+    with filled(given.folder, rows) as folder:
+        before = load()
         with cluster() as client:
             frame = there(client, folder, rows)
             fitted(frame, "ridge")  # workers import what they need
@@ -230,16 +222,14 @@ def main() -> None:
             sizes = [each for each in (SMALL, 10**6, 10**7) if each < rows]
             found = growth(client, folder, [*sizes, rows])
             off = lost(client, folder, min(rows, 10**6))
-        text = table(times, rows, off)
-        text += f"\n\n{before} before, {load()} after."
-        print("\n\n".join([text, sizes_table(found), predicted(found)]))
-        if given.write:
-            put(given.write, "dask", text)
-            put(given.write, "bytes", sizes_table(found))
-            put(given.write, "model", predicted(found))
-    finally:
-        if given.folder is None:
-            shutil.rmtree(folder)
+        after = load()
+    text = table(times, rows, off)
+    text += f"\n\n{before} before, {after} after."
+    print("\n\n".join([text, sizes_table(found), predicted(found)]))
+    if given.write:
+        put(given.write, "dask", text)
+        put(given.write, "bytes", sizes_table(found))
+        put(given.write, "model", predicted(found))
 
 
 if __name__ == "__main__":

@@ -26,26 +26,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from marks import put
+from marks import put, row
 from scipy.stats import ks_2samp
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tilts import EPSILON, Made, out_of_fold, tilted
 
-from rankfair import TiltedRegressor
 from rankfair.balances import Rank
 from rankfair.datasets import load_student
 from rankfair.metrics import rank_gap, rmse
 from rankfair.reduction.several import Demands, Labelled
 
-EPSILON, FOLDS = 0.005, 5
 TRAINING = {"synthetic": 1400, "student": 730}
-TILTED: dict[str, dict[str, Any]] = {"tilted": {}, "tilted, cv=5": {"cv": FOLDS}}
 COLUMNS = ("RMSE", "/shift", "gap", "KS", "refits", "s")
 
 
@@ -86,9 +84,7 @@ def shifts(m: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.array(asked.closing_shift(m)[0])
 
 
-def predictions(
-    plain: Any, rows: tuple[Any, ...], seed: int
-) -> Iterator[tuple[str, np.ndarray, int, float]]:
+def predictions(plain: Any, rows: tuple[Any, ...], seed: int) -> Iterator[Made]:
     """Held-out predictions of each method, its refits and seconds."""
     X, new, y, _ = rows
     z, new_z = X[:, -1].astype(int), new[:, -1].astype(int)
@@ -97,16 +93,9 @@ def predictions(
     m = model.predict(new)
     yield "plain", m, 0, time.process_time() - start
     yield "shift", m + shifts(model.predict(X), y, z)[new_z], 0, 0.0
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, z)
-    unseen = cross_val_predict(plain, X, y, cv=list(folds))
+    unseen = out_of_fold(plain, X, y, z, seed)
     yield "shift, out of fold", m + shifts(unseen, y, z)[new_z], 0, 0.0
-    for name, settings in TILTED.items():
-        start = time.process_time()
-        fair = TiltedRegressor(
-            plain, EPSILON, sensitive_features=-1, random_state=seed, **settings
-        ).fit(X, y)
-        seconds = time.process_time() - start
-        yield name, fair.predict(new), fair.n_refits_, seconds
+    yield from tilted(plain, X, y, new, seed, time.process_time)
 
 
 def farthest(m: np.ndarray, z: np.ndarray) -> float:
@@ -154,8 +143,8 @@ def page(results: dict[tuple[str, str], dict[str, np.ndarray]], seeds: int) -> s
     for (dataset, name), means in results.items():
         for method, figures in means.items():
             error, part, gap, ks, refits, _ = figures
-            cells = f"{error:.3f} | {part:.3f} | {gap:.4f} | {ks:.3f} | {refits:.1f}"
-            lines.append(f"| {dataset} | {name} | {method} | {cells} |")
+            cells = [f"{error:.3f}", f"{part:.3f}", f"{gap:.4f}", f"{ks:.3f}"]
+            lines.append(row([dataset, name, method, *cells, f"{refits:.1f}"]))
     return "\n".join(lines)
 
 

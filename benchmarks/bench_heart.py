@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,9 +21,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from marks import put, row
+from memory import forget_peak, peak, resident
 
 REPEATS = 5
-BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 
 
 def biased_rows(n_rows: int, n_features: int, n_tasks: int) -> tuple[np.ndarray, ...]:
@@ -110,36 +110,17 @@ def memory() -> dict[str, float]:
         *biased_rows(1000, 10, 10)[:2],
         sensitive_features=biased_rows(1000, 10, 10)[3],
     )
-    base = _resident()
+    base = resident()
     X, y, tasks, group = biased_rows(10**7, 10, 1000)
-    before = _resident()
-    _reset_peak()
+    before = resident()
+    forget_peak()  # building the data does not count
     RankFairRegressor(penalty="ridge").fit(X, y, tasks=tasks, sensitive_features=group)
-    peak = _peak()
+    most = peak()
     return {
-        "ratio": (peak - base - (before - base - X.nbytes)) / X.nbytes,
-        "peak over X alone": (peak - base) / X.nbytes,
-        "added by the fit": (peak - before) / X.nbytes,
+        "ratio": 1 + (most - before) / X.nbytes,
+        "peak over X alone": (most - base) / X.nbytes,
+        "added by the fit": (most - before) / X.nbytes,
     }
-
-
-def _resident() -> int:
-    """Bytes of memory in use now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
-
-
-def _reset_peak() -> None:
-    """Forget the largest use so far, so that building the data does not count."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak() -> int:
-    """The largest memory use since the last reset."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def auc() -> dict[str, float]:
@@ -244,18 +225,10 @@ def run(names: list[str]) -> list[dict[str, object]]:
 def table(rows: list[dict[str, object]]) -> str:
     """The results as a Markdown table."""
     lines = ["| measured in one run | ratio | target |", "|---|---|---|"]
-    for row in rows:
-        label, target, _ = CASES[str(row["case"])]
-        lines.append(f"| {label} | {row['ratio']:.3g} | {target} |")
+    for found in rows:
+        label, target, _ = CASES[str(found["case"])]
+        lines.append(row((label, f"{found['ratio']:.3g}", target)))
     return "\n".join(lines)
-
-
-def write(path: Path, text: str) -> None:
-    """Put ``text`` between the two marks of a Markdown file."""
-    old = path.read_text(encoding="utf-8")
-    head, rest = old.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
 
 
 def main() -> None:
@@ -270,7 +243,7 @@ def main() -> None:
         return
     rows = run(arguments.names or list(CASES))
     if arguments.write:
-        write(arguments.write, table(rows))
+        put(arguments.write, "bench", table(rows))
 
 
 if __name__ == "__main__":

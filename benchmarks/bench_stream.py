@@ -15,29 +15,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from make_rows import write
-from marks import put
+from make_rows import filled
+from marks import put, row
+from memory import peak
 
 BY = {"tasks": "task", "sensitive_features": "group"}
 PENALTIES = ("ridge", "task")
 MEMORY_ROWS = 12_000_000  # all of 10⁶ small tasks
-
-
-def peak() -> int:
-    """The most memory this process has had, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) * 1024
-    raise OSError("no VmHWM in /proc/self/status")
 
 
 def in_memory(folder: Path, penalty: str, rows: int = MEMORY_ROWS) -> dict[str, object]:
@@ -124,6 +115,19 @@ def apart(case: str, folder: Path, penalty: str, script: str = __file__) -> dict
     return json.loads(out.stdout.splitlines()[-1])
 
 
+def a_row(found: dict[str, dict], what: str = "seconds") -> tuple[float, float]:
+    """Nanoseconds a row of the stream, and of the same fit in memory."""
+    ours, known = (
+        found[case][what] / found[case]["rows"] * 1e9 for case in ("stream", "memory")
+    )
+    return ours, known
+
+
+def peaks(found: dict[str, dict]) -> list[str]:
+    """The most memory of either."""
+    return [f"{found[case]['peak'] / 1e9:.2f} GB" for case in ("stream", "memory")]
+
+
 def table(results: dict[str, dict[str, dict]]) -> str:
     """The results as Markdown."""
     lines = [
@@ -132,28 +136,26 @@ def table(results: dict[str, dict[str, dict]]) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for penalty, found in results.items():
-        ours, known = found["stream"], found["memory"]
-        a, b = ours["seconds"] / ours["rows"], known["seconds"] / known["rows"]
-        lines.append(
-            f"| {penalty} | {ours['rows']:,} | {a * 1e9:.0f} | {b * 1e9:.0f} "
-            f"({known['rows']:,}) | {a / b:.2f} | {ours['peak'] / 1e9:.2f} GB | "
-            f"{known['peak'] / 1e9:.2f} GB |"
-        )
-    lines += ["", "| pass | " + " | ".join(results) + " |"]
-    lines.append("|---|" + "---|" * len(results))
-    names = [name for name, _ in next(iter(results.values()))["stream"]["passes"]]
-    for i, name in enumerate(names):
-        cells = []
-        for found in results.values():
-            each = found["stream"]["passes"]
-            cells.append(f"{each[i][1] * 1e9:.0f}" if i < len(each) else "")
-        lines.append(f"| {i + 1}. {name}, ns a row | " + " | ".join(cells) + " |")
-    rest = []
-    for found in results.values():
-        ours = found["stream"]
-        left = ours["seconds"] / ours["rows"] - sum(each for _, each in ours["passes"])
-        rest.append(f"{max(left, 0.0) * 1e9:.0f}")
-    lines.append("| counts on what was kept, and the rest | " + " | ".join(rest) + " |")
+        ours, known = a_row(found)
+        in_all, some = (found[case]["rows"] for case in ("stream", "memory"))
+        cells = [f"{ours:.0f}", f"{known:.0f} ({some:,})", f"{ours / known:.2f}"]
+        lines.append(row([penalty, f"{in_all:,}", *cells, *peaks(found)]))
+    return "\n".join([*lines, "", passes_table(results)])
+
+
+def passes_table(results: dict[str, dict[str, dict]]) -> str:
+    """What each pass of a stream took, and the rest."""
+    lines = [row(["pass", *results]), "|---|" + "---|" * len(results)]
+    every = [found["stream"]["passes"] for found in results.values()]
+    for i, (name, _) in enumerate(every[0]):
+        cells = [f"{each[i][1] * 1e9:.0f}" if i < len(each) else "" for each in every]
+        lines.append(row([f"{i + 1}. {name}, ns a row", *cells]))
+    left = [
+        a_row(found)[0] - sum(spent for _, spent in each) * 1e9
+        for found, each in zip(results.values(), every, strict=True)
+    ]
+    cells = [f"{max(each, 0.0):.0f}" for each in left]
+    lines.append(row(["counts on what was kept, and the rest", *cells]))
     return "\n".join(lines)
 
 
@@ -165,18 +167,11 @@ def tasks_table(results: dict[str, dict[str, dict]], n_tasks: int) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for penalty, found in results.items():
-        ours, known = found["stream"], found["memory"]
-
-        def a_row(what: str, each: dict) -> float:
-            return each[what] / each["rows"] * 1e9
-
-        wall = a_row("seconds", ours), a_row("seconds", known)
-        used = a_row("processor", ours) / a_row("processor", known)
-        lines.append(
-            f"| {penalty} | {n_tasks:,} | {ours['rows']:,} | {wall[0]:.0f} | "
-            f"{wall[1]:.0f} | {wall[0] / wall[1]:.2f} | {used:.2f} | "
-            f"{ours['peak'] / 1e9:.2f} GB | {known['peak'] / 1e9:.2f} GB |"
-        )
+        (ours, known), used = a_row(found), a_row(found, "processor")
+        sizes = [f"{n_tasks:,}", f"{found['stream']['rows']:,}"]
+        cells = [f"{ours:.0f}", f"{known:.0f}", f"{ours / known:.2f}"]
+        cells.append(f"{used[0] / used[1]:.2f}")
+        lines.append(row([penalty, *sizes, *cells, *peaks(found)]))
     return "\n".join(lines)
 
 
@@ -199,13 +194,8 @@ def main() -> None:
         run = in_memory if given.case == "memory" else streamed
         print(json.dumps(run(given.folder, given.penalty)))
         return
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="rankfair-bench-"))
-    try:
-        if not list(folder.glob("*.parquet")):
-            small = given.tasks is not None
-            write(
-                folder, int(given.rows), n_tasks=int(given.tasks or 1000), small=small
-            )
+    how = {"n_tasks": int(given.tasks or 1000), "small": given.tasks is not None}
+    with filled(given.folder, int(given.rows), **how) as folder:
         before = load()
         results = {
             penalty: {
@@ -213,16 +203,14 @@ def main() -> None:
             }
             for penalty in PENALTIES
         }
-        mark, text = "stream", table(results)
-        if given.tasks:
-            mark, text = "many tasks", tasks_table(results, int(given.tasks))
-        text += f"\n\n{before} before, {load()} after."
-        print(text)
-        if given.write:
-            put(given.write, mark, text)
-    finally:
-        if given.folder is None:
-            shutil.rmtree(folder)
+        after = load()
+    mark, text = "stream", table(results)
+    if given.tasks:
+        mark, text = "many tasks", tasks_table(results, int(given.tasks))
+    text += f"\n\n{before} before, {after} after."
+    print(text)
+    if given.write:
+        put(given.write, mark, text)
 
 
 if __name__ == "__main__":

@@ -119,20 +119,11 @@ def worst(found: dict[str, list[Row]], name: str, key: str) -> float:
     return max(abs(row.train[key]) for row in rows)
 
 
-def page(found: dict[str, list[Row]]) -> str:
-    """Return docs/balances.md."""
-    gap, md = (worst(found, "rank and mean", key) for key in ("gap", "md"))
-    left = worst(found, "rank", "ks")
-    return f"""# Which balance?
-
-Made by `make balances`: the paper's eight datasets, `RankFairRegressor` with its
-defaults and the group among the predictors, ε = 0 for ranks and means and KS ≤ {KS} for
-distributions.  Errors and MD are in standard deviations of the target.
-
+FOR_WHOM = """\
 - **`"rank"`**: for lists that are worked off from the top (interviews, inspections): a
   row of one group stands above a row of the other as often as below.  It asks least of
   those that look at order, and leaves the shapes alone: the two distributions still
-  differ by a KS of up to {left:.2f} here.
+  differ by a KS of up to {left} here.
 - **`"mean"`**: for sums of money (pay, premiums, budgets), where what a group gets in
   all is what counts.  It says nothing about who stands where.
 - **`["rank", "mean"]`**: for scores that are ranked and also added up.  With two
@@ -145,7 +136,20 @@ distributions.  Errors and MD are in standard deviations of the target.
   model.
 - **`"residual"`** asks that neither group be predicted too high on average.  Together
   with `"mean"` it contradicts itself where the targets of the groups differ: the fit is
-  `infeasible`, and the warning names the gap of each.
+  `infeasible`, and the warning names the gap of each."""
+
+
+def page(found: dict[str, list[Row]]) -> str:
+    """Return docs/balances.md."""
+    gap, md = (worst(found, "rank and mean", key) for key in ("gap", "md"))
+    left = f"{worst(found, 'rank', 'ks'):.2f}"
+    return f"""# Which balance?
+
+Made by `make balances`: the paper's eight datasets, `RankFairRegressor` with its
+defaults and the group among the predictors, ε = 0 for ranks and means and KS ≤ {KS} for
+distributions.  Errors and MD are in standard deviations of the target.
+
+{FOR_WHOM.format(left=left)}
 
 With ranks and means asked for together the gap |AUC − 1/2| is at most {gap:.1g} and
 |MD| at most {md:.1g} on the rows of training of all {len(found)} datasets.

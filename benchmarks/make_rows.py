@@ -11,8 +11,12 @@ Tasks of uneven sizes, rows in no order, a group gap to be closed: what
 from __future__ import annotations
 
 import argparse
+import shutil
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -99,6 +103,19 @@ def write(
     if writer is not None:
         writer.close()
     return files
+
+
+@contextmanager
+def filled(folder: Path | None, n_rows: int, **how: Any) -> Iterator[Path]:
+    """A folder with the rows: that given, filled if it is empty, or a passing one."""
+    here = folder or Path(tempfile.mkdtemp(prefix="rankfair-bench-"))
+    try:
+        if not list(here.glob("*.parquet")):
+            write(here, n_rows, **how)
+        yield here
+    finally:
+        if folder is None:
+            shutil.rmtree(here)
 
 
 def main() -> None:

@@ -17,7 +17,6 @@ import argparse
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +24,8 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from cells import added, parts_of, simulated
+from marks import row
 from scipy.stats import norm
 
 from rankfair.certificate import certify_predictions
@@ -34,7 +35,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "certificate.md"
 AUCS = (0.5, 0.52, 0.6, 0.8, 0.95)
 CONFIDENCE, FLOOR = 0.95, 0.945
 ICC = 0.3
-PROCESSES = 2
+PARTS = 10  # of a cell, each with a seed of its own
 
 
 @dataclass(frozen=True)
@@ -118,31 +119,20 @@ class Tally(NamedTuple):
     bound: float = 0.0
     naive_bound: float = 0.0
 
-    def plus(self, other: Tally) -> Tally:
-        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
-
 
 def simulate(design: Design, auc: float, sets: int, seed: tuple[int, ...]) -> Tally:
     """Draw data sets of one cell and count."""
     rng = np.random.default_rng(seed)
     gap = abs(auc - 0.5) - 1e-12
-    tally, z = Tally(), norm.ppf(CONFIDENCE)
+    tallies, z = [Tally()], norm.ppf(CONFIDENCE)
     for _ in range(sets):
         m, in_a, codes = design.draw(auc, rng)
         found = certify_predictions(m, in_a, codes, CONFIDENCE)
         naive = abs(found.auc - 0.5) + z * auc_standard_error(m, in_a)
         low, high = found.interval
-        tally = tally.plus(
-            Tally(
-                1,
-                found.bound >= gap,
-                low <= auc <= high,
-                naive >= gap,
-                found.bound,
-                naive,
-            )
-        )
-    return tally
+        held = found.bound >= gap, low <= auc <= high, naive >= gap
+        tallies.append(Tally(1, *held, found.bound, naive))
+    return added(tallies)
 
 
 HEAD = (
@@ -157,15 +147,35 @@ HEAD = (
 
 
 def table(cells: dict[tuple[Design, float], Tally]) -> list[str]:
-    lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    lines = [row(HEAD), "|---" * len(HEAD) + "|"]
     for (design, auc), t in cells.items():
         held, inside, naive = (
             f"{100 * n / t.sets:.1f} %" for n in (t.held, t.inside, t.naive_held)
         )
         mean, naive_mean = (f"{x / t.sets:.3f}" for x in (t.bound, t.naive_bound))
-        row = [design.name, f"{auc:g}", held, inside, mean, naive, naive_mean]
-        lines.append(f"| {' | '.join(row)} |")
+        figures = held, inside, mean, naive, naive_mean
+        lines.append(row((design.name, f"{auc:g}", *figures)))
     return lines
+
+
+HOW = """\
+## How it is made
+
+- Limits of AUC are made on the logit scale from placements (DeLong; over tasks
+  Obuchowski, with the jackknife's factor for large tasks), with Student's t and
+  Satterthwaite's degrees of freedom.
+- The bound is the larger distance of two *one-sided* limits from 1/2, each at the full
+  confidence: if the population's AUC is above 1/2 only the upper one can be wrong,
+  if it is below only the lower one.
+- Where no placement differs from another (groups that do not overlap, constant
+  predictions) the limits are Hoeffding's for the mean of n independent matched pairs,
+  n being the size of the smaller group: they hold for all distributions and any n.
+- The interval's end towards 1/2 also allows for the greatest variance that an AUC can
+  have (Birnbaum and Klose) where the smaller group has few rows won or lost.
+- Where tasks mix the groups, rows and tasks are both tried and the wider bound counts.
+- A group of one row, or of one task where tasks are clusters, shows no spread: the
+  bound is "not estimable", never narrow.
+"""
 
 
 def page(cells: dict[tuple[Design, float], Tally], sets: int) -> str:
@@ -192,23 +202,7 @@ ever smaller than that of a population so near to 0.
 
 {rows}
 
-## How it is made
-
-- Limits of AUC are made on the logit scale from placements (DeLong; over tasks
-  Obuchowski, with the jackknife's factor for large tasks), with Student's t and
-  Satterthwaite's degrees of freedom.
-- The bound is the larger distance of two *one-sided* limits from 1/2, each at the full
-  confidence: if the population's AUC is above 1/2 only the upper one can be wrong,
-  if it is below only the lower one.
-- Where no placement differs from another (groups that do not overlap, constant
-  predictions) the limits are Hoeffding's for the mean of n independent matched pairs,
-  n being the size of the smaller group: they hold for all distributions and any n.
-- The interval's end towards 1/2 also allows for the greatest variance that an AUC can
-  have (Birnbaum and Klose) where the smaller group has few rows won or lost.
-- Where tasks mix the groups, rows and tasks are both tried and the wider bound counts.
-- A group of one row, or of one task where tasks are clusters, shows no spread: the
-  bound is "not estimable", never narrow.
-"""
+{HOW}"""
 
 
 def main() -> int:
@@ -221,23 +215,15 @@ def main() -> int:
     given = parser.parse_args()
     sets = 500 if given.quick else given.sets
     begin = time.perf_counter()
-    cells: dict[tuple[Design, float], Tally] = {}
-    parts = [sets // 10 + (i < sets % 10) for i in range(10)]
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        futures = {
-            (design, auc): [
-                pool.submit(simulate, design, auc, n, (i, j, part))
-                for part, n in enumerate(parts)
-            ]
-            for i, design in enumerate(DESIGNS)
-            for j, auc in enumerate(AUCS)
-        }
-        for cell, made in futures.items():
-            tally = Tally()
-            for future in made:
-                tally = tally.plus(future.result())
-            cells[cell] = tally
-            print(table({cell: tally})[-1], flush=True)
+    wanted = {
+        (design, auc): [
+            (design, auc, n, (i, j, part))
+            for part, n in enumerate(parts_of(sets, PARTS))
+        ]
+        for i, design in enumerate(DESIGNS)
+        for j, auc in enumerate(AUCS)
+    }
+    cells = simulated(simulate, wanted, table)
     if not given.quick:
         given.out.write_text(page(cells, sets), encoding="utf-8")
     print(f"{time.perf_counter() - begin:.0f} s")

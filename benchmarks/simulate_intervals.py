@@ -19,7 +19,7 @@ import argparse
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,8 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from cells import added, parts_of, simulated
+from marks import row
 from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 from scipy.stats import t as student
@@ -46,7 +48,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "intervals.md"
 AUCS = (0.5, 0.7, 0.86, 0.95)
 CONFIDENCE, LOWEST, HIGHEST = 0.95, 0.935, 0.965
 ICC = 0.3
-PROCESSES = 2
+PARTS = 4  # of a cell, each with a seed of its own
 MOST_ROWS = 20_000_000  # drawn for a cell, within 2,000 to 10,000 data sets
 BLOCK = 500_000  # rows in memory at a time
 
@@ -133,9 +135,6 @@ class Tally(NamedTuple):
     logit_held: int = 0
     naive_held: int = 0
 
-    def plus(self, other: Tally) -> Tally:
-        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
-
     @property
     def share(self) -> float:
         return self.held / self.sets
@@ -192,13 +191,13 @@ def logit_limits(auc, a, b) -> tuple[np.ndarray, np.ndarray]:
 def simulate(design: Design, auc: float, sets: int, seed: tuple[int, ...]) -> Tally:
     """Draw data sets of one cell and count."""
     rng = np.random.default_rng(seed)
-    tally = Tally()
+    tallies = [Tally()]
     block = max(1, min(sets, BLOCK // sum(design.rows)))
     for start in range(0, sets, block):
         size = min(block, sets - start)
         above, below = placements(*design.draw(auc, size, rng))
-        tally = tally.plus(count(design, auc, above, below, check=start == 0))
-    return tally
+        tallies.append(count(design, auc, above, below, check=start == 0))
+    return added(tallies)
 
 
 def count(design: Design, auc: float, above, below, check: bool) -> Tally:
@@ -240,7 +239,7 @@ HEAD = ("groups", "AUC", "limits hold", "too high", "width", "logit", "naive", "
 
 
 def table(cells: dict[tuple[Design, float], Tally]) -> list[str]:
-    lines = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    lines = [row(HEAD), "|---" * len(HEAD) + "|"]
     for (design, auc), t in cells.items():
         held = f"{100 * t.share:.1f} %"
         if not t.inside:
@@ -248,51 +247,18 @@ def table(cells: dict[tuple[Design, float], Tally]) -> list[str]:
         others = (f"{100 * n / t.sets:.1f} %" for n in (t.logit_held, t.naive_held))
         high = f"{100 * t.too_high / t.sets:.1f} %"
         width = f"{t.width / t.sets:.3f}"
-        row = [design.name, f"{auc:g}", held, high, width, *others, f"{t.sets:,}"]
-        lines.append(f"| {' | '.join(row)} |")
+        figures = held, high, width, *others, f"{t.sets:,}"
+        lines.append(row((design.name, f"{auc:g}", *figures)))
     return lines
 
 
-def page(cells: dict[tuple[Design, float], Tally]) -> str:
-    judged = {cell: t for cell, t in cells.items() if cell[0] in DESIGNS}
-    others = {cell: t for cell, t in cells.items() if cell[0] in OTHERS}
-    shares = [100 * t.share for t in judged.values()]
-    naive = [100 * t.naive_held / t.sets for t in judged.values()]
-    logits = [100 * t.logit_held / t.sets for t in judged.values()]
-    outside = [
-        f"{design.name} at AUC {auc:g} ({100 * t.share:.1f} %)"
-        for (design, auc), t in judged.items()
-        if not t.inside
-    ]
-    said = "No cell is outside." if not outside else f"Outside: {'; '.join(outside)}."
-    rows, more = "\n".join(table(judged)), "\n".join(table(others))
-    return f"""# Do the limits of an AUC hold?
-
-Made by `make simulate-intervals`.  Limits at {100 * CONFIDENCE:.0f} %, as `audit` gives
-them, should hold the population's AUC in {100 * LOWEST:.1f} to {100 * HIGHEST:.1f} % of
-data sets.  {said}
-
-Over the {len(judged)} cells of the first table they held in {min(shares):.1f} to
-{max(shares):.1f} %.  From the same variance on the logit scale, with Student's t:
-{min(logits):.1f} to {max(logits):.1f} %.  Naive limits, AUC ± 1.96 standard errors of
-rows taken as independent: {min(naive):.1f} to {max(naive):.1f} %.
-
-Predictions of both groups are normal; where there are tasks, each has rows of one
-group, with an intraclass correlation of {ICC}.  With 10,000 data sets a share is known
-to ±0.4 points, with 2,000 to ±1.  "Too high" is how often the lower limit was above the
-population's AUC: with groups as small as ten AUC is coarse, and the doubt cannot be
-halved evenly.
-
-{rows}
-
+SHAPES = """\
 ## Groups of other shapes
 
 Here the spread of group A is three times that of B, or both are exponential.  No limits
 from ten rows can be right for all shapes: ten rows against many, at an AUC near 1, do
-not show how often the eleventh would lie far out.
-
-{more}
-
+not show how often the eleventh would lie far out."""
+HOW = f"""\
 ## How the limits are made
 
 - They are those values θ that the count does not contradict: |AUC − θ| is at most
@@ -302,9 +268,11 @@ not show how often the eleventh would lie far out.
   (DeLong; over tasks Obuchowski, with the jackknife's factor for large tasks); how it
   changes with θ from two normal distributions of equal spread.
 - A variance seen on few rows, or few pairs won or lost, is averaged with that of the
-  normal model.  The model counts like 10 / (n θ (1 − θ)) rows, n in the smaller group
-  (40 over tasks): much for ten rows at AUC 0.95, nothing for a thousand.
-- Degrees of freedom are Satterthwaite's, with those of the model, 100 / (n θ (1 − θ)).
+  normal model.  The model counts like {ROWS.variance:g} / (n θ (1 − θ)) rows, n in the
+  smaller group ({TASKS.variance:g} over tasks): much for ten rows at AUC 0.95, nothing
+  for a thousand.
+- Degrees of freedom are Satterthwaite's, with those of the model,
+  {ROWS.df:g} / (n θ (1 − θ)).
 - These numbers, and what is added for few tasks to how alike their rows are, were
   chosen for coverage among some round ones, in simulations like the first table with
   other seeds; so were score limits themselves, over the logit scale and Newcombe's
@@ -320,6 +288,48 @@ not show how often the eleventh would lie far out.
 """
 
 
+def page(cells: dict[tuple[Design, float], Tally]) -> str:
+    judged = {cell: t for cell, t in cells.items() if cell[0] in DESIGNS}
+    others = {cell: t for cell, t in cells.items() if cell[0] in OTHERS}
+    parts = opening(judged), *table(judged), "", SHAPES, "", *table(others), "", HOW
+    return "\n".join(parts)
+
+
+def opening(judged: dict[tuple[Design, float], Tally]) -> str:
+    """What was found, and what was drawn."""
+    outside = [
+        f"{design.name} at AUC {auc:g} ({100 * t.share:.1f} %)"
+        for (design, auc), t in judged.items()
+        if not t.inside
+    ]
+    said = f"Outside: {'; '.join(outside)}." if outside else "No cell is outside."
+    held = between(t.share for t in judged.values())
+    logits = between(t.logit_held / t.sets for t in judged.values())
+    naive = between(t.naive_held / t.sets for t in judged.values())
+    return f"""# Do the limits of an AUC hold?
+
+Made by `make simulate-intervals`.  Limits at {100 * CONFIDENCE:.0f} %, as `audit` gives
+them, should hold the population's AUC in {between((LOWEST, HIGHEST))} % of
+data sets.  {said}
+
+Over the {len(judged)} cells of the first table they held in {held} %.  From the same
+variance on the logit scale, with Student's t: {logits} %.  Naive limits, AUC ± 1.96
+standard errors of rows taken as independent: {naive} %.
+
+Predictions of both groups are normal; where there are tasks, each has rows of one
+group, with an intraclass correlation of {ICC}.  With 10,000 data sets a share is known
+to ±0.4 points, with 2,000 to ±1.  "Too high" is how often the lower limit was above the
+population's AUC: with groups as small as ten AUC is coarse, and the doubt cannot be
+halved evenly.
+"""
+
+
+def between(shares: Iterable[float]) -> str:
+    """The least and the largest, in per cent."""
+    found = [100 * share for share in shares]
+    return f"{min(found):.1f} to {max(found):.1f}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -328,24 +338,16 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=DOCS, help="the page to write")
     given = parser.parse_args()
     begin = time.perf_counter()
-    cells: dict[tuple[Design, float], Tally] = {}
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        futures = {}
-        for i, design in enumerate((*DESIGNS, *OTHERS)):
-            sets = 300 if given.quick else design.sets
-            sets = min(sets, 4_000) if design in OTHERS else sets
-            parts = [sets // 4 + (p < sets % 4) for p in range(4)]
-            for j, auc in enumerate(AUCS):
-                futures[design, auc] = [
-                    pool.submit(simulate, design, auc, n, (6, i, j, p))
-                    for p, n in enumerate(parts)
-                ]
-        for cell, made in futures.items():
-            tally = Tally()
-            for future in made:
-                tally = tally.plus(future.result())
-            cells[cell] = tally
-            print(table({cell: tally})[-1], flush=True)
+    wanted = {}
+    for i, design in enumerate((*DESIGNS, *OTHERS)):
+        sets = 300 if given.quick else design.sets
+        sets = min(sets, 4_000) if design in OTHERS else sets
+        for j, auc in enumerate(AUCS):
+            wanted[design, auc] = [
+                (design, auc, n, (6, i, j, part))
+                for part, n in enumerate(parts_of(sets, PARTS))
+            ]
+    cells = simulated(simulate, wanted, table)
     if not given.quick:
         given.out.write_text(page(cells), encoding="utf-8")
     print(f"{time.perf_counter() - begin:.0f} s")

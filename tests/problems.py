@@ -7,7 +7,7 @@ from rankfair.blocks import sorted_by_task
 from rankfair.datasets import make_biased_tasks
 from rankfair.linear import linear_predict
 from rankfair.penalties import make_penalty
-from rankfair.problem import Problem
+from rankfair.problem import Groups, Problem
 
 PENALTIES = ["ridge", "task", "feature", "shared"]
 
@@ -62,3 +62,15 @@ def target(problem):
 def rmse(problem, m):
     """The root mean square error of predictions of the user's rows."""
     return float(np.sqrt(np.mean((m - target(problem)) ** 2)))
+
+
+def tied(n=60, seed=0, weights=None):
+    """Predictions of two groups that overlap, with ties."""
+    rng = np.random.default_rng(seed)
+    in_a = np.arange(n) < n // 3
+    m = (rng.normal(size=n) + in_a).round(1)
+    if weights == "whole":
+        return m, Groups(in_a, rng.integers(0, 4, n))
+    if weights == "real":
+        return m, Groups(in_a, rng.random(n))
+    return m, Groups(in_a)

@@ -477,14 +477,6 @@ def test_the_dict_follows_the_schema():
     assert full.title == "A title"
 
 
-def test_the_schema_is_made_from_the_records():
-    import runpy
-
-    made = runpy.run_path(str(ROOT / "tools" / "schema.py"))["schema"]()
-    text = (ROOT / "docs" / "audit.schema.json").read_text("utf-8")
-    assert json.loads(text) == made
-
-
 def test_frames_of_the_library_that_came():
     y, p, g, t = sample()
     for given, kind in ((pd.Series(g), pd.DataFrame), (pl.Series(g), pl.DataFrame)):

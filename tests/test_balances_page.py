@@ -1,11 +1,11 @@
 """docs/balances.md, and what it says of ranks and means asked for together."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
+from benchmarks import compare_balances as script
 from rankfair.experiments.reproduce.cases import make_case
 from rankfair.experiments.reproduce.settings import (
     DATASETS,
@@ -17,17 +17,6 @@ from rankfair.experiments.reproduce.tables import title_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "balances.md").read_text(encoding="utf-8")
-
-
-def load_script():
-    path = ROOT / "benchmarks" / "compare_balances.py"
-    spec = importlib.util.spec_from_file_location("compare_balances", path)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
-
-
-script = load_script()
 
 
 def check(data):

@@ -1,6 +1,5 @@
 import pickle
 
-import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +8,8 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from problems import posed
+from programmes import least_by_cvxpy
 from rankfair import (
     DecisionBoundaryCovariance,
     MultiTaskRegressor,
@@ -53,33 +54,6 @@ def gap(values, in_a, rows, weights=None):
     w = np.ones(len(in_a)) if weights is None else weights
     a, b = in_a & rows, ~in_a & rows
     return np.average(values[a], weights=w[a]) - np.average(values[b], weights=w[b])
-
-
-def least_by_cvxpy(rows, y, tasks, in_a, penalty, beta, demands, weights=None):
-    """The least objective under equal means or residuals of the strata named."""
-    w = np.ones(len(y)) if weights is None else weights * 1.0
-    codes = np.unique(tasks, return_inverse=True)[1]
-    k, n = codes.max() + 1, rows.shape[1]
-    y, Z = standard(y, w), standard(rows, w)
-    C, a, shared = cp.Variable((k, n)), cp.Variable(k), cp.Variable((1, n))
-    m = cp.sum(cp.multiply(Z, C[codes]), axis=1) + a[codes]
-    R = {
-        "ridge": lambda: 0.5 * cp.sum_squares(C),
-        "task": lambda: cp.sum(cp.norm(C, 2, axis=1)),
-        "shared": lambda: cp.sum(cp.norm(C - np.ones((k, 1)) @ shared, 2, axis=1)),
-    }[penalty]()
-    kept = []
-    for kind, chosen in demands:
-        of_a, of_b = in_a & chosen, ~in_a & chosen
-        g = w * (of_a / w[of_a].sum() - of_b / w[of_b].sum())
-        kept.append((g @ m if kind == "mean" else g @ (y - m)) == 0)
-    loss = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(w), m - y)) + beta * R
-    return cp.Problem(cp.Minimize(loss), kept).solve(solver=cp.CLARABEL)
-
-
-def standard(values, w):
-    centred = values - np.average(values, axis=0, weights=w)
-    return centred / np.sqrt(np.average(centred**2, axis=0, weights=w))
 
 
 def balanced(kind, y, m):
@@ -153,15 +127,12 @@ def test_it_is_the_convex_optimum(kind, penalty, beta, several, weighted, seed):
         model.set_params(n_strata=3)
         strata = strata_of(X[i], IN_A[i], 3, weights)
     model.fit(X[i], Y[i], tasks=tasks, sensitive_features=SEX[i], sample_weight=weights)
+    asked, every = KIND.get(kind, "mean"), range(strata.max() + 1)
     least = least_by_cvxpy(
-        X[i],
-        Y[i],
-        tasks,
-        IN_A[i],
+        posed(X[i], Y[i], tasks, IN_A[i], weights),
         penalty,
         beta,
-        [(KIND.get(kind, "mean"), strata == s) for s in range(strata.max() + 1)],
-        weights,
+        [(asked, 0.0, strata == s) for s in every],
     )
     assert model.objective_ == pytest.approx(least, rel=1e-6)
 

@@ -1,32 +1,18 @@
 """The comparison of maps: how points are paired, what the page says of them."""
 
-import importlib.util
 import math
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import marks
+from benchmarks.post import cases, points, programme
+from benchmarks.post import page as pages
+
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "benchmarks" / "post"
 PAGE = (ROOT / "docs" / "maps.md").read_text(encoding="utf-8")
-
-
-def load(name, path, **more):
-    spec = importlib.util.spec_from_file_location(name, path, **more)
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-load("post", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)])
-points = importlib.import_module("post.points")
-pages = importlib.import_module("post.page")
-programme = importlib.import_module("post.programme")
-cases = importlib.import_module("post.cases")
-marks = load("marks", ROOT / "benchmarks" / "marks.py")
 
 
 def results(rmse, ks, own=(0.0, 0.0)):

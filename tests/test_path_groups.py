@@ -114,8 +114,18 @@ def test_combinations_of_a_number_are_cut_as_the_model_cuts_them():
 
 def test_rows_of_unknown_group_count_for_errors_only():
     some = np.where(np.arange(N) % 10 == 3, None, GROUPS)
-    path = path_of(MODELS["mapped"], sensitive_features=some, epsilons=[0.1])
+    known = np.array([label is not None for label in some])
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    path = path_of(MODELS["mapped"], sensitive_features=some, epsilons=[0.1], cv=folds)
     assert path.n_held_out == N and path.groups == ("a", "b", "c")
+    predicted = np.empty(N)
+    for train, test in folds:
+        model = RankFairPostprocessor(Ridge(), 0.1)
+        model.fit(X[train], Y[train], sensitive_features=some[train])
+        predicted[test] = model.predict(X[test], sensitive_features=some[test])
+    gap = rank_gap(None, predicted[known], sensitive_features=GROUPS[known])
+    assert path.rows[0].gap == pytest.approx(gap)
+    assert path.rows[0].rmse == pytest.approx(rmse(Y, predicted))
 
 
 def test_default_path_ends_at_the_largest_gap():

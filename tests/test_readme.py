@@ -1,7 +1,6 @@
 """What the pages show is what the code does: blocks run, outputs agree."""
 
 import ast
-import importlib.util
 import re
 import shlex
 import xml.etree.ElementTree as ET
@@ -10,21 +9,13 @@ from pathlib import Path
 import pytest
 
 from rankfair.cli.app import app
+from tools import readme
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+WRITTEN = (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
 NUMBER = re.compile(r"[-+]?\d+\.\d+")
 
-
-def load_tool():
-    path = ROOT / "tools" / "readme.py"
-    spec = importlib.util.spec_from_file_location("readme_tool", path)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    return tool
-
-
-readme = load_tool()
 
 pages = pytest.mark.parametrize("page", readme.PAGES, ids=lambda page: page.name)
 
@@ -90,8 +81,28 @@ def test_options_of_the_table_are_those_of_the_estimator():
         assert ast.literal_eval(shown[name]) == default
 
 
-@pages
-def test_pictures_and_pages_it_links_to_are_there(page):
-    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).is_file(), target
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_what_a_page_links_to_is_there(page):
+    links = re.findall(r"\]\(([^)\s]*)\)", page.read_text(encoding="utf-8"))
+    for link in links:
+        target, _, anchor = link.partition("#")
+        if not target.startswith("https:"):
+            there = page.parent / target if target else page
+            assert there.is_file(), link
+            assert not anchor or anchor in anchors(there), link
+
+
+def anchors(page):
+    """The names under which a page's headings can be linked to."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_every_page_is_listed():
+    listed = TEXT.partition("## All pages")[2].partition("\n## ")[0]
+    for page in (ROOT / "docs").glob("*.md"):
+        assert f"(docs/{page.name})" in listed
+
+
+def test_the_picture_is_one():
     assert ET.parse(readme.PICTURE).getroot().tag.endswith("svg")

@@ -37,6 +37,7 @@ from rankfair.reduction.loop import solve
 from rankfair.reduction.maps import Maps, fit_maps, pieces
 from rankfair.reduction.refits import Refits
 from rankfair.reduction.stages import solve_in_stages
+from refusals import sentence
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
 
@@ -71,13 +72,6 @@ def fair(estimator=None, epsilon=0.02, **settings):
     settings.setdefault("random_state", 0)
     estimator = Ridge() if estimator is None else estimator
     return TiltedRegressor(estimator, epsilon, sensitive_features=-1, **settings)
-
-
-def sentence(call, *args, kind=ValueError, **kwargs):
-    """Return what a call is refused with."""
-    with pytest.raises(kind) as error:
-        call(*args, **kwargs)
-    return str(error.value)
 
 
 class Slow(RegressorMixin, BaseEstimator):

@@ -1,10 +1,8 @@
 """The comparison with other packages: who dominates whom, and the page about it."""
 
-import importlib.util
 import json
 import math
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,21 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.rivals import near, points, theirs
+from benchmarks.rivals import page as pages
+from benchmarks.rivals import store as kept
+from benchmarks.rivals.cell import METHODS
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "rivals"
-
-
-def load_package():
-    """The package without its methods: none of the rivals is needed here."""
-    spec = importlib.util.spec_from_file_location(
-        "rivals", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
-    )
-    sys.modules["rivals"] = importlib.util.module_from_spec(spec)
-    names = ("points", "page", "__main__")
-    return [importlib.import_module(f"rivals.{name}") for name in names]
-
-
-points, pages, runs = load_package()
 
 
 def point(name, rows, library="rankfair", case="data", setting=""):
@@ -185,9 +175,9 @@ def line(setting, seed, rmse, gap, training=False):
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """A rival that is far less fair on held-out rows than on training rows."""
-    monkeypatch.setattr(runs, "STORE", tmp_path)
-    rival = runs.theirs.METHODS[0]
-    path = runs.path_of("wine", rival)
+    monkeypatch.setattr(kept, "STORE", tmp_path)
+    rival = theirs.METHODS[0]
+    path = kept.path_of("wine", rival)
     path.parent.mkdir()
     lines = [
         json.dumps({"fit": 2.0, "predict": 1.0, "memory": 1.0}),
@@ -203,13 +193,13 @@ def store(tmp_path, monkeypatch):
 
 
 def test_a_cell_shows_held_out_rows_only(store):
-    cell = runs.read_cell("wine", store)
+    cell = kept.read_cell("wine", store)
     assert [point.mean("gap") for point in cell.points] == [0.4]
     assert (cell.note, cell.cost["fit"]) == ("", 2.0)
 
 
 def test_ours_are_set_by_training_rows_only(store):
-    ours = {method.name: method for method in runs.METHODS.values()}
+    ours = {method.name: method for method in METHODS.values()}
     for name, wanted in {
         "map, rank": {0.1, 0.09, 0.102},
         "map, distribution": {0.3, 0.27, 0.306},
@@ -217,15 +207,15 @@ def test_ours_are_set_by_training_rows_only(store):
         "NC-ADMM": set(),
     }.items():
         own = set(ours[name].settings)
-        assert set(runs.settings_of("wine", ours[name], False)) == own | wanted
-    assert runs.settings_of("wine", store, False) == store.settings
+        assert set(near.settings_of("wine", ours[name], False)) == own | wanted
+    assert near.settings_of("wine", store, False) == store.settings
 
 
 def test_many_rows_get_few_settings(store):
-    runs.path_of("wine", store).parent.rename(runs.STORE / "synthetic-1e6")
-    tilt = runs.METHODS["rankfair: tilt"]
-    found = runs.settings_of("synthetic-1e6", tilt, False)
-    assert found == (*tilt.settings[: runs.FEW], 0.1)
+    kept.path_of("wine", store).parent.rename(kept.STORE / "synthetic-1e6")
+    tilt = METHODS["rankfair: tilt"]
+    found = near.settings_of("synthetic-1e6", tilt, False)
+    assert found == (*tilt.settings[: near.FEW], 0.1)
 
 
 def test_numbers_as_shown():

@@ -23,6 +23,7 @@ from rankfair._validation import (
     refuse_unseen,
     resolve_columns,
 )
+from refusals import sentence
 
 rng = np.random.default_rng(0)
 N = 12
@@ -48,13 +49,6 @@ KINDS = {
     ),
 }
 BOTH = Columns(tasks="school", sensitive_features="sex")
-
-
-def sentence(call, *args, kind=ValueError, **kwargs):
-    """Return what a call is refused with."""
-    with pytest.raises(kind) as error:
-        call(*args, **kwargs)
-    return str(error.value)
 
 
 # Settings

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..marks import table
 from .points import OURS, Against, Point, Results
 
 HEAD = ("at", "method", "RMSE", "KS", "AUC gap", "learnt KS", "learnt AUC gap")
 MOST = 10  # sorts
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    """A Markdown table; the first columns are text."""
-    rule = ["---"] * left + ["---:"] * (len(head) - left)
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *rows))
 
 
 def figures(results: Sequence[Results]) -> str:

@@ -14,19 +14,17 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
-from . import theirs
 from .cases import CASES, Base, Case, available, choose_base, draw
 from .cell import METHODS, Job
 from .cell import main as cell_main
-from .methods import Method, Setting
-from .page import OURS, Cell, Run, page
-from .points import MEASURES, Point
+from .methods import Method
+from .near import settings_of
+from .page import Run, page
+from .points import MEASURES, OURS
+from .store import ROOT, STORE, lines_of, path_of, read_cell
 
-ROOT = Path(__file__).parents[2]
-STORE = ROOT / "results" / "rivals"
 DOCS = ROOT / "docs"
 PACKAGES = (
     "rankfair", "fairlearn", "holisticai", "equipy", "scikit-lego", "fairret",
@@ -35,65 +33,13 @@ PACKAGES = (
 # One process imports what all need and is forked for each cell; one thread each.
 FRESH = multiprocessing.get_context("forkserver")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# Settings of ours: a rival's own measure on training rows, and a little more and less,
-# for what changes on the way to others.  The most that makes sense of each.
-NEAR = (1.0, 0.9, 1.02)
-PAIRED = 0.03
-MOST = {"gap": 0.5, "md": 10.0, "ks": 1.0}
-# How many of our own settings where fits take long.
-FEW = 3
-QUICK_SEEDS, QUICK_SETTINGS, QUICK_ROWS = 2, 3, 10**4
-
+QUICK_SEEDS, QUICK_ROWS = 2, 10**4
 
 Wanted = tuple[str, Method, Base, bool]
 
 
 def seeds_of(case: Case, quick: bool) -> int:
     return min(case.seeds, QUICK_SEEDS) if quick else case.seeds
-
-
-def settings_of(name: str, method: Method, quick: bool) -> tuple[Setting, ...]:
-    """Its own settings, and those that a rival's training rows suggest."""
-    own = method.settings[:QUICK_SETTINGS] if quick else method.settings
-    few = CASES[name].shares < len(NEAR)
-    if few:
-        own = own[:FEW]
-    found: dict[Setting, None] = dict.fromkeys(own)
-    if method.matches:
-        for share in NEAR[: CASES[name].shares]:
-            for point in on_training_rows(name):
-                # Some take long, and our own lie close to the fair end.
-                long = few or len(method.matches) > 1
-                if not long or point.mean("gap") > PAIRED:
-                    found[beside(point, method.matches, share)] = None
-    return tuple(found)
-
-
-def beside(point: Point, measures: tuple[str, ...], share: float) -> Setting:
-    """The ε with which ours are as fair as a point, times a share."""
-    near = tuple(min(_short(share * point.mean(m)), MOST[m]) for m in measures)
-    return near if len(near) > 1 else near[0]
-
-
-def _short(value: float) -> float:
-    """Three digits: settings that nearly agree are one."""
-    return float(f"{value:.3g}")
-
-
-def on_training_rows(name: str) -> list[Point]:
-    """How fair the rivals are on training rows, errors beyond all use left out."""
-    found = [
-        point
-        for method in theirs.METHODS
-        if path_of(name, method).exists()
-        for point in points_of(name, method, training=True)
-    ]
-    return [point for point in found if point.mean("rmse") < 1.0]
-
-
-def path_of(name: str, method: Method) -> Path:
-    words = method.key.replace(": ", "-").replace(", ", "-").replace(" ", "-")
-    return STORE / name / f"{words}.jsonl"
 
 
 def run_cell(name: str, method: Method, base: Base, quick: bool) -> str:
@@ -107,12 +53,12 @@ def run_cell(name: str, method: Method, base: Base, quick: bool) -> str:
     process.start()
     process.join()
     # Without a note its points were not done when it ended.
-    if not any("note" in record for record in _lines(part)):
+    if not any("note" in record for record in lines_of(part)):
         with part.open("a", encoding="utf-8") as lines:
             note = _ending(process.exitcode, job.limit)
             lines.write("\n" + json.dumps({"note": note}) + "\n")
     part.replace(path)
-    busy = next((r["processor"] for r in _lines(path) if "processor" in r), job.limit)
+    busy = next((r["processor"] for r in lines_of(path) if "processor" in r), job.limit)
     spent = f"{time.perf_counter() - start:6.1f} s ({busy:4.1f} s of processor time)"
     return f"{spent}  {name}  {method.key}  {read_cell(name, method).note}"
 
@@ -122,50 +68,6 @@ def _ending(code: int | None, limit: int) -> str:
     if code == -signal.SIGXCPU:
         return f"stopped at the limit of {limit} s"
     return f"ended with code {code}"
-
-
-def read_cell(name: str, method: Method) -> Cell:
-    """A cell as it was written: points, cost, and how it ended."""
-    cost, note = None, ""
-    for record in _lines(path_of(name, method)):
-        note = record.get("note", note)
-        cost = record if "fit" in record else cost
-    points = points_of(name, method)
-    if "limit" in note:
-        done = sum(len(point.seeds) for point in points)
-        note += f", {done} points done" if done else " before the first point"
-    return Cell(name, method.library, method.name, points, cost, note)
-
-
-def points_of(name: str, method: Method, training: bool = False) -> tuple[Point, ...]:
-    """The records of a cell as points, of held-out rows or of training rows."""
-    found: dict[Setting, dict[str, dict[int, float]]] = {}
-    for record in _lines(path_of(name, method)):
-        if "setting" not in record or ("training" in record) != training:
-            continue
-        setting = record["setting"]
-        setting = tuple(setting) if isinstance(setting, list) else setting
-        figures = record["training"] if training else record
-        values = found.setdefault(setting, {m: {} for m in MEASURES})
-        for measure in MEASURES:
-            values[measure][int(record["seed"])] = figures[measure]
-    return tuple(
-        Point(name, method.library, method.name, method.shown(setting), values)
-        for setting, values in found.items()
-    )
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """Whole records; what a method printed itself, or half wrote, is none."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            found.append(record)
-    return found
 
 
 def plan(names: list[str]) -> dict[str, Any]:

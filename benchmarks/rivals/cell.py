@@ -20,10 +20,11 @@ from sklearn.linear_model import LinearRegression
 from rankfair.experiments.methods import Rows
 from rankfair.experiments.records import measure
 
+from ..memory import forget_peak, peak, resident
 from . import ours, theirs
 from .cases import CASES, Base, Case, draw
-from .methods import OURS, Method, Mover, Predict, Setting
-from .points import MEASURES
+from .methods import Method, Mover, Predict, Setting
+from .points import MEASURES, OURS
 
 METHODS: dict[str, Method] = {
     method.key: method for method in (*ours.METHODS, *theirs.METHODS)
@@ -46,21 +47,12 @@ class Job:
     limit: int
 
 
-def resident() -> int:
-    """Bytes of memory in use now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
-
-
 def peak_of(call: Callable[[], Any]) -> tuple[Any, int]:
     """What a call returns, and the most bytes it needed beyond those in use before."""
     before = resident()
-    Path("/proc/self/clear_refs").write_text("5")
+    forget_peak()
     found = call()
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM"):
-            return found, max(int(line.split()[1]) * 1024 - before, 0)
-    raise RuntimeError("no VmHWM in /proc/self/status")
+    return found, max(peak() - before, 0)
 
 
 def reference(rows: Rows) -> dict[str, float]:

@@ -16,7 +16,6 @@ Predict = Callable[[Rows], np.ndarray]
 Setting = float | tuple[float, ...]
 Fit = Callable[[Rows, Base, Any], Predict]
 
-OURS = "rankfair"
 ANY: tuple[Kind, ...] = ("pooled", "tasks", "boosting")
 LINEAR: tuple[Kind, ...] = ("pooled", "tasks")
 

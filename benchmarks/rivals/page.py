@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..marks import table
 from . import words
 from .points import (
     AHEAD,
@@ -15,6 +16,7 @@ from .points import (
     FAIRNESS,
     LEVEL,
     MEASURES,
+    OURS,
     TIED,
     Point,
     Verdict,
@@ -23,7 +25,6 @@ from .points import (
     judge,
 )
 
-OURS = "rankfair"
 NAMES = {"rmse": "RMSE", "gap": "rank gap", "md": "MD", "ks": "KS"}
 SIGNS = {DOMINATED: "✓", TIED: "=", LEVEL: "≈", AHEAD: "✗", ALONE: "–"}
 # Memory of a process says little where the data is smaller than its own noise.
@@ -85,13 +86,6 @@ def ratio(value: float) -> str:
     if value >= 100:
         return f"{float(f'{value:.2g}'):,.0f}"
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """A Markdown table; the first columns are text."""
-    rule = ["---"] * left + ["---:"] * (len(head) - left)
-    lines = [head, rule, *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def figures(point: Point) -> list[str]:

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+OURS = "rankfair"
 MEASURES = ("rmse", "gap", "md", "ks")
 FAIRNESS = MEASURES[1:]
 # How many standard errors of a paired difference are called noise.

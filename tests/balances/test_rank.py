@@ -5,20 +5,9 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from oracles import brute_twice_u
+from problems import tied as sample
 from rankfair.balances import Rank
 from rankfair.problem import Groups
-
-
-def sample(n=60, seed=0, weights=None):
-    """Predictions of two groups that overlap, with ties."""
-    rng = np.random.default_rng(seed)
-    in_a = np.arange(n) < n // 3
-    m = (rng.normal(size=n) + in_a).round(1)
-    if weights == "whole":
-        return m, Groups(in_a, rng.integers(0, 4, n))
-    if weights == "real":
-        return m, Groups(in_a, rng.random(n))
-    return m, Groups(in_a)
 
 
 def swapped(groups):

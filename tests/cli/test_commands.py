@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from rankfair.cli.app import app
 from rankfair.tables import read_table, write_table
 from sheets import at_auc, pay_csv, people, write_csv
+from tools import schema as schemas
 
 ROOT = Path(__file__).parents[2]
 COMMON = ["--target", "pay", "--sensitive", "gender", "--task", "job"]
@@ -45,10 +46,7 @@ def made(tmp_path_factory):
 
 
 def test_schemas_are_made_from_the_records():
-    import runpy
-
-    tool = runpy.run_path(str(ROOT / "tools" / "schema.py"))
-    for path, found in tool["files"]().items():
+    for path, found in schemas.files().items():
         assert json.loads(path.read_text("utf-8")) == found, "make schema"
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from rankfair.cli import screen
 from rankfair.cli.app import app
 from sheets import pay_csv, people, write_csv
+from tools import cli_page
 
 ROOT = Path(__file__).parents[2]
 OWN = ("audit", "fit", "predict", "path", "compare", "describe", "export-onnx")
@@ -72,11 +73,8 @@ def test_completion_is_there_for(shell, monkeypatch):
 
 
 def test_the_page_on_the_command_line_is_what_the_commands_say():
-    import runpy
-
     page = (ROOT / "docs" / "cli.md").read_text("utf-8")
-    made = runpy.run_path(str(ROOT / "tools" / "cli_page.py"))["page"]()
-    assert page == made, "make cli-page"
+    assert page == cli_page.page(), "make cli-page"
     for command in app.registered_commands:
         name = command.name or command.callback.__name__
         assert f"## rankfair {name}\n" in page

@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from rankfair import RankFairRegressor, load_model, save_model
+from rankfair import (
+    RankFairRegressor,
+    RankFairRegressorCV,
+    load_model,
+    save_model,
+)
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import fit_files
@@ -62,8 +67,15 @@ def test_steps_are_told(tmp_path):
 
 
 def test_beta_is_chosen_if_asked(tmp_path):
-    done = fitted(pay_csv(tmp_path), tmp_path, Settings(beta=None))
-    assert done.model.beta in (0.01, 0.1, 1.0, 10.0, 100.0)
+    # Pay that nothing predicts: the more it is penalised the better.
+    noise = np.random.default_rng(0).normal(size=150).round(3)
+    csv = write_csv(tmp_path / "noise.csv", people() | {"pay": noise})
+    done = fitted(csv, tmp_path, Settings(beta=None))
+    data = data_of([csv], ROLES, PLAIN)
+    search = RankFairRegressorCV(
+        tasks="job", sensitive_features="gender", random_state=0
+    )
+    assert done.model.beta == search.fit(data.X, data.y).beta_ > Settings().beta
 
 
 def test_two_balances_are_both_held(tmp_path):

@@ -45,6 +45,14 @@ def test_bands_are_met_at_less_error(balance):
     assert model.mean_difference_ == pytest.approx(m[IN_A].mean() - m[~IN_A].mean())
     assert model.rank_auc_ == pytest.approx(roc_auc_score(IN_A, m))
     assert model.ks_ == pytest.approx(ks_2samp(m[IN_A], m[~IN_A]).statistic)
+    left = {
+        "rank": abs(model.rank_auc_ - 0.5),
+        "shift": abs(model.rank_auc_ - 0.5),
+        "distribution": model.ks_,
+        "mean": abs(model.mean_difference_) / Y.std(),
+    }
+    for name in [balance] if isinstance(balance, str) else balance:
+        assert left[name] <= epsilon + 1e-9
     assert error(model) < error(fitted(balance, epsilon, calibrate=False))
 
 

@@ -31,6 +31,7 @@ from sklearn.tree import DecisionTreeRegressor
 from rankfair import RankFairPostprocessor
 from rankfair._folds import deal_folds
 from rankfair.metrics import scorer
+from refusals import sentence
 
 rng = np.random.default_rng(3)
 N = 400
@@ -46,12 +47,6 @@ BALANCES = ["rank", "distribution", "shift"]
 def fair(estimator=None, epsilon=0.02, **settings):
     settings = {"sensitive_features": 3, **settings}
     return RankFairPostprocessor(estimator or LinearRegression(), epsilon, **settings)
-
-
-def sentence(call, *args, kind=ValueError, **kwargs):
-    with pytest.raises(kind) as error:
-        call(*args, **kwargs)
-    return str(error.value)
 
 
 # What a fit promises
@@ -283,7 +278,7 @@ def test_clone_pickle_pipeline_and_searches():
         {"epsilon": [0.01, 0.1], "estimator__alpha": [0.1, 10.0]},
         scoring=scorer("rank_auc"),
     )
-    assert search.fit(WITH_CODE, Y).best_params_["epsilon"] in (0.01, 0.1)
+    assert search.fit(WITH_CODE, Y).best_params_["epsilon"] == 0.01
     scores = cross_validate(fair(), WITH_CODE, Y, scoring=["r2"])
     assert np.isfinite(scores["test_r2"]).all()
 

@@ -99,7 +99,7 @@ def test_every_demand_is_met_on_predict(balance, epsilon):
         assert found <= max(epsilon, 1 / IN_A.sum()) + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(0, 10**6),
     st.tuples(st.integers(5, 200), st.integers(5, 200)),

@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -15,6 +14,7 @@ from problems import (
     solved,
     target,
 )
+from programmes import least_by_cvxpy
 from rankfair.balances import Mean, Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.penalties import make_penalty
@@ -357,29 +357,9 @@ def test_equal_means_are_the_convex_optimum(penalty, epsilon):
     assert solution.status is Status.SATISFIED
     assert abs(gap) <= epsilon + 1e-9
     assert solution.auc == pytest.approx(gap, abs=1e-9)
-    assert solution.objective == pytest.approx(
-        least_by_cvxpy(problem, penalty, 2.0, epsilon), rel=1e-5
-    )
-
-
-def least_by_cvxpy(problem, penalty, beta, epsilon):
-    k, n = problem.n_tasks, problem.n_features
-    y = (target(problem) - target(problem).mean()) / target(problem).std()
-    Z = (problem.X - problem.X.mean(axis=0)) / problem.X.std(axis=0)
-    W, a, shared = cp.Variable((k, n)), cp.Variable(k), cp.Variable((1, n))
-    m = cp.sum(cp.multiply(Z, W[problem.codes]), axis=1) + a[problem.codes]
-    R = {
-        "ridge": lambda: 0.5 * cp.sum_squares(W),
-        "task": lambda: cp.sum(cp.norm(W, 2, axis=1)),
-        "feature": lambda: cp.sum(cp.norm(W, 2, axis=0)),
-        "shared": lambda: cp.sum(cp.norm(W - np.ones((k, 1)) @ shared, 2, axis=1)),
-    }[penalty]()
-    in_a = problem.user_groups.in_a
-    g = np.where(in_a, 1 / in_a.sum(), -1 / (~in_a).sum())
-    loss = 0.5 * cp.sum_squares(m - y) + beta * R
-    return cp.Problem(cp.Minimize(loss), [cp.abs(g @ m) <= epsilon]).solve(
-        solver=cp.CLARABEL
-    )
+    every = np.ones(len(m), bool)
+    least = least_by_cvxpy(problem, penalty, 2.0, [("mean", epsilon, every)])
+    assert solution.objective == pytest.approx(least, rel=1e-5)
 
 
 # Many rows

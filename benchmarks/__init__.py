@@ -1,0 +1,1 @@
+"""Measurements: speed, memory, coverage, and other packages beside ours."""

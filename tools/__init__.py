@@ -1,0 +1,1 @@
+"""What writes pages and schemas from the code."""
