@@ -41,6 +41,7 @@ from rankfair.engines.parquet import (
 __all__ = [
     "Opened",
     "Stream",
+    "column_names",
     "is_elsewhere",
     "layout_of",
     "one_column",
@@ -165,10 +166,10 @@ def stream(
     found = Stream(
         files=find_files(files),
         target=target,
-        tasks=_names("tasks", tasks),
+        tasks=column_names("tasks", tasks),
         sensitive=sensitive_features,
         weight=sample_weight,
-        features=None if features is None else _names("features", features),
+        features=None if features is None else column_names("features", features),
         scratch=None if scratch is None else Path(scratch),
         on_rows=on_rows,
         given=named(files),
@@ -256,7 +257,11 @@ def predict_elsewhere(model: Any, X: Any, tasks: Any = None) -> Any:
     if isinstance(X, Stream):
         parts = [values for _, values in predicted_batches(model, X)]
         return np.concatenate(parts) if parts else np.zeros(0)
-    return X.map_partitions(_predict_part, model=model, meta=("prediction", "f8"))
+    names = list(getattr(model, "feature_names_in_", X.columns))
+    _check_known("the frame does", list(X.columns), names)
+    return X[names].map_partitions(
+        _predict_part, model=model, meta=("prediction", "f8")
+    )
 
 
 def predict_parquet(
@@ -265,7 +270,7 @@ def predict_parquet(
     out: str | os.PathLike[str],
     *,
     name: str = "prediction",
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
 ) -> Path:
     """Predict the rows of a stream and write them to a Parquet file, batch by batch.
 
@@ -280,8 +285,8 @@ def predict_parquet(
         file that is read, or a place in a folder that is, is refused.
     name : str, default="prediction"
         The name of the new column.
-    keep : sequence of str
-        Columns of the files to write beside it.
+    keep : str or sequence of str
+        Columns of the files to write beside it, none of them of that name.
 
     Returns
     -------
@@ -311,13 +316,12 @@ def predict_parquet(
     path = Path(out)
     rows = rows if isinstance(rows, Stream) else stream(rows)
     refuse_own(path, rows.files, rows.given)
-    for each in keep:
-        if each not in rows.schema.names:
-            raise ValueError(f"keep names {shown(each)}, which is no column.")
+    kept = column_names("keep", keep)
+    _check_kept(kept, name, rows.schema.names)
     with whole(path) as part, ExitStack() as open_files:
         writer = None
-        for batch, values in predicted_batches(model, rows, keep):
-            columns = {each: batch.column(each) for each in keep}
+        for batch, values in predicted_batches(model, rows, kept):
+            columns = {each: batch.column(each) for each in kept}
             table = pa.table({**columns, name: values})
             if writer is None:
                 writer = open_files.enter_context(ParquetWriter(part, table.schema))
@@ -327,6 +331,18 @@ def predict_parquet(
     return path
 
 
+def _check_kept(kept: Sequence[str], name: str, known: list[str]) -> None:
+    for each in kept:
+        if each not in known:
+            hint = nearest(each, known)
+            raise ValueError(f"keep names {shown(each)}, which is no column.{hint}")
+    if name in kept:
+        raise ValueError(
+            f"keep names {shown(name)}, which is the name of the new column: give that "
+            "another one with name=."
+        )
+
+
 def predicted_batches(
     model: Any, rows: Stream, keep: Sequence[str] = ()
 ) -> Iterator[tuple[Any, NDArray[np.float64]]]:
@@ -334,25 +350,24 @@ def predicted_batches(
     import pyarrow as pa
 
     names = list(getattr(model, "feature_names_in_", rows.names))
-    _check_known(rows, names)
+    _check_known("the files do", rows.schema.names, names)
     columns = list(dict.fromkeys((*names, *keep)))
     for batch, _ in batches_of_files(rows.files, columns, "predicting", rows.on_rows):
         X = pa.Table.from_batches([batch]).select(names)
         yield batch, model.predict(X)
 
 
-def _check_known(rows: Stream, names: list[str]) -> None:
+def _check_known(who: str, known: list[str], names: list[str]) -> None:
     for name in names:
-        if name not in rows.schema.names:
-            hint = nearest(name, rows.schema.names)
+        if name not in known:
             raise ValueError(
-                f"the model was fitted with a column {shown(name)}, which the files do "
-                f"not have.{hint}"
+                f"the model was fitted with a column {shown(name)}, which {who} not "
+                f"have.{nearest(name, known)}"
             )
 
 
 def _predict_part(part: Any, model: Any) -> Any:
-    values = model.predict(part[list(model.feature_names_in_)]) if len(part) else []
+    values = model.predict(part) if len(part) else []
     return type(part.index.to_series())(values, part.index, dtype=float)
 
 
@@ -366,7 +381,7 @@ def _with_names(X: Stream, y: Any, named: Any) -> Stream:
     target = X.target if y is None else y
     if target is None:
         raise ValueError('name the column to predict: stream(…, target="pay").')
-    tasks = X.tasks or _names("tasks", named.tasks)
+    tasks = X.tasks or column_names("tasks", named.tasks)
     sensitive = X.sensitive or one_column(named.sensitive_features)
     found = replace(X, target=target, tasks=tasks, sensitive=sensitive)
     _check_kinds(found, _check_columns(found))
@@ -395,20 +410,19 @@ def roles_of(
 ) -> Roles:
     """Return what the columns are for, or raise if one is for two things."""
     places = [("target", target), ("sample_weight", weight)]
-    places += [("tasks", name) for name in tasks]
-    known: dict[str, str] = {}
+    places += [*(("tasks", name) for name in tasks), ("sensitive_features", sensitive)]
+    seen: dict[str, str] = {}
     for role, name in places:
-        if name is not None and name in known:
+        if name is None:
+            continue
+        other = seen.get(name)
+        # A column of groups may also say which task a row is of.
+        if other is not None and (other, role) != ("tasks", "sensitive_features"):
             raise ValueError(
-                f"column {shown(name)} is named as {known[name]} and as {role}: name "
+                f"column {shown(name)} is named as {other} and as {role}: name "
                 "another one."
             )
-        known[str(name)] = role
-    if sensitive is not None and sensitive in (target, weight):
-        raise ValueError(
-            f"column {shown(sensitive)} is named as {known[str(sensitive)]} and as "
-            "sensitive_features: name another one."
-        )
+        seen[name] = role
     apart = {*tasks, *((sensitive,) if blind else ())}
     predictors = tuple(name for name in names if name not in apart)
     if not predictors:
@@ -485,20 +499,15 @@ def _scratch(found: Stream, roles: Roles) -> Iterator[tuple[Path, Journal]]:
     journal.close()
 
 
-def _names(argument: str, given: Any) -> tuple[str, ...]:
-    names = (
-        ()
-        if given is None
-        else (given,)
-        if isinstance(given, str)
-        else tuple(given)
-        if isinstance(given, list | tuple)
-        else (given,)
-    )
+def column_names(argument: str, given: Any) -> tuple[str, ...]:
+    """Return one name or several as a tuple; rows elsewhere know no positions."""
+    several = isinstance(given, list | tuple)
+    names = () if given is None else tuple(given) if several else (given,)
     for name in names:
         if not isinstance(name, str):
             raise ValueError(
-                f"{argument}={shown(name)}: columns of files are given by their names."
+                f"{argument}={shown(name)}: columns of rows in files or on a cluster "
+                "are given by their names."
             )
     return names
 

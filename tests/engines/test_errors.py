@@ -129,7 +129,7 @@ def test_a_column_that_is_not_there(folder, role):
 
 
 def test_names_that_are_no_names(folder):
-    refused(folder, "tasks=3: columns of files are given by their names", tasks=3)
+    refused(folder, "tasks=3: columns of rows in files .* by their names", tasks=3)
     more = {"sensitive_features": None}
     settings = {"sensitive_features": ["group", "task"]}
     refused(folder, "two groups of one column", settings, **more)
@@ -149,6 +149,14 @@ def test_one_column_for_two_things(folder):
     for name in ("a", "b"):
         rows()[["task", "pay"]].to_parquet(folder / f"{name}.parquet")
     refused(folder, "no column is left to predict from", sensitive_features=None)
+
+
+def test_a_column_may_be_called_none(folder):
+    for name in ("a", "b"):
+        renamed = rows().rename(columns={"task": "None"})
+        renamed.to_parquet(folder / f"{name}.parquet")
+    model = RankFairRegressor(0.1).fit(stream(folder, **{**BY, "tasks": "None"}))
+    assert model.tasks_.tolist() == [0, 1, 2]
 
 
 def test_groups_that_cannot_be_balanced(folder):
@@ -215,6 +223,10 @@ def test_predictions_of_files_without_a_column(folder, tmp_path):
         model.predict(stream(other))
     with pytest.raises(ValueError, match='keep names "pai", which is no column'):
         predict_parquet(model, stream(folder), other / "p.parquet", keep=["pai"])
+    with pytest.raises(ValueError, match=r'no column\. Did you mean "pay"'):
+        predict_parquet(model, stream(folder), other / "p.parquet", keep="pai")
+    with pytest.raises(ValueError, match='"pay", which is the name of the new column'):
+        predict_parquet(model, folder, tmp_path / "p.pq", keep=["pay"], name="pay")
     with pytest.raises(ValueError, match="tasks of rows in files"):
         model.predict(stream(folder), tasks=np.zeros(120))
     rows()[:0].to_parquet(other / "a.parquet")
