@@ -22,6 +22,7 @@ __all__ = [
     "files_of",
     "load",
     "refuse_gaps",
+    "refuse_taken",
 ]
 
 # Cells that often mean so, in small letters.
@@ -212,12 +213,7 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
     )
     if extra is None:
         return table
-    if extra in table.names:
-        raise TableError(
-            f'already has a column "{extra}"',
-            source=table.source,
-            cure="Give --file-column another name.",
-        )
+    refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
     stem = "-" if file == "-" else Path(file).stem
     return table.with_column(extra, np.full(table.n_rows, stem, object))
 
@@ -270,6 +266,12 @@ def _whole_rows(table: Table, roles: Roles) -> Table:
         return table
     note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
     return replace(table.take(~gone), notes=(*table.notes, note))
+
+
+def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> None:
+    """Raise if a new column has the name of one that is there."""
+    if name in names:
+        raise TableError(f'already has a column "{name}"', source=source, cure=cure)
 
 
 def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:
