@@ -25,6 +25,7 @@ from rankfair._validation.columns import (
     resolve_columns,
 )
 from rankfair._validation.new import (
+    UnseenError,
     check_same_source,
     read_new,
     refuse_retyped,
@@ -48,6 +49,7 @@ __all__ = [
     "Layout",
     "Named",
     "Rows",
+    "UnseenError",
     "check_choice",
     "check_count",
     "check_flag",
