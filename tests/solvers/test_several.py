@@ -6,6 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oracles import brute_twice_u
 from rankfair import RankFairRegressor
+from rankfair.balances import Rank
 from rankfair.solvers import NCADMM
 
 PENALTIES = ["ridge", "task", "shared", "feature"]
@@ -125,6 +126,12 @@ def test_one_side_is_for_two_groups():
     X, y, labels, _ = made(3)
     with pytest.raises(ValueError, match=r'of 3 groups not all .* Use side="both"'):
         RankFairRegressor(side="upper").fit(X, y, sensitive_features=labels)
+    # A balance brings its own side.
+    with pytest.raises(ValueError, match='side="upper"'):
+        upper = RankFairRegressor(balance=Rank(0.05, side="upper"))
+        upper.fit(X, y, sensitive_features=labels)
+    both = RankFairRegressor(balance=Rank(0.05), side="upper", penalty="ridge")
+    assert both.fit(X, y, sensitive_features=labels).status_ == "satisfied"
 
 
 def test_order_names_and_weights_of_rows():

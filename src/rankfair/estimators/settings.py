@@ -137,7 +137,7 @@ def check_several(model: Any, settings: Settings, rows: Rows) -> Tilt:
             f"solver={shown(model.solver)} knows two groups; sensitive_features has "
             f'{groups_there(rows)}. Use solver="tilt".'
         )
-    if model.side == "upper" and most > 2:
+    if most > 2 and any(each.side == "upper" for each in settings.asked):
         raise ValueError(
             f'side="upper" puts one of two groups on top; of {most} groups not '
             'all can stand above the rest. Use side="both".'
