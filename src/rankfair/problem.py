@@ -22,6 +22,7 @@ from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
 from rankfair.engines.base import Asked, Engine
 from rankfair.engines.memory import Line
 from rankfair.linear import linear_predict
+from rankfair.ranks import whole_if_so
 
 __all__ = ["Groups", "Part", "Problem", "whole_if_so"]
 
@@ -295,14 +296,6 @@ class Problem(Engine):
             weights=weights,
             groups=groups,
         )
-
-
-def whole_if_so(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
-    """Weights as integers where they are whole, so that pairs are counted exactly."""
-    if weights is None or float(weights.sum()) >= 1 << 30:
-        return weights
-    whole = weights.astype(np.int64)
-    return whole if (whole == weights).all() else weights
 
 
 def scale_of(

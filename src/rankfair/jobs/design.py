@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankfair._frames import listed
 from rankfair._validation import UnseenError
-from rankfair.jobs.columns import Reading, Roles, refuse_gaps
+from rankfair.jobs.columns import Reading, Roles, refuse_gaps, rows_have
 from rankfair.models import read_extra
 from rankfair.tables import Encoding, Table, TableError, learn_encoding
 
@@ -101,9 +101,9 @@ class Design:
                 cure=f"It knows {listed(error.known)}. Fit again with rows of such "
                 "groups, or leave the cells empty",
             )
-        rows = "1 row has" if error.n_rows == 1 else f"{error.n_rows} rows have"
         return TableError(
-            f"{rows} a task that {model} was not fitted to: {listed(error.labels)}",
+            f"{rows_have(error.n_rows)} a task that {model} was not fitted to: "
+            f"{listed(error.labels)}",
             source=source,
             column=", ".join(self.roles.tasks),
             cure="Fit again with rows of such tasks, or with --penalty shared "
