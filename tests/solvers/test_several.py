@@ -122,6 +122,21 @@ def test_a_fit_that_only_the_means_hold_back_is_not_called_inactive():
     assert model.status_ == "inactive"
 
 
+@pytest.mark.parametrize("width", [0.5, 0.0])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_means_that_contradict_each_other_are_not_called_satisfied(n_groups, width):
+    """Equal means of predictions and of residuals, where those of y differ."""
+    X, y, labels, _ = made(n_groups)
+    y = y + 2.0 * np.unique(labels, return_inverse=True)[1]
+    model = RankFairRegressor(
+        [width, 0.0, 0.0], balance=["rank", "mean", "residual"], penalty="ridge"
+    )
+    with pytest.warns(ConvergenceWarning, match="mean imbalance"):
+        model.fit(X, y, sensitive_features=labels)
+    assert model.status_ == "infeasible"
+    assert abs(model.balance_["mean"]) > 0.1
+
+
 def test_one_side_is_for_two_groups():
     X, y, labels, _ = made(3)
     with pytest.raises(ValueError, match=r'of 3 groups not all .* Use side="both"'):

@@ -22,7 +22,13 @@ from rankfair.solvers.base import (
     package,
 )
 from rankfair.solvers.demands import Demand, Point, Tilts
-from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear, to_bands
+from rankfair.solvers.pinned import (
+    KEPT,
+    pinned,
+    solve_all_linear,
+    status_at_rest,
+    to_bands,
+)
 from rankfair.solvers.polish import Search, Sieve, is_small
 from rankfair.solvers.ray import relative
 from rankfair.solvers.tilt import Tilt
@@ -95,9 +101,7 @@ def solve_groups(
         for own in theirs
     )
     if not counted:
-        found = solve_linear(problem, penalty, linear)
-        value, *rest = found.beside
-        return replace(found, value=value, auc=value, beside=tuple(rest))
+        return solve_all_linear(problem, penalty, linear)
     pins = tuple(each.on(problem.y, theirs[0]) for each in linear)
     fitter = pinned(Fitter.of(problem, penalty), pins)
     demands = (Demand(first, *pair) for pair in zip(theirs, mine, strict=True))
@@ -134,9 +138,8 @@ def solve_several(
     """
     tilts = Tilts.of(fitter, demands)
     start = tilts.exactly(np.zeros(len(demands)))
-    if start.miss == 0:
-        at_rest = not isinstance(fitter, Pinned) or fitter.idle(tilts.B0)
-        status = Status.INACTIVE if at_rest else Status.SATISFIED
+    if start.miss == 0 or fitter.miss(fitter.values(start.W)) > KEPT:
+        status = status_at_rest(fitter, tilts.B0, start.W)
         return _packaged(Round.at(tilts, start), start, status, ())
     rounds: list[Round] = []
     trace: list[Step] = []

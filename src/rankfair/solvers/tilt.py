@@ -26,7 +26,13 @@ from rankfair.solvers.base import (
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.levelled import solve_levelled
 from rankfair.solvers.mixing import Mixer
-from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear
+from rankfair.solvers.pinned import (
+    KEPT,
+    Pinned,
+    pinned,
+    solve_all_linear,
+    status_at_rest,
+)
 from rankfair.solvers.polish import Search, Sieve, is_small, slope_of, stirred
 from rankfair.solvers.ray import Curve, Origin, Ray, nearest_multiple, relative
 
@@ -111,15 +117,14 @@ class Tilt:
         ``start`` is the force of a fit nearby, whose direction is taken first.
         """
         if isinstance(balance, Linear):
-            return _all_linear(problem, penalty, (balance, *also))
+            return solve_all_linear(problem, penalty, (balance, *also))
         if isinstance(balance, Distribution):
             rows = in_memory(problem)
             return solve_levelled(rows, penalty, balance, also, self.max_iter, on_step)
         balance, fitter = _prepared(problem, penalty, balance, also)
         origin = Origin.of(fitter, balance)
         at_rest = origin.exactly()
-        beside = fitter.miss(fitter.values(origin.W0))
-        if at_rest.inside or beside > KEPT:
+        if at_rest.inside or fitter.miss(fitter.values(origin.W0)) > KEPT:
             return _at_rest(origin, at_rest)
         origin = replace(origin, value=at_rest.value)
         small = origin.thinned()
@@ -184,29 +189,11 @@ def _prepared(
     return problem.posed(balance), fitter
 
 
-def _all_linear(
-    problem: Engine, penalty: Penalty, balances: tuple[Linear, ...]
-) -> Solution:
-    """No search: multipliers of linear balances solve one small system."""
-    found = solve_linear(problem, penalty, balances)
-    first, *rest = found.beside
-    return replace(found, value=first, auc=first, beside=tuple(rest))
-
-
 def _at_rest(origin: Origin, start: Landing) -> Solution:
-    """The fit that needs no tilt, or has no use for one.
-
-    Linear demands beside the balance are kept by the fit itself.  Where they contradict
-    each other no tilt can help, and the fit is the one that misses them by least.
-    """
-    fitter, W = origin.fitter, origin.W0
-    values = fitter.values(W)
-    status = Status.SATISFIED
-    if not isinstance(fitter, Pinned) or fitter.idle(origin.B0):
-        status = Status.INACTIVE
-    if fitter.miss(values) > KEPT:
-        status = Status.INFEASIBLE
-    return package(fitter, origin.balance, W, status, B0=origin.B0, value=start.value)
+    """The fit that needs no tilt, or has no use for one."""
+    fitter, B0, W = origin.fitter, origin.B0, origin.W0
+    status = status_at_rest(fitter, B0, W)
+    return package(fitter, origin.balance, W, status, B0=B0, value=start.value)
 
 
 def _first_field(origin: Origin) -> Field:
