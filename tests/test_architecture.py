@@ -28,7 +28,7 @@ ROWS = (
     {"projections"},
     {"solvers"},
     {"inference", "certificate"},
-    {"streams", "clusters"},
+    {"streams"},
     {"_regressor", "_scope", "_folds"},
     {"_elsewhere"},
     {"estimators", "reduction", "postprocess", "baselines"},

@@ -10,7 +10,8 @@ from rankfair._validation import nearest
 from rankfair.engines.cluster import DaskRows, arrow, said
 from rankfair.engines.coding import Roles
 from rankfair.engines.tally import Tally, coded, tally
-from rankfair.streams import Opened, column_names, one_column, roles_of, two_groups
+from rankfair.streams.opened import Opened
+from rankfair.streams.roles import column_names, one_column, roles_of, two_groups
 
 __all__ = ["client_here", "open_frame"]
 
