@@ -16,7 +16,8 @@ from rankfair.engines.summary import Sorted
 from rankfair.problem import Groups, Problem
 
 if TYPE_CHECKING:
-    from rankfair.engines.chunked import ChunkedEngine, Rows
+    from rankfair.engines.chunked import ChunkedEngine
+    from rankfair.engines.rows import Rows
 
 __all__ = ["Picked", "Thin", "collected", "picked"]
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rankfair._frames import label_array
 from rankfair._groups import Encoder
 from rankfair._validation import Layout
-from rankfair.engines.chunked import Rows
 from rankfair.engines.coding import Coding
+from rankfair.engines.rows import Rows
 from rankfair.streams.roles import two_groups
 
 __all__ = ["Opened", "layout_of"]
