@@ -10,7 +10,6 @@ import numpy as np
 from rankfair._frames import shown
 from rankfair._groups import MOST_GROUPS
 from rankfair._regressor import check_penalty
-from rankfair._scope import SCOPES, check_scope, groups_there
 from rankfair._validation import (
     Rows,
     check_choice,
@@ -28,6 +27,7 @@ from rankfair.balances import (
     main_and_beside,
     make_balance,
 )
+from rankfair.estimators.scope import SCOPES, check_scope, groups_there
 from rankfair.penalties import Penalty
 from rankfair.solvers import NCADMM, SOLVERS, Paper, Solver, Tilt, make_solver
 
