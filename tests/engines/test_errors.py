@@ -73,13 +73,15 @@ def test_values_too_large_to_be_added_are_numbers_all_the_same(folder):
     RankFairRegressor(0.2).fit(stream(folder, **BY))
 
 
-def test_values_too_large_to_be_squared(folder, monkeypatch):
+@pytest.mark.parametrize("name", ["age", "years"])
+def test_values_too_large_to_be_squared(folder, monkeypatch, name):
+    """The column is named, and not one whose product with it is too large as well."""
     monkeypatch.setattr("rankfair.problem.THIN_ROWS", 10)
     frame = rows()
-    frame["age"] *= 1e200
+    frame[name] = frame[name] * 1e305
     frame.to_parquet(folder / "b.parquet")
     with np.errstate(all="ignore"):
-        refused(folder, "column 'age' has values too far apart to be squared")
+        refused(folder, f'column "{name}" has values too far apart to be squared')
 
 
 def test_text_among_the_predictors(folder):

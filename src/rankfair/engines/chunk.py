@@ -166,6 +166,7 @@ def counted(
 ) -> NDArray[Any]:
     """The histograms of predictions that nobody keeps: (2, bins)."""
     held = predicted(chunk, lines, float)
+    # All at once: there are far more bins than rows in a block of `count_both`.
     cells = grid.index(held.m)
     cells[~held.in_a] += grid.bins
     both: NDArray[Any] = np.bincount(cells, held.weights, 2 * grid.bins)

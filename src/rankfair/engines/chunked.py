@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankfair import problem as limits
+from rankfair._frames import shown
 from rankfair.blocks import Blocks, Floats, batches_of
 from rankfair.engines import memory
 from rankfair.engines.base import Engine, Field
@@ -34,6 +35,7 @@ from rankfair.problem import (
     scale_of,
     to_standard,
     whole_if_so,
+    wildest,
 )
 from rankfair.ranks import Grid
 
@@ -75,11 +77,11 @@ class ChunkedEngine(Engine):
         """Units and places as `Problem.from_rows` has them."""
         places = np.argsort(total.rows, kind="stable")
         gram, total = total.gram[places], total.without_gram()
-        if not np.isfinite(gram).all():
-            column = int(np.argwhere(~np.isfinite(gram))[0, 1])
+        wild = wildest(gram)
+        if wild is not None:
             raise ValueError(
-                f"column {rows.coding.roles.predictors[column]!r} has values too far "
-                "apart to be squared; rescale it or clip outliers"
+                f"column {shown(rows.coding.roles.predictors[wild])} has values too "
+                "far apart to be squared; rescale it or clip outliers"
             )
         blocks = Blocks(
             Z=np.zeros((0, rows.n_features)),

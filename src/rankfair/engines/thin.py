@@ -152,6 +152,7 @@ def collected(rows: Rows, standardize: bool) -> Problem:
         in_a=found.in_a if rows.coding.roles.group is not None else None,
         weights=found.weights,
         standardize=standardize,
+        names=rows.coding.roles.predictors,
     )
 
 
