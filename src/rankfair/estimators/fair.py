@@ -46,10 +46,12 @@ class RankFairRegressor(TaskRegressor):
     ----------
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  The band is never
-        narrower than one pair of rows.  For "mean" and "residual", the largest
-        difference allowed, in standard deviations of y; for "distribution" the largest
-        distance KS, in [0, 1], never less than one row of either group.  With several
-        balances, one number for all or a list with one for each.
+        narrower than one pair of rows; it is half a pair wider at either end with
+        three or more groups, several attributes or rows of unknown group, where many
+        counts have to fall into their bands at once.  For "mean" and "residual", the
+        largest difference allowed, in standard deviations of y; for "distribution" the
+        largest distance KS, in [0, 1], never less than one row of either group.  With
+        several balances, one number for all or a list with one for each.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
