@@ -153,6 +153,26 @@ def test_one_column_for_two_things(folder):
     refused(folder, "no column is left to predict from", sensitive_features=None)
 
 
+@pytest.mark.parametrize(
+    ("words", "settings", "fit"),
+    [
+        ('the target was given twice: "pay" in .*, "age" in fit', {}, ("age", None)),
+        ("sample_weight was given .* Give one of them", {}, (None, "age")),
+        ('tasks was given twice: "task" in .*, "years" in the', {"tasks": "years"}, ()),
+        ("sensitive_features was given", {"sensitive_features": "task"}, ()),
+    ],
+)
+def test_a_stream_and_a_model_that_name_two_things(folder, words, settings, fit):
+    rows().assign(w=1.0).to_parquet(folder / "a.parquet")
+    there = stream(folder / "a.parquet", **BY, sample_weight="w")
+    y, weight = fit or (None, None)
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(0.1, **settings).fit(there, y, sample_weight=weight)
+    same = RankFairRegressor(0.1, tasks="task", sensitive_features="group")
+    same.fit(there, "pay", sample_weight="w")
+    assert same.predictors_.tolist() == ["age", "years", "group"]
+
+
 def test_a_column_may_be_called_none(folder):
     for name in ("a", "b"):
         renamed = rows().rename(columns={"task": "None"})

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from rankfair._frames import listed, shown
 from rankfair.engines.coding import Roles
 from rankfair.engines.journal import Journal
 from rankfair.engines.parquet import OnRows, ParquetRows, read_coding
@@ -18,6 +19,8 @@ from rankfair.streams.opened import Opened
 from rankfair.streams.roles import column_names, one_column, roles_of, two_groups
 
 __all__ = ["open_rows"]
+
+T = TypeVar("T", str | None, tuple[str, ...])
 
 
 @contextmanager
@@ -47,9 +50,7 @@ def open_rows(
     if not isinstance(X, Stream):
         yield open_frame(X, y, weight, named)
         return
-    if weight is not None:
-        X = replace(X, weight=weight)
-    found = _with_names(replace(X, on_rows=X.on_rows or on_rows), y, named)
+    found = _with_names(replace(X, on_rows=X.on_rows or on_rows), y, weight, named)
     assert found.target is not None
     roles = roles_of(
         found.names,
@@ -66,21 +67,43 @@ def open_rows(
         yield Opened(rows, coding, found.names)
 
 
-def _with_names(X: Stream, y: Any, named: Any) -> Stream:
-    """Return the stream with what the estimator names beside what it has itself."""
+def _with_names(X: Stream, y: Any, weight: str | None, named: Any) -> Stream:
+    """Return the stream with what `fit` and the constructor name beside its own."""
     if y is not None and not isinstance(y, str):
         raise ValueError(
             f"y is a {type(y).__name__}, but the rows are in files: name its column, "
             'stream(…, target="pay").'
         )
-    target = X.target if y is None else y
+    target = _agreed("the target", X.target, y, "fit")
     if target is None:
         raise ValueError('name the column to predict: stream(…, target="pay").')
-    tasks = X.tasks or column_names("tasks", named.tasks)
-    sensitive = X.sensitive or one_column(named.sensitive_features)
-    found = replace(X, target=target, tasks=tasks, sensitive=sensitive)
+    tasks = column_names("tasks", named.tasks)
+    sensitive = one_column(named.sensitive_features)
+    found = replace(
+        X,
+        target=target,
+        weight=_agreed("sample_weight", X.weight, weight, "fit"),
+        tasks=_agreed("tasks", X.tasks, tasks, "the constructor"),
+        sensitive=_agreed(
+            "sensitive_features", X.sensitive, sensitive, "the constructor"
+        ),
+    )
     check_kinds(found, check_columns(found))
     return found
+
+
+def _agreed(argument: str, own: T, other: T, where: str) -> T:
+    """Return what the stream names, or somebody else; both must not name two things."""
+    if own and other and own != other:
+        here, there = (
+            shown(each) if isinstance(each, str) else listed(each)
+            for each in (own, other)
+        )
+        raise ValueError(
+            f"{argument} was given twice: {here} in stream(…), {there} in {where}. "
+            "Give one of them."
+        )
+    return own or other
 
 
 @contextmanager
