@@ -228,6 +228,13 @@ def test_values_too_far_apart_are_refused_with_the_column():
         made(X, y, codes)
 
 
+def test_columns_are_called_by_their_names():
+    X, y, codes, _ = rows([9000])
+    X[1, 2] = 1e300
+    with pytest.raises(ValueError, match=r'^column "c" has values .*; rescale it or'):
+        made(X, y, codes, names=("a", "b", "c"))
+
+
 # Units of the target and of the penalty
 
 

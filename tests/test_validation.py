@@ -1,3 +1,4 @@
+import copy
 import math
 import warnings
 
@@ -11,6 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 from rankfair._frames import open_table
 from rankfair._validation import (
     Columns,
+    UnseenError,
     check_choice,
     check_count,
     check_flag,
@@ -444,6 +446,15 @@ def test_unseen_tasks_are_listed_up_to_five():
     assert '"s0", "s1", "s10", "s11", "s2" and 7 more (12 rows)' in words
     assert 'unseen="shared"' in words
     refuse_unseen([], codes)
+
+
+def test_what_is_unseen_is_copied_whole():
+    """As an error is that a worker sends home."""
+    with pytest.raises(UnseenError) as caught:
+        refuse_unseen(["w"], np.array([-1, 0, -1]))
+    again = copy.deepcopy(caught.value)
+    assert str(again) == str(caught.value)
+    assert (again.labels, again.column, again.n_rows) == (["w"], None, 2)
 
 
 @pytest.mark.parametrize(("fitted", "new"), [(int, str), (str, int)])

@@ -170,6 +170,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
             in_a=rows.in_a,
             weights=rows.weights,
             standardize=self.standardize,
+            names=rows.layout.names,
         )
 
     def _store(self, fitted: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ counts the user will see.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,10 +19,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._frames import shown
 from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
 from rankfair.engines.base import Asked, Engine
 from rankfair.engines.memory import Line
 from rankfair.linear import linear_predict
+from rankfair.ranks import whole_if_so
 
 __all__ = ["Groups", "Part", "Problem", "whole_if_so"]
 
@@ -142,8 +145,12 @@ class Problem(Engine):
         in_a: NDArray[np.bool_] | None = None,
         weights: Floats | None = None,
         standardize: bool = True,
+        names: Sequence[str] | None = None,
     ) -> Problem:
-        """Sort, centre and scale; ``X`` and ``y`` themselves are left alone."""
+        """Sort, centre and scale; ``X`` and ``y`` themselves are left alone.
+
+        ``names`` are those of the columns, for error messages.
+        """
         order, tasks, sizes = sorted_by_task(codes, n_tasks)
         sorted_weights = None if weights is None else weights[order]
         user_groups = None if in_a is None else Groups(in_a, whole_if_so(weights))
@@ -151,19 +158,7 @@ class Problem(Engine):
         with ThreadPoolExecutor(1) as aside, np.errstate(all="ignore"):
             target = aside.submit(_standard, y, order, sorted_weights)
             blocks = Blocks.in_order(X, order, tasks, sizes, weights)
-        if not np.isfinite(blocks.gram).all():
-            column = int(np.argwhere(~np.isfinite(blocks.gram))[0, 1])
-            raise ValueError(
-                f"column {column} of X has values too far apart to be squared "
-                f"(up to {np.abs(X[:, column]).max():.3g}); rescale it or clip outliers"
-            )
-        if not standardize and (blocks.unit != 1.0).any():
-            column = int(np.argmax(blocks.unit != 1.0))
-            raise ValueError(
-                f"column {column} of X has values too extreme to be penalised in its "
-                f"own units (up to {np.abs(X[:, column]).max():.3g}); rescale it or "
-                "use standardize=True"
-            )
+        _check_sizes(X, blocks, standardize, names)
         counts = blocks.totals(sorted_weights)
         scale, varies = scale_of(blocks, counts, standardize)
         to_standard(blocks.gram, scale, varies)
@@ -297,14 +292,6 @@ class Problem(Engine):
         )
 
 
-def whole_if_so(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
-    """Weights as integers where they are whole, so that pairs are counted exactly."""
-    if weights is None or float(weights.sum()) >= 1 << 30:
-        return weights
-    whole = weights.astype(np.int64)
-    return whole if (whole == weights).all() else weights
-
-
 def scale_of(
     blocks: Blocks, counts: Floats, standardize: bool
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -318,6 +305,34 @@ def scale_of(
     unit = np.where(dead, 1.0, spread) if standardize else np.ones(len(spread))
     varies = inside > counts[:, None] * (CONSTANT * blocks.centre) ** 2
     return np.where(dead, 0.0, 1.0 / unit), varies & ~dead
+
+
+def _check_sizes(
+    X: Floats, blocks: Blocks, standardize: bool, names: Sequence[str] | None
+) -> None:
+    """Raise if a column cannot be squared, or penalised in its own units."""
+
+    def told(column: int, what: str) -> str:
+        called = f"{column} of X" if names is None else shown(names[column])
+        most = np.abs(X[:, column]).max()
+        return f"column {called} has values too {what} (up to {most:.3g}); rescale it"
+
+    wild = wildest(blocks.gram)
+    if wild is not None:
+        said = told(wild, "far apart to be squared")
+        raise ValueError(f"{said} or clip outliers")
+    if not standardize and (blocks.unit != 1.0).any():
+        column = int(np.argmax(blocks.unit != 1.0))
+        said = told(column, "extreme to be penalised in its own units")
+        raise ValueError(f"{said} or use standardize=True")
+
+
+def wildest(gram: Floats) -> int | None:
+    """The column whose squares are too large to be added up, if not all is finite."""
+    if np.isfinite(gram).all():
+        return None
+    squares = np.einsum("kff->kf", gram)
+    return int(np.where(np.isfinite(squares), squares, np.inf).max(axis=0).argmax())
 
 
 def to_standard(gram: Floats, scale: Floats, varies: NDArray[np.bool_]) -> None:

@@ -51,11 +51,18 @@ def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
     return a, b
 
 
+def whole_if_so(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
+    """Weights as integers where they are whole, so that pairs are counted exactly."""
+    if weights is None or float(weights.sum()) >= 1 << 30:
+        return weights
+    whole = weights.astype(np.int64)
+    return whole if (whole == weights).all() else weights
+
+
 def counts_of(weights: Floats) -> Array:
     """Return whole weights as integers, others in units of their mean.
 
-    Pairs of whole weights are counted exactly, as those of repeated rows; fractional
-    weights are relative, and their size must not matter.
+    Fractional weights are relative, and their size must not matter.
 
     Examples
     --------
@@ -63,10 +70,9 @@ def counts_of(weights: Floats) -> Array:
     >>> counts_of(np.array([1.0, 3.0])), counts_of(np.array([0.5, 1.5]))
     (array([1, 3]), array([0.5, 1.5]))
     """
-    if weights.sum() < 2**30 and (weights == np.floor(weights)).all():
-        return weights.astype(np.int64)
-    relative: Floats = weights / weights.mean()
-    return relative
+    whole: Any = whole_if_so(weights)
+    found: Array = weights / weights.mean() if whole is weights else whole
+    return found
 
 
 def twice_u(

@@ -76,6 +76,16 @@ def test_what_cannot_be_fitted(cluster, change, y, words):
         RankFairRegressor(**BY).fit(there, y)
 
 
+def test_places_of_columns_and_columns_that_are_gone(cluster):
+    there = dd.from_pandas(rows(600), npartitions=2)
+    with pytest.raises(ValueError, match=r"tasks=3: columns .* by their names"):
+        RankFairRegressor(tasks=3, sensitive_features="group").fit(there, "pay")
+    known = rows(600).drop(columns="pay")
+    model = RankFairRegressor(0.02, **BY).fit(known, rows(600)["pay"])
+    with pytest.raises(ValueError, match='a column "b", which the frame does not'):
+        model.predict(there.drop(columns="b"))
+
+
 def test_shares_are_even(cluster):
     parts = [pd.DataFrame({"a": np.zeros(size)}) for size in (50, 3, 40, 0, 7, 100)]
     worker = sorted(cluster.nthreads())[0]

@@ -74,13 +74,15 @@ def test_values_too_large_to_be_added_are_numbers_all_the_same(folder):
     assert np.isfinite(model.coef_).all()
 
 
-def test_values_too_large_to_be_squared(folder, monkeypatch):
+@pytest.mark.parametrize("name", ["age", "years"])
+def test_values_too_large_to_be_squared(folder, monkeypatch, name):
+    """The column is named, and not one whose product with it is too large as well."""
     monkeypatch.setattr("rankfair.problem.THIN_ROWS", 10)
     frame = rows()
-    frame["age"] *= 1e200
+    frame[name] = frame[name] * 1e305
     frame.to_parquet(folder / "b.parquet")
     with np.errstate(all="ignore"):
-        refused(folder, "column 'age' has values too far apart to be squared")
+        refused(folder, f'column "{name}" has values too far apart to be squared')
 
 
 def test_text_among_the_predictors(folder):
@@ -130,7 +132,7 @@ def test_a_column_that_is_not_there(folder, role):
 
 
 def test_names_that_are_no_names(folder):
-    refused(folder, "tasks=3: columns of files are given by their names", tasks=3)
+    refused(folder, "tasks=3: columns of rows in files .* by their names", tasks=3)
     more = {"sensitive_features": None}
     settings = {"sensitive_features": ["group", "task"]}
     refused(folder, "two groups of one column", settings, **more)
@@ -150,6 +152,34 @@ def test_one_column_for_two_things(folder):
     for name in ("a", "b"):
         rows()[["task", "pay"]].to_parquet(folder / f"{name}.parquet")
     refused(folder, "no column is left to predict from", sensitive_features=None)
+
+
+@pytest.mark.parametrize(
+    ("words", "settings", "fit"),
+    [
+        ('the target was given twice: "pay" in .*, "age" in fit', {}, ("age", None)),
+        ("sample_weight was given .* Give one of them", {}, (None, "age")),
+        ('tasks was given twice: "task" in .*, "years" in the', {"tasks": "years"}, ()),
+        ("sensitive_features was given", {"sensitive_features": "task"}, ()),
+    ],
+)
+def test_a_stream_and_a_model_that_name_two_things(folder, words, settings, fit):
+    rows().assign(w=1.0).to_parquet(folder / "a.parquet")
+    there = stream(folder / "a.parquet", **BY, sample_weight="w")
+    y, weight = fit or (None, None)
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(0.1, **settings).fit(there, y, sample_weight=weight)
+    same = RankFairRegressor(0.1, tasks="task", sensitive_features="group")
+    same.fit(there, "pay", sample_weight="w")
+    assert same.predictors_.tolist() == ["age", "years", "group"]
+
+
+def test_a_column_may_be_called_none(folder):
+    for name in ("a", "b"):
+        renamed = rows().rename(columns={"task": "None"})
+        renamed.to_parquet(folder / f"{name}.parquet")
+    model = RankFairRegressor(0.1).fit(stream(folder, **{**BY, "tasks": "None"}))
+    assert model.tasks_.tolist() == [0, 1, 2]
 
 
 def test_groups_that_cannot_be_balanced(folder):
@@ -216,6 +246,10 @@ def test_predictions_of_files_without_a_column(folder, tmp_path):
         model.predict(stream(other))
     with pytest.raises(ValueError, match='keep names "pai", which is no column'):
         predict_parquet(model, stream(folder), other / "p.parquet", keep=["pai"])
+    with pytest.raises(ValueError, match=r'no column\. Did you mean "pay"'):
+        predict_parquet(model, stream(folder), other / "p.parquet", keep="pai")
+    with pytest.raises(ValueError, match='"pay", which is the name of the new column'):
+        predict_parquet(model, folder, tmp_path / "p.pq", keep=["pay"], name="pay")
     with pytest.raises(ValueError, match="tasks of rows in files"):
         model.predict(stream(folder), tasks=np.zeros(120))
     rows()[:0].to_parquet(other / "a.parquet")

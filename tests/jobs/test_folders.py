@@ -218,9 +218,22 @@ def test_a_cluster_fits_and_predicts(folder, tmp_path, scheduler):
     )
     assert done.audit is None
     check(done, folder, tmp_path, scheduler=scheduler, name="prediction", keep=None)
+    (folder / "more").mkdir()  # what a folder in it holds is read nowhere
+    (folder / "a.parquet").rename(folder / "more" / "c.parquet")
+    again = fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=scheduler)
+    assert again.n_rows == 140
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_weights_count_on_a_cluster_too(folder, monkeypatch, scheduler):
+    monkeypatch.setattr(folders, "SMALL", 100)
     weighted = Roles("pay", ("gender",), ("job",), weight="age")
-    with pytest.raises(ValueError, match="--weight"):
-        fit_rows([str(folder)], weighted, PLAIN, Settings(), scheduler=scheduler)
+    here, there = (
+        fit_rows([str(folder)], weighted, PLAIN, Settings(), scheduler=each).model
+        for each in (None, scheduler)
+    )
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
+    assert "age" not in there.predictors_.tolist()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -230,6 +243,12 @@ def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
     how = {"out": str(tmp_path / "out"), "scheduler": scheduler}
     with pytest.raises(ValueError, match="encodes columns of text"):
         predict_rows(str(model), [str(folder)], PLAIN, name="p", keep=None, **how)
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=model, folds=0)
+    with pytest.raises(TableError, match=r'already has a column "pay".*--name'):
+        predict_rows(str(model), [str(folder)], PLAIN, name="pay", keep=None, **how)
+    with pytest.raises(ValueError, match=r"^--missing is not .* leave out --scheduler"):
+        predict_rows(str(model), [str(folder)], Reading(missing=("NA",)), **how)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -508,7 +508,7 @@ def test_both_moves_tasks_one_by_one_on_more_rows_too(monkeypatch):
     problem, balance = uneven(14, 40, seed=3), Rank(0.0)
     assert len(problem.y) <= MOST_ROWS and problem.n_tasks > FEW_TASKS
     monkeypatch.setattr(
-        "rankfair.solvers.both._land", lambda *_: Landing(0.0, np.nan, np.nan)
+        "rankfair.solvers.both.land_tasks", lambda *_: Landing(0.0, np.nan, np.nan)
     )
     found = solve_both(problem, Ridge(), balance, SETTINGS)
     no_worse_than_one_value(problem, found)

@@ -6,6 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oracles import brute_twice_u
 from rankfair import RankFairRegressor
+from rankfair.balances import Rank
 from rankfair.solvers import NCADMM
 
 PENALTIES = ["ridge", "task", "shared", "feature"]
@@ -121,10 +122,31 @@ def test_a_fit_that_only_the_means_hold_back_is_not_called_inactive():
     assert model.status_ == "inactive"
 
 
+@pytest.mark.parametrize("width", [0.5, 0.0])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_means_that_contradict_each_other_are_not_called_satisfied(n_groups, width):
+    """Equal means of predictions and of residuals, where those of y differ."""
+    X, y, labels, _ = made(n_groups)
+    y = y + 2.0 * np.unique(labels, return_inverse=True)[1]
+    model = RankFairRegressor(
+        [width, 0.0, 0.0], balance=["rank", "mean", "residual"], penalty="ridge"
+    )
+    with pytest.warns(ConvergenceWarning, match="mean imbalance"):
+        model.fit(X, y, sensitive_features=labels)
+    assert model.status_ == "infeasible"
+    assert abs(model.balance_["mean"]) > 0.1
+
+
 def test_one_side_is_for_two_groups():
     X, y, labels, _ = made(3)
     with pytest.raises(ValueError, match=r'of 3 groups not all .* Use side="both"'):
         RankFairRegressor(side="upper").fit(X, y, sensitive_features=labels)
+    # A balance brings its own side.
+    with pytest.raises(ValueError, match='side="upper"'):
+        upper = RankFairRegressor(balance=Rank(0.05, side="upper"))
+        upper.fit(X, y, sensitive_features=labels)
+    both = RankFairRegressor(balance=Rank(0.05), side="upper", penalty="ridge")
+    assert both.fit(X, y, sensitive_features=labels).status_ == "satisfied"
 
 
 def test_order_names_and_weights_of_rows():

@@ -397,7 +397,7 @@ def test_many_rows_are_as_exact_and_as_good(monkeypatch, k):
 
 def test_many_small_tasks_given_little_time_are_still_exact(monkeypatch):
     problem = many_rows(20_000)
-    monkeypatch.setattr("rankfair.solvers.tilt.SETTLING", 1)
+    monkeypatch.setattr("rankfair.solvers.all_rows.SETTLING", 1)
     hurried = solved(problem, Tilt())
     assert hurried.status is Status.SATISFIED
     assert miss(problem, hurried) == 0

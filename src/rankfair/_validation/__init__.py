@@ -26,6 +26,7 @@ from rankfair._validation.columns import (
     resolve_columns,
 )
 from rankfair._validation.new import (
+    UnseenError,
     as_in_training,
     check_same_source,
     has_names,
@@ -51,6 +52,7 @@ __all__ = [
     "Layout",
     "Named",
     "Rows",
+    "UnseenError",
     "as_in_training",
     "check_choice",
     "check_count",

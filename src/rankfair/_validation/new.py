@@ -25,6 +25,7 @@ from rankfair._validation.predictors import read_predictors
 from rankfair._validation.records import Layout
 
 __all__ = [
+    "UnseenError",
     "as_in_training",
     "check_same_source",
     "has_names",
@@ -32,6 +33,32 @@ __all__ = [
     "refuse_retyped",
     "refuse_unseen",
 ]
+
+
+class UnseenError(ValueError):
+    """Labels of new rows that training did not have; what it is about is kept apart.
+
+    Attributes
+    ----------
+    labels, known : sequence
+        Those labels, and for groups the ones of training.
+    column : str or None
+        The protected column; None where the labels are of tasks.
+    n_rows : int
+        How many rows are of such tasks.
+    """
+
+    labels: Sequence[Any] = ()
+    known: Sequence[Any] = ()
+    column: str | None = None
+    n_rows: int = 0
+
+    @classmethod
+    def of(cls, sentence: str, **facts: Any) -> UnseenError:
+        """The error with its facts; only the sentence is an argument of its own."""
+        error = cls(sentence)
+        vars(error).update(facts)
+        return error
 
 
 def read_new(
@@ -120,10 +147,14 @@ def _known_groups(table: Table, each: Encoder) -> Codes:
     table_of, others = match(here, each.labels)
     refuse_retyped(argument, others, each.labels)
     if others:
-        raise ValueError(
+        known = each.labels.tolist()
+        raise UnseenError.of(
             f"{argument} has groups not seen in training: {listed(others)}; "
-            f"training had {listed(each.labels.tolist())}. Use the labels of training, "
-            "None where the group is not known, or fit with rows of these groups."
+            f"training had {listed(known)}. Use the labels of training, None where "
+            "the group is not known, or fit with rows of these groups.",
+            labels=others,
+            known=known,
+            column=each.name,
         )
     places: Codes = np.append(table_of, -1)[codes]
     return places
@@ -132,10 +163,13 @@ def _known_groups(table: Table, each: Encoder) -> Codes:
 def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
     """Raise if some rows are of a task not seen in training."""
     if others:
-        raise ValueError(
+        n_rows = int((codes < 0).sum())
+        raise UnseenError.of(
             f"tasks has labels not seen in training: {listed(others)} "
-            f"({int((codes < 0).sum())} rows). Fit with rows of these tasks, or use "
-            'penalty="shared" with unseen="shared".'
+            f"({n_rows} rows). Fit with rows of these tasks, or use "
+            'penalty="shared" with unseen="shared".',
+            labels=others,
+            n_rows=n_rows,
         )
 
 

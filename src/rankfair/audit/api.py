@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -14,7 +13,7 @@ import numpy as np
 from rankfair import __version__
 from rankfair._validation import check_count, check_flag, check_number, check_seed
 from rankfair.audit.measure import measure
-from rankfair.audit.records import Audit, FrontierPoint, Provenance
+from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_limits
 from rankfair.audit.rows import Rows, read_rows
 
 __all__ = ["audit"]
@@ -119,27 +118,22 @@ def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
     if path is None:
         return ()
     knee = path.knee()
-    return tuple(
-        FrontierPoint(
-            epsilon=row.epsilon,
-            rmse=row.rmse,
-            rmse_low=row.rmse_low,
-            rmse_high=row.rmse_high,
-            auc_gap=row.gap,
-            gap_low=_gap_low(row.auc_low, row.auc_high),
-            gap_high=max(abs(row.auc_low - 0.5), abs(row.auc_high - 0.5)),
-            label=row.status,
-            chosen=row.epsilon == knee,
-        )
-        for row in path.rows
+    return tuple(_point(row, row.epsilon == knee) for row in path.rows)
+
+
+def _point(row: Any, chosen: bool) -> FrontierPoint:
+    gap_low, gap_high = gap_limits(row.auc_low, row.auc_high)
+    return FrontierPoint(
+        epsilon=row.epsilon,
+        rmse=row.rmse,
+        rmse_low=row.rmse_low,
+        rmse_high=row.rmse_high,
+        auc_gap=row.gap,
+        gap_low=gap_low,
+        gap_high=gap_high,
+        label=row.status,
+        chosen=chosen,
     )
-
-
-def _gap_low(low: float, high: float) -> float:
-    """The least |AUC − 1/2| between two limits of AUC."""
-    if math.isnan(low) or math.isnan(high):
-        return math.nan
-    return 0.0 if low <= 0.5 <= high else min(abs(low - 0.5), abs(high - 0.5))
 
 
 def _provenance(rows: Rows, command: str | None, seed: int | None) -> Provenance:

@@ -157,6 +157,20 @@ class FrontierPoint:
     chosen: bool = False
 
 
+def gap_limits(low: float, high: float) -> tuple[float, float]:
+    """Return the least and the largest ``|AUC − 1/2|`` between two limits of AUC.
+
+    Examples
+    --------
+    >>> gap_limits(0.25, 0.625), gap_limits(0.625, 0.75)
+    ((0.0, 0.25), (0.125, 0.25))
+    """
+    if math.isnan(low) or math.isnan(high):
+        return math.nan, math.nan
+    ends = abs(low - 0.5), abs(high - 0.5)
+    return (0.0 if low <= 0.5 <= high else min(ends)), max(ends)
+
+
 @dataclass(frozen=True)
 class Provenance:
     """Where the numbers come from.

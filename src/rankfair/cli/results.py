@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankfair.cli.ends import in_flags
 from rankfair.cli.tables import figures, limits, number, say, show_table
+from rankfair.jobs.columns import rows_have
 from rankfair.jobs.compares import not_run
 
 if TYPE_CHECKING:
@@ -148,8 +149,7 @@ def _asides(found: Audit) -> list[str]:
         )
     for attribute in found.attributes:
         if attribute.n_missing:
-            rows = "1 row has" if attribute.n_missing == 1 else None
-            rows = rows or f"{attribute.n_missing} rows have"
+            rows = rows_have(attribute.n_missing)
             lines.append(f"{rows} no {attribute.name}: in no comparison.")
     return lines
 

@@ -12,6 +12,7 @@ from scipy.sparse import csc_array
 
 from rankfair.blocks import Floats, Ints
 from rankfair.engines.base import Field
+from rankfair.engines.memory import STIR
 from rankfair.engines.scattered import Scattered, own_codes
 from rankfair.linear import linear_predict
 from rankfair.ranks import Grid
@@ -32,7 +33,6 @@ __all__ = [
     "taken",
 ]
 
-STIR = 0.05
 BLOCK = 4096  # rows handled at a time, within the cache
 MANY = 1 << 14  # tasks whose coefficients of one feature leave the cache
 
@@ -166,6 +166,7 @@ def counted(
 ) -> NDArray[Any]:
     """The histograms of predictions that nobody keeps: (2, bins)."""
     held = predicted(chunk, lines, float)
+    # All at once: there are far more bins than rows in a block of `count_both`.
     cells = grid.index(held.m)
     cells[~held.in_a] += grid.bins
     both: NDArray[Any] = np.bincount(cells, held.weights, 2 * grid.bins)

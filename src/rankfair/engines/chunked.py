@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair import problem as limits
+from rankfair._frames import shown
 from rankfair.blocks import Blocks, Floats, batches_of
 from rankfair.engines import memory
 from rankfair.engines.base import Engine, Field
 from rankfair.engines.chunk import (
     Chunk,
-    Extent,
     Held,
     counted,
     exactly,
@@ -25,8 +23,8 @@ from rankfair.engines.chunk import (
     moments,
     predicted,
 )
-from rankfair.engines.coding import Coding
 from rankfair.engines.room import LEAST, check_room
+from rankfair.engines.rows import Kept, Rows
 from rankfair.engines.scattered import Scattered
 from rankfair.engines.summary import Summary
 from rankfair.engines.thin import Thin, collected
@@ -37,76 +35,17 @@ from rankfair.problem import (
     scale_of,
     to_standard,
     whole_if_so,
+    wildest,
 )
 from rankfair.ranks import Grid
 
-__all__ = ["ChunkedEngine", "Kept", "Rows", "Summand", "make_engine"]
-
-T = TypeVar("T")
-Summand = NDArray[Any] | Scattered
+__all__ = ["ChunkedEngine", "make_engine"]
 
 BINS = 1 << 12  # of quick counts, as in memory
 FINE = 1 << 19  # of the last count
 SURE = 1e-5  # of an AUC: how far off the last count may be
 WIDE = 7.0  # standard deviations to both sides that the last count looks at first
 EXACT_ROWS = 1 << 20  # so many predictions are brought together and counted exactly
-
-
-class Rows(ABC):
-    """Chunks of rows, wherever they are, and what is kept beside each of them."""
-
-    coding: Coding
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows weigh something."""
-        return int(self.coding.sizes.sum())
-
-    @property
-    def n_tasks(self) -> int:
-        """How many tasks there are."""
-        return self.coding.n_tasks
-
-    @property
-    def n_features(self) -> int:
-        """How many predictors there are."""
-        return len(self.coding.roles.predictors)
-
-    @abstractmethod
-    def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
-        """Sums over all rows, and the rows of a thinned problem."""
-
-    @abstractmethod
-    def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
-        """What a function says of each chunk, in order."""
-
-    @abstractmethod
-    def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
-        """The sum of what a function says of each chunk."""
-
-    @abstractmethod
-    def keep(self, function: Callable[[Chunk], Held]) -> Kept:
-        """What a function makes of each chunk, kept where the chunk is."""
-
-
-class Kept(ABC):
-    """What is kept beside the chunks."""
-
-    @abstractmethod
-    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
-        """The sum of what a function says of what is kept of each chunk."""
-
-    @abstractmethod
-    def extent(self, step: float) -> Extent:
-        """The range of the predictions ``step`` along the line, and their sums."""
-
-    @abstractmethod
-    def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
-        """The sum for a function of the chunk and what is kept of it."""
-
-    @abstractmethod
-    def drop(self) -> None:
-        """Let it go."""
 
 
 def make_engine(rows: Rows, standardize: bool, copies: int = LEAST) -> Engine:
@@ -138,11 +77,11 @@ class ChunkedEngine(Engine):
         """Units and places as `Problem.from_rows` has them."""
         places = np.argsort(total.rows, kind="stable")
         gram, total = total.gram[places], total.without_gram()
-        if not np.isfinite(gram).all():
-            column = int(np.argwhere(~np.isfinite(gram))[0, 1])
+        wild = wildest(gram)
+        if wild is not None:
             raise ValueError(
-                f"column {rows.coding.roles.predictors[column]!r} has values too far "
-                "apart to be squared; rescale it or clip outliers"
+                f"column {shown(rows.coding.roles.predictors[wild])} has values too "
+                "far apart to be squared; rescale it or clip outliers"
             )
         blocks = Blocks(
             Z=np.zeros((0, rows.n_features)),

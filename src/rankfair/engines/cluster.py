@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from rankfair.blocks import Ints
 from rankfair.engines.chunk import Chunk, Extent, Held, joined
-from rankfair.engines.chunked import Kept, Rows, Summand
 from rankfair.engines.coding import Coding, checked
+from rankfair.engines.rows import Kept, Rows, Summand
 from rankfair.engines.scattered import added
 from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.thin import Picked, Thin, picked

@@ -118,12 +118,16 @@ def _check_alike(first: Any, other: Any, path: Path, first_path: Path) -> None:
         what = f"no column {shown(gone[0])}" if gone else f"a column {shown(more[0])}"
         than = ", which" if gone else " that"
         has = "has" if gone else "has not"
-        raise ValueError(f"{path} has {what}{than} {first_path} {has}.")
+        raise ValueError(
+            f"{path} has {what}{than} {first_path} {has}: all files must have the same "
+            "columns."
+        )
     for name in first.names:
         a, b = first.field(name).type, other.field(name).type
         if kind_of(a) != kind_of(b):
             raise ValueError(
-                f"{path}: column {shown(name)} holds {b}, but {a} in {first_path}."
+                f"{path}: column {shown(name)} holds {b}, but {a} in {first_path}: "
+                "write it as the same kind in all files."
             )
 
 
@@ -133,7 +137,6 @@ def kind_of(kind: Any) -> str:
 
     if types.is_dictionary(kind):
         kind = kind.value_type
-
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "numbers"
     return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Held, joined
-from rankfair.engines.chunked import Kept, Rows, Summand
 from rankfair.engines.coding import Coding, Roles, checked
 from rankfair.engines.journal import Arrays, Journal
+from rankfair.engines.rows import Kept, Rows, Summand
 from rankfair.engines.scattered import added
 from rankfair.engines.scratch import OnDisk, ahead
 from rankfair.engines.summary import Sorted, Summary

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Extent, Held
-from rankfair.engines.chunked import Kept, Summand
 from rankfair.engines.journal import Journal, digest
+from rankfair.engines.rows import Kept, Summand
 from rankfair.engines.scattered import added
 
 __all__ = ["OnDisk", "ahead"]

@@ -16,7 +16,8 @@ from rankfair.engines.summary import Sorted
 from rankfair.problem import Groups, Problem
 
 if TYPE_CHECKING:
-    from rankfair.engines.chunked import ChunkedEngine, Rows
+    from rankfair.engines.chunked import ChunkedEngine
+    from rankfair.engines.rows import Rows
 
 __all__ = ["Picked", "Thin", "collected", "picked"]
 
@@ -151,6 +152,7 @@ def collected(rows: Rows, standardize: bool) -> Problem:
         in_a=found.in_a if rows.coding.roles.group is not None else None,
         weights=found.weights,
         standardize=standardize,
+        names=rows.coding.roles.predictors,
     )
 
 

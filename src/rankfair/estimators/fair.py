@@ -8,7 +8,6 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair._elsewhere import check_elsewhere, fit_elsewhere
 from rankfair._frames import open_table
 from rankfair._groups import group_labels, masks_of
 from rankfair._regressor import (
@@ -17,14 +16,15 @@ from rankfair._regressor import (
     warn_no_groups,
     with_callbacks,
 )
-from rankfair._scope import solve_scope, warn_tasks
 from rankfair._validation import Columns, Rows, is_pair, label_source, read_training
 from rankfair.balances import Balance
 from rankfair.certificate import Certificate, certify
+from rankfair.estimators.elsewhere import check_elsewhere, fit_elsewhere
 from rankfair.estimators.outcome import fitted_attributes, warn_not_reached
+from rankfair.estimators.scope import solve_scope, warn_tasks
 from rankfair.estimators.settings import Settings, check_several, read_settings
 from rankfair.penalties import Penalty
-from rankfair.solvers import Solution, Tilt, solve_groups
+from rankfair.solvers import Solution, solve_groups
 from rankfair.solvers import unconstrained as fit_unconstrained
 from rankfair.streams import is_elsewhere
 
@@ -46,10 +46,12 @@ class RankFairRegressor(TaskRegressor):
     ----------
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  The band is never
-        narrower than one pair of rows.  For "mean" and "residual", the largest
-        difference allowed, in standard deviations of y; for "distribution" the largest
-        distance KS, in [0, 1], never less than one row of either group.  With several
-        balances, one number for all or a list with one for each.
+        narrower than one pair of rows; it is half a pair wider at either end with
+        three or more groups, several attributes or rows of unknown group, where many
+        counts have to fall into their bands at once.  For "mean" and "residual", the
+        largest difference allowed, in standard deviations of y; for "distribution" the
+        largest distance KS, in [0, 1], never less than one row of either group.  With
+        several balances, one number for all or a list with one for each.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
@@ -308,7 +310,7 @@ class RankFairRegressor(TaskRegressor):
             "sample_weight": sample_weight,
         }
         if is_elsewhere(X):
-            check_elsewhere(self, settings.solver, passed)
+            check_elsewhere(self, settings, passed)
             return self._fit_elsewhere(X, y, sample_weight, named, settings)
         rows = read_training(X, y, named, **passed)
         progress = Progress(self, X, y)
@@ -346,18 +348,9 @@ class RankFairRegressor(TaskRegressor):
         self, X: Any, y: Any, weight: str | None, named: Columns, settings: Settings
     ) -> RankFairRegressor:
         """Fit rows in files or on a cluster."""
-        assert isinstance(settings.solver, Tilt)
         progress = Progress(self, X, y)
         solution, rows, columns, auc = fit_elsewhere(
-            self,
-            X,
-            y,
-            weight,
-            named,
-            settings.penalty,
-            settings.asked,
-            settings.solver,
-            progress,
+            self, X, y, weight, named, settings, progress
         )
         asked = settings.asked if rows.attributes else ()
         self._finish(solution, rows, columns, asked, progress, auc)

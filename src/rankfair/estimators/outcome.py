@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfair._frames import Floats
 from rankfair._groups import Groups
 from rankfair._regressor import linear_attributes
-from rankfair._scope import task_attributes
 from rankfair._validation import Rows, is_pair
 from rankfair.balances import Balance, Distribution, Mean, Rank
+from rankfair.estimators.scope import task_attributes
 from rankfair.linear import linear_predict
 from rankfair.problem import whole_if_so
 from rankfair.ranks import Duels

@@ -10,7 +10,6 @@ import numpy as np
 from rankfair._frames import shown
 from rankfair._groups import MOST_GROUPS
 from rankfair._regressor import check_penalty
-from rankfair._scope import SCOPES, check_scope, groups_there
 from rankfair._validation import (
     Rows,
     check_choice,
@@ -28,6 +27,7 @@ from rankfair.balances import (
     main_and_beside,
     make_balance,
 )
+from rankfair.estimators.scope import SCOPES, check_scope, groups_there
 from rankfair.penalties import Penalty
 from rankfair.solvers import NCADMM, SOLVERS, Paper, Solver, Tilt, make_solver
 
@@ -137,7 +137,7 @@ def check_several(model: Any, settings: Settings, rows: Rows) -> Tilt:
             f"solver={shown(model.solver)} knows two groups; sensitive_features has "
             f'{groups_there(rows)}. Use solver="tilt".'
         )
-    if model.side == "upper" and most > 2:
+    if most > 2 and any(each.side == "upper" for each in settings.asked):
         raise ValueError(
             f'side="upper" puts one of two groups on top; of {most} groups not '
             'all can stand above the rest. Use side="both".'

@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 
 from rankfair.audit import Audit, audit
-from rankfair.jobs.columns import Reading, Roles, column_or_none, load, refuse_gaps
+from rankfair.jobs.columns import (
+    Reading,
+    Roles,
+    column_or_none,
+    load,
+    refuse_gaps,
+    refuse_taken,
+)
 from rankfair.jobs.design import Design
 from rankfair.jobs.groups import as_labels, groups_of
 from rankfair.models import load_model
-from rankfair.tables import Table, TableError
+from rankfair.tables import Table
 
 __all__ = ["PREDICTION", "audit_files", "audit_table", "predicted"]
 
 PREDICTION = "prediction"
+OTHER_NAME = "Name it in --prediction instead of a model, or rename it."
 MANY = 12  # groups that a reader can still compare
 
 
@@ -112,20 +120,10 @@ def predicted(
         cut=(*roles.cut, *own.cut, *(name for name in labels if name in numbers)),
     )
     table = load(files, wanted, reading)
-    name = _free(table)
+    refuse_taken(PREDICTION, table.names, table.source, OTHER_NAME)
     values, message = design.predict(load_model(model), table, model)
     said = (*table.notes, message) if message else table.notes
-    return replace(table.with_column(name, values), notes=said)
-
-
-def _free(table: Table) -> str:
-    if PREDICTION in table.names:
-        raise TableError(
-            f'already has a column "{PREDICTION}"',
-            source=table.source,
-            cure="Name it in --prediction instead of a model, or rename it.",
-        )
-    return PREDICTION
+    return replace(table.with_column(PREDICTION, values), notes=said)
 
 
 def _tasks(table: Table, roles: Roles) -> Any:

@@ -22,6 +22,8 @@ __all__ = [
     "files_of",
     "load",
     "refuse_gaps",
+    "refuse_taken",
+    "rows_have",
 ]
 
 # Cells that often mean so, in small letters.
@@ -212,12 +214,7 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
     )
     if extra is None:
         return table
-    if extra in table.names:
-        raise TableError(
-            f'already has a column "{extra}"',
-            source=table.source,
-            cure="Give --file-column another name.",
-        )
+    refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
     stem = "-" if file == "-" else Path(file).stem
     return table.with_column(extra, np.full(table.n_rows, stem, object))
 
@@ -270,6 +267,23 @@ def _whole_rows(table: Table, roles: Roles) -> Table:
         return table
     note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
     return replace(table.take(~gone), notes=(*table.notes, note))
+
+
+def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> None:
+    """Raise if a new column has the name of one that is there."""
+    if name in names:
+        raise TableError(f'already has a column "{name}"', source=source, cure=cure)
+
+
+def rows_have(count: int) -> str:
+    """Return how many rows have something, to begin a sentence with.
+
+    Examples
+    --------
+    >>> rows_have(1), rows_have(2)
+    ('1 row has', '2 rows have')
+    """
+    return "1 row has" if count == 1 else f"{count} rows have"
 
 
 def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankfair.audit import Audit
-from rankfair.audit.records import Comparison
+from rankfair.audit.records import Comparison, gap_limits
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
@@ -174,9 +174,8 @@ def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
         nothing = Estimate(math.nan)
         return MethodLine(name, error, nothing, nothing, nothing, note=note)
     auc = worst.auc
-    ends = sorted((abs(auc.low - 0.5), abs(auc.high - 0.5)))
-    low = 0.0 if auc.low <= 0.5 <= auc.high else ends[0]
-    gap = Estimate(worst.gap, low, ends[1], auc.p_value, auc.method, auc.note)
+    low, high = gap_limits(auc.low, auc.high)
+    gap = replace(auc, value=worst.gap, low=low, high=high)
     return MethodLine(name, error, gap, worst.mean_difference, worst.ks, chosen, note)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.jobs.columns import Reading, Roles, refuse_gaps
+from rankfair._frames import listed
+from rankfair._validation import UnseenError
+from rankfair.jobs.columns import Reading, Roles, refuse_gaps, rows_have
 from rankfair.models import read_extra
 from rankfair.tables import Encoding, Table, TableError, learn_encoding
 
@@ -17,13 +18,6 @@ __all__ = ["Design", "Drawn"]
 
 KIND = "rankfair-design"
 FEW = 3  # names in a note
-# What estimators say of labels that are new to them.
-TASKS = re.compile(r"tasks has labels not seen in training: (.*) \((\d+) rows\)", re.S)
-GROUPS = re.compile(
-    r'sensitive_features \(column "(.*)" of X\) has groups not seen in training: (.*); '
-    r"training had (.*)",
-    re.S,
-)
 
 
 @dataclass(frozen=True)
@@ -94,30 +88,27 @@ class Design:
         X = drawn.X.select(list(model.feature_names_in_))
         try:
             return np.asarray(model.predict(X), float), drawn.message
-        except ValueError as error:
-            raise self._of_file(str(error), table.source, name) or error from None
+        except UnseenError as error:
+            raise self._of_file(error, table.source, name) from None
 
-    def _of_file(self, said: str, source: str, model: str) -> TableError | None:
+    def _of_file(self, error: UnseenError, source: str, model: str) -> TableError:
         """Return what an estimator says of labels as said of a file and a model."""
-        tasks, groups = TASKS.match(said), GROUPS.match(said)
-        if tasks:
-            rows = "1 row has" if tasks[2] == "1" else f"{tasks[2]} rows have"
+        if error.column is not None:
             return TableError(
-                f"{rows} a task that {model} was not fitted to: {tasks[1]}",
+                f"has a group that {model} was not fitted to: {listed(error.labels)}",
                 source=source,
-                column=", ".join(self.roles.tasks),
-                cure="Fit again with rows of such tasks, or with --penalty shared "
-                "--unseen shared",
+                column=error.column,
+                cure=f"It knows {listed(error.known)}. Fit again with rows of such "
+                "groups, or leave the cells empty",
             )
-        if groups:
-            return TableError(
-                f"has a group that {model} was not fitted to: {groups[2]}",
-                source=source,
-                column=groups[1],
-                cure=f"It knows {groups[3]} Fit again with rows of such groups, or "
-                "leave the cells empty",
-            )
-        return None
+        return TableError(
+            f"{rows_have(error.n_rows)} a task that {model} was not fitted to: "
+            f"{listed(error.labels)}",
+            source=source,
+            column=", ".join(self.roles.tasks),
+            cure="Fit again with rows of such tasks, or with --penalty shared "
+            "--unseen shared",
+        )
 
     def columns(self) -> list[str]:
         """Return the columns of a file that the model reads."""

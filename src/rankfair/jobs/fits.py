@@ -13,7 +13,7 @@ from sklearn.base import clone
 from rankfair._frames import listed
 from rankfair.audit import Audit
 from rankfair.jobs.audits import audit_table
-from rankfair.jobs.columns import NotEstimableError, Reading, Roles
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles, rows_have
 from rankfair.jobs.groups import Folds
 from rankfair.jobs.rows import FREE, Data, HeldOut, OnStep, Settings, chosen, data_of
 from rankfair.models import save_model
@@ -157,8 +157,8 @@ def _unknown_notes(data: Data) -> list[str]:
     """Return a note for each protected column with empty cells."""
     counts = {n: int(data.table.missing(n).sum()) for n in data.roles.sensitive}
     return [
-        f"{'1 row has' if count == 1 else f'{count} rows have'} no {name}: fitted, but "
-        "in no band and no comparison; --drop-missing leaves such rows out."
+        f"{rows_have(count)} no {name}: fitted, but in no band and no comparison; "
+        "--drop-missing leaves such rows out."
         for name, count in counts.items()
         if count
     ]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from rankfair._frames import listed
-from rankfair.jobs.columns import Reading, Roles, files_of
+from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
-from rankfair.jobs.predicts import Predicted, predict_files
+from rankfair.jobs.predicts import OTHER_NAME, Predicted, predict_files
 from rankfair.jobs.rows import Settings
 from rankfair.models import load_model, save_model
 from rankfair.streams import stream
@@ -56,11 +56,11 @@ def fit_rows(
             "--html and --max-gap need a report, and rows that are not in memory get "
             "none: audit the model on some of them with rankfair audit --model."
         )
-    _refuse_reading(reading)
+    _refuse_reading(reading, f"fit to {SMALL:,} rows at most")
     return fit_folder(folder, roles, settings, scheduler=scheduler, **common)
 
 
-def _refuse_reading(reading: Reading) -> None:
+def _refuse_reading(reading: Reading, instead: str) -> None:
     """Raise for options that change rows or columns on their way into memory."""
     for option, given in (
         ("--drop-missing", reading.drop_missing),
@@ -73,7 +73,7 @@ def _refuse_reading(reading: Reading) -> None:
             raise ValueError(
                 f"{option} is not for rows that are not in memory, which are taken as "
                 "the Parquet files hold them: leave it out, and write files with what "
-                f"it would do done, or fit to {SMALL:,} rows at most."
+                f"it would do done, or {instead}."
             )
 
 
@@ -203,6 +203,7 @@ def predict_folder(
     names = [Path(file).name for file in files_of(folder)]
     with _all_or_none(Path(out), names if scheduler is None else []) as part:
         if scheduler is not None:
+            _refuse_reading(reading, "leave out --scheduler")
             return _predict_there(model, folder, str(part), name, keep, scheduler)
         n_rows, table = 0, Table({})
         notes: list[str] = []
@@ -265,14 +266,12 @@ def _fit_here(
 def _fit_there(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], scheduler: str
 ) -> int:
-    if roles.weight is not None:
-        raise ValueError("--weight is not for rows on a cluster: leave it out.")
     with _connected(scheduler):
         import dask.dataframe as dd
 
-        labels = (*roles.tasks, *roles.sensitive)
-        frame = dd.read_parquet(folder, columns=[*predictors, *labels, roles.target])
-        model.fit(frame, roles.target)
+        columns = dict.fromkeys((*predictors, *roles.named))
+        frame = dd.read_parquet(files_of(folder), columns=[*columns])
+        model.fit(frame, roles.target, sample_weight=roles.weight)
         return len(frame)
 
 
@@ -293,8 +292,10 @@ def _predict_there(
     with _connected(scheduler):
         import dask.dataframe as dd
 
-        frame = dd.read_parquet(folder)
-        check_names([*model.feature_names_in_, *(keep or ())], [*frame.columns], folder)
+        frame = dd.read_parquet(files_of(folder))
+        there = [*frame.columns]
+        check_names([*model.feature_names_in_, *(keep or ())], there, folder)
+        refuse_taken(name, there, folder, OTHER_NAME)
         values = model.predict(frame)
         kept = frame if keep is None else frame[list(keep)]
         kept.assign(**{name: values}).to_parquet(out, write_index=False)

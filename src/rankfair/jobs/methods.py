@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rankfair.jobs.columns import Roles
-from rankfair.jobs.rows import FREE, Settings
+from rankfair.jobs.rows import FREE, Settings, one_or_all
 
 __all__ = ["GROUPLESS", "METHODS", "Asked", "Facts", "Method"]
-
 
 GROUPLESS = (
     "it needs the group of every row; --drop-missing leaves out rows without one."
@@ -31,14 +30,12 @@ class Asked:
     @property
     def sensitive(self) -> Any:
         """The protected column or columns."""
-        names = self.roles.sensitive
-        return names[0] if len(names) == 1 else list(names)
+        return one_or_all(self.roles.sensitive)
 
     @property
     def tasks(self) -> Any:
         """The task column or columns, or None."""
-        names = self.roles.tasks
-        return (names[0] if len(names) == 1 else list(names)) if names else None
+        return one_or_all(self.roles.tasks)
 
     def linear(self, **changed: Any) -> Any:
         """The linear model with some settings changed."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.audit.records import FrontierPoint
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
@@ -92,8 +93,10 @@ def path_files(
     base = audit_table(data.table, roles, bins=settings.bins, path=path)
     page = MethodTable(
         lines=tuple(
-            _line(row, name, path.knee())
-            for row, name in zip(path.rows, epsilon_names(path), strict=True)
+            _line(row, point, name)
+            for row, point, name in zip(
+                path.rows, base.frontier, epsilon_names(path), strict=True
+            )
         ),
         provenance=replace(base.provenance, command=command, seed=settings.seed),
         summary=_summary(path),
@@ -126,16 +129,14 @@ def epsilon_names(path: Path) -> list[str]:
     return [f"ε = {row.epsilon!r}" for row in path.rows]
 
 
-def _line(row: PathRow, name: str, knee: float) -> MethodLine:
-    ends = sorted((abs(row.auc_low - 0.5), abs(row.auc_high - 0.5)))
-    low = 0.0 if row.auc_low <= 0.5 <= row.auc_high else ends[0]
+def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:
     return MethodLine(
         name,
         rmse=Estimate(row.rmse, row.rmse_low, row.rmse_high),
-        auc_gap=Estimate(row.gap, low, ends[1]),
+        auc_gap=Estimate(point.auc_gap, point.gap_low, point.gap_high),
         mean_difference=Estimate(row.md),
         ks=Estimate(math.nan),
-        chosen=row.epsilon == knee,
+        chosen=point.chosen,
         note="" if row.status in ("satisfied", "inactive") else row.status,
     )
 
@@ -153,6 +154,5 @@ def _summary(path: Path) -> str:
         f"At ε = {first.epsilon:.3g} the error on held-out rows is "
         f"{figure(first.rmse)}, {abs(more):.1f} % "
         f"{'above' if more >= 0 else 'below'} that at ε = {last.epsilon:.3g}; the rank "
-        f"gap is {first.gap:.3f} instead of "
-        f"{last.gap:.3f}."
+        f"gap is {first.gap:.3f} instead of {last.gap:.3f}."
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankfair.jobs.columns import Reading, load
+from rankfair.jobs.columns import Reading, load, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.models import load_model
-from rankfair.tables import Table, TableError, write_table
+from rankfair.tables import Table, write_table
 
-__all__ = ["Predicted", "predict_files"]
+__all__ = ["OTHER_NAME", "Predicted", "predict_files"]
+
+OTHER_NAME = "Give the new one another name with --name."
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,7 @@ def predict_files(
     estimator = load_model(model)
     roles, how = design.reading(reading)
     table = load(files, roles, how)
-    if name in table.names:
-        raise TableError(
-            f'already has a column "{name}"',
-            source=table.source,
-            cure="Give the new one another name with --name.",
-        )
+    refuse_taken(name, table.names, table.source, OTHER_NAME)
     values, message = design.predict(estimator, table, model)
     shown = table if keep is None else table.select(list(keep))
     written = shown.with_column(name, values)

@@ -14,7 +14,14 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair.estimators import RankFairRegressor
-from rankfair.jobs.columns import Reading, Roles, column_or_none, load, refuse_gaps
+from rankfair.jobs.columns import (
+    Reading,
+    Roles,
+    column_or_none,
+    load,
+    refuse_gaps,
+    rows_have,
+)
 from rankfair.jobs.design import Design
 from rankfair.jobs.groups import Folds, folds_of
 from rankfair.selection import RankFairRegressorCV
@@ -29,6 +36,7 @@ __all__ = [
     "chosen",
     "data_of",
     "figure",
+    "one_or_all",
 ]
 
 # Told of each step: its name, its number and how many there are.
@@ -57,14 +65,14 @@ class Settings:
         widths: Any = list(each) if isinstance(each, tuple) else each
         return RankFairRegressor(
             widths,
-            tasks=_one_or_all(roles.tasks),
-            sensitive_features=_one_or_all(roles.sensitive),
+            tasks=one_or_all(roles.tasks),
+            sensitive_features=one_or_all(roles.sensitive),
             blind=self.blind,
             intersect=self.intersect,
             bins=self.bins,
             penalty=self.penalty,
             beta=1.0 if self.beta is None else self.beta,
-            balance=self.balance[0] if len(self.balance) == 1 else list(self.balance),
+            balance=one_or_all(self.balance),
             scope=self.scope,
             unseen=self.unseen,
             random_state=self.seed,
@@ -131,8 +139,8 @@ class Data:
     def take(self, rows: NDArray[np.bool_]) -> Data:
         """Return some rows, and count the others in a note."""
         count = int((~rows).sum())
-        left = "1 row has" if count == 1 else f"{count} rows have"
-        note = f"{left} no group and {'is' if count == 1 else 'are'} left out."
+        are = "is" if count == 1 else "are"
+        note = f"{rows_have(count)} no group and {are} left out."
         table = self.table.take(rows)
         return replace(
             self,
@@ -188,7 +196,14 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
-def _one_or_all(names: tuple[str, ...]) -> Any:
+def one_or_all(names: tuple[str, ...]) -> Any:
+    """Return names as an estimator takes them: none, the only one, or a list.
+
+    Examples
+    --------
+    >>> one_or_all(()), one_or_all(("job",)), one_or_all(("job", "site"))
+    (None, 'job', ['job', 'site'])
+    """
     if not names:
         return None
     return names[0] if len(names) == 1 else list(names)

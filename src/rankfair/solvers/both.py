@@ -17,7 +17,8 @@ from rankfair.balances.by_task import RankByTask
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers.base import Floats, OnStep, Status, Step
-from rankfair.solvers.landing import Landing, land
+from rankfair.solvers.landing import Landing
+from rankfair.solvers.pushes import gradient, land_tasks, moved, settled, task_values
 from rankfair.solvers.ray import nearest_multiple
 from rankfair.solvers.scope import (
     Iterate,
@@ -42,9 +43,6 @@ from rankfair.solvers.tilt import Tilt
 ROUNDS = 6  # directions of the band over all rows
 CALM = 2  # rounds before one without a lower objective ends the search
 NARROWER = (1.0, 0.5, 0.0)  # shares of ε for the tasks, where all rows ask for it
-FAR = 100.0  # multiples of a first step after which moving tasks is given up
-ROUNDING = 1e-9  # of what rows of a task ask for: so little is nothing
-STEPS = (0.0, 1e-9, -1e-9, 1e-7, -1e-7, 1e-5, -1e-5)  # around the last landing
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,11 @@ class Level:
     c: Floats  # (k, n + 1), moments of a tilt over all rows
     landing: Landing
     objective: float
-
     dear: bool  # whether one value for all rows is a better fit
 
     @property
     def rank(self) -> tuple[bool, int, float, float]:
-        """Fewer tasks outside, then a smaller miss over all rows, then less error."""
+        """Not dear, fewer tasks outside, a smaller miss over all rows, less error."""
         outside, miss = self.iterate.outside, abs(self.landing.miss)
         return self.dear, outside, miss, self.objective
 
@@ -89,7 +86,7 @@ def solve_both(
     whole = Whole.of(problem, penalty, balance)
     trace: list[Step] = []
     on_step = noted_in(trace, on_step)
-    one_value = ceiling(whole) * problem.beta_unit**2
+    one_value = whole.ceiling * problem.beta_unit**2
     best: tuple[tuple[int, float, float], TaskSolution] | None = None
     for levels, alone in _levels(whole, settings, on_step):
         for level in levels:
@@ -129,7 +126,7 @@ def _levels(
 
 def _one_value(whole: Whole, trace: list[Step]) -> TaskSolution | None:
     """The fit of one value for all rows, if that is in all bands."""
-    W = _level(whole)
+    W = whole.level
     part = whole.part(W, np.zeros_like(whole.target))
     own = W[: len(whole.target)]
     values = part.values(own, exact=True).astype(float)
@@ -146,21 +143,6 @@ def _outside(found: TaskSolution, whole: Whole) -> tuple[int, float]:
     return count, abs(whole.miss(found.value))
 
 
-def ceiling(whole: Whole) -> float:
-    """The objective of one value for all rows, infinite if that is in no band."""
-    problem = whole.fitter.rows
-    level = _level(whole)
-    own = whole.demands.values(problem.predict(level))
-    if whole.miss(whole.value(level)) or not whole.demands.kept(own).all():
-        return np.inf
-    return whole.fitter.objective(level, whole.target) * (1 + 1e-9)
-
-
-def _level(whole: Whole) -> Floats:
-    """One value for all rows."""
-    return np.zeros_like(whole.fitter.solve(whole.target))
-
-
 def _levelled(whole: Whole, settings: Tilt, on_step: OnStep) -> list[Level]:
     """Some rounds, each with more of the push that all rows ask for, the best first.
 
@@ -170,14 +152,16 @@ def _levelled(whole: Whole, settings: Tilt, on_step: OnStep) -> list[Level]:
     """
     push, force = np.zeros_like(whole.target), None
     found: list[Level] = []
-    dearest = ceiling(whole)
+    dearest = whole.ceiling
     rounds: list[tuple[float, float]] = []
     for _ in range(min(ROUNDS, settings.max_iter)):
         iterate = best_fit(whole, settings, on_step, push, force)
         # From where intercepts are not pushed, so that it lands on the facing edge.
         start = moved(whole, iterate.W, -push)
-        c = push if push.any() else _gradient(whole, start)
-        landing = _land(whole, start, c, dearest, False, 1.0 if push.any() else None)
+        c = push if push.any() else gradient(whole, start)
+        landing = land_tasks(
+            whole, start, c, dearest, False, 1.0 if push.any() else None
+        )
         W = moved(whole, start, landing.x * c)
         objective = whole.fitter.objective(W, whole.target)
         here = Level(iterate, c, landing, objective, objective > dearest)
@@ -185,7 +169,7 @@ def _levelled(whole: Whole, settings: Tilt, on_step: OnStep) -> list[Level]:
         found = sorted((*found, here), key=lambda it: it.rank)
         if not (rounds or landing.x) or (calm and len(rounds) > CALM):
             break
-        bend, force = _gradient(whole, W), iterate.found.force
+        bend, force = gradient(whole, W), iterate.found.force
         along = nearest_multiple(bend, c)
         rounds.append((along if push.any() else 0.0, landing.x * along))
         push = _between(rounds) * bend
@@ -212,101 +196,6 @@ def _clearly_lower(new: Level, old: Level, tol: float) -> bool:
     return new.objective < old.objective * (1 - tol)
 
 
-def _gradient(whole: Whole, W: Floats) -> Floats:
-    """Moments of the derivative of the value over all rows.
-
-    Where a task's rows of A ask for what those of B do not, as all do where there is
-    but one task, rounding is all that is left of its intercept: it is taken for 0.
-    """
-    problem, s = whole.fitter.rows, whole.demands.segments
-    assert problem.groups is not None
-    g = whole.balance.gradient(problem.predict(W), problem.groups)
-    b = problem.moments(g)
-    b[np.abs(b[:, -1]) <= ROUNDING * s.total(np.abs(g) * s.weights), -1] = 0.0
-    return b
-
-
-def moved(whole: Whole, W: Floats, push: Floats) -> Floats:
-    """The same slopes with intercepts as a push would move them."""
-    counts = whole.fitter.rows.counts
-    out = W.copy()
-    step = np.divide(push[:, -1], counts, out=np.zeros(len(counts)), where=counts > 0)
-    out[: len(counts), -1] -= step
-    return out
-
-
-def _land(
-    whole: Whole,
-    W: Floats,
-    c: Floats,
-    dearest: float,
-    exact: bool,
-    first: float | None = None,
-) -> Landing:
-    """How far to move tasks along ``c`` for the band over all rows.
-
-    Where ``c`` has little effect its slope may lead astray: the other way is tried too.
-    No way goes further than to where the objective is ``dearest``.
-    """
-    problem, balance = whole.fitter.rows, whole.balance
-    groups = problem.user_groups if exact else problem.groups
-    assert groups is not None
-    value = whole.value(W, exact)
-    start = Landing(0.0, value, whole.miss(value))
-    reach = _reach(whole, W, c, dearest)
-    if start.inside or not reach > 0:
-        return start
-    if first is None:
-        first = _first(whole, W, c, start.miss)
-    reach = min(reach, FAR * abs(first))
-    band, resolution = balance.band(groups), balance.resolution(groups)
-    best = start
-    for step in (first, -first):
-        found = land(
-            lambda x: whole.value(moved(whole, W, _within(x, reach) * c), exact),
-            band,
-            min(resolution, band.high - band.low),
-            start,
-            _within(step, reach),
-            reach,
-        )
-        found = found._replace(x=_within(found.x, reach))
-        best = found if abs(found.miss) < abs(best.miss) else best
-        if best.inside:
-            break
-    return best
-
-
-def _within(x: float, reach: float) -> float:
-    return min(max(x, -reach), reach)
-
-
-def _reach(whole: Whole, W: Floats, c: Floats, dearest: float) -> float:
-    """The most of ``c`` that is worth its price ``½ x² Σ c²/n``, 0 if it moves nothing.
-
-    Intercepts of ``W`` are those of least error.
-    """
-    counts = whole.fitter.rows.counts
-    some = counts > 0
-    price = float((c[some, -1] ** 2 / counts[some]).sum())
-    room = dearest - whole.fitter.objective(W, whole.target)
-    return float(np.sqrt(2 * max(room, 0.0) / price)) if price > 0 else 0.0
-
-
-def _first(whole: Whole, W: Floats, c: Floats, miss: float) -> float:
-    """The step that would level the group means, with the sign that helps."""
-    problem = whole.fitter.rows
-    assert problem.groups is not None
-    m = problem.predict(W)
-    g = whole.balance.start(problem.groups)(m, problem.groups)
-    b = problem.moments(g)
-    own = W[: len(b)]
-    fall = abs(float((b * (own - moved(whole, own, c))).sum()))
-    level = abs(float((b * own).sum()))
-    sign = 1.0 if miss > 0 else -1.0
-    return sign * level / fall if level > 0 and fall > ROUNDING * level else sign
-
-
 def _is_small(whole: Whole, rows: int, tasks: int) -> bool:
     """Whether there are ranks of few enough rows to move tasks one by one."""
     problem = whole.fitter.rows
@@ -325,9 +214,11 @@ def _solutions(
     iterate = level.iterate
     own, _ = confirmed(iterate.part, iterate.found)
     W = moved(whole, whole.full(own, iterate.W), -iterate.part.push)
-    landing = _land(whole, W, level.c, ceiling(whole), True, level.landing.x or None)
+    landing = land_tasks(
+        whole, W, level.c, whole.ceiling, True, level.landing.x or None
+    )
     push = landing.x * level.c
-    yield _finished(whole, level, _settled(whole, W, push), push, trace)
+    yield _finished(whole, level, settled(whole, W, push), push, trace)
     one_by_one = _one_by_one(whole, W) if alone else None
     if one_by_one is not None:
         yield _finished(whole, level, *one_by_one, trace)
@@ -357,13 +248,13 @@ def _finished(
 ) -> TaskSolution:
     """What became of tasks that were moved by a push."""
     iterate = level.iterate
-    values = _task_values(whole, W)
+    values = task_values(whole, W)
     kept = bool(whole.demands.kept(values).all())
     inside = whole.miss(whole.value(W, exact=True)) == 0
     status = Status.SATISFIED if iterate.found.settled else Status.MAX_ITER
     if iterate.at_rest and not push.any():
         status = Status.INACTIVE
-    multiplier = nearest_multiple(_gradient(whole, W), push)
+    multiplier = nearest_multiple(gradient(whole, W), push)
     return task_solution(
         whole,
         W,
@@ -373,26 +264,3 @@ def _finished(
         trace,
         multiplier,
     )
-
-
-def _settled(whole: Whole, W: Floats, push: Floats) -> Floats:
-    """The tasks moved, a little off the landing where rounding broke a tie in one."""
-    best: tuple[tuple[int, float], Floats] | None = None
-    for step in STEPS if push.any() else STEPS[:1]:
-        new = moved(whole, W, (1 + step) * push)
-        kept = whole.demands.kept(_task_values(whole, new))
-        miss = abs(whole.miss(whole.value(new, exact=True)))
-        rank = int(np.count_nonzero(~kept)), miss
-        if best is None or rank < best[0]:
-            best = rank, new
-        if rank == (0, 0.0):
-            break
-    assert best is not None
-    return best[1]
-
-
-def _task_values(whole: Whole, W: Floats) -> Floats:
-    """The exact imbalance of each task."""
-    problem = whole.fitter.rows
-    m = problem.user_predict(W)[whole.order]
-    return whole.demands.values(m, problem.y_unit).astype(float)

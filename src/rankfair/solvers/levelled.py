@@ -21,7 +21,7 @@ from rankfair.solvers.base import (
     Step,
     package,
 )
-from rankfair.solvers.pinned import KEPT, Pinned, pinned
+from rankfair.solvers.pinned import KEPT, pinned, status_at_rest
 from rankfair.solvers.ray import relative
 
 PULLS = (10.0, 100.0)  # ρ, and a firmer one where that brings no fit into the band
@@ -108,7 +108,7 @@ def solve_levelled(
     level = Level(fitter, balance, tuple(demands), B0)
     start = level.count(fitter.solve(B0))
     if start.miss == 0 or fitter.miss(fitter.values(start.W)) > KEPT:
-        return _packaged(level, start, _status_at_rest(level, start), ())
+        return _packaged(level, start, status_at_rest(fitter, B0, start.W), ())
     fits: list[Fit] = [start]
     trace: list[Step] = []
     room = 1.0
@@ -176,15 +176,6 @@ def _walked(level: Level, fits: list[Fit]) -> Fit:
             near, far = (middle, far) if fit.miss == 0 else (near, middle)
             best = min(best, fit, key=lambda fit: fit.order)
     return best
-
-
-def _status_at_rest(level: Level, start: Fit) -> Status:
-    """The status of a fit that only its linear demands shape, if anything does."""
-    fitter = level.fitter
-    if fitter.miss(fitter.values(start.W)) > KEPT:
-        return Status.INFEASIBLE
-    idle = not isinstance(fitter, Pinned) or fitter.idle(level.B0)
-    return Status.INACTIVE if idle else Status.SATISFIED
 
 
 def _packaged(

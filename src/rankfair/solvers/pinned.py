@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -264,6 +264,26 @@ def solve_linear(
         status = Status.INFEASIBLE
     multiplier = float(x[0]) if len(x) else 0.0
     return package(fitter, None, W, status, B0=B0, multiplier=multiplier)
+
+
+def solve_all_linear(
+    problem: Engine, penalty: Penalty, balances: tuple[Linear, ...]
+) -> Solution:
+    """`solve_linear` with the value of the first balance as the one asked for."""
+    found = solve_linear(problem, penalty, balances)
+    first, *rest = found.beside
+    return replace(found, value=first, auc=first, beside=tuple(rest))
+
+
+def status_at_rest(fitter: Fitter, B0: Floats, W: Floats) -> Status:
+    """The status of a fit that only its linear demands shape, if anything does.
+
+    Where they contradict each other no tilt can help, and ``W`` misses them by least.
+    """
+    if fitter.miss(fitter.values(W)) > KEPT:
+        return Status.INFEASIBLE
+    idle = not isinstance(fitter, Pinned) or fitter.idle(B0)
+    return Status.INACTIVE if idle else Status.SATISFIED
 
 
 def repeated(A: Floats) -> NDArray[np.bool_]:

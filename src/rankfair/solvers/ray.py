@@ -166,33 +166,24 @@ class Ray:
         count is a staircase: engines land at the same place because they look at the
         same places on the way, not because they come as near.
         """
-        line = self.line(chord)
-        return self._land(line, first, coarse, fine), line
-
-    def _land(
-        self,
-        line: Moving | Curve,
-        first: float,
-        coarse: float,
-        fine: float | None = None,
-    ) -> Landing:
-        """Where the counts of these rows enter the band."""
-        balance, own, value = self.origin.balance, self.origin.band, self.origin.value
+        line, balance, value = self.line(chord), self.origin.balance, self.origin.value
         resolution = coarse * balance.resolution(self.origin.groups)
-        band = own.at_least(resolution)
+        band = self.origin.band.at_least(resolution)
         if band.miss(value) == 0:
-            band = own
-        if band.miss(value) == 0:
-            return Landing(0.0, value, 0.0)
-        return land(
+            band = self.origin.band
+        start = Landing(0.0, value, band.miss(value))
+        if start.inside:
+            return start, line
+        found = land(
             lambda x: line.estimate(balance, x)[0],
             band,
             min(resolution, band.high - band.low),
-            Landing(0.0, value, band.miss(value)),
+            start,
             first,
             REACH * first,
             None if fine is None else fine * resolution,
         )
+        return found, line
 
     def count(self, x: float) -> Landing:
         """The balance of the user's own predictions at ``x``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -94,6 +95,22 @@ class Whole:
             factor = fitter.factor.held(held, problem.gram)
             fitter = Fitter(problem, held, factor)
         return Part(fitter, self.demands, self.target, push, self.order)
+
+    @cached_property
+    def level(self) -> Floats:
+        """Coefficients that predict one value for all rows: as many as a fit has."""
+        return np.zeros_like(self.fitter.solve(self.target))
+
+    @cached_property
+    def ceiling(self) -> float:
+        """The objective of one value for all rows, infinite if a band excludes that.
+
+        Whatever costs more is no way to a solution.
+        """
+        own = self.demands.values(self.fitter.rows.predict(self.level))
+        if self.miss(self.value(self.level)) or not self.demands.kept(own).all():
+            return np.inf
+        return self.fitter.objective(self.level, self.target) * (1 + 1e-9)
 
     def full(self, own: Floats, W: Floats) -> Floats:
         """The tasks' rows and, where there is one, the row that they share."""

@@ -246,11 +246,10 @@ def _land_exactly(part: Part, force: Floats) -> Landed:
 
 
 def levelled(part: Part, found: Found) -> Found:
-    """What was found, by quick counts with `_or_constant`'s choice of constants."""
-    demands, cost = part.demands, part.objective(part.constant)
-    outside = found.misses > demands.forgiven
-    use = (outside | (cost < found.objective)) & ~found.free
-    use &= demands.kept(demands.level)
+    """What was found by quick counts, or one value for all rows of a task."""
+    cost = part.objective(part.constant)
+    outside = found.misses > part.demands.forgiven
+    use = _constant_is_best(part, outside, cost < found.objective, found.free)
     level = use[:, None]
     return replace(
         found,
@@ -268,9 +267,22 @@ def _or_constant(
     """Put one value for all rows where that is in the band and nothing is better."""
     demands = part.demands
     lower = part.objective(part.constant) < part.objective(W)
-    use = ~demands.kept(values) | (lower & ~free)
-    use &= demands.kept(demands.level)
+    use = _constant_is_best(part, ~demands.kept(values), lower, free)
     W[use], values[use] = part.constant[use], demands.level[use]
+
+
+def _constant_is_best(
+    part: Part,
+    outside: NDArray[np.bool_],
+    lower: NDArray[np.bool_],
+    free: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """In which tasks one value is in the band, and what was found is not, or dearer.
+
+    Nothing costs less than a fit without a tilt: where one is free, rounding says so.
+    """
+    found: NDArray[np.bool_] = outside | (lower & ~free)
+    return found & part.demands.kept(part.demands.level)
 
 
 def _stirred(part: Part, W: Floats, multipliers: Floats, seed: int) -> Floats:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankfair.balances import Balance, Distribution, Linear, Rank
-from rankfair.balances.base import Field, Tables
-from rankfair.blocks import Ints
-from rankfair.engines import Engine, Moving
+from rankfair.balances.base import Field
+from rankfair.engines import Engine
 from rankfair.penalties import Penalty
-from rankfair.ranks import Grid, smooth_mean
+from rankfair.solvers.all_rows import on_all_rows
 from rankfair.solvers.base import (
     Fitter,
     Floats,
@@ -23,57 +22,23 @@ from rankfair.solvers.base import (
     in_memory,
     package,
 )
+from rankfair.solvers.candidates import Candidate, ranked
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.levelled import solve_levelled
 from rankfair.solvers.mixing import Mixer
-from rankfair.solvers.pinned import KEPT, Pinned, pinned, solve_linear
+from rankfair.solvers.pinned import (
+    KEPT,
+    Pinned,
+    pinned,
+    solve_all_linear,
+    status_at_rest,
+)
 from rankfair.solvers.polish import Search, Sieve, is_small, slope_of, stirred
-from rankfair.solvers.ray import Curve, Origin, Ray, nearest_multiple, relative
+from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
 
 TRIES = 12  # directions tried before the band is called out of reach
-TABLE = 2048  # bins of what the thinned problem teaches
 NUDGE = 0.01  # how much of a nudge does for exact counts
-SETTLING = 12  # rounds on all rows for tasks that the thinned problem left out
-TRUSTED = 1.5  # how much further than the thinned rows the others may have to move
-SETTLED = 0.03  # the residual at which these rounds end: the error is then within 1 %
-FINE = 0.1  # of the resolution: engines land at the same place, and near enough
 PATIENCE = 15  # rounds without a lower objective before the search ends
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A fit in the band (or not), the ``∇AUC`` there, and how settled it is."""
-
-    force: Floats  # moments of λ g, so that the fit is at x = 1
-    W: Floats
-    landing: Landing
-    objective: float
-    field: Field
-    multiplier: float  # λ̂, with λ̂ ∇AUC nearest to λ g
-    gap: Floats  # moments of the difference of these two
-    stationarity: float  # its size relative to the force
-
-    @classmethod
-    def at(
-        cls, ray: Ray, landing: Landing, line: Moving | Curve, W: Floats
-    ) -> Candidate:
-        """The fit ``W`` where the ray landed on ``line``."""
-        origin = ray.origin
-        field, bend = line.bend(origin.balance, landing.x)
-        fitter = origin.fitter
-        bend, force = fitter.without_pins(bend), fitter.without_pins(landing.x * ray.b)
-        multiplier = nearest_multiple(bend, force)
-        gap = multiplier * bend - force
-        return cls(
-            force,
-            W,
-            landing,
-            origin.objective(W),
-            field,
-            multiplier,
-            gap,
-            relative(gap, force),
-        )
 
 
 @dataclass(frozen=True)
@@ -111,15 +76,14 @@ class Tilt:
         ``start`` is the force of a fit nearby, whose direction is taken first.
         """
         if isinstance(balance, Linear):
-            return _all_linear(problem, penalty, (balance, *also))
+            return solve_all_linear(problem, penalty, (balance, *also))
         if isinstance(balance, Distribution):
             rows = in_memory(problem)
             return solve_levelled(rows, penalty, balance, also, self.max_iter, on_step)
         balance, fitter = _prepared(problem, penalty, balance, also)
         origin = Origin.of(fitter, balance)
         at_rest = origin.exactly()
-        beside = fitter.miss(fitter.values(origin.W0))
-        if at_rest.inside or beside > KEPT:
+        if at_rest.inside or fitter.miss(fitter.values(origin.W0)) > KEPT:
             return _at_rest(origin, at_rest)
         origin = replace(origin, value=at_rest.value)
         small = origin.thinned()
@@ -134,10 +98,10 @@ class Tilt:
             if on_step is not None:
                 on_step(trace[-1])
         settled = len(trace) < self.max_iter or trace[-1].residual <= 10 * self.tol
-        candidates = _ranked(candidates, 10 * self.tol)
+        candidates = ranked(candidates, 10 * self.tol)
         if small is not origin:
-            found = list(_on_all_rows(origin, small, candidates[0]))
-            candidates = _ranked(found, 10 * self.tol)
+            found = list(on_all_rows(origin, small, candidates[0]))
+            candidates = ranked(found, 10 * self.tol)
         # Exact counts need no predictions of the start, and memory is short by now.
         lean = replace(origin, rest=origin.rest.released())
         del origin, small
@@ -184,29 +148,11 @@ def _prepared(
     return problem.posed(balance), fitter
 
 
-def _all_linear(
-    problem: Engine, penalty: Penalty, balances: tuple[Linear, ...]
-) -> Solution:
-    """No search: multipliers of linear balances solve one small system."""
-    found = solve_linear(problem, penalty, balances)
-    first, *rest = found.beside
-    return replace(found, value=first, auc=first, beside=tuple(rest))
-
-
 def _at_rest(origin: Origin, start: Landing) -> Solution:
-    """The fit that needs no tilt, or has no use for one.
-
-    Linear demands beside the balance are kept by the fit itself.  Where they contradict
-    each other no tilt can help, and the fit is the one that misses them by least.
-    """
-    fitter, W = origin.fitter, origin.W0
-    values = fitter.values(W)
-    status = Status.SATISFIED
-    if not isinstance(fitter, Pinned) or fitter.idle(origin.B0):
-        status = Status.INACTIVE
-    if fitter.miss(values) > KEPT:
-        status = Status.INFEASIBLE
-    return package(fitter, origin.balance, W, status, B0=origin.B0, value=start.value)
+    """The fit that needs no tilt, or has no use for one."""
+    fitter, B0, W = origin.fitter, origin.B0, origin.W0
+    status = status_at_rest(fitter, B0, W)
+    return package(fitter, origin.balance, W, status, B0=B0, value=start.value)
 
 
 def _first_field(origin: Origin) -> Field:
@@ -250,79 +196,6 @@ def _also_nudged(origin: Origin, candidates: list[Candidate]) -> Iterator[Candid
     for seed in range(len(candidates), TRIES):
         push = _nudge(origin.fitter, first, seed)
         yield replace(first, force=first.force + NUDGE * push)
-
-
-def _ranked(candidates: list[Candidate], tol: float) -> list[Candidate]:
-    """Inside before outside; of those as good as the best, the most settled first."""
-    inside = [c.objective for c in candidates if c.landing.inside]
-    good = min(inside, default=0.0) * (1 + tol)
-    return sorted(
-        candidates,
-        key=lambda c: (abs(c.landing.miss), max(c.objective, good), c.stationarity),
-    )
-
-
-def _on_all_rows(origin: Origin, small: Origin, best: Candidate) -> Iterator[Candidate]:
-    """What was found on the thinned problem, taken to all rows and landed there.
-
-    The first direction is what a row of that group and unconstrained prediction met on
-    average in the thinned problem.  Where that is not to be trusted (it had only some
-    of the tasks, did not settle, or moved its own rows much further than the others)
-    rounds on all rows follow.
-    """
-    problem = origin.fitter.problem
-    b = origin.rest.moments(_seen_from_start(small, best), 0.0)
-    ray = Ray.along(origin, b)
-    whole = small.fitter.problem.n_tasks == problem.n_tasks
-    if whole and best.stationarity <= SETTLED:
-        landing, _ = ray.land(1.0, chord=1.0, fine=FINE)
-        if landing.x <= TRUSTED:
-            yield _as_learnt(best, ray, landing)
-            return
-    mixer = Mixer()
-    # A first look at x = 1, where the thinned rows landed, needs no landing of its own.
-    W = ray.fit(1.0)
-    found = Candidate.at(ray, Landing(1.0, np.nan, np.nan), problem.line(W), W)
-    for _ in range(SETTLING):
-        ray = Ray.along(origin, mixer.next(found.force, found.gap), found.W)
-        landing, line = ray.land(1.0, chord=1.0, fine=FINE)
-        # On the chord: all rows are costly to fit, and exact counts come later.
-        W = ray.near(landing.x)
-        found = Candidate.at(ray, landing, line, W)
-        yield found
-        if found.stationarity <= SETTLED:
-            return
-
-
-def _as_learnt(best: Candidate, ray: Ray, landing: Landing) -> Candidate:
-    """What was found on the thinned problem, where all rows landed."""
-    W = ray.near(landing.x)
-    return replace(
-        best,
-        force=landing.x * ray.b,
-        W=W,
-        landing=landing,
-        objective=ray.origin.objective(W),
-        multiplier=best.multiplier * landing.x,
-    )
-
-
-def _seen_from_start(small: Origin, best: Candidate) -> Field:
-    """``λ̂ ∇AUC`` at the best fit as a function of the unconstrained prediction."""
-    problem, groups = in_memory(small.fitter.problem), small.groups
-    g = best.multiplier * best.field(problem.predict(best.W), groups)
-    m0 = problem.predict(small.W0)
-    grid = Grid.around(m0, TABLE)
-    width = float(m0.std()) / 16
-
-    def table(rows: Ints) -> Floats:
-        w = np.ones(len(rows)) if problem.weights is None else problem.weights[rows]
-        cells = m0[rows]
-        return smooth_mean(
-            grid.count(cells, g[rows] * w), grid.count(cells, w), grid, width
-        )
-
-    return Tables(grid, table(groups.index_a), table(groups.index_b))
 
 
 def _confirmed(

@@ -10,10 +10,10 @@ from rankfair._frames import shown
 from rankfair._groups import Groups
 from rankfair._regressor import Progress, warn_no_groups
 from rankfair._validation import Columns, Named, Rows
-from rankfair.balances import Balance, Distribution, Linear, Rank
+from rankfair.balances import Distribution, Linear, Rank
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import make_engine
-from rankfair.penalties import Penalty
+from rankfair.estimators.settings import Settings
 from rankfair.solvers import Solution, Tilt
 from rankfair.solvers import unconstrained as fit_unconstrained
 from rankfair.streams import Opened, layout_of, open_rows
@@ -21,7 +21,7 @@ from rankfair.streams import Opened, layout_of, open_rows
 __all__ = ["check_elsewhere", "fit_elsewhere"]
 
 
-def check_elsewhere(model: Any, solver: Any, passed: dict[str, Any]) -> None:
+def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> None:
     """Refuse what needs the rows in memory."""
     for name, value in passed.items():
         by_name = name == "sample_weight" and isinstance(value, str)
@@ -30,7 +30,7 @@ def check_elsewhere(model: Any, solver: Any, passed: dict[str, Any]) -> None:
                 f"{name} was passed as an array, but the rows are not in memory: name "
                 "its column in the constructor, or in stream(…)."
             )
-    if not isinstance(solver, Tilt):
+    if not isinstance(settings.solver, Tilt):
         raise ValueError(
             f'solver={shown(model.solver)} needs the rows in memory. Use solver="tilt".'
         )
@@ -41,6 +41,10 @@ def check_elsewhere(model: Any, solver: Any, passed: dict[str, Any]) -> None:
     for name in ("bins", "intersect"):
         if getattr(model, name):
             raise ValueError(f"{name} needs the rows in memory. Leave it out.")
+    if isinstance(settings.asked[0], Distribution):
+        raise ValueError(
+            'balance="distribution" needs the rows in memory. Use balance="rank".'
+        )
 
 
 def fit_elsewhere(
@@ -49,17 +53,15 @@ def fit_elsewhere(
     y: Any,
     weight: str | None,
     named: Columns,
-    penalty: Penalty,
-    asked: tuple[Balance, ...],
-    solver: Tilt,
+    settings: Settings,
     on_step: Progress,
 ) -> tuple[Solution, Rows, Named, float | None]:
-    """Return the solution, what stands for the rows, the columns of X, and the AUC."""
-    balance, *beside = asked
-    if isinstance(balance, Distribution):
-        raise ValueError(
-            'balance="distribution" needs the rows in memory. Use balance="rank".'
-        )
+    """Return the solution, what stands for the rows, the columns of X, and the AUC.
+
+    The AUC is None where it was asked for, and is in the solution.
+    """
+    penalty, (balance, *beside), solver = settings
+    assert isinstance(solver, Tilt)
     linear = tuple(each for each in beside if isinstance(each, Linear))
     told = on_step.rows if model.verbose else None
     with open_rows(X, y, weight, named, told) as opened:

@@ -10,7 +10,8 @@ from rankfair._validation import nearest
 from rankfair.engines.cluster import DaskRows, arrow, said
 from rankfair.engines.coding import Roles
 from rankfair.engines.tally import Tally, coded, tally
-from rankfair.streams import Opened, one_column, roles_of, two_groups
+from rankfair.streams.opened import Opened
+from rankfair.streams.roles import column_names, one_column, roles_of, two_groups
 
 __all__ = ["client_here", "open_frame"]
 
@@ -34,7 +35,7 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> Opened:
     client = client_here()
     target, frame = _with_target(X, y)
     names = tuple(name for name in X.columns if name not in (target, weight))
-    tasks = _listed(named.tasks)
+    tasks = column_names("tasks", named.tasks)
     sensitive = one_column(named.sensitive_features)
     labelled = [*tasks, *((sensitive,) if sensitive else ())]
     _check(X, [*labelled, *((weight,) if weight else ())])
@@ -90,17 +91,11 @@ def _with_target(X: Any, y: Any) -> tuple[str, Any]:
     return TARGET, X.assign(**{TARGET: y})
 
 
-def _listed(given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _check(X: Any, names: list[Any]) -> None:
+def _check(X: Any, names: list[str]) -> None:
     known = list(X.columns)
     for name in names:
         if name not in known:
-            hint = nearest(name, known) if isinstance(name, str) else ""
+            hint = nearest(name, known)
             raise ValueError(f"{shown(name)} is no column of the frame.{hint}")
 
 

@@ -1,0 +1,171 @@
+"""Parquet files by name, and what their columns are for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rankfair._frames import listed, shown
+from rankfair._validation import nearest
+from rankfair.engines.files import common_schema, find_files, kind_of, named
+from rankfair.engines.parquet import OnRows
+from rankfair.streams.roles import column_names
+
+__all__ = ["Stream", "check_columns", "check_kinds", "is_elsewhere", "stream"]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Parquet files and what their columns are for; `stream` makes it.
+
+    Attributes
+    ----------
+    files : tuple of Path
+        The files, in the order in which they are read.
+    names : tuple of str
+        The columns of X: all but the target and the weights.
+    n_rows : int
+        Rows of all files.
+    """
+
+    files: tuple[Path, ...]
+    target: str | None
+    tasks: tuple[str, ...]
+    sensitive: str | None
+    weight: str | None
+    features: tuple[str, ...] | None
+    scratch: Path | None
+    on_rows: OnRows | None = field(default=None, repr=False)
+    given: tuple[str, ...] = field(default=(), repr=False)  # as the files were named
+
+    @property
+    def is_stream(self) -> bool:
+        """True: the rows are in files, for those who cannot import this class."""
+        return True
+
+    @cached_property
+    def schema(self) -> Any:
+        """The columns of the first file; all others have the same."""
+        return common_schema(self.files)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns of X, in the order of the first file."""
+        apart = {self.target, self.weight}
+        labels = {*self.tasks, self.sensitive}
+        only = None if self.features is None else {*self.features, *labels}
+        return tuple(
+            name
+            for name in self.schema.names
+            if name not in apart and (only is None or name in only)
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        from pyarrow.parquet import ParquetFile
+
+        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
+
+
+def stream(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    target: str | None = None,
+    tasks: str | Sequence[str] | None = None,
+    sensitive_features: str | None = None,
+    sample_weight: str | None = None,
+    features: Sequence[str] | None = None,
+    scratch: str | os.PathLike[str] | None = None,
+    on_rows: OnRows | None = None,
+) -> Stream:
+    """Name Parquet files to be fitted without being held in memory.
+
+    Rows may come in any order, a task may be spread over all files, and columns may
+    stand in another order in each.  A fit reads the files a few times; what it keeps is
+    a batch of rows, the sums of every task, and a few bytes a row on disk.
+
+    Parameters
+    ----------
+    files : str, path or sequence of them
+        Files, folders with Parquet files in them, or patterns (``"rows/*.parquet"``).
+    target : str, optional
+        The column to predict; needed to fit.
+    tasks : str or sequence of str, optional
+        The column or columns that say which task a row is of.
+    sensitive_features : str, optional
+        The column with the protected group; it must have two labels.
+    sample_weight : str, optional
+        The column with weights.
+    features : sequence of str, optional
+        Columns to predict from; by default all others.
+    scratch : path, optional
+        A folder for what is kept on disk meanwhile; by default one for the time of the
+        fit.  With a folder of one's own a fit that was stopped goes on where it was.
+    on_rows : callable, optional
+        Told what is being done, how many rows are done, and how many there are.
+
+    Returns
+    -------
+    Stream
+        For ``fit`` and ``predict``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rankfair import RankFairRegressor, stream
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(10, 30, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data.frame.assign(y=data.target).to_parquet(f"{folder}/a.parquet")
+    ...     rows = stream(folder, target="y", tasks="task", sensitive_features="z")
+    ...     model = RankFairRegressor(0.01).fit(rows)
+    >>> model.status_
+    'satisfied'
+    """
+    found = Stream(
+        files=find_files(files),
+        target=target,
+        tasks=column_names("tasks", tasks),
+        sensitive=sensitive_features,
+        weight=sample_weight,
+        features=None if features is None else column_names("features", features),
+        scratch=None if scratch is None else Path(scratch),
+        on_rows=on_rows,
+        given=named(files),
+    )
+    check_columns(found)
+    return found
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Tell whether rows are in files or on a cluster."""
+    return isinstance(X, Stream) or type(X).__module__.startswith(("dask.", "dask_"))
+
+
+def check_columns(found: Stream) -> list[str]:
+    """Raise if a name is no column; return those that have to hold numbers."""
+    known = found.schema.names
+    labelled = (*found.tasks, *((found.sensitive,) if found.sensitive else ()))
+    plain = tuple(name for name in (found.target, found.weight) if name is not None)
+    for name in (*labelled, *plain, *(found.features or ())):
+        if name not in known:
+            hint = nearest(name, known) or f" There are {listed(known)}."
+            raise ValueError(f"{shown(name)} is no column of the files.{hint}")
+    return [*plain, *(name for name in found.names if name not in labelled)]
+
+
+def check_kinds(found: Stream, names: list[str]) -> None:
+    """Raise if a column that has to hold numbers does not."""
+    for name in names:
+        kind = found.schema.field(name).type
+        if kind_of(kind) != "numbers":
+            raise ValueError(
+                f"column {shown(name)} holds {kind}: predictors, target and weights "
+                "are numbers. Leave it out with features=…, encode it as numbers, or "
+                "name it in tasks= or sensitive_features=."
+            )
