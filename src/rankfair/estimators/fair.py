@@ -402,8 +402,9 @@ class RankFairRegressor(TaskRegressor):
         if source is None:
             raise ValueError(
                 "sensitive_features names no column of X: the groups were passed to "
-                "fit, and the model cannot tell those of new rows. Fit with the groups "
-                "as a column of X, named by sensitive_features."
+                "fit or named by a stream, and the model cannot tell those of new "
+                "rows. Fit with the groups as a column of X, named by "
+                "sensitive_features of the constructor."
             )
         return group_labels(source, self.bin_edges_, self._intersect)
 

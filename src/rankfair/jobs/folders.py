@@ -200,10 +200,11 @@ def predict_folder(
     """
     if out == "-" or Path(out).resolve() == Path(folder).resolve():
         raise ValueError("name another folder for the predictions of a folder: --out.")
+    if scheduler is not None:
+        _refuse_reading(reading, "leave out --scheduler")
     names = [Path(file).name for file in files_of(folder)]
     with _all_or_none(Path(out), names if scheduler is None else []) as part:
         if scheduler is not None:
-            _refuse_reading(reading, "leave out --scheduler")
             return _predict_there(model, folder, str(part), name, keep, scheduler)
         n_rows, table = 0, Table({})
         notes: list[str] = []
