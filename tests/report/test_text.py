@@ -2,7 +2,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from audits import HOSTILE
@@ -59,6 +59,7 @@ def test_an_amount_has_four_figures(value):
 
 
 @given(st.lists(numbers))
+@example([0.0, 5.6e-05])
 def test_numbers_alike_have_the_same_decimals_and_four_figures(values):
     out = text.alike(values)
     read = [float(one.replace("−", "-").replace(",", "")) for one in out]

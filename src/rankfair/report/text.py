@@ -151,7 +151,7 @@ def alike(values: Sequence[float]) -> list[str]:
     """
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     size = math.floor(math.log10(largest)) if largest else 0
-    if not -5 < size < 7:
+    if not -6 < size < 7:
         return [amount(value) for value in values]
     return [decimal(value, max(0, 3 - size)) for value in values]
 
