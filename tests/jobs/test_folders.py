@@ -1,5 +1,7 @@
 """Folders of Parquet files: in memory while they are small, else not."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -249,6 +251,54 @@ def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
     with pytest.raises(ValueError, match=r"^--missing is not .* leave out --scheduler"):
         predict_rows(str(model), [str(folder)], Reading(missing=("NA",)), **how)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_file_that_workers_cannot_read_is_named(folder, tmp_path, scheduler):
+    model, b = tmp_path / "m.rankfair", folder / "b.parquet"
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=model, folds=0)
+    whole, rows = b.read_bytes(), read_table(str(b))
+
+    def fit():
+        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=scheduler)
+
+    def predict():
+        out = str(tmp_path / "out")
+        predict_rows(str(model), [str(folder)], PLAIN, out=out, scheduler=scheduler)
+
+    b.write_bytes(whole[: len(whole) // 2])
+    for command in (fit, predict):
+        with pytest.raises(TableError, match=r"b\.parquet is no sound .*[^.]\.$"):
+            command()
+    columns = {name: rows[name] for name in rows.names}
+    columns["age"] = np.array(["old"] * rows.n_rows, dtype=object)
+    write_table(Table(columns), b)
+    for command in (fit, predict):
+        said = r'b\.parquet, column "age": holds .*string, but .* in .*a\.parquet'
+        with pytest.raises(TableError, match=said):
+            command()
+    del columns["age"]
+    write_table(Table(columns), b)
+    for command in (fit, predict):
+        with pytest.raises(TableError, match=r'b\.parquet has no column "age"'):
+            command()
+
+
+def test_footers_are_read_without_pyarrow_too(folder, monkeypatch):
+    files = [str(folder / "a.parquet"), str(folder / "b.parquet")]
+    found = [(folders._height(file), folders._kinds(file)) for file in files]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert found == [(folders._height(file), folders._kinds(file)) for file in files]
+    (folder / "b.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(TableError, match="no sound Parquet file"):
+        folders.is_large(files)
+
+
+def test_damaged_footers_do_not_reach_polars(folder, monkeypatch):
+    monkeypatch.setattr(folders, "_ask_polars", None)
+    (folder / "b.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(TableError, match=r"b\.parquet is no sound Parquet file"):
+        fit_rows([str(folder)], ROLES, PLAIN, Settings())
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rankfair._frames import listed
+from rankfair.engines.files import kind_of
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -103,24 +104,50 @@ def _folder(files: Sequence[str], scheduler: str | None) -> str | None:
 
 def is_large(files: Sequence[str]) -> bool:
     """Tell whether files hold more rows than are read at once."""
-    return sum(int(_scan(each, _height)) for each in files) > SMALL
+    return sum(_height(each) for each in files) > SMALL
 
 
-def _height(rows: Any) -> int:
-    import polars as pl
+def _height(file: str) -> int:
+    def by_polars(rows: Any) -> int:
+        import polars as pl
 
-    return int(rows.select(pl.len()).collect().item())
+        return int(rows.select(pl.len()).collect().item())
+
+    return int(_ask(file, lambda parquet: parquet.metadata.num_rows, by_polars))
 
 
-def _scan(file: str, ask: Callable[[Any], Any]) -> Any:
-    """Ask something of a Parquet file, or say that it is none."""
+def _ask(
+    file: str, by_pyarrow: Callable[[Any], Any], by_polars: Callable[[Any], Any]
+) -> Any:
+    """Ask something of a Parquet file, or say that it is none.
+
+    By pyarrow where it is installed, as `rankfair.tables` does: damaged files make
+    polars end the process now and then.
+    """
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        return _ask_polars(file, by_polars)
+    try:
+        with ParquetFile(file) as parquet:
+            return by_pyarrow(parquet)
+    except (ArrowException, OSError) as error:
+        raise _unsound(file, error) from None
+
+
+def _ask_polars(file: str, ask: Callable[[Any], Any]) -> Any:
     import polars as pl
 
     try:
         return ask(pl.scan_parquet(file))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise TableError(f"is no sound Parquet file: {why}", source=file) from None
+        raise _unsound(file, error) from None
+
+
+def _unsound(file: str, error: BaseException) -> TableError:
+    why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return TableError(f"is no sound Parquet file: {why}", source=file)
 
 
 def fit_folder(
@@ -244,8 +271,37 @@ def _all_or_none(out: Path, replaced: Sequence[str]) -> Iterator[Path]:
 
 def _kinds(file: str) -> dict[str, bool]:
     """Return the columns of a file, and whether each holds numbers."""
-    schema = _scan(file, lambda rows: rows.collect_schema())
-    return {name: kind.is_numeric() for name, kind in schema.items()}
+
+    def by_pyarrow(parquet: Any) -> dict[str, bool]:
+        from pyarrow.types import is_decimal, is_floating, is_integer
+
+        numbers = (is_integer, is_floating, is_decimal)
+        return {
+            each.name: any(holds(each.type) for holds in numbers)
+            for each in parquet.schema_arrow
+        }
+
+    def by_polars(rows: Any) -> dict[str, bool]:
+        schema = rows.collect_schema()
+        return {name: kind.is_numeric() for name, kind in schema.items()}
+
+    return dict(_ask(file, by_pyarrow, by_polars))
+
+
+def _refuse_unlike(files: Sequence[str], needed: Sequence[str]) -> None:
+    """Raise for a file that workers could not read as the first one, and name it."""
+    schemas = [_ask(file, lambda p: p.schema_arrow, lambda _: None) for file in files]
+    for file, schema in zip(files, schemas, strict=True):
+        check_names(needed, schema.names, file)
+        for name in needed:
+            first, own = schemas[0].field(name).type, schema.field(name).type
+            if "null" not in (str(first), str(own)) and kind_of(first) != kind_of(own):
+                raise TableError(
+                    f"holds {own}, but {first} in {files[0]}",
+                    source=file,
+                    column=name,
+                    cure="Write it as the same kind in all files.",
+                )
 
 
 def _fit_here(
@@ -267,11 +323,13 @@ def _fit_here(
 def _fit_there(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], scheduler: str
 ) -> int:
+    columns = [*dict.fromkeys((*predictors, *roles.named))]
+    files = files_of(folder)
     with _connected(scheduler):
         import dask.dataframe as dd
 
-        columns = dict.fromkeys((*predictors, *roles.named))
-        frame = dd.read_parquet(files_of(folder), columns=[*columns])
+        _refuse_unlike(files, columns)
+        frame = dd.read_parquet(files, columns=columns)
         model.fit(frame, roles.target, sample_weight=roles.weight)
         return len(frame)
 
@@ -290,12 +348,15 @@ def _predict_there(
             "--scheduler."
         )
     model = load_model(path)
+    files = files_of(folder)
     with _connected(scheduler):
         import dask.dataframe as dd
 
-        frame = dd.read_parquet(files_of(folder))
+        needed = [*model.feature_names_in_, *(keep or ())]
+        check_names(needed, [*_kinds(files[0])], folder)
+        _refuse_unlike(files, needed)
+        frame = dd.read_parquet(files)
         there = [*frame.columns]
-        check_names([*model.feature_names_in_, *(keep or ())], there, folder)
         refuse_taken(name, there, folder, OTHER_NAME)
         values = model.predict(frame)
         kept = frame if keep is None else frame[list(keep)]
