@@ -118,8 +118,12 @@ def test_how_rows_are_read_into_memory_is_not_ignored(
     folder, monkeypatch, option, given
 ):
     monkeypatch.setattr(folders, "SMALL", 100)
-    with pytest.raises(ValueError, match=f"^{option} is not for rows that are not in"):
+    said = f"^{option} is not for rows that are not in .*, or"
+    with pytest.raises(ValueError, match=f"{said} fit to 100 rows at most"):
         fit_rows([str(folder)], ROLES, Reading(**given), Settings())
+    monkeypatch.setattr(folders, "SMALL", 1000)
+    with pytest.raises(ValueError, match=f"{said} leave out --scheduler"):
+        fit_rows([str(folder)], ROLES, Reading(**given), Settings(), scheduler="a")
 
 
 def test_folders_that_are_none(tmp_path):

@@ -57,7 +57,8 @@ def fit_rows(
             "--html and --max-gap need a report, and rows that are not in memory get "
             "none: audit the model on some of them with rankfair audit --model."
         )
-    _refuse_reading(reading, f"fit to {SMALL:,} rows at most")
+    fewer = f"fit to {SMALL:,} rows at most"
+    _refuse_reading(reading, fewer if is_large(named) else "leave out --scheduler")
     return fit_folder(folder, roles, settings, scheduler=scheduler, **common)
 
 

@@ -16,6 +16,11 @@ from rankfair.tables.table import Table, refuse_gaps
 __all__ = ["Encoded", "Encoding", "learn_encoding"]
 
 Floats = NDArray[np.float64]
+# What helps before a model has learnt the column; after that it needs it.
+MAY_GO = (
+    "Fill them, leave the column out with --drop, or drop such rows with "
+    "--drop-missing."
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class Encoding:
         rows are counted.  Missing cells are refused.
         """
         table.check_names(self.columns)
-        refuse_missing(table, self.columns)
+        for name in self.columns:
+            refuse_gaps(table, name)
         parts: list[Floats] = []
         unknown: dict[str, int] = {}
         for name in self.columns:
@@ -160,7 +166,8 @@ def learn_encoding(
     'Encoded "colour" as 0/1 columns (2 categories, against "blue").'
     """
     table.check_names(columns)
-    refuse_missing(table, columns)
+    for name in columns:
+        refuse_gaps(table, name, MAY_GO)
     categories: dict[str, tuple[str, ...]] = {}
     said = []
     for name in columns:
@@ -187,13 +194,6 @@ def _refuse_twins(names: Sequence[str], table: Table) -> None:
                 cure="Rename a column.",
             )
         seen.add(name)
-
-
-def refuse_missing(table: Table, columns: Sequence[str]) -> None:
-    """Raise if a cell of these columns is empty, and say where the first one is."""
-    cure = "Fill them, leave the column out, or drop such rows with --drop-missing."
-    for name in columns:
-        refuse_gaps(table, name, cure)
 
 
 def _numbers(table: Table, name: str) -> Floats:
