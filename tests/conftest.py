@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A busy machine must not turn a slow example into a failure.  `make test` tries the same
-# examples each time, so that it fails for a change and not by chance; `make explore`
-# looks for new ones.
+# A busy machine must not turn a slow example into a failure.  `make test` tries the
+# same examples each time, so that it fails for a change and not by chance; `make
+# explore` looks for new ones.
 settings.register_profile(
     "rankfair", deadline=None, derandomize=not os.environ.get("RANKFAIR_EXPLORE")
 )
