@@ -30,6 +30,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rankfair import RankFairPostprocessor
 from rankfair._folds import deal_folds
+from rankfair.certificate import certify
 from rankfair.metrics import scorer
 from refusals import sentence
 
@@ -585,3 +586,22 @@ def test_groups_are_known_by_the_names_of_training(form):
     other = form({"race": race, "gender": sex})
     with pytest.raises(ValueError, match=r'named .*"gender".*; training had .*"sex"'):
         model.predict(NUMBERS, sensitive_features=other)
+
+
+def test_groups_reach_the_last_step_of_a_pipeline():
+    step, named = fair(sensitive_features=None), {"sensitive_features": SEX}
+    alone = clone(step).fit(NUMBERS, Y, **named)
+    gap, bound = scorer("rank_gap"), certify(alone, NUMBERS, **named)
+    key = "pipeline__rankfairpostprocessor__sensitive_features"
+    inside = make_pipeline(make_pipeline(clone(step))).fit(NUMBERS, Y, **{key: SEX})
+    assert certify(inside, NUMBERS, **named) == bound
+    assert gap(inside, NUMBERS, Y, **named) == gap(alone, NUMBERS, Y, **named)
+    with config_context(enable_metadata_routing=True):
+        step.set_fit_request(sensitive_features=True)
+        routed = make_pipeline(step).fit(NUMBERS, Y, **named)
+        with pytest.raises(ValueError, match="each new row needs its group"):
+            certify(routed, NUMBERS, **named)  # it has not asked for them
+        step.set_predict_request(sensitive_features=True)
+        assert certify(routed, NUMBERS, **named) == bound
+        found = cross_validate(routed, NUMBERS, Y, params=named, scoring=gap, cv=3)
+    assert np.isfinite(found["test_score"]).all()

@@ -34,6 +34,7 @@ from rankfair._validation.new import (
     refuse_retyped,
     refuse_unseen,
 )
+from rankfair._validation.passing import reader_of
 from rankfair._validation.records import (
     Columns,
     Layout,
@@ -77,6 +78,7 @@ __all__ = [
     "read_target",
     "read_training",
     "read_weights",
+    "reader_of",
     "refuse_retyped",
     "refuse_unseen",
     "resolve_columns",

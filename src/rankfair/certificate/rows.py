@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from rankfair._validation import (
     is_reference,
     label_source_of,
     read_target,
+    reader_of,
 )
 
 __all__ = ["Rows", "predict", "read_rows", "unwrapped"]
@@ -118,7 +118,7 @@ def predict(model: Any, X: Any, **labels: Any) -> Floats:
     """Predict, passing on the labels that the model's ``predict`` needs as arrays.
 
     Those are the ones it has an argument for, that came as an array, and that it does
-    not read from a column of X.
+    not read from a column of X; a pipeline hands them to its last step.
 
     Parameters
     ----------
@@ -141,15 +141,14 @@ def predict(model: Any, X: Any, **labels: Any) -> Floats:
     >>> predict(model, [[2.0]], tasks=["north"]).round(6).tolist()
     [4.0]
     """
-    takes = inspect.signature(model.predict).parameters
     passed = {
         name: given
         for name, given in labels.items()
         if given is not None
         and not is_reference(given)
-        and name in takes
-        and getattr(model, name, None) is None
-        and not (name == "tasks" and _fitted_without_tasks(model))
+        and (reader := reader_of(model, name)) is not None
+        and getattr(reader, name, None) is None
+        and not (name == "tasks" and _fitted_without_tasks(reader))
     }
     return read_target(model.predict(X, **passed), "what the model predicts")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,12 @@ from typing import Any
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankfair._frames import open_table
-from rankfair._validation import check_choice, column_name, resolve_columns
+from rankfair._validation import (
+    check_choice,
+    column_name,
+    reader_of,
+    resolve_columns,
+)
 from rankfair.metrics.means import balanced_residuals, mean_difference, rmse
 from rankfair.metrics.ranking import impact_rank_ratio, rank_auc, rank_gap
 
@@ -160,8 +164,8 @@ class GroupScorer:
 
 def _predicts_by_group(estimator: Any) -> bool:
     """Tell whether ``predict`` takes the groups that ``fit`` got as an array."""
+    reader = reader_of(estimator, "sensitive_features")
     return (
-        "sensitive_features" in inspect.signature(estimator.predict).parameters
-        and getattr(estimator, "sensitive_features", None) is None
-        and getattr(estimator, "groups_", None) is not None
+        getattr(reader, "sensitive_features", None) is None
+        and getattr(reader, "groups_", None) is not None
     )
