@@ -145,6 +145,8 @@ def test_several_groups_share_the_doubt():
     assert found.parts[0].confidence == pytest.approx(1 - 0.05 / 3)
     assert found.confidence == 0.95
     assert len(found.to_dict()["parts"]) == 3
+    rows = f'{found.n_a} rows of "{found.groups[1]}", {found.n_b} of others'
+    assert rows in str(found)
     one = certify(Constant(), X, sensitive_features=["d", *groups[1:]])
     assert not one.estimable and one.groups[1] == "d"
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rankfair._frames import shown
+
 __all__ = ["Certificate"]
 
 
@@ -103,6 +105,8 @@ class Certificate:
 
     def __str__(self) -> str:
         rows = f"{self.n_a} rows in A, {self.n_b} in B"
+        if self.groups[0] is None:  # one of several groups: which is not known else
+            rows = f"{self.n_a} rows of {shown(self.groups[1])}, {self.n_b} of others"
         if self.n_clusters is not None:
             rows += f", {self.n_clusters} clusters"
         if not self.estimable:
