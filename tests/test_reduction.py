@@ -710,11 +710,14 @@ def test_bad_rows_are_named():
     told = sentence(fair(cv=whole).fit, X, Y, tasks=TASK)
     assert 'cv holds out all rows of tasks at once: "n".' in told
     tree = fair(DecisionTreeRegressor(max_depth=2), 0.5).fit(X, Y)
-    tree.shift_ = np.ones(2)
     other = X.copy()
     other[0, -1] = 7
-    told = sentence(tree.predict, other)
-    assert "labels not seen in training: 7" in told
+    for shift in (0.0, 1.0):  # refused whether or not a shift is due
+        tree.shift_ = np.full(2, shift)
+        told = sentence(tree.predict, other)
+        assert "labels not seen in training: 7" in told
+    hidden = fair(DecisionTreeRegressor(max_depth=2), 0.5, blind=True).fit(X, Y)
+    np.testing.assert_array_equal(hidden.predict(other), hidden.predict(X))
     assert "fitted without tasks" in sentence(tree.predict, X, tasks=TASK)
 
 

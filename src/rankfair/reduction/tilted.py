@@ -369,7 +369,8 @@ class TiltedRegressor(
         codes = task_codes(table, tasks, layout)
         m = predict(self._models, layout.select(X, table), codes)
         moves = self.shift_.any() or self.maps_ is not None
-        if sensitive_features is None and not moves:
+        reads = moves or (layout.group_columns and not self.blind)
+        if sensitive_features is None and not reads:
             return m
         of_group = group_codes(table, sensitive_features, layout)
         if of_group is None:
