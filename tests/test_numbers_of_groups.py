@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
@@ -301,8 +301,11 @@ def test_means_of_any_size(size):
     assert found.p_value == pytest.approx(one.p_value)
 
 
+# Of 5 and 5 rows that differ in one, scipy counts no exact p and says so: it is 1.
+@pytest.mark.filterwarnings("ignore:ks_2samp. Exact calculation unsuccessful")
 @settings(max_examples=60, deadline=None)
 @given(groups())
+@example((np.arange(10) // 9.0, np.arange(10) < 5))
 def test_distances_are_those_of_scipy(case):
     m, in_a = case
     rows, sides, masses = view(m, in_a)
