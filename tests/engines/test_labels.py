@@ -3,8 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from rankfair import MultiTaskRegressor, RankFairRegressor, RankFairRegressorCV, stream
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    TiltedRegressor,
+    stream,
+)
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -55,5 +62,11 @@ def test_files_may_differ_in_how_wide_labels_are(tmp_path):
 @pytest.mark.parametrize("estimator", [MultiTaskRegressor, RankFairRegressorCV])
 def test_other_estimators_say_that_they_need_rows_in_memory(tmp_path, estimator):
     frame_of([1, 2], "int64").to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(TypeError, match="which RankFairRegressor reads"):
+    with pytest.raises(TypeError, match="only fit and predict of RankFairRegressor"):
         estimator().fit(stream(tmp_path, target="y"), np.zeros(N))
+
+
+def test_a_reduction_says_so_without_a_target_too(tmp_path):
+    frame_of([1, 2], "int64").to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(TypeError, match="rows in memory are expected"):
+        TiltedRegressor(LinearRegression()).fit(stream(tmp_path, target="y"))

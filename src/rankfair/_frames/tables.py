@@ -113,8 +113,8 @@ def open_table(X: Any) -> Table:
         )
     if getattr(X, "is_stream", False) is True:
         raise TypeError(
-            "X is a stream of files, which RankFairRegressor reads; this estimator "
-            "needs its rows in memory."
+            "X is a stream of files, which only fit and predict of RankFairRegressor "
+            "read: rows in memory are expected here. Read some of the files first."
         )
     frame = _as_frame(X)
     if frame is not None:

@@ -252,7 +252,7 @@ class TiltedRegressor(
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         tasks: Any = None,
         sensitive_features: Any = None,
