@@ -26,6 +26,7 @@ __all__ = [
     "Within",
     "main_and_beside",
     "make_balance",
+    "refuse_upper",
 ]
 
 BALANCES: dict[str, type[Balance]] = {
@@ -50,6 +51,20 @@ def make_balance(
     if isinstance(balance, str):
         return BALANCES[balance](epsilon, side)
     return balance
+
+
+def refuse_upper(balances: Sequence[Balance], n_groups: int) -> None:
+    """Raise if one of more than two groups is to stand on top.
+
+    Examples
+    --------
+    >>> refuse_upper([Rank(0.1, side="upper")], n_groups=2)
+    """
+    if n_groups > 2 and any(each.side == "upper" for each in balances):
+        raise ValueError(
+            f'side="upper" puts one of two groups on top; of {n_groups} groups not '
+            'all can stand above the rest. Use side="both".'
+        )
 
 
 def main_and_beside(

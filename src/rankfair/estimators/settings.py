@@ -26,6 +26,7 @@ from rankfair.balances import (
     Rank,
     main_and_beside,
     make_balance,
+    refuse_upper,
 )
 from rankfair.estimators.scope import SCOPES, check_scope, groups_there
 from rankfair.penalties import Penalty
@@ -137,11 +138,7 @@ def check_several(model: Any, settings: Settings, rows: Rows) -> Tilt:
             f"solver={shown(model.solver)} knows two groups; sensitive_features has "
             f'{groups_there(rows)}. Use solver="tilt".'
         )
-    if most > 2 and any(each.side == "upper" for each in settings.asked):
-        raise ValueError(
-            f'side="upper" puts one of two groups on top; of {most} groups not '
-            'all can stand above the rest. Use side="both".'
-        )
+    refuse_upper(settings.asked, most)
     if isinstance(settings.asked[0], Distribution):
         raise ValueError(
             f'balance="distribution" compares two groups; sensitive_features has '

@@ -291,6 +291,7 @@ def _kinds(file: str) -> dict[str, bool]:
 
 def _refuse_unlike(files: Sequence[str], needed: Sequence[str]) -> None:
     """Raise for a file that workers could not read as the first one, and name it."""
+    # Dask reads Parquet by pyarrow, so that polars is never asked here.
     schemas = [_ask(file, lambda p: p.schema_arrow, lambda _: None) for file in files]
     for file, schema in zip(files, schemas, strict=True):
         check_names(needed, schema.names, file)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfair._groups import Groups as Labelled
-from rankfair.balances import Balance
+from rankfair.balances import Balance, refuse_upper
 from rankfair.problem import Groups
 from rankfair.reduction.asked import Asked, counted_weights
 from rankfair.reduction.demand import Demand
@@ -34,21 +33,13 @@ def ask(balance: Balance, rows: Rows, shifts: bool) -> Asked:
     """
     groups, weights = rows.groups, rows.weights
     assert groups is not None
+    refuse_upper([balance], len(groups.labels))
     if len(groups.labels) > 2:
-        _refuse_upper(balance, groups)
         return Demands.of(balance, rows.y, groups, shifts, weights)
     pair = Groups(groups.in_a, counted_weights(weights, groups.known))
     if groups.known is not None and weights is None:
         weights = np.ones(len(rows.y))  # in the loss rows of unknown group count too
     return Demand.of(balance, rows.y, pair, shifts, weights)
-
-
-def _refuse_upper(balance: Balance, groups: Labelled) -> None:
-    if balance.side == "upper":
-        raise ValueError(
-            f'side="upper" puts one of two groups on top; of {len(groups.labels)} '
-            'groups not all can stand above the rest. Use side="both".'
-        )
 
 
 def solve_either(
