@@ -272,19 +272,20 @@ def test_a_file_that_workers_cannot_read_is_named(folder, tmp_path, scheduler):
 
     b.write_bytes(whole[: len(whole) // 2])
     for command in (fit, predict):
-        with pytest.raises(TableError, match=r"b\.parquet is no sound .*[^.]\.$"):
+        said = r"b\.parquet (is no sound|cannot be read as) Parquet"
+        with pytest.raises(ValueError, match=said):
             command()
     columns = {name: rows[name] for name in rows.names}
     columns["age"] = np.array(["old"] * rows.n_rows, dtype=object)
     write_table(Table(columns), b)
     for command in (fit, predict):
-        said = r'b\.parquet, column "age": holds .*string, but .* in .*a\.parquet'
-        with pytest.raises(TableError, match=said):
+        said = r'b\.parquet: column "age" holds .*string, but .* in .*a\.parquet'
+        with pytest.raises(ValueError, match=said):
             command()
     del columns["age"]
     write_table(Table(columns), b)
     for command in (fit, predict):
-        with pytest.raises(TableError, match=r'b\.parquet has no column "age"'):
+        with pytest.raises(ValueError, match=r'b\.parquet has no column "age"'):
             command()
 
 

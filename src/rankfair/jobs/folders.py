@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rankfair._frames import listed
-from rankfair.engines.files import kind_of
+from rankfair.engines.files import common_schema
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -289,21 +289,10 @@ def _kinds(file: str) -> dict[str, bool]:
     return dict(_ask(file, by_pyarrow, by_polars))
 
 
-def _refuse_unlike(files: Sequence[str], needed: Sequence[str]) -> None:
-    """Raise for a file that workers could not read as the first one, and name it."""
-    # Dask reads Parquet by pyarrow, so that polars is never asked here.
-    schemas = [_ask(file, lambda p: p.schema_arrow, lambda _: None) for file in files]
-    for file, schema in zip(files, schemas, strict=True):
-        check_names(needed, schema.names, file)
-        for name in needed:
-            first, own = schemas[0].field(name).type, schema.field(name).type
-            if "null" not in (str(first), str(own)) and kind_of(first) != kind_of(own):
-                raise TableError(
-                    f"holds {own}, but {first} in {files[0]}",
-                    source=file,
-                    column=name,
-                    cure="Write it as the same kind in all files.",
-                )
+def _columns_of_all(files: Sequence[str]) -> list[str]:
+    """Return the columns that all files have; name one that differs from the first."""
+    names: list[str] = common_schema(tuple(map(Path, files))).names
+    return names
 
 
 def _fit_here(
@@ -330,7 +319,7 @@ def _fit_there(
     with _connected(scheduler):
         import dask.dataframe as dd
 
-        _refuse_unlike(files, columns)
+        check_names(columns, _columns_of_all(files), folder)
         frame = dd.read_parquet(files, columns=columns)
         model.fit(frame, roles.target, sample_weight=roles.weight)
         return len(frame)
@@ -355,8 +344,7 @@ def _predict_there(
         import dask.dataframe as dd
 
         needed = [*model.feature_names_in_, *(keep or ())]
-        check_names(needed, [*_kinds(files[0])], folder)
-        _refuse_unlike(files, needed)
+        check_names(needed, _columns_of_all(files), folder)
         frame = dd.read_parquet(files)
         there = [*frame.columns]
         refuse_taken(name, there, folder, OTHER_NAME)
