@@ -210,10 +210,13 @@ def midranks(values: Floats) -> Floats:
     >>> midranks(np.array([10.0, 20.0, 20.0, 5.0])).tolist()
     [2.0, 3.5, 3.5, 1.0]
     """
-    ordered = np.sort(values)
-    first = np.searchsorted(ordered, values, "left")
-    last = np.searchsorted(ordered, values, "right")
-    return (first + last + 1) / 2
+    order = np.argsort(values)
+    ordered = values[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    last = np.append(first[1:], len(values))
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat((first + last + 1) / 2, last - first)
+    return ranks
 
 
 def binned_twice_u(count_a: Array, count_b: Array) -> tuple[float, float]:

@@ -80,6 +80,16 @@ def test_the_value_counts_pairs(weights):
 
 
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
+def test_several_groups_are_counted_as_each_alone(weights):
+    m, groups = sample(weights=weights)
+    kinds = np.random.default_rng(2).integers(5, size=len(m))
+    several = [Groups(kinds == g, groups.weights) for g in range(5)]
+    found = Rank().values(m, several)
+    assert found == [Rank().value(m, each) for each in several]
+    assert all(isinstance(it, float if weights == "real" else int) for it in found)
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
 def test_swapped_groups_mirror_the_auc(weights):
     m, groups = sample(weights=weights)
     rank = Rank()

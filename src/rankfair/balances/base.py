@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -97,6 +97,12 @@ class Balance(ABC):
     @abstractmethod
     def value(self, m: Floats, groups: Groups, unit: float = 1.0) -> float:
         """The exact imbalance of ``m``, whose standard unit is ``unit``."""
+
+    def values(
+        self, m: Floats, several: Sequence[Groups], unit: float = 1.0
+    ) -> list[float]:
+        """``value`` of the same rows for each of several pairs of groups."""
+        return [self.value(m, groups, unit) for groups in several]
 
     def estimate(self, m: Floats, groups: Groups) -> tuple[float, float]:
         """A quick ``value`` and the most it can be off; exact for small data."""

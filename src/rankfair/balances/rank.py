@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from rankfair.ranks import (
     Array,
     Grid,
     binned_twice_u,
+    midranks,
     smooth_density,
     split,
     twice_u,
@@ -61,6 +62,27 @@ class Rank(Balance):
             return twice_u(a, b, *split(groups.weights, groups.in_a))
         each(np.ndarray.sort, (a, b), len(m))
         return twice_u_sorted(a, b)
+
+    def values(
+        self, m: Floats, several: Sequence[Groups], unit: float = 1.0
+    ) -> list[float]:
+        """``2U`` of each A over its B, all by one ranking of the rows.
+
+        The mid-ranks of A among all rows hold its pairs with B and its own ``n_A²``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> several = [Groups(np.arange(3) == g) for g in range(3)]
+        >>> Rank().values(np.array([1.0, 3.0, 1.0]), several)
+        [1, 4, 1]
+        """
+        if any(groups.weights is not None for groups in several):
+            return super().values(m, several, unit)
+        wins = (2 * midranks(m)).astype(np.int64) - 1  # over all rows, in half pairs
+        return [
+            int(wins[groups.index_a].sum()) - groups.total_a**2 for groups in several
+        ]
 
     def estimate(self, m: Floats, groups: Groups) -> tuple[float, float]:
         """``2U`` from histograms; pairs in one bin count as ties."""

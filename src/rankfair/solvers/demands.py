@@ -78,6 +78,11 @@ class Tilts:
         """The rows, which these counts look at group by group."""
         return self.fitter.rows
 
+    @property
+    def balance(self) -> Balance:
+        """What is demanded of all groups alike."""
+        return self.demands[0].balance
+
     @classmethod
     def of(cls, fitter: Fitter, demands: tuple[Demand, ...]) -> Tilts:
         """Start at the fit without the demands, along the differences of means.
@@ -152,9 +157,8 @@ class Tilts:
         """The fit ``W`` by counts of the user's own predictions."""
         problem = self.fitter.rows
         m = problem.user_predict(W)
-        values = [
-            d.balance.value(m, d.user_groups, problem.y_unit) for d in self.demands
-        ]
+        several = [each.user_groups for each in self.demands]
+        values = self.balance.values(m, several, problem.y_unit)
         return self._point(x, W, values, exact=True)
 
     def _point(self, x: Floats, W: Floats, values: list[float], exact: bool) -> Point:
