@@ -72,7 +72,7 @@ def _name(function) -> str:
     while function.args:
         function = function.args[0]
         if not hasattr(function, "args"):
-            return function.__name__
+            return function.__name__.lstrip("_")
     return function.func.__name__.lstrip("_")
 
 

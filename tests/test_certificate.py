@@ -169,6 +169,8 @@ def test_record_prints_pickles_and_becomes_a_dict(model):
     assert str(found).startswith("With 95 % confidence |AUC − 1/2| ≤ 0.")
     assert Certificate(**{**found.to_dict(), "parts": ()}) == found
     assert found.holds(found.bound) and not found.holds(found.bound / 2)
+    with pytest.raises(ValueError, match=r"epsilon must be a number in \[0, 0.5\]"):
+        found.holds(5)  # per cent
     assert certify(model, NEW, confidence=0.99).bound > found.bound
 
 

@@ -494,7 +494,7 @@ def test_one_model_a_task():
     np.testing.assert_allclose(arrays.predict(X, tasks=TASK), model.predict(with_task))
     assert "tasks is missing" in sentence(arrays.predict, X)
     told = sentence(arrays.predict, X, tasks=["n"] * (N - 1) + ["w"])
-    assert told.startswith('tasks has labels not seen in training: "w" (1 rows)')
+    assert told.startswith('tasks has labels not seen in training: "w" (1 row)')
 
 
 def test_folds_leave_no_task_out():

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from rankfair._frames import Floats
+from rankfair._frames import Floats, counted
 from rankfair._validation import read_target
 
 __all__ = ["explained", "read_predictions", "weight_argument"]
@@ -69,10 +69,10 @@ def explained(n_unknown: int) -> Iterator[None]:
     except ValueError as error:
         if n_unknown:
             error.add_note(
-                f"{n_unknown} rows miss a label of sensitive_features, whose column "
-                "of X the estimator sees as it is. Let it take missing values, in a "
-                "pipeline for instance; or set blind=True; or pass groups to fit as an "
-                "array."
+                f"{counted(n_unknown, 'row misses', 'rows miss')} a label of "
+                "sensitive_features, whose column of X the estimator sees as it is. "
+                "Let it take missing values, in a pipeline for instance; or set "
+                "blind=True; or pass groups to fit as an array."
             )
         if "could not convert string to float" in str(error):
             error.add_note(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rankfair.jobs.columns import NotEstimableError, Roles
-from rankfair.jobs.groups import folds_of, groups_of
+from rankfair.jobs.groups import folds_of, groups_of, with_counted_groups
 from rankfair.tables import Table
 
 
@@ -59,3 +59,20 @@ def test_text_beside_numbers_is_not_cut():
     found = groups_of(rows, roles, bins=2)
     assert set(found["g"]) == {"f", "m"}
     assert set(found["age"]) == {"[0, 4)", "[4, 7]"}
+
+
+def test_many_groups_are_noted_and_too_many_refused():
+    def ages(n):
+        return table([str(20 + age) for age in range(n)] + [None])
+
+    assert with_counted_groups(ages(12), ROLES).notes == ()
+    (note,) = with_counted_groups(ages(50), ROLES).notes
+    assert note == '"g" has 50 groups; if it is a number, --bins 4 makes four of it.'
+    with pytest.raises(ValueError, match=r'"g" has 51 groups .* --bins 4 makes four'):
+        with_counted_groups(ages(51), ROLES)
+
+
+def test_numbers_that_are_cut_are_not_counted_as_groups():
+    rows = table(["f", "m"] * 40, age=np.arange(80.0))
+    roles = Roles(sensitive=("g", "age"), cut=("age",))
+    assert with_counted_groups(rows, roles).notes == ()

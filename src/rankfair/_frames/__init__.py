@@ -20,7 +20,7 @@ from rankfair._frames.tables import (
     open_table,
     values_shape,
 )
-from rankfair._frames.words import Codes, Column, Floats, listed, shown
+from rankfair._frames.words import Codes, Column, Floats, counted, listed, shown
 
 __all__ = [
     "ArrayTable",
@@ -31,6 +31,7 @@ __all__ = [
     "Table",
     "as_columns",
     "column_numbers",
+    "counted",
     "encode",
     "find_known",
     "find_labels",

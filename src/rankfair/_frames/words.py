@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "Column", "Floats", "listed", "shown"]
+__all__ = ["Codes", "Column", "Floats", "counted", "listed", "shown"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.intp]
@@ -25,6 +25,17 @@ def shown(label: Any) -> str:
     ('"F"', '101')
     """
     return f'"{label}"' if isinstance(label, str) else str(label)
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return how many there are of something, one or several.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(2, "row"), counted(0, "row has", "rows have")
+    ('1 row', '2 rows', '0 rows have')
+    """
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def listed(labels: Sequence[Any], most: int = 5) -> str:

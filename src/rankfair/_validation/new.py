@@ -13,6 +13,7 @@ from rankfair._frames import (
     Codes,
     Floats,
     Table,
+    counted,
     encode,
     find_known,
     listed,
@@ -166,7 +167,7 @@ def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
         n_rows = int((codes < 0).sum())
         raise UnseenError.of(
             f"tasks has labels not seen in training: {listed(others)} "
-            f"({n_rows} rows). Fit with rows of these tasks, or use "
+            f"({counted(n_rows, 'row')}). Fit with rows of these tasks, or use "
             'penalty="shared" with unseen="shared".',
             labels=others,
             n_rows=n_rows,

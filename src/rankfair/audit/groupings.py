@@ -88,7 +88,7 @@ def _refuse_odd(argument: str, labels: list[Any], codes: Codes) -> None:
     if len(labels) > MOST_GROUPS:
         raise ValueError(
             f"{argument} has {len(labels)} groups ({listed(labels)}): at most "
-            f"{MOST_GROUPS} are expected. Is it a number? Cut it into a few bins."
+            f"{MOST_GROUPS} are expected. Join small groups, or cut a number into bins."
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rankfair._frames import shown
+from rankfair._validation import check_number
 
 __all__ = ["Certificate"]
 
@@ -87,7 +88,7 @@ class Certificate:
         >>> certify_predictions(np.arange(3.0), np.arange(3) > 1).holds(0.5)
         False
         """
-        return self.bound <= epsilon
+        return self.bound <= check_number("epsilon", epsilon, 0.0, 0.5)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record without the model, as plain values.

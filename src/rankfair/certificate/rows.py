@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Codes, Column, Floats, find_known, listed, shown
+from rankfair._frames import Codes, Column, Floats, counted, find_known, listed, shown
 from rankfair._groups import (
     CUT_FIRST,
     MOST_GROUPS,
@@ -74,13 +74,14 @@ def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -
     known, groups, labels = _known_groups(source.columns[0])
     codes = None if of_tasks is None else _codes(of_tasks.labels()[0][known])
     unknown = int((~known).sum())
+    gone = counted(unknown, "row of unknown group was", "rows of unknown group were")
     return Rows(
         predicted[known],
         groups,
         labels,
         codes,
         None if target is None else target[known],
-        (f"{unknown} rows of unknown group were left out.",) if unknown else (),
+        (f"{gone} left out.",) if unknown else (),
     )
 
 

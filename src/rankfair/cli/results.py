@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rankfair._frames import counted
 from rankfair.cli.ends import in_flags
 from rankfair.cli.tables import figures, limits, number, say, show_table
-from rankfair.jobs.columns import rows_have
 from rankfair.jobs.compares import not_run
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _asides(found: Audit) -> list[str]:
         )
     for attribute in found.attributes:
         if attribute.n_missing:
-            rows = rows_have(attribute.n_missing)
+            rows = counted(attribute.n_missing, "row has", "rows have")
             lines.append(f"{rows} no {attribute.name}: in no comparison.")
     return lines
 
@@ -161,7 +161,7 @@ def _status(done: Fitted) -> str:
         f"{'AUC' if name == 'rank' else name} {value:.4f}"
         for name, value in sorted(values.items(), key=lambda pair: pair[0] != "rank")
     )
-    lines = [f"Fitted to {done.n_rows} rows: {model.status_}, {came}."]
+    lines = [f"Fitted to {counted(done.n_rows, 'row')}: {model.status_}, {came}."]
     apart = getattr(model, "unbalanced_tasks_", None) or {}
     few = list(apart.items())[:3]
     if few:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rankfair._disk import write_whole
+from rankfair._frames import counted
 from rankfair.audit.words import not_judged
 from rankfair.cli.results import say_audit, say_fit, say_methods, say_path
 from rankfair.jobs import sheets
@@ -112,8 +113,7 @@ def predicted(done: Predicted, out: str, quiet: bool) -> None:
     for note in done.notes:
         typer.echo(f"Note: {note}", err=True)
     if out != "-":
-        rows = "1 row" if done.n_rows == 1 else f"{done.n_rows} rows"
-        typer.echo(f"wrote {rows} to {out}", err=True)
+        typer.echo(f"wrote {counted(done.n_rows, 'row')} to {out}", err=True)
 
 
 def priced(done: Priced, out: Out, sheet: str | None = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair._frames import shown
+from rankfair._frames import counted, shown
 from rankfair._validation import Rows, is_pair
 from rankfair.balances import Balance, Distribution
 from rankfair.penalties import Penalty
@@ -93,7 +93,7 @@ def groups_there(rows: Rows) -> str:
     (only,) = rows.attributes
     if len(only.labels) > 2:
         return f"{len(only.labels)}"
-    return f"{only.n_unknown} rows of unknown group"
+    return f"{counted(only.n_unknown, 'row')} of unknown group"
 
 
 def task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:

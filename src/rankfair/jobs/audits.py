@@ -18,7 +18,7 @@ from rankfair.jobs.columns import (
     refuse_taken,
 )
 from rankfair.jobs.design import Design
-from rankfair.jobs.groups import as_labels, groups_of
+from rankfair.jobs.groups import as_labels, groups_of, with_counted_groups
 from rankfair.models import load_model
 from rankfair.tables import Table
 
@@ -26,7 +26,6 @@ __all__ = ["PREDICTION", "audit_files", "audit_table", "predicted"]
 
 PREDICTION = "prediction"
 OTHER_NAME = "Name it in --prediction instead of a model, or rename it."
-MANY = 12  # groups that a reader can still compare
 
 
 def audit_files(
@@ -73,7 +72,7 @@ def audit_files(
     else:
         table = predicted(files, roles, reading, model)
         roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
-    table = replace(table, notes=(*table.notes, *_quantities(table, roles, bins)))
+    table = with_counted_groups(table, roles)
     return audit_table(table, roles, bins=bins, **settings), table
 
 
@@ -137,15 +136,3 @@ def _tasks(table: Table, roles: Roles) -> Any:
     joined = np.empty(table.n_rows, object)
     joined[:] = [" · ".join(row) for row in zip(*columns, strict=True)]
     return joined
-
-
-def _quantities(table: Table, roles: Roles, bins: int | None) -> list[str]:
-    """Return a sentence for each protected column that looks like a quantity."""
-    if bins is not None:
-        return []
-    many = {n: len({*table[n].tolist()} - {None}) for n in roles.sensitive}
-    return [
-        f'"{name}" has {count} groups; if it is a number, --bins 4 makes four of it.'
-        for name, count in many.items()
-        if count > MANY
-    ]

@@ -23,7 +23,6 @@ __all__ = [
     "load",
     "refuse_gaps",
     "refuse_taken",
-    "rows_have",
 ]
 
 # Cells that often mean so, in small letters.
@@ -273,17 +272,6 @@ def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> Non
     """Raise if a new column has the name of one that is there."""
     if name in names:
         raise TableError(f'already has a column "{name}"', source=source, cure=cure)
-
-
-def rows_have(count: int) -> str:
-    """Return how many rows have something, to begin a sentence with.
-
-    Examples
-    --------
-    >>> rows_have(1), rows_have(2)
-    ('1 row has', '2 rows have')
-    """
-    return "1 row has" if count == 1 else f"{count} rows have"
 
 
 def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:

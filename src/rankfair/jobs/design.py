@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import listed
+from rankfair._frames import counted, listed
 from rankfair._validation import UnseenError
-from rankfair.jobs.columns import Reading, Roles, refuse_gaps, rows_have
+from rankfair.jobs.columns import Reading, Roles, refuse_gaps
 from rankfair.models import read_extra
 from rankfair.tables import Encoding, Table, TableError, learn_encoding
 
@@ -102,8 +102,8 @@ class Design:
                 "groups, or leave the cells empty",
             )
         return TableError(
-            f"{rows_have(error.n_rows)} a task that {model} was not fitted to: "
-            f"{listed(error.labels)}",
+            f"{counted(error.n_rows, 'row has', 'rows have')} a task that {model} was "
+            f"not fitted to: {listed(error.labels)}",
             source=source,
             column=", ".join(self.roles.tasks),
             cure="Fit again with rows of such tasks, or with --penalty shared "
@@ -181,5 +181,5 @@ def _brief(encoding: Encoding) -> str:
     if not names:
         return ""
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
+    columns = counted(len(names), "column")
     return f"Encoded {columns} of text as 0/1 ({', '.join(names[:FEW])}{more})."

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankfair._frames import listed
+from rankfair._frames import counted, listed
 from rankfair.audit import Audit
 from rankfair.jobs.audits import audit_table
-from rankfair.jobs.columns import NotEstimableError, Reading, Roles, rows_have
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.groups import Folds
 from rankfair.jobs.rows import FREE, Data, HeldOut, OnStep, Settings, chosen, data_of
 from rankfair.models import save_model
@@ -157,8 +157,8 @@ def _unknown_notes(data: Data) -> list[str]:
     """Return a note for each protected column with empty cells."""
     counts = {n: int(data.table.missing(n).sum()) for n in data.roles.sensitive}
     return [
-        f"{rows_have(count)} no {name}: fitted, but in no band and no comparison; "
-        "--drop-missing leaves such rows out."
+        f"{counted(count, 'row has', 'rows have')} no {name}: fitted, but in no "
+        "band and no comparison; --drop-missing leaves such rows out."
         for name, count in counts.items()
         if count
     ]
@@ -181,8 +181,7 @@ def _fold_note(after: HeldOut) -> str:
 def _left_note(count: int) -> str:
     if not count:
         return ""
-    rows = "1 row is" if count == 1 else f"{count} rows are"
     return (
-        f"{rows} not in the report: the only row of a task, or of weight 0, cannot be "
-        "held out."
+        f"{counted(count, 'row is', 'rows are')} not in the report: the only row of a "
+        "task, or of weight 0, cannot be held out."
     )

@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._groups import Source, read_attributes, spelt
+from rankfair._frames import counted, listed
+from rankfair._groups import MOST_GROUPS, Source, read_attributes, spelt
 from rankfair.jobs.columns import NotEstimableError, Roles
 from rankfair.path import Folds, make_folds
 from rankfair.tables import Table
 
-__all__ = ["Folds", "as_labels", "folds_of", "groups_of", "strata_of"]
+__all__ = [
+    "Folds",
+    "as_labels",
+    "folds_of",
+    "groups_of",
+    "strata_of",
+    "with_counted_groups",
+]
+
+MANY = 12  # groups that a reader can still compare
+
+
+def with_counted_groups(table: Table, roles: Roles) -> Table:
+    """Return a table with a note on each protected column that may be a number.
+
+    Raises
+    ------
+    ValueError
+        If a column has more groups than can be balanced or compared.
+
+    Examples
+    --------
+    >>> ages = np.array([str(age) for age in range(20, 60)], object)
+    >>> with_counted_groups(Table({"age": ages}), Roles(sensitive=("age",))).notes
+    ('"age" has 40 groups; if it is a number, --bins 4 makes four of it.',)
+    """
+    notes = []
+    for name in (each for each in roles.sensitive if each not in roles.cut):
+        labels = {*as_labels(table[name]).tolist()} - {None}
+        if len(labels) > MOST_GROUPS:
+            raise ValueError(
+                f'column "{name}" has {len(labels)} groups ({listed(sorted(labels))}): '
+                f"at most {MOST_GROUPS} are expected. If it is a number, --bins 4 "
+                "makes four of it; otherwise join small groups, or name another column "
+                "in --sensitive."
+            )
+        if len(labels) > MANY:
+            notes.append(
+                f'"{name}" has {len(labels)} groups; if it is a number, --bins 4 makes '
+                "four of it."
+            )
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, Any]:
@@ -100,8 +143,8 @@ def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) ->
         for label in sorted(whole - {*labels[rows].tolist()}, key=str):
             count = int((labels == label).sum())
             raise NotEstimableError(
-                f'group "{label}" of "{name}" has {count} row{"s" * (count > 1)}: too '
-                "few to hold some of them out."
+                f'group "{label}" of "{name}" has {counted(count, "row")}: too few to '
+                "hold some of them out."
             )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfair._frames import counted
 from rankfair.estimators import RankFairRegressor
 from rankfair.jobs.columns import (
     Reading,
@@ -20,10 +21,9 @@ from rankfair.jobs.columns import (
     column_or_none,
     load,
     refuse_gaps,
-    rows_have,
 )
 from rankfair.jobs.design import Design
-from rankfair.jobs.groups import Folds, folds_of
+from rankfair.jobs.groups import Folds, folds_of, with_counted_groups
 from rankfair.selection import RankFairRegressorCV
 from rankfair.tables import Table
 
@@ -139,8 +139,11 @@ class Data:
     def take(self, rows: NDArray[np.bool_]) -> Data:
         """Return some rows, and count the others in a note."""
         count = int((~rows).sum())
-        are = "is" if count == 1 else "are"
-        note = f"{rows_have(count)} no group and {are} left out."
+        note = counted(
+            count,
+            "row has no group and is left out.",
+            "rows have no group and are left out.",
+        )
         table = self.table.take(rows)
         return replace(
             self,
@@ -163,7 +166,7 @@ def data_of(
     if roles.target is None:
         raise ValueError("name the column to predict with --target.")
     roles.check()
-    table = load(files, roles, reading)
+    table = with_counted_groups(load(files, roles, reading), roles)
     for name in (*roles.numbers, *roles.tasks):
         refuse_gaps(table, name)
     design = Design.learn(table, roles, cap)

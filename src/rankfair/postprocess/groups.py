@@ -12,6 +12,7 @@ from rankfair._frames import (
     ArrayTable,
     Codes,
     Floats,
+    counted,
     find_known,
     find_labels,
     label_array,
@@ -91,9 +92,10 @@ def known_groups(source: Source, groups: NDArray[Any]) -> Codes:
     codes = np.append(places, -1)[here]
     if others:
         _refuse_other_labels(source, others, groups)
+        n_rows = int((codes[here >= 0] < 0).sum())
         raise ValueError(
             f"{source.argument} has groups not seen in training: {listed(others)} "
-            f"({int((codes[here >= 0] < 0).sum())} rows); training had "
+            f"({counted(n_rows, 'row')}); training had "
             f"{listed(groups.tolist())}. Use the labels of training, or fit with rows "
             "of these too."
         )

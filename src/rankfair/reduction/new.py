@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Codes, Table, encode, find_known, listed, match
+from rankfair._frames import Codes, Table, counted, encode, find_known, listed, match
 from rankfair._groups import Source, group_labels
 from rankfair._validation import (
     as_in_training,
@@ -72,6 +72,6 @@ def _refuse_others(
     if others:
         raise ValueError(
             f"{argument} has labels not seen in training: {listed(others)} "
-            f"({n_rows} rows); training had {listed(labels.tolist())}. "
+            f"({counted(n_rows, 'row')}); training had {listed(labels.tolist())}. "
             "Use the labels of training, or fit with rows of these too."
         )

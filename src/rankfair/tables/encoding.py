@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._frames import counted
 from rankfair.tables.errors import TableError, clipped
 from rankfair.tables.table import Table, refuse_gaps
 
@@ -232,10 +233,10 @@ def _say(name: str, labels: tuple[str, ...]) -> str:
 def _say_unknown(
     name: str, count: int, categories: Mapping[str, tuple[str, ...]]
 ) -> str:
-    rows = "1 row has" if count == 1 else f"{count} rows have"
     return (
-        f"{rows} a category of {clipped(name)} that was not there when the model was "
-        f"fitted; read as {clipped(categories[name][0])}."
+        f"{counted(count, 'row has', 'rows have')} a category of {clipped(name)} that "
+        "was not there when the model was fitted; read as "
+        f"{clipped(categories[name][0])}."
     )
 
 

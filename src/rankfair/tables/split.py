@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._frames import counted
 from rankfair.tables.errors import TableError, clipped
 from rankfair.tables.quick import cut_by_polars
 
@@ -230,8 +231,7 @@ def _by_rules(
 def _ragged(text: str, end: str, delimiter: str, header: tuple[str, ...]) -> TableError:
     records = _numbered(text, end, delimiter)
     line, row = next(pair for pair in records if len(pair[1]) != len(header))
-    cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
-    names = "1 name" if len(header) == 1 else f"{len(header)} names"
+    cells, names = counted(len(row), "cell"), counted(len(header), "name")
     cure = "Quote cells that hold the delimiter, or mend the line."
     if len(header) == 1 and delimiter == ",":
         cure = "Decimal commas? Try --delimiter ';' --decimal ','"

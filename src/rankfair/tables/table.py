@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._frames import counted
 from rankfair._validation import nearest
 from rankfair.tables.errors import TableError
 
@@ -145,9 +146,10 @@ def refuse_gaps(
     gone = table.missing(name)
     count = int(gone.sum())
     if count:
-        cells = "1 cell is" if count == 1 else f"{count} cells are"
+        cells = counted(count, "cell is", "cells are")
+        rows = counted(table.n_rows, "row")
         raise TableError(
-            f"{cells} empty in {table.n_rows} rows; this line has the first",
+            f"{cells} empty in {rows}; this line has the first",
             source=table.source,
             line=table.line(int(gone.argmax())),
             column=name,
