@@ -23,7 +23,7 @@ from rankfair.inference.limits import (
 from rankfair.inference.means import mean_gap
 from rankfair.inference.ordered import Ordered
 from rankfair.inference.parts import Part, welch_degrees
-from rankfair.inference.permutation import mann_whitney, normal_p
+from rankfair.inference.permutation import DRAWN, _hands, mann_whitney, normal_p
 from rankfair.inference.shares import shares_and_ratio
 from rankfair.inference.sides import Sides
 from rankfair.inference.spread import auc_spread
@@ -143,6 +143,16 @@ def test_ties_in_small_groups_are_counted_deal_by_deal(seed):
     p, how = mann_whitney(int(twice[:n_a].sum()), twice, n_a)
     assert p == pytest.approx(wanted)
     assert "all permutations" in how
+
+
+@pytest.mark.parametrize(("few", "n"), [(1, 4), (2, 5), (3, 5), (4, 4)])
+def test_all_hands_are_dealt_alike(few, n):
+    hands = np.sort(_hands(n, few, np.random.default_rng(few)), axis=0)
+    assert hands.shape == (few, DRAWN)
+    possible = list(itertools.combinations(range(n), few))
+    seen = [int((hand == hands.T).all(axis=1).sum()) for hand in possible]
+    assert sum(seen) == DRAWN  # no row twice
+    assert stats.chisquare(seen).pvalue > 1e-3 or len(possible) == 1
 
 
 @pytest.mark.parametrize(("n_a", "n"), [(10, 3000), (25, 100)])

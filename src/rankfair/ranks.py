@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
@@ -323,12 +324,18 @@ def smooth_mean(total: Array, count: Array, grid: Grid, bandwidth: float) -> Flo
 
 def _smooth(count: Array, grid: Grid, bandwidth: float) -> Floats:
     """``count`` spread by a Gaussian kernel whose weights sum to one."""
-    step = grid.width / bandwidth
-    reach = min(int(np.ceil(5.0 / step)), 8 * grid.bins)
-    kernel = np.exp(-0.5 * (step * np.arange(-reach, reach + 1)) ** 2)
-    kernel /= kernel.sum()
-    size = 1 << int(np.ceil(np.log2(grid.bins + 2 * reach)))
-    smooth = np.fft.irfft(np.fft.rfft(count, size) * np.fft.rfft(kernel, size), size)
+    reach, size, waves = _kernel(grid.width / bandwidth, grid.bins)
+    smooth = np.fft.irfft(np.fft.rfft(count, size) * waves, size)
     floor = 0.0 if np.min(count) >= 0 else -np.inf
     out: Floats = np.maximum(smooth[reach : reach + grid.bins], floor)
     return out
+
+
+# Many groups are smoothed on one grid, one after the other.
+@lru_cache(maxsize=2)
+def _kernel(step: float, bins: int) -> tuple[int, int, NDArray[np.complex128]]:
+    """How far a Gaussian kernel reaches, the length to transform, its transform."""
+    reach = min(int(np.ceil(5.0 / step)), 8 * bins)
+    kernel = np.exp(-0.5 * (step * np.arange(-reach, reach + 1)) ** 2)
+    size = 1 << int(np.ceil(np.log2(bins + 2 * reach)))
+    return reach, size, np.fft.rfft(kernel / kernel.sum(), size)

@@ -115,30 +115,37 @@ def _ways(ordered: Codes, few: int) -> tuple[Codes, Floats]:
     shifted = ordered - ordered[0]  # sums from 0 make a shorter table
     step = math.gcd(*map(int, shifted)) or 1
     shifted //= step
-    most = int(shifted[len(ordered) - few :].sum())
+    least = [0, *np.cumsum(shifted).tolist()]  # sums of the first rows
+    n, most = len(ordered), int(shifted[len(ordered) - few :].sum())
     ways = np.zeros((few + 1, most + 1))
     ways[0, 0] = 1.0
-    for rank in shifted.tolist():
-        # The right-hand side is copied first, so that no row is chosen twice.
-        ways[1:, rank:] += ways[:-1, : most + 1 - rank].copy()
+    for i, rank in enumerate(shifted.tolist()):
+        # From the top down, so that no row is chosen twice; only hands that those
+        # before can make and those after can fill, and only sums that they can have.
+        for j in range(min(few, i + 1), max(0, few - n + i), -1):
+            low, high = least[j - 1], least[i] - least[i - j + 1] + 1
+            ways[j, rank + low : rank + high] += ways[j - 1, low:high]
     sums = np.arange(most + 1) * step + few * int(ordered[0])
     return sums, ways[few]
 
 
 def _drawn(twice_ranks: Codes, few: int, distance: int, seed: int | None) -> float:
     """Deal the smaller group at random; the deal that was seen counts as one."""
-    rng = np.random.default_rng(seed)
     n, total = len(twice_ranks), int(twice_ranks.sum())
-    sums = np.zeros(DRAWN, np.int64)
-    block = max(1, 2_000_000 // n)
-    if few * 20 > n:
-        for start in range(0, DRAWN, block):
-            size = min(block, DRAWN - start)
-            hands = np.argpartition(rng.random((size, n)), few - 1, axis=1)[:, :few]
-            sums[start : start + size] = twice_ranks[hands].sum(axis=1)
-    else:
-        for i in range(DRAWN):
-            dealt = rng.choice(n, few, replace=False, shuffle=False)
-            sums[i] = twice_ranks[dealt].sum()
+    sums = twice_ranks[_hands(n, few, np.random.default_rng(seed))].sum(axis=0)
     far = int((np.abs(n * sums - few * total) >= distance).sum())
     return (far + 1) / (DRAWN + 1)
+
+
+def _hands(n: int, few: int, rng: np.random.Generator) -> Codes:
+    """Draw sets of ``few`` of ``n`` rows, all equally likely: (few, DRAWN).
+
+    Floyd's way, for all sets at once: the i-th member is one of the first n - few + i
+    rows, or the last of these where that one is in the set already.
+    """
+    hands = np.empty((few, DRAWN), np.intp)
+    for i in range(few):
+        last = n - few + i
+        hands[i] = rng.integers(0, last + 1, DRAWN)
+        hands[i, (hands[:i] == hands[i]).any(axis=0)] = last
+    return hands
