@@ -123,6 +123,13 @@ def test_a_folder_that_may_not_be_written_is_told_before_the_work(tmp_path, caps
 
 def test_outputs_that_are_fine_are_let_through(tmp_path):
     check_outputs([None, "-", tmp_path / "a.html"], ["-", str(tmp_path / "a")])
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path, capsys):
+    check_outputs([None, None, "-", "-", tmp_path / "a", tmp_path / "b"], [])
+    with pytest.raises(typer.Exit):
+        check_outputs([tmp_path / "a", f"{tmp_path}/./a"], [])
+    assert "named twice" in capsys.readouterr().err
     for path in (None, "-", "a", "a.csv", "a.TXT", "a.pq", "/dev/stdout"):
         check_sheet(path)
 

@@ -43,6 +43,15 @@ def test_tilt_is_what_fit_reports(tmp_path):
     assert done.page.lines[0].auc_gap.value == after.gap
 
 
+def test_weights_below_zero_are_refused(tmp_path):
+    data = people()
+    csv = write_csv(tmp_path / "a.csv", {**data, "w": data["age"] - 30.0})
+    roles = Roles("pay", ("gender",), ("job",), weight="w")
+    for job in (compare_files, fit_files, path_files):
+        with pytest.raises(ValueError, match="must not be negative"):
+            job([csv], roles, PLAIN, Settings(), folds=2)
+
+
 @pytest.mark.parametrize("within", [0.0, 0.5])
 def test_the_method_of_least_error_is_marked(tmp_path, within):
     some = ["unconstrained", "tilt"]

@@ -138,16 +138,31 @@ def test_rows_without_a_group_are_fitted(tmp_path):
     assert done.audit.attributes[0].n_missing == 1
 
 
-def test_categories_are_told_in_one_sentence(tmp_path):
+def test_categories_are_told_in_a_sentence_or_two(tmp_path):
     data = people()
     texts = {f"c{i}": np.where(data["age"] % 2, "odd", "even") for i in range(9)}
     texts["same"] = np.full(150, "x")
     done = fitted(write_csv(tmp_path / "a.csv", {**data, **texts}), tmp_path)
     assert (
-        'Encoded 10 columns of text as 0/1 ("education", "c0", "c1" and 7 more).'
-        in (done.notes)
-    )
+        'Encoded 10 columns of text as 0/1 ("education", "c0", "c1" and 7 more). '
+        'Left out 1 column of one value ("same").'
+    ) in done.notes
     assert 'Left out "same"' in done.details
+
+
+def test_the_report_cuts_numbers_where_the_model_does(tmp_path):
+    data = people()
+    heavy = np.where(data["age"] > np.median(data["age"]), 9.0, 1.0)
+    jobs = np.array(data["job"], object)
+    jobs[np.argsort(data["age"])[-15:]] = [f"only {i}" for i in range(15)]
+    csv = write_csv(tmp_path / "a.csv", {**data, "job": jobs, "w": heavy})
+    for weight in (None, "w"):
+        roles = Roles("pay", ("age",), ("job",), weight=weight, cut=("age",))
+        done = fitted(csv, tmp_path, Settings(bins=3), roles, folds=2)
+        assert done.audit.provenance.n_rows < done.n_rows
+        cut = {*done.model.groups_.tolist()}
+        seen = {each.group for each in done.audit.comparisons}
+        assert seen == cut
 
 
 def test_nothing_to_predict_from_or_to_predict(tmp_path):

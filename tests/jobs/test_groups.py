@@ -46,6 +46,15 @@ def test_what_cannot_be_held_out_is_not_estimable(groups, tasks, folds, sentence
         folds_of(table(groups, tasks), ROLES, folds)
 
 
+def test_a_group_of_one_row_is_named_with_what_helps():
+    with pytest.raises(NotEstimableError, match=r'"c" .* 1 row: .* Join it') as error:
+        folds_of(table([*"aabbc"]), ROLES, 2)
+    assert "--bins" not in str(error.value)
+    ages = [str(20 + age) for age in range(15)] * 2
+    with pytest.raises(NotEstimableError, match=r"has 16 groups; .* --bins 4"):
+        folds_of(table([*ages, "40"]), ROLES, 2)
+
+
 @pytest.mark.parametrize("groups", [["f"] * 6, [None] * 6])
 def test_one_group_is_bad_data(groups):
     with pytest.raises(ValueError, match="nothing to compare") as error:

@@ -113,7 +113,7 @@ def read_attributes(
     if bins is not None and not any(map(holds_numbers, found)):
         raise ValueError(
             f"bins={bins} cuts numbers into groups, but {source.argument} holds none "
-            f"({listed(found[0].labels.tolist())}). Leave bins out."
+            f"({listed(found[0].labels.tolist())}). Leave it out."
         )
     return found
 

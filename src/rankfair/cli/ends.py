@@ -50,15 +50,19 @@ def fail(sentence: str, code: int = 2) -> NoReturn:
 
 
 def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -> None:
-    """Leave if a file to be written is one that is read, or has no place to go.
+    """Leave if a file to be written is read, or written twice, or has no place to go.
 
     Nobody wants to learn that after the work is done.
     """
     read = {Path(each).resolve(): each for each in inputs if each != "-"}
     folders = [path for path in read if path.is_dir()]
+    written: set[Path] = set()
     for path in outputs:
         if path is None or str(path) == "-":
             continue
+        if Path(path).resolve() in written:
+            fail(f"{path} is named twice as what to write: give each its own name.")
+        written.add(Path(path).resolve())
         given = read.get(Path(path).resolve())
         if given is not None:
             fail(f"{path} is read and would be written over: give another name.")

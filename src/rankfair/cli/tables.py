@@ -26,11 +26,12 @@ def number(value: Estimate | float, form: str = ".3f") -> str:
 
     Examples
     --------
-    >>> number(Estimate(0.25)), number(float("nan"))
-    ('0.250', '-')
+    >>> number(Estimate(0.25)), number(-0.0001), number(float("nan"))
+    ('0.250', '0.000', '-')
     """
     figure = value.value if isinstance(value, Estimate) else value
-    return "-" if math.isnan(figure) else format(figure, form)
+    # Nothing is below zero that is shown as zero.
+    return "-" if math.isnan(figure) else format(figure, f"z{form}")
 
 
 def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair.audit import Audit, audit
 from rankfair.jobs.columns import (
@@ -82,18 +83,26 @@ def audit_table(
     *,
     bins: int | None = None,
     models: Mapping[str, Any] | None = None,
+    rows: NDArray[Any] | None = None,
     **settings: Any,
 ) -> Audit:
-    """Audit a table whose predictions are columns, or given by ``models``."""
-    target = column_or_none(table, roles.target)
-    named = models or {name: table[name] for name in roles.predictions}
+    """Audit a table whose predictions are columns, or given by ``models``.
+
+    Of some ``rows`` if these are given; numbers are cut as they are in the whole table.
+    """
     for name in roles.numbers:
         refuse_gaps(table, name)
+    groups = groups_of(table, roles, bins)
+    if rows is not None:
+        table = table.take(rows)
+        groups = {name: labels[rows] for name, labels in groups.items()}
+    target = column_or_none(table, roles.target)
+    named = models or {name: table[name] for name in roles.predictions}
     judged = named or {str(roles.target): target}
     return audit(
         target if named else None,
         judged,
-        sensitive_features=groups_of(table, roles, bins),
+        sensitive_features=groups,
         tasks=_tasks(table, roles),
         sample_weight=column_or_none(table, roles.weight),
         **settings,

@@ -19,6 +19,7 @@ __all__ = [
     "NotEstimableError",
     "Reading",
     "Roles",
+    "column_or_none",
     "files_of",
     "load",
     "refuse_gaps",
@@ -242,7 +243,8 @@ def _joined(parts: list[Table]) -> Table:
                     f"holds {kinds}, but not so in {first.source}",
                     source=other.source,
                     column=name,
-                    cure=f"Read it as text in all files with --text {name}.",
+                    cure="Read it as text in all files with --text "
+                    f"{shlex.quote(name)}.",
                 )
     columns = {n: np.concatenate([part[n] for part in parts]) for n in first.names}
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))

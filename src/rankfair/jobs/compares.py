@@ -84,8 +84,9 @@ def compare_files(
     found, refused = _try_all(names, data, settings, parts, on_step)
     held = np.sort(np.concatenate([test for _, test in parts]))
     audit = audit_table(
-        data.table.take(held),
+        data.table,
         roles,
+        rows=held,
         bins=settings.bins,
         models={name: each.values[held] for name, each in found.items()},
         intersect=settings.intersect,

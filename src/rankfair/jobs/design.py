@@ -176,10 +176,14 @@ def _names(stored: Any) -> tuple[str, ...]:
 
 
 def _brief(encoding: Encoding) -> str:
-    """Say in one sentence which columns of text became numbers."""
-    names = [f'"{name}"' for name, of in encoding.categories.items() if len(of) > 1]
-    if not names:
-        return ""
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    columns = counted(len(names), "column")
-    return f"Encoded {columns} of text as 0/1 ({', '.join(names[:FEW])}{more})."
+    """Say which columns of text became numbers, and which have one value only."""
+    several = [name for name, of in encoding.categories.items() if len(of) > 1]
+    single = [name for name, of in encoding.categories.items() if len(of) == 1]
+    said = []
+    if several:
+        columns = counted(len(several), "column")
+        said.append(f"Encoded {columns} of text as 0/1 ({listed(several, FEW)}).")
+    if single:
+        columns = counted(len(single), "column")
+        said.append(f"Left out {columns} of one value ({listed(single, FEW)}).")
+    return " ".join(said)

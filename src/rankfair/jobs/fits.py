@@ -119,8 +119,9 @@ def fit_files(
     after = data.held_out(model, parts)
     judged = np.flatnonzero(~np.isnan(after.values))
     found = audit_table(
-        data.table.take(judged),
+        data.table,
         roles,
+        rows=judged,
         bins=settings.bins,
         models={BEFORE: before.values[judged], AFTER: after.values[judged]},
         intersect=settings.intersect,

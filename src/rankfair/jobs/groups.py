@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rankfair._frames import counted, listed
 from rankfair._groups import MOST_GROUPS, Source, read_attributes, spelt
-from rankfair.jobs.columns import NotEstimableError, Roles
+from rankfair._validation import read_weights
+from rankfair.jobs.columns import NotEstimableError, Roles, column_or_none
 from rankfair.path import Folds, make_folds
 from rankfair.tables import Table
 
@@ -50,16 +51,24 @@ def with_counted_groups(table: Table, roles: Roles) -> Table:
                 "makes four of it; otherwise join small groups, or name another column "
                 "in --sensitive."
             )
-        if len(labels) > MANY:
-            notes.append(
-                f'"{name}" has {len(labels)} groups; if it is a number, --bins 4 makes '
-                "four of it."
-            )
-    return replace(table, notes=(*table.notes, *notes))
+        notes.append(_may_be_number(name, len(labels)).strip())
+    return replace(table, notes=(*table.notes, *filter(None, notes)))
+
+
+def _may_be_number(name: str, n_groups: int) -> str:
+    """What helps if the groups are so many because the column is a number."""
+    if n_groups <= MANY:
+        return ""
+    return (
+        f' "{name}" has {n_groups} groups; if it is a number, --bins 4 makes four of '
+        "it."
+    )
 
 
 def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, Any]:
     """Return the group of each row by attribute; None where a cell is empty.
+
+    Numbers are cut as a model cuts them, into groups of equal weight.
 
     Examples
     --------
@@ -71,7 +80,8 @@ def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, 
         return {name: as_labels(table[name]) for name in roles.sensitive}
     columns: list[Any] = [table[name] for name in roles.sensitive]
     source = Source("--sensitive", columns, (), roles.sensitive)
-    return {it.name: spelt(it) for it in read_attributes(source, bins=bins)}
+    weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
+    return {it.name: spelt(it) for it in read_attributes(source, weights, bins)}
 
 
 def as_labels(column: NDArray[Any]) -> NDArray[Any]:
@@ -144,7 +154,8 @@ def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) ->
             count = int((labels == label).sum())
             raise NotEstimableError(
                 f'group "{label}" of "{name}" has {counted(count, "row")}: too few to '
-                "hold some of them out."
+                "hold some of them out. Join it with another group, or leave such "
+                f"cells empty.{_may_be_number(name, len(whole))}"
             )
 
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair._frames import counted
+from rankfair._validation import read_weights
 from rankfair.estimators import RankFairRegressor
 from rankfair.jobs.columns import (
     Reading,
@@ -172,7 +173,7 @@ def data_of(
     design = Design.learn(table, roles, cap)
     drawn = design.draw(table)
     y = np.asarray(table[roles.target], float)
-    weights = column_or_none(table, roles.weight)
+    weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     return Data(table, roles, design, drawn.X, y, weights)
 
 

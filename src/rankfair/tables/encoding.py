@@ -17,11 +17,6 @@ from rankfair.tables.table import Table, refuse_gaps
 __all__ = ["Encoded", "Encoding", "learn_encoding"]
 
 Floats = NDArray[np.float64]
-# What helps before a model has learnt the column; after that it needs it.
-MAY_GO = (
-    "Fill them, leave the column out with --drop, or drop such rows with "
-    "--drop-missing."
-)
 
 
 @dataclass(frozen=True)
@@ -168,7 +163,13 @@ def learn_encoding(
     """
     table.check_names(columns)
     for name in columns:
-        refuse_gaps(table, name, MAY_GO)
+        # No model has learnt the column yet; after that it is needed.
+        refuse_gaps(
+            table,
+            name,
+            f"Fill them, leave the column out with --drop {shlex.quote(name)}, or drop "
+            "such rows with --drop-missing.",
+        )
     categories: dict[str, tuple[str, ...]] = {}
     said = []
     for name in columns:
@@ -248,6 +249,6 @@ def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> Tab
         source=table.source,
         column=name,
         cure=reason
-        or "Leave it out, group its rare values, or raise the cap with "
-        f"--max-categories {len(labels)}.",
+        or f"Leave it out with --drop {shlex.quote(name)}, group its rare values, or "
+        f"raise the cap with --max-categories {len(labels)}.",
     )
