@@ -341,6 +341,40 @@ def test_several_columns_are_told_apart(tmp_path, columns):
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def test_tasks_that_could_not_be_judged_do_not_count_as_judged(tmp_path):
+    data = people(groups="fm", jobs=("nurse", "clerk"))
+    jobs = np.array(data["job"], object)
+
+    def said(n_small):
+        """Tasks of one row of each group, beside two large ones."""
+        for i in range(n_small):
+            for gender in "fm":
+                jobs[np.flatnonzero(data["gender"] == gender)[i]] = f"t{i}"
+        file = write_csv(tmp_path / "a.csv", {**data, "job": jobs})
+        shown = " ".join(run("audit", file, *COMMON).stdout.split())
+        return re.search(r"(\d) of (.*?) stands? out,.* number(.*?)\.", shown)
+
+    assert said(0)[2] == "2 tasks"
+    assert said(0)[3] == ""
+    assert said(4)[2] == "2 tasks that could be judged"
+    assert said(4)[3] == "; 4 could not"
+    small = write_csv(tmp_path / "b.csv", people(n=4, jobs=("nurse",)))
+    assert "No task has rows enough" in run("audit", small, *COMMON).stdout
+
+
+def test_both_names_of_a_comparison_are_seen(tmp_path):
+    data = people()
+    long = {"f": "a name that goes on and on and on and", "m": "more " * 20 + "words"}
+    data["gender"] = [long[each] for each in data["gender"]]
+    file = write_csv(tmp_path / "a.csv", data)
+    (line,) = [
+        line
+        for line in run("audit", file, *COMMON).stdout.splitlines()
+        if line.startswith("pay ")
+    ]
+    assert re.search(r"more more .*… v a name that .*…  ", line)
+
+
 def test_rows_without_a_group_are_counted(tmp_path):
     file = write_csv(tmp_path / "a.csv", people(), [(3, "gender")])
     assert "1 row has no gender" in run("audit", file, *COMMON).stdout
@@ -466,6 +500,14 @@ def test_describe_is_for_people_or_programs(here):
         assert part in shown
     found = json.loads(run("describe", "m.rankfair", "--json").stdout)
     assert found["notes"] == "A note."
+
+
+def test_a_model_without_tasks_is_described_without(here):
+    alone = ["--target", "pay", "--sensitive", "gender", "--folds", 0, "-o", "b.rf"]
+    assert run("fit", "pay.csv", *alone, "-q").exit_code == 0
+    shown = run("describe", "b.rf").stdout
+    assert not re.search(r"\d tasks?:", shown)
+    assert "2 groups: f, m" in shown
 
 
 def test_onnx_is_written(here):

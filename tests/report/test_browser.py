@@ -398,6 +398,17 @@ def test_words_and_numbers_stay_whole_on_a_phone(opened):
     assert broken == []
 
 
+def test_counts_beside_long_names_stay_whole_on_a_phone(opened):
+    groups = (("origin", ("a name of many words " * 5, "wordwithoutend" * 7)),)
+    page = opened(render(audits.make_audit(attributes=groups, n_tasks=0)))
+    page.set_viewport_size({"width": 375, "height": 800})
+    counts = page.locator(".key .muted")
+    assert counts.count() >= 2
+    tall = counts.evaluate_all("all => all.map((e) => e.getClientRects()[0].height)")
+    size = counts.first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)")
+    assert max(tall) < 2 * size
+
+
 def test_heads_of_the_tasks_tell_limits_of_one_from_p_of_all(opened):
     page = opened(render(audits.make_audit(n_tasks=3)))
     heads = page.locator("#task-table thead").inner_text()

@@ -9,7 +9,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from rankfair._frames import Codes, Floats, as_columns, find_known, listed, shown
+from rankfair._frames import (
+    Codes,
+    Floats,
+    as_columns,
+    counted,
+    find_known,
+    listed,
+    shown,
+)
 from rankfair._groups import CUT_FIRST, MOST_GROUPS, Groups, crossed, refuse_quantity
 from rankfair._validation import check_lengths
 
@@ -83,7 +91,7 @@ def _refuse_odd(argument: str, labels: list[Any], codes: Codes) -> None:
     if len(labels) == 1:
         raise ValueError(
             f"{argument} has one group only ({listed(labels)}, "
-            f"{int((codes >= 0).sum())} rows): there is nothing to compare."
+            f"{counted(int((codes >= 0).sum()), 'row')}): there is nothing to compare."
         )
     if len(labels) > MOST_GROUPS:
         raise ValueError(

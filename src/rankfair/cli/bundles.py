@@ -173,7 +173,7 @@ class Columns:
         typer.Option(
             min=2,
             metavar="N",
-            help="Cut protected numbers into N groups of equal size.",
+            help="Cut protected numbers into N groups of equal size, or weight.",
         ),
     ] = None
     intersect: Annotated[

@@ -22,7 +22,7 @@ def described(found: dict[str, Any]) -> None:
     _block("Reached on the rows fitted", found["achieved"] or {})
     _block("Settings", found["params"] or {})
     for name in ("tasks", "groups"):
-        if found[name]:
+        if found[name] and not (name == "tasks" and _is_single(found)):
             typer.echo(f"\n{_counted(name, found[name])}")
     typer.echo("")
     rows = [(c["name"], c["role"], c["type"]) for c in found["columns"]]
@@ -30,6 +30,12 @@ def described(found: dict[str, Any]) -> None:
     extra = found["extra"]
     if isinstance(extra, dict) and isinstance(extra.get("target"), str):
         typer.echo(f"\nPredicts {extra['target']}.")
+
+
+def _is_single(found: dict[str, Any]) -> bool:
+    """Whether there is one task because none were named."""
+    named = (found["params"] or {}).get("tasks") is not None
+    return list(found["tasks"]) == [0] and not named
 
 
 def _block(title: str, pairs: dict[str, Any]) -> None:
@@ -47,6 +53,8 @@ def _counted(name: str, labels: Any) -> str:
         return "\n".join(_counted(f"{name} of {k}", v) for k, v in labels.items())
     shown = ", ".join(_shown(label) for label in list(labels)[:MOST])
     more = f" and {len(labels) - MOST} more" if len(labels) > MOST else ""
+    if len(labels) == 1 and name == "tasks":
+        return f"1 task: {shown}"
     return f"{len(labels)} {name}: {shown}{more}"
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rankfair._frames import counted
 from rankfair.cli.ends import in_flags
-from rankfair.cli.tables import figures, limits, number, say, show_table
+from rankfair.cli.tables import clipped, figures, limits, number, say, show_table
 from rankfair.jobs.compares import not_run
 
 if TYPE_CHECKING:
     from rankfair.audit import Audit
+    from rankfair.audit.records import TaskLine
     from rankfair.jobs.compares import Compared
     from rankfair.jobs.fits import Fitted
     from rankfair.jobs.paths import Priced
@@ -119,7 +121,7 @@ def _comparisons(found: Audit) -> None:
             (
                 c.model,
                 c.attribute if several else "",
-                f"{c.group} v {c.against}",
+                f"{clipped(c.group)} v {clipped(c.against)}",
                 f"{c.n_group} v {c.n_against}",
                 number(c.auc),
                 limits(c.auc),
@@ -142,16 +144,27 @@ def _asides(found: Audit) -> list[str]:
     ]
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
-        flagged = {line.task for line in mine if line.flagged}
-        lines.append(
-            f"{len(flagged)} of {len({line.task for line in mine})} tasks stand out, "
-            "after correction for their number."
-        )
+        lines.append(_tasks(mine))
     for attribute in found.attributes:
         if attribute.n_missing:
             rows = counted(attribute.n_missing, "row has", "rows have")
             lines.append(f"{rows} no {attribute.name}: in no comparison.")
     return lines
+
+
+def _tasks(lines: Sequence[TaskLine]) -> str:
+    """Say how many of the tasks that could be judged stand out, and how many not."""
+    judged = {line.task for line in lines if line.adjusted_p is not None}
+    others = len({line.task for line in lines} - judged)
+    if not judged:
+        return "No task has rows enough of both groups to be judged."
+    flagged = len({line.task for line in lines if line.flagged})
+    stand = "stands" if 1 in (flagged, len(judged)) else "stand"
+    return (
+        f"{flagged} of {counted(len(judged), 'task')}"
+        f"{' that could be judged' if others else ''} {stand} out, after correction "
+        f"for their number{f'; {others} could not' if others else ''}."
+    )
 
 
 def _status(done: Fitted) -> str:

@@ -14,11 +14,11 @@ import typer
 
 from rankfair.inference.estimate import Estimate
 
-__all__ = ["figures", "limits", "number", "say", "show_table", "table_lines"]
+__all__ = ["clipped", "figures", "limits", "number", "say", "show_table", "table_lines"]
 
 FIGURE = re.compile(r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.,]*–\d[\d.,]*|")
 LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
-WIDEST = 32  # of a label; file names can be long
+WIDEST = 30  # of a label, of which a cell can hold two; file names can be long
 
 
 def number(value: Estimate | float, form: str = ".3f") -> str:
@@ -77,7 +77,7 @@ def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
     a      5
     b     12
     """
-    cells = [[_clipped(cell) for cell in row] for row in rows]
+    cells = [[clipped(cell, 2 * WIDEST) for cell in row] for row in rows]
     kept = [
         j for j in range(len(head)) if any(row[j] not in ("", "-") for row in cells)
     ]
@@ -110,9 +110,16 @@ def show_table(
         typer.echo(typer.style(line, bold=True) if bold else line)
 
 
-def _clipped(cell: str) -> str:
-    shown = "".join(c if c.isprintable() else "�" for c in cell)
-    return shown if len(shown) <= WIDEST * 2 else shown[: WIDEST * 2 - 1] + "…"
+def clipped(text: str, most: int = WIDEST) -> str:
+    """Return a label as it is shown, its end left out where it is too long.
+
+    Examples
+    --------
+    >>> clipped("Native American", 8), clipped("F")
+    ('Native …', 'F')
+    """
+    shown = "".join(c if c.isprintable() else "�" for c in text)
+    return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
 def _width(text: str) -> int:

@@ -128,7 +128,8 @@ def folds_of(
     """
     codes, cells = strata_of(table, roles, bins)
     if table.n_rows < folds:
-        raise NotEstimableError(f"{table.n_rows} rows are too few for --folds {folds}.")
+        rows = counted(table.n_rows, "row is", "rows are")
+        raise NotEstimableError(f"{rows} too few for --folds {folds}.")
     if (np.bincount(codes)[codes] < 2).all():
         raise NotEstimableError(
             "no row can be held out, because each task has one row only: name other "
