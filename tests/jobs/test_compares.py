@@ -43,6 +43,35 @@ def test_tilt_is_what_fit_reports(tmp_path):
     assert done.page.lines[0].auc_gap.value == after.gap
 
 
+def test_a_path_compares_combinations_as_the_report_of_a_fit_does(tmp_path):
+    data = people(n=240)
+    data["site"] = ["a", "b", "b"] * 80
+    csv = write_csv(tmp_path / "a.csv", data, [(3, "site")])
+    roles = Roles("pay", ("gender", "site"), ("job",))
+    asked = Settings(epsilon=0.05, intersect=True)
+    done = path_files([csv], roles, Reading(drop_missing=True), asked, epsilons=[0.05])
+    (row,) = done.path.rows
+    fitted = fit_files([csv], roles, Reading(drop_missing=True), asked)
+    rest = [
+        c
+        for c in fitted.audit.comparisons
+        if c.attribute == "gender × site"
+        and c.model == "after"
+        and c.against == "the rest"
+    ]
+    assert {c.group for c in rest} == {"f × a", "f × b", "m × a", "m × b"}
+    worst = max(rest, key=lambda c: c.gap)
+    assert (row.group, row.auc) == (worst.group, pytest.approx(worst.auc.value))
+    unknown = path_files([csv], roles, PLAIN, asked, epsilons=[0.05])
+    assert "1 row has no group and is left out." in unknown.notes
+
+
+def test_rows_of_unknown_group_are_told(tmp_path):
+    csv = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (9, "gender")])
+    done = compare_files([csv], ROLES, PLAIN, Settings(), methods=["tilt"], folds=2)
+    assert any(note.startswith("2 rows have no gender") for note in done.notes)
+
+
 def test_weights_below_zero_are_refused(tmp_path):
     data = people()
     csv = write_csv(tmp_path / "a.csv", {**data, "w": data["age"] - 30.0})

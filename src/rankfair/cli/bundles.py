@@ -185,6 +185,11 @@ class Columns:
         """What the reader and the estimators have to know."""
         from rankfair.jobs.columns import Roles
 
+        if self.intersect and len(self.sensitive) < 2:
+            raise typer.BadParameter(
+                "combines two or more columns; name each with --sensitive",
+                param_hint="--intersect",
+            )
         return Roles(
             target=self.target,
             sensitive=tuple(self.sensitive),

@@ -101,7 +101,7 @@ def compare_files(
         title=title or "Methods compared",
         notes=(HOW, *not_run(refused)),
     )
-    return Compared(page, audit, refused, data.notes)
+    return Compared(page, audit, refused, (*data.notes, *data.unknown_notes))
 
 
 def _known(names: Iterable[str]) -> list[str]:

@@ -133,7 +133,7 @@ def fit_files(
     if out is not None:
         path = save_model(final, out, notes=notes, extra=data.design.to_dict())
     left = _left_note(len(data.y) - len(judged))
-    said = (*data.notes, *_unknown_notes(data), _fold_note(after), left)
+    said = (*data.notes, *data.unknown_notes, _fold_note(after), left)
     return Fitted(
         final,
         path,
@@ -152,17 +152,6 @@ def _folds(data: Data, folds: int, settings: Settings) -> Folds:
         raise NotEstimableError(
             f"{error} --folds 0 reports on the rows fitted."
         ) from None
-
-
-def _unknown_notes(data: Data) -> list[str]:
-    """Return a note for each protected column with empty cells."""
-    counts = {n: int(data.table.missing(n).sum()) for n in data.roles.sensitive}
-    return [
-        f"{counted(count, 'row has', 'rows have')} no {name}: fitted, but in no "
-        "band and no comparison; --drop-missing leaves such rows out."
-        for name, count in counts.items()
-        if count
-    ]
 
 
 def _title(settings: Settings, folds: int) -> str:

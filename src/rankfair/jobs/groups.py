@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import counted, listed
-from rankfair._groups import MOST_GROUPS, Source, read_attributes, spelt
+from rankfair._frames import counted, find_known, listed
+from rankfair._groups import (
+    MOST_GROUPS,
+    Groups,
+    Source,
+    crossed,
+    read_attributes,
+    spelt,
+)
 from rankfair._validation import read_weights
 from rankfair.jobs.columns import NotEstimableError, Roles, column_or_none
 from rankfair.path import Folds, make_folds
@@ -18,6 +26,7 @@ from rankfair.tables import Table
 __all__ = [
     "Folds",
     "as_labels",
+    "combined",
     "folds_of",
     "groups_of",
     "strata_of",
@@ -82,6 +91,22 @@ def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, 
     source = Source("--sensitive", columns, (), roles.sensitive)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     return {it.name: spelt(it) for it in read_attributes(source, weights, bins)}
+
+
+def combined(found: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return the combination of groups of each row; None where one is not known.
+
+    Examples
+    --------
+    >>> sex, old = (np.array(each, object) for each in (["f", "m"], ["no", None]))
+    >>> combined({"sex": sex, "old": old}).tolist()
+    ['f × no', None]
+    """
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return spelt(
+        crossed([Groups(*find_known(of, name), name) for name, of in found.items()])
+    )
 
 
 def as_labels(column: NDArray[Any]) -> NDArray[Any]:

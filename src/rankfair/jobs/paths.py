@@ -14,7 +14,7 @@ from rankfair.audit.records import FrontierPoint
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.groups import groups_of
+from rankfair.jobs.groups import combined, groups_of
 from rankfair.jobs.rows import Data, OnStep, Settings, chosen, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.report.records import MethodLine, MethodTable
@@ -108,14 +108,15 @@ def path_files(
 
 
 def _known_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
-    """Return the rows whose group is known and their groups, of one column."""
+    """Return the rows whose group is known and their groups, of one attribute."""
     found = groups_of(data.table, data.roles, settings.bins)
-    if len(found) > 1:
+    if len(found) > 1 and not settings.intersect:
         raise ValueError(
             "a path compares the groups of one column; --sensitive names "
-            f"{len(found)}. Name one of them."
+            f"{len(found)}. Name one of them, or compare their combinations with "
+            "--intersect."
         )
-    (labels,) = found.values()
+    labels = combined(found)
     known = np.array([label is not None for label in labels])
     return (data if known.all() else data.take(known)), labels[known]
 

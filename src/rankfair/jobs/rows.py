@@ -159,6 +159,17 @@ class Data:
         """What a person should know of the columns."""
         return tuple(filter(None, (*self.table.notes, self.design.message)))
 
+    @property
+    def unknown_notes(self) -> tuple[str, ...]:
+        """A note for each protected column with empty cells, if such rows are kept."""
+        counts = {n: int(self.table.missing(n).sum()) for n in self.roles.sensitive}
+        return tuple(
+            f"{counted(count, 'row has', 'rows have')} no {name}: fitted, but in no "
+            "band and no comparison; --drop-missing leaves such rows out."
+            for name, count in counts.items()
+            if count
+        )
+
 
 def data_of(
     files: Sequence[str], roles: Roles, reading: Reading, cap: int = 50
