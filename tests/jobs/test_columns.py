@@ -131,3 +131,27 @@ def test_a_file_is_read_once(tmp_path):
     file = pay_csv(tmp_path)
     with pytest.raises(ValueError, match="named twice"):
         load([file, str(tmp_path / "." / "pay.csv")], ROLES, PLAIN)
+
+
+def test_labels_that_look_alike_are_noted(tmp_path):
+    data = people(n=30)
+    data["gender"][:2] = "F"
+    file = write_csv(tmp_path / "a.csv", data)
+    (note,) = load([file], ROLES, Reading()).notes
+    assert note.startswith('"gender" has "F", "f", which differ in spaces or capitals')
+    data["gender"][:2] = "m"
+    data["job"] = [f"{job} " if i < 3 else job for i, job in enumerate(data["job"])]
+    file = write_csv(tmp_path / "a.csv", data)
+    (note,) = load([file], ROLES, Reading()).notes
+    assert note.startswith('"job" has "')
+    assert load([write_csv(tmp_path / "b.csv", people())], ROLES, Reading()).notes == ()
+
+
+def test_what_has_to_be_numbers_is_not_to_be_read_as_text(tmp_path):
+    data = people(n=6)
+    data["pay"] = [f'"1,{pay:06.2f}"' for pay in data["pay"]]
+    file = write_csv(tmp_path / "a.csv", data)
+    for roles, cure in ((ROLES, False), (Roles(sensitive=("gender",)), True)):
+        with pytest.raises(TableError, match="--thousands ','") as error:
+            load([file], roles, Reading())
+        assert ("--text pay" in error.value.cure) == cure

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._frames import listed
 from rankfair.tables import Table, TableError, read_table
 from rankfair.tables.read import MAX_BYTES
 from rankfair.tables.table import refuse_gaps
@@ -154,7 +155,8 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
     table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
     if reading.drop_missing:
         table = _whole_rows(table, roles)
-    return replace(table, notes=(*table.notes, *_odd_groups(table, roles)))
+    odd = (*_odd_groups(table, roles), *_near_labels(table, roles))
+    return replace(table, notes=(*table.notes, *odd))
 
 
 def files_of(folder: str) -> list[str]:
@@ -194,6 +196,23 @@ def _odd_groups(table: Table, roles: Roles) -> list[str]:
                 f'"{name}" has a group called "{label}"; if that means “not known”, '
                 f"say --missing {shlex.quote(label)}."
             )
+    return found
+
+
+def _near_labels(table: Table, roles: Roles) -> list[str]:
+    """Return a note for each column of labels of which some look alike."""
+    found = []
+    for name in (*roles.sensitive, *roles.tasks):
+        alike: dict[str, list[str]] = {}
+        labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
+        for label in sorted(labels):
+            alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
+        for same in (each for each in alike.values() if len(each) > 1):
+            found.append(
+                f'"{name}" has {listed(same)}, which differ in spaces or capitals '
+                "only; if they are the same, write them alike."
+            )
+            break  # one example will do
     return found
 
 

@@ -232,11 +232,10 @@ class _Column:
         cell = self.cells[i].strip(_SPACES)
         flags = self._flags(cell)
         if flags and (asked or self._all_numbers_of_some_kind()):
-            raise self._error(
-                i,
-                "is not a plain number",
-                f"Say {flags}, or read the column as text: --text {_quoted(self.name)}",
-            )
+            # What has to be numbers cannot be read as text.
+            text = f", or read the column as text: --text {_quoted(self.name)}"
+            cure = f"Say {flags}{'' if asked else text}"
+            raise self._error(i, "is not a plain number", cure)
         if asked and self._all_words():
             what = "is text, as are all cells of the column"
             raise self._error(i, what, "Is it the column you meant?")
