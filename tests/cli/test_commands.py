@@ -198,6 +198,8 @@ BAD = [
     ("path pay.csv {common} --intersect", "combines two or more columns"),
     ("path pay.csv {common} --sensitive education", "with --intersect"),
     ("fit pay.csv {common} -o a.model --html ./a.model", "named twice"),
+    ("predict m.rankfair pay.csv -o a.csv --name ''", "another name with --name"),
+    ("audit pay.csv {common} --file-column ' '", "Give --file-column another name"),
     ("describe pay.csv", "no sound model file"),
     ("export-onnx pay.csv a.onnx", "no sound model file"),
     ("export-onnx m.rankfair m.rankfair", "would be written over"),

@@ -290,7 +290,9 @@ def _whole_rows(table: Table, roles: Roles) -> Table:
 
 
 def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> None:
-    """Raise if a new column has the name of one that is there."""
+    """Raise if a new column has the name of one that is there, or none."""
+    if not name.strip():
+        raise ValueError(f"a new column needs a name, got {name!r}. {cure}")
     if name in names:
         raise TableError(f'already has a column "{name}"', source=source, cure=cure)
 
