@@ -514,6 +514,9 @@ def test_a_model_without_tasks_is_described_without(here):
     shown = run("describe", "b.rf").stdout
     assert not re.search(r"\d tasks?:", shown)
     assert "2 groups: f, m" in shown
+    write_csv(Path("vets.csv"), people(n=40, jobs=["vet"]))
+    run("fit", "vets.csv", *COMMON, "--folds", 0, "-o", "v.rf", "-q")
+    assert "1 task: vet" in run("describe", "v.rf").stdout
 
 
 def test_onnx_is_written(here):
