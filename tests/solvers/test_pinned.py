@@ -274,6 +274,27 @@ def test_what_lies_along_a_pin_makes_no_difference(penalty):
     )
 
 
+def test_no_line_is_searched_for_what_is_rounding(monkeypatch):
+    # Small penalties leave fits a few digits short of what their multipliers ask for.
+    sought = []
+    climbed = Pinned._climbed
+
+    def watched(self, pushed, here, step):
+        sought.append(here.off)
+        return climbed(self, pushed, here, step)
+
+    monkeypatch.setattr(Pinned, "_climbed", watched)
+    problem = biased(5, 40, seed=3)
+    demands = tuple(map(problem.posed, (Mean(0.01), Residual(0.01))))
+    for penalty in PENALTIES:
+        factored = Fitter.of(problem, make_penalty(penalty, 1e-3))
+        for demand in demands:
+            fitter = pinned(factored, (demand,))
+            W = fitter.solve(1e4 * problem.target_moments)
+            assert fitter.miss(fitter.values(W)) <= 1e-6
+    assert min(sought, default=1.0) > 1e-9
+
+
 def test_no_demands_are_the_fit_itself():
     fitter = Fitter.of(biased(), Ridge(1.0))
     assert pinned(fitter, ()) is fitter

@@ -20,6 +20,7 @@ STEPS = 40
 PATIENCE = 3  # steps that bring nothing before the search ends
 FAR = 1e6  # multiples of a step after which a direction is given up
 EXACT = 1e-13  # a miss, in standard deviations of y, that is rounding
+CLOSE = 1e-9  # a miss so small that searches along a line meet little but rounding
 PROBE = 1e-5  # of a standard deviation: how far targets move to measure a response
 KEPT = 1e-6  # of a standard deviation: how far off a demand may end and be kept
 SAME = 1e-9  # directions closer than this are one direction
@@ -137,7 +138,7 @@ class Pinned(Fitter):
             aim = to_bands(K, here.v + K @ here.x, self.low, self.high)
             new = pushed(aim)
             if not self.factor.linear:
-                if not new.off < here.off:
+                if not new.off < here.off and here.off > CLOSE:
                     new = self._climbed(pushed, here, aim - here.x)
                 if new.off > here.off / 4:
                     K = self._measured(B - np.tensordot(new.x, self.A, 1), new.W)
