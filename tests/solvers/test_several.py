@@ -137,6 +137,24 @@ def test_means_that_contradict_each_other_are_not_called_satisfied(n_groups, wid
     assert abs(model.balance_["mean"]) > 0.1
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [2, 4, 5])
+def test_ranks_are_not_bought_with_predictions_beyond_all_measure(seed):
+    # Four groups and four features: hardly any fit keeps residuals and ranks level,
+    # and ranks are as level among predictions a million times too far apart.
+    rng = np.random.default_rng(seed)
+    X, groups = rng.normal(size=(200, 4)), rng.integers(4, size=200)
+    y = X @ rng.normal(size=4) + 0.5 * groups + rng.normal(size=200)
+    cost = {}
+    for balance in ("residual", ["rank", "residual"]):
+        model = RankFairRegressor(0.02, penalty="ridge", beta=10.0, balance=balance)
+        model.fit(X, y, sensitive_features=groups)
+        cost[len(balance)] = model.objective_
+        assert abs(model.balance_["residual"]) <= 0.02 + 1e-6
+    alone, together = cost[len("residual")], cost[2]
+    assert together <= 10 * max(alone, len(y) / 2) * (1 + 1e-9)
+
+
 def test_one_side_is_for_two_groups():
     X, y, labels, _ = made(3)
     with pytest.raises(ValueError, match=r'of 3 groups not all .* Use side="both"'):

@@ -13,6 +13,7 @@ from rankfair.problem import Groups, Problem
 from rankfair.solvers.base import Fitter, Floats
 from rankfair.solvers.pinned import KEPT, Pinned
 
+DEAR = 10.0  # times what a fit without ranks costs: a price that is never paid
 WAVES = 2  # further directions for each demand along which fits are nudged
 
 
@@ -107,19 +108,25 @@ class Tilts:
     def ceiling(self) -> float:
         """The objective of equal predictions for all, which keep ranks level.
 
-        Whatever costs more is no way to a solution.  Infinite where other demands
-        would not be kept by that.
+        Whatever costs more is no way to a solution.  Where other demands would not be
+        kept by that, it is a multiple of what these cost alone: ranks depend on the
+        order only, and are as level where predictions are beyond all measure.
         """
         level = np.zeros_like(self.W0)
-        if self.fitter.miss(self.fitter.values(level)) > KEPT:
-            return np.inf
-        return self.fitter.objective(level, self.B0) * (1 + 1e-9)
+        cost = self.fitter.objective(level, self.B0)
+        if not self.kept(level):
+            return DEAR * max(cost, self.fitter.objective(self.W0, self.B0))
+        return cost * (1 + 1e-9)
 
     def nears(self, tried: Point, point: Point) -> bool:
         """Whether a point is nearer to the bands than another, at a sensible price."""
-        if not tried.short < point.short:
+        if not tried.short < point.short or not self.kept(tried.W):
             return False
         return self.fitter.objective(tried.W, self.B0) <= self.ceiling
+
+    def kept(self, W: Floats) -> bool:
+        """Whether a fit keeps the linear demands beside these."""
+        return self.fitter.miss(self.fitter.values(W)) <= KEPT
 
     def bends(self, W: Floats) -> Floats:
         """The moments of the gradient of each balance at a fit."""

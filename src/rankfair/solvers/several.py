@@ -23,7 +23,6 @@ from rankfair.solvers.base import (
 )
 from rankfair.solvers.demands import Demand, Point, Tilts
 from rankfair.solvers.pinned import (
-    KEPT,
     pinned,
     solve_all_linear,
     status_at_rest,
@@ -53,6 +52,11 @@ class Round:
     bends: Floats
     multipliers: Floats  # λ̂, with Σ λ̂_s ∇_s nearest to the force
     stationarity: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether the linear demands are kept there."""
+        return self.tilts.kept(self.point.W)
 
     @classmethod
     def at(cls, tilts: Tilts, point: Point) -> Round:
@@ -138,7 +142,7 @@ def solve_several(
     """
     tilts = Tilts.of(fitter, demands)
     start = tilts.exactly(np.zeros(len(demands)))
-    if start.miss == 0 or fitter.miss(fitter.values(start.W)) > KEPT:
+    if start.miss == 0 or not tilts.kept(start.W):
         status = status_at_rest(fitter, tilts.B0, start.W)
         return _packaged(Round.at(tilts, start), start, status, ())
     rounds: list[Round] = []
@@ -150,24 +154,26 @@ def solve_several(
         if on_step is not None:
             on_step(trace[-1])
     # Quick counts may miss a little; among those alike the lower objective is better.
-    rounds.sort(key=lambda it: (it.point.miss > NEAR, it.objective))
+    rounds.sort(key=lambda it: (not it.kept, it.point.miss > NEAR, it.objective))
     best, point = _first_inside(rounds[:TRIES])
     status = Status.SATISFIED if len(trace) < max_iter else Status.MAX_ITER
-    kept = point.miss == 0 and fitter.miss(fitter.values(point.W)) <= KEPT
-    return _packaged(best, point, status if kept else Status.INFEASIBLE, tuple(trace))
+    inside = point.miss == 0 and tilts.kept(point.W)
+    return _packaged(best, point, status if inside else Status.INFEASIBLE, tuple(trace))
 
 
 def _first_inside(rounds: list[Round]) -> tuple[Round, Point]:
     """The first round that exact counts confirm, or the one that came closest."""
-    closest: tuple[Round, Point] | None = None
+    landed: list[tuple[Round, Point]] = []
     for found in rounds:
-        point = _landed(found)
-        if closest is None or point.miss < closest[1].miss:
-            closest = found, point
-        if point.miss == 0:
+        landed.append((found, _landed(found)))
+        if _distance(*landed[-1]) == (False, 0.0):
             break
-    assert closest is not None
-    return closest
+    return min(landed, key=lambda each: _distance(*each))
+
+
+def _distance(found: Round, point: Point) -> tuple[bool, float]:
+    """How far off a landing is: without the linear demands, then in counts."""
+    return not found.tilts.kept(point.W), point.miss
 
 
 def _rounds(tilts: Tilts, start: Point, max_iter: int, tol: float) -> Iterator[Round]:
@@ -182,7 +188,8 @@ def _rounds(tilts: Tilts, start: Point, max_iter: int, tol: float) -> Iterator[R
         if found.stationarity <= 10 * tol or calm >= PATIENCE:
             return
         # A target so far out of reach that the mean is a better fit starts anew.
-        x = point.x if found.objective <= tilts.ceiling else start.x
+        near = found.kept and found.objective <= tilts.ceiling
+        x = point.x if near else start.x
         tilts = replace(tilts, b=(1 - DAMPING) * tilts.b + DAMPING * found.bends)
 
 
