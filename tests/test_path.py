@@ -8,12 +8,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankfair import RankFairRegressor, fairness_path
-from rankfair.balances import Rank
+from rankfair.balances import Mean, Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.path import Path, PathRow, make_folds, task_folds
@@ -99,7 +99,7 @@ def test_default_path_goes_from_zero_to_the_unconstrained_gap():
 
 
 def test_default_path_needs_a_model_in_units_of_auc():
-    for balance in ("mean", Rank(0.1), ["rank", "mean"]):
+    for balance in ("mean", ["rank", "mean"], [Rank(0.1), "mean"]):
         model = RankFairRegressor(**{**MODEL.get_params(), "balance": balance})
         with pytest.raises(ValueError, match="epsilons is needed with balance="):
             path_of(model, epsilons=None)
@@ -244,7 +244,25 @@ def test_picture_shows_both_curves_and_the_knee():
         ),
         ({"epsilons": []}, "epsilons is empty"),
         ({"epsilons": [0.1, -1]}, "each of epsilons must be a number ≥ 0; got -1"),
+        ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
+        (
+            {"model": RankFairRegressor(tasks="task", balance=[Rank(0.1), Mean(0.1)])},
+            r'brings its own epsilon.* Use balance=\["rank", "mean"\]',
+        ),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
+        ({"cv": True}, "cv must be a whole number ≥ 2; got True"),
+        (
+            {"cv": GroupKFold(3)},
+            r"cv=GroupKFold.* 'groups' .* cv=list\(splitter.split\(X, y, groups\)\)",
+        ),
+        ({"cv": [np.arange(5)]}, "cv=.* does not split these rows"),
+        ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
+        ({"cv": [(np.arange(9), [])]}, "cv holds out no row that counts, in 1 fold"),
+        ({"cv": [([], np.arange(180))]}, "cv leaves no row to learn from"),
+        ({"cv": [([0], [5, 180])]}, "whole numbers from 0 to 179, .* got 180"),
+        ({"cv": [([0], [-1])]}, "whole numbers from 0 to 179, .* got -1"),
+        ({"cv": [([0], [0.5])]}, "whole numbers from 0 to 179, .* got 0.5"),
+        ({"cv": [([True], [3])]}, "masks of all 180 rows; got True"),
         ({"cv": 1000}, "cv=1000 folds need as many rows; got n_samples = 180"),
         ({"random_state": -1}, "random_state must be None"),
         ({"model": RankFairRegressor(tasks="task")}, "sensitive_features is missing"),
@@ -259,6 +277,13 @@ def test_picture_shows_both_curves_and_the_knee():
 def test_bad_input_gets_a_sentence(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         path_of(**settings)
+
+
+def test_folds_are_numbers_or_masks_and_five_by_default():
+    folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
+    masks = [(np.isin(np.arange(len(Y)), train), test) for train, test in folds]
+    assert path_of(cv=masks) == path_of(cv=folds)
+    assert path_of(cv=None) == path_of(cv=5)
 
 
 def test_folds_of_one_group_are_refused():

@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankfair import RankFairRegressor, RankFairRegressorCV
+from rankfair.balances import Rank
 from rankfair.datasets import make_biased_tasks
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
@@ -172,6 +173,11 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was():
         ({"penalties": "task"}, "penalties must be a list of values to try"),
         ({"penalties": ["taks"]}, 'penalty must be one of .* Did you mean "task"'),
         ({"cv": 1}, "cv must be a whole number ≥ 2"),
+        ({"cv": []}, "cv holds out no row that counts"),
+        (
+            {"balance": Rank(0.1), "epsilons": [0.1, 0.2]},
+            r"balance=Rank\(.*brings its own epsilon.* Use balance=\"rank\"",
+        ),
         ({"random_state": "x"}, "random_state must be None"),
         ({"tasks": "tsak"}, 'tasks="tsak" is no column of X. Did you mean "task"'),
     ],

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from rankfair._frames import Codes, Floats
+from rankfair._frames import Codes, Floats, listed
 from rankfair._validation import check_count
 
-__all__ = ["Folds", "Rows", "check_cv", "deal_folds", "gives_folds", "split_folds"]
+__all__ = [
+    "Folds",
+    "Rows",
+    "check_cv",
+    "deal_folds",
+    "given_folds",
+    "gives_folds",
+    "split_folds",
+]
 
 Rows: TypeAlias = NDArray[np.intp]
 Folds: TypeAlias = Sequence[tuple[Rows, Rows]]
@@ -59,6 +67,49 @@ def deal_folds(cells: Codes, k: int, rng: np.random.Generator) -> Folds:
     return [(np.flatnonzero(fold != j), np.flatnonzero(fold == j)) for j in range(k)]
 
 
+def given_folds(cv: Any, X: Any, y: Any) -> list[tuple[Rows, Rows]]:
+    """The places of rows that a splitter or a list of pairs tells; masks are such too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ((train, test),) = given_folds([([True, False], [1])], np.eye(2), None)
+    >>> train.tolist(), test.tolist()
+    ([0], [1])
+    """
+    try:
+        pairs = [(train, test) for train, test in _pairs(cv, X, y)]
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv={cv!r} does not split these rows: {str(error).rstrip('.')}. Give a "
+            "splitter that needs X and y only, or pairs of train and test rows: "
+            "cv=list(splitter.split(X, y, groups))."
+        ) from error
+    n_rows = _num_samples(X)
+    return [(_places(train, n_rows), _places(test, n_rows)) for train, test in pairs]
+
+
+def _pairs(cv: Any, X: Any, y: Any) -> Any:
+    return cv.split(X, y) if hasattr(cv, "split") else cv
+
+
+def _places(rows: Any, n_rows: int) -> Rows:
+    """Rows of one half of a fold as whole numbers from 0 on."""
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == (n_rows,):
+        return np.flatnonzero(given)
+    if given.size == 0:
+        return np.zeros(0, np.intp)
+    whole = given.ndim == 1 and given.dtype.kind in "iu"
+    wrong = given[(given < 0) | (given >= n_rows)] if whole else given.ravel()
+    if len(wrong):
+        raise ValueError(
+            f"cv must give rows as whole numbers from 0 to {n_rows - 1}, or as masks "
+            f"of all {n_rows} rows; got {listed(wrong.tolist(), 3)}."
+        )
+    return given.astype(np.intp, copy=False)
+
+
 def split_folds(cv: Any, X: Any, y: Floats | None, what: str = "rows") -> Folds:
     """The folds of a scikit-learn splitter or a list, which must test every row once.
 
@@ -71,8 +122,7 @@ def split_folds(cv: Any, X: Any, y: Floats | None, what: str = "rows") -> Folds:
     >>> [test.tolist() for _, test in split_folds(KFold(2), np.eye(4), np.ones(4))]
     [[0, 1], [2, 3]]
     """
-    pairs = cv.split(X, y) if hasattr(cv, "split") else cv
-    folds = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    folds = given_folds(cv, X, y)
     if not folds:
         raise ValueError(
             "cv gives no folds: give two or more pairs of train and test rows, as a "

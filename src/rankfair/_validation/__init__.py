@@ -15,6 +15,7 @@ from rankfair._validation.checks import (
     check_seed,
     check_verbose,
     nearest,
+    values_to_try,
 )
 from rankfair._validation.columns import (
     column_name,
@@ -83,4 +84,5 @@ __all__ = [
     "refuse_unseen",
     "resolve_columns",
     "task_labels",
+    "values_to_try",
 ]

@@ -22,6 +22,7 @@ __all__ = [
     "check_seed",
     "check_verbose",
     "nearest",
+    "values_to_try",
 ]
 
 
@@ -119,6 +120,27 @@ def check_verbose(value: Any) -> None:
     """
     flag = isinstance(value, bool)
     check_count("verbose", int(value) if flag else value, low=0)
+
+
+def values_to_try(argument: str, values: Any) -> list[Any]:
+    """Return what was given as a list; refuse one value, and none.
+
+    Examples
+    --------
+    >>> values_to_try("epsilons", (0.0, 0.1))
+    [0.0, 0.1]
+    """
+    try:
+        found = None if isinstance(values, str) else list(values)
+    except TypeError:  # a number, and an array of no dimension
+        found = None
+    if found is None:
+        raise ValueError(
+            f"{argument} must be a list of values to try; got {as_given(values)}."
+        )
+    if not found:
+        raise ValueError(f"{argument} is empty: give at least one value to try.")
+    return found
 
 
 def check_flag(argument: str, value: Any) -> bool:

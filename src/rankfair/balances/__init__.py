@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from rankfair.balances.among import Among
 from rankfair.balances.base import Balance, Band, Linear
@@ -26,6 +27,7 @@ __all__ = [
     "Within",
     "main_and_beside",
     "make_balance",
+    "refuse_own_epsilon",
     "refuse_upper",
 ]
 
@@ -51,6 +53,24 @@ def make_balance(
     if isinstance(balance, str):
         return BALANCES[balance](epsilon, side)
     return balance
+
+
+def refuse_own_epsilon(balance: Any) -> None:
+    """Raise if no ε that is tried would change what is asked for.
+
+    Examples
+    --------
+    >>> refuse_own_epsilon(["rank", Mean(0.1)])
+    """
+    several = balance if isinstance(balance, list | tuple) else [balance]
+    if not several or not all(isinstance(each, Balance) for each in several):
+        return
+    names = [f'"{type(each).__name__.lower()}"' for each in several]
+    named = f"[{', '.join(names)}]" if several is balance else names[0]
+    raise ValueError(
+        f"balance={balance!r} brings its own epsilon: no other would be tried. Use "
+        f"balance={named}."
+    )
 
 
 def refuse_upper(balances: Sequence[Balance], n_groups: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankfair._frames import FrameTable, open_table
-from rankfair._validation import check_number, check_seed
+from rankfair._validation import check_number, check_seed, values_to_try
 from rankfair.path.folds import Folds, make_folds
 from rankfair.path.judge import Judge
 from rankfair.path.records import Path, PathRow
@@ -125,10 +125,8 @@ def fairness_path(
 
 
 def _checked(epsilons: Sequence[float]) -> list[float]:
-    values = [check_number("each of epsilons", value, 0.0) for value in epsilons]
-    if not values:
-        raise ValueError("epsilons is empty: give at least one number.")
-    return sorted(set(values))
+    values = values_to_try("epsilons", epsilons)
+    return sorted({check_number("each of epsilons", value, 0.0) for value in values})
 
 
 def _row(refits: Refits, judge: Judge, folds: Folds, epsilon: float) -> PathRow:

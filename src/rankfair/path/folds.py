@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
-from rankfair._frames import Codes, Floats, FrameTable, open_table
+from rankfair._folds import given_folds, gives_folds
+from rankfair._frames import Codes, Floats, FrameTable, counted, open_table
 from rankfair._groups import Bools
 from rankfair._validation import check_count
 
 __all__ = ["Folds", "make_folds", "take_rows", "task_folds"]
 
 Folds = list[tuple[Codes, Codes]]
+
+DEFAULT = 5
 
 
 def make_folds(
@@ -32,7 +34,7 @@ def make_folds(
     Parameters
     ----------
     cv : int, splitter or iterable of (train, test)
-        A number makes folds within tasks; anything else is scikit-learn's.
+        A number makes folds within tasks; anything else is scikit-learn's.  None is 5.
     codes : integer ndarray of shape (N,)
         The task of each row.
     in_a : boolean or integer ndarray of shape (N,)
@@ -61,25 +63,35 @@ def make_folds(
     [[1, 3], [0, 2]]
     """
     counts = np.ones(len(codes), bool) if weights is None else weights > 0
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+    if not gives_folds(cv):
         at = np.flatnonzero(counts)
         kept_groups = None if attributes is None else attributes[at]
-        own = _own_folds(int(cv), codes[at], in_a[at], rng, kept_groups)
+        own = _own_folds(cv, codes[at], in_a[at], rng, kept_groups)
         return [(at[train], at[test]) for train, test in own]
     features = np.zeros((len(codes), 1)) if X is None else X
-    pairs = check_cv(cv).split(features, y)
-    kept = [tuple(rows[counts[rows]] for rows in map(np.asarray, p)) for p in pairs]
+    pairs = given_folds(cv, features, y)
+    kept = [(train[counts[train]], test[counts[test]]) for train, test in pairs]
+    if not any(len(test) for _, test in kept):
+        raise ValueError(
+            f"cv holds out no row that counts, in {counted(len(kept), 'fold')}. Give "
+            "pairs of train and test rows, or 5 for instance."
+        )
+    if not all(len(train) for train, _ in kept):
+        raise ValueError(
+            "cv leaves no row to learn from in one of its folds. Give pairs of train "
+            "and test rows, or 5 for instance."
+        )
     return [(train, test) for train, test in kept if len(test)]
 
 
 def _own_folds(
-    cv: int,
+    cv: Any,
     codes: Codes,
     in_a: Bools | Codes,
     rng: np.random.Generator,
     attributes: Codes | None,
 ) -> Folds:
-    n_folds = check_count("cv", cv, low=2)
+    n_folds = DEFAULT if cv is None else check_count("cv", cv, low=2)
     if len(codes) < n_folds:
         raise ValueError(
             f"cv={n_folds} folds need as many rows; got n_samples = {len(codes)}. Use "

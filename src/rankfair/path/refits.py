@@ -21,6 +21,7 @@ from rankfair._validation import (
     read_target,
     read_weights,
 )
+from rankfair.balances import refuse_own_epsilon
 from rankfair.path.folds import take_rows
 from rankfair.path.groups import compared_groups
 from rankfair.path.judge import Judge
@@ -55,6 +56,7 @@ class Refits:
         target = read_target(y)
         check_lengths(open_table(X).shape[0], y=target)
         owner = _owner(model, parameter)
+        refuse_own_epsilon(getattr(owner, "balance", "rank"))
         of_tasks = label_source_of("tasks", tasks, owner, X)
         read = read_weights(weights, len(target))
         return cls(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rankfair._frames import Floats
 
-__all__ = ["Candidate", "choose", "results_of", "values_to_try"]
+__all__ = ["Candidate", "choose", "results_of"]
 
 
 class Candidate(NamedTuple):
@@ -19,16 +18,6 @@ class Candidate(NamedTuple):
     epsilon: Any
     penalty: Any
     beta: float
-
-
-def values_to_try(argument: str, values: Any) -> list[Any]:
-    """Return what was given as a list; refuse one value, and none."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{argument} must be a list of values to try; got {values!r}.")
-    found = list(values)
-    if not found:
-        raise ValueError(f"{argument} is empty: give at least one value to try.")
-    return found
 
 
 def results_of(

@@ -12,14 +12,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankfair._regressor import TaskRegressor, with_callbacks
-from rankfair._validation import check_number, check_seed
+from rankfair._validation import check_number, check_seed, values_to_try
+from rankfair.balances import refuse_own_epsilon
 from rankfair.certificate import Certificate
 from rankfair.estimators import RankFairRegressor
 from rankfair.selection.candidates import (
     Candidate,
     choose,
     results_of,
-    values_to_try,
 )
 from rankfair.selection.rows import Rows
 
@@ -270,6 +270,7 @@ standardize, unseen, max_iter, tol, verbose
         self._refuse_list()
         epsilons = [self.epsilon]
         if self.epsilons is not None:
+            refuse_own_epsilon(self.balance)
             epsilons = values_to_try("epsilons", self.epsilons)
             epsilons = [check_number("each of epsilons", e, 0.0) for e in epsilons]
         penalties = values_to_try("penalties", self.penalties)
