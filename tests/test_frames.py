@@ -18,6 +18,7 @@ from rankfair._frames import (
     listed,
     open_table,
 )
+from rankfair._validation import read_target
 
 FRAMES = [pd.DataFrame, pl.DataFrame]
 
@@ -285,3 +286,25 @@ def test_known_labels_keep_whole_numbers_whole():
     codes, labels = find_known(np.array([2.0, np.nan, 1.0]), "groups")
     assert codes.tolist() == [1, -1, 0] and labels.tolist() == [1, 2]
     assert labels.dtype.kind == "i"
+
+
+@pytest.mark.parametrize("values", [[1, 0, 2], [1.0, 0.0, 2.0], ["b", "a", "c"]])
+def test_what_a_mask_hides_is_missing(values):
+    masked = np.ma.array(values, mask=[False, True, False])
+    (column,) = as_columns(masked, "groups")
+    codes, labels = find_known(column, "groups")
+    assert codes.tolist() == [0, -1, 1] and labels.tolist() == [values[0], values[2]]
+    table = open_table(masked[:, None])
+    assert find_known(table.column(0), "groups")[0].tolist() == [0, -1, 1]
+    assert np.ma.is_masked(masked), "the array is not modified"
+    (column,) = as_columns(np.ma.array(values), "groups")
+    assert column.tolist() == values and type(column) is np.ndarray
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 1)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_numbers_that_a_mask_hides_are_not_read(shape):
+    hidden = np.ma.array([[1.0], [2.0], [3.0]], mask=[[False], [True], [False]])
+    with pytest.raises(ValueError, match="y must be finite, but has 1 NaN"):
+        read_target(hidden.reshape(shape))
+    assert np.isnan(open_table(hidden).numbers([0])).ravel().tolist() == [0, 1, 0]

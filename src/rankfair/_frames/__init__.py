@@ -11,7 +11,7 @@ from rankfair._frames.labels import (
     label_array,
     match,
 )
-from rankfair._frames.numbers import column_numbers, is_missing
+from rankfair._frames.numbers import column_numbers, is_missing, unmasked
 from rankfair._frames.tables import (
     ArrayTable,
     FrameTable,
@@ -41,5 +41,6 @@ __all__ = [
     "match",
     "open_table",
     "shown",
+    "unmasked",
     "values_shape",
 ]

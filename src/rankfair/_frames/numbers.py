@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankfair._frames.words import Column, Floats, shown
 
-__all__ = ["column_numbers", "is_missing", "refuse_complex"]
+__all__ = ["column_numbers", "is_missing", "refuse_complex", "unmasked"]
 
 _PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
 _CURE = (
@@ -34,6 +34,26 @@ def refuse_complex(values: NDArray[Any], argument: str) -> None:
             f"Complex data not supported: {argument} has dtype {values.dtype}, "
             "real numbers are expected."
         )
+
+
+def unmasked(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in which what a mask hides is missing: NaN or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unmasked(np.ma.array([7, 8], mask=[False, True])).tolist()
+    [7, None]
+    """
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    hidden, plain = np.ma.getmaskarray(values), np.asarray(values)
+    if not hidden.any():
+        return plain
+    nan = plain.dtype.kind in "fc"
+    filled = plain.copy() if nan else plain.astype(object)
+    filled[hidden] = math.nan if nan else None
+    return filled
 
 
 def column_numbers(column: Column, argument: str) -> Floats:

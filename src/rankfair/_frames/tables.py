@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from rankfair._frames.numbers import column_numbers, refuse_complex
+from rankfair._frames.numbers import column_numbers, refuse_complex, unmasked
 from rankfair._frames.words import Column, Floats, shown
 
 __all__ = [
@@ -120,7 +120,7 @@ def open_table(X: Any) -> Table:
     if frame is not None:
         _refuse_empty(frame.shape)
         return frame
-    values = X if isinstance(X, np.ndarray) else _as_array(X)
+    values = unmasked(X) if isinstance(X, np.ndarray) else _as_array(X)
     refuse_complex(values, "X")
     return ArrayTable(check_array(values, dtype=None, ensure_all_finite=False))
 
@@ -170,7 +170,8 @@ def as_columns(values: Any, argument: str) -> list[Column]:
         return [native]
     if isinstance(native, nw.DataFrame):
         return [native[:, j] for j in range(native.shape[1])]
-    array = values if isinstance(values, np.ndarray) else _labels_array(values)
+    is_array = isinstance(values, np.ndarray)
+    array = unmasked(values) if is_array else _labels_array(values)
     if array.ndim > 2 or array.ndim == 0:
         raise ValueError(
             f"{argument} must hold one value a row, got shape {array.shape}."

@@ -11,7 +11,14 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
 
-from rankfair._frames import Floats, as_columns, column_numbers, shown, values_shape
+from rankfair._frames import (
+    Floats,
+    as_columns,
+    column_numbers,
+    shown,
+    unmasked,
+    values_shape,
+)
 from rankfair._validation.checks import check_lengths
 
 __all__ = ["read_target", "read_weights", "refuse_infinite", "refuse_target"]
@@ -77,7 +84,8 @@ def _one_column(values: Any, argument: str, warn: bool = True) -> Floats:
         (column,) = as_columns(values, argument)
     elif warn:
         # scikit-learn's words for (N, 1), which it accepts, and for all else.
-        column = column_or_1d(np.asarray(values), warn=True)
+        array = values if isinstance(values, np.ndarray) else np.asarray(values)
+        column = column_or_1d(unmasked(array), warn=True)
     else:
         raise ValueError(f"{argument} must be 1D, got shape {shape}.")
     return np.ascontiguousarray(column_numbers(column, argument))
