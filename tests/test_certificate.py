@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import roc_auc_score
 
 from rankfair import (
@@ -111,7 +111,7 @@ def test_small_and_extreme_groups_are_never_of_zero_width():
     assert "Few rows" in few.notes[-1]
     single = certify_predictions(np.arange(5.0), np.arange(5) > 3)
     assert single.method == "none" and not single.estimable and not single.holds(0.5)
-    assert str(single).startswith("Not estimable (AUC 1.0000; 1 rows in A, 4 in B).")
+    assert str(single).startswith("Not estimable (AUC 1.0000; 1 row in A, 4 in B).")
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -356,6 +356,23 @@ def test_groups_that_are_cut_are_not_calibrated():
     assert cut.certify(rows[~TRAIN]).estimable
     with pytest.raises(ValueError, match="cut by bins or combined by intersect"):
         cut.certify(rows[~TRAIN], calibrate=True)
+
+
+@pytest.mark.parametrize("settings", [{"bins": 2}, {"intersect": True}])
+def test_the_function_cuts_and_combines_as_the_fit_did(settings):
+    rows = FRAME.drop(columns="task").astype({"z": int})
+    rows["age"] = np.random.default_rng(0).integers(2, size=len(Y))
+    named = "age" if "bins" in settings else ["z", "age"]
+    if "bins" in settings:
+        rows["age"] += np.random.default_rng(1).random(len(Y))
+    for start in (RankFairRegressor(0.1), TiltedRegressor(Ridge(), 0.1)):
+        fair = start.set_params(sensitive_features=named, **settings)
+        fair.fit(rows[TRAIN], Y[TRAIN])
+        (labels,) = fair.group_labels(rows[~TRAIN]).values()
+        found = certify(fair, rows[~TRAIN])
+        assert found == certify(fair, rows[~TRAIN], sensitive_features=labels)
+        with pytest.raises(ValueError, match="cut by bins or combined by intersect"):
+            certify(fair, rows[~TRAIN], calibrate=True)
 
 
 def test_a_calibrated_model_takes_rows_of_unknown_group(model):

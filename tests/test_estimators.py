@@ -403,6 +403,10 @@ def test_a_refit_forgets_the_names():
         ({"balance": ["mean", Mean(0.1)]}, 'balance names "mean" 2 times'),
         ({"balance": [Rank(), "rank"]}, 'balance names "rank" 2 times'),
         (
+            {"balance": ["rank", "mean"], "epsilon": {"rank": 0.1, "mean": 0.1}},
+            "a list with one for each balance in the order of balance; got {'rank'",
+        ),
+        (
             {"balance": ["rank", "mean"], "epsilon": [0.1]},
             "epsilon holds 1 number for 2 balances",
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfair._frames import Floats, listed, shown
+from rankfair._frames import Floats, counted, listed, shown
 from rankfair._groups.records import Groups
 
 __all__ = ["check_groups", "holds_numbers", "refuse_quantity"]
@@ -62,9 +62,10 @@ def check_groups(
     """
     labels = groups.labels.tolist()
     if len(labels) == 1:
+        rows = counted(len(groups.codes) - groups.n_unknown, "row")
         raise ValueError(
-            f"{argument} has one group only ({shown(labels[0])}, "
-            f"{len(groups.codes) - groups.n_unknown} rows): there is nothing to balance"
+            f"{argument} has one group only ({shown(labels[0])}, {rows}): there is "
+            "nothing to balance"
         )
     if len(labels) > 2 and not several:
         raise ValueError(

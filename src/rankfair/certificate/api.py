@@ -44,7 +44,8 @@ def certify(
         The target, for the error beside the bound.
     sensitive_features : array-like of shape (N,), or str or int, optional
         The group of each row, or the column of X that says so; by default the column
-        that the model was given.  Rows of unknown group are left out.
+        that the model was given, cut by `bins` and combined by `intersect` as in
+        training.  Rows of unknown group are left out.
     tasks : array-like of shape (N,) or (N, q), or str or int, optional
         The task of each row, or the column of X that says so; by default the columns
         that the model was given.
@@ -83,9 +84,28 @@ def certify(
         )
     check_flag("calibrate", calibrate)
     check_seed("random_state", random_state)
+    if sensitive_features is None and _regroups(model):
+        sensitive_features = _regrouped(model, X, calibrate)
     sensitive_features = unwrapped(sensitive_features)
     rows = read_rows(model, X, y, sensitive_features, tasks)
     if not calibrate:
         return certify_rows(rows, confidence)
     rng = np.random.default_rng(random_state)
     return calibrated(model, sensitive_features, rows, confidence, rng)
+
+
+def _regroups(model: Any) -> bool:
+    """Tell whether the fit cut a number into its groups, or combined columns."""
+    return bool(getattr(model, "bin_edges_", {}) or getattr(model, "_intersect", False))
+
+
+def _regrouped(model: Any, X: Any, calibrate: bool) -> Any:
+    """Return the groups of new rows as in training; None of several attributes."""
+    found = model.group_labels(X)
+    if calibrate:
+        raise ValueError(
+            "calibrate=True moves predictions by the labels of one column of X, but "
+            "the groups of this model are cut by bins or combined by intersect. Use "
+            "RankFairPostprocessor, or fit again on more rows."
+        )
+    return next(iter(found.values())) if len(found) == 1 else None

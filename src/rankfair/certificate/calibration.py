@@ -10,6 +10,7 @@ import numpy as np
 from rankfair._frames import (
     Codes,
     Floats,
+    counted,
     find_known,
     label_array,
     listed,
@@ -152,8 +153,9 @@ def _half(rows: Rows, rng: np.random.Generator) -> Bools:
             what = "rows" if rows.tasks is None else "rows, or tasks,"
             raise ValueError(
                 f"calibrate=True needs two or more {what} of each group to halve; "
-                f"got {int((~in_a).sum())} rows of {shown(rows.labels[0])} and "
-                f"{int(in_a.sum())} of {shown(rows.labels[1])}."
+                f"got {counted(int((~in_a).sum()), 'row')} of "
+                f"{shown(rows.labels[0])} and {int(in_a.sum())} of "
+                f"{shown(rows.labels[1])}."
             )
     return half
 

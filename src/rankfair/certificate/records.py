@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from rankfair._frames import shown
+from rankfair._frames import counted, shown
 from rankfair._validation import check_number
 
 __all__ = ["Certificate"]
@@ -105,9 +105,10 @@ class Certificate:
         return asdict(replace(self, model=None, parts=())) | {"parts": parts}
 
     def __str__(self) -> str:
-        rows = f"{self.n_a} rows in A, {self.n_b} in B"
+        rows = f"{counted(self.n_a, 'row')} in A, {self.n_b} in B"
         if self.groups[0] is None:  # one of several groups: which is not known else
-            rows = f"{self.n_a} rows of {shown(self.groups[1])}, {self.n_b} of others"
+            rows = f"{counted(self.n_a, 'row')} of {shown(self.groups[1])}, "
+            rows += f"{self.n_b} of others"
         if self.n_clusters is not None:
             rows += f", {self.n_clusters} clusters"
         if not self.estimable:

@@ -97,7 +97,7 @@ def _known_groups(column: Column) -> tuple[Bools, Codes, NDArray[Any]]:
     if len(labels) < 2:
         raise ValueError(
             f"sensitive_features has one group only ({shown(labels.tolist()[0])}, "
-            f"{int(known.sum())} rows): there is nothing to compare it with."
+            f"{counted(int(known.sum()), 'row')}): there is nothing to compare it with."
         )
     refuse_quantity(Groups(codes, labels), "sensitive_features", CUT_FIRST)
     if len(labels) > MOST_GROUPS:

@@ -453,16 +453,6 @@ class RankFairRegressor(TaskRegressor):
         True
         """
         check_is_fitted(self)
-        if sensitive_features is None and (self.bin_edges_ or self._intersect):
-            found = self.group_labels(X)
-            if calibrate:
-                raise ValueError(
-                    "calibrate=True moves predictions by the labels of one column of "
-                    "X, but the groups of this model are cut by bins or combined by "
-                    "intersect. Use RankFairPostprocessor, or fit again on more rows."
-                )
-            if len(found) == 1:
-                (sensitive_features,) = found.values()
         return certify(
             self,
             X,

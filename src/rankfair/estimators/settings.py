@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +85,11 @@ def _named_balances(balance: Any, epsilon: Any) -> list[tuple[Any, Any]]:
     names = list(balance) if listed else [balance]
     if not names:
         raise ValueError("balance is an empty list; name at least one balance.")
+    if isinstance(epsilon, Mapping):
+        raise ValueError(
+            f"epsilon must be a number, or a list with one for each balance in the "
+            f"order of balance; got {epsilon!r}."
+        )
     if not (isinstance(epsilon, list | tuple) or np.ndim(epsilon) > 0):
         return [(name, epsilon) for name in names]
     if not listed:

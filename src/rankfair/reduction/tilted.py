@@ -504,5 +504,6 @@ def _labels(layout: Layout) -> dict[str, Any]:
         "_layout": layout,
         "groups_": layout.groups,
         "bin_edges_": dict(layout.edges),
+        "_intersect": layout.intersect,
         "tasks_": None if layout.task_columns is None else layout.tasks,
     }
