@@ -1,5 +1,6 @@
 import importlib.util
 import math
+import sys
 
 import numpy as np
 import pandas as pd
@@ -7,12 +8,14 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankfair import RankFairRegressor, fairness_path
+from rankfair import RankFairPostprocessor, RankFairRegressor, fairness_path
 from rankfair.balances import Mean, Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import mean_difference, rank_auc, rmse
@@ -230,6 +233,23 @@ def test_picture_shows_both_curves_and_the_knee():
     assert f"knee, ε = {path.knee():.3g}" in [text.get_text() for text in axes.texts]
 
 
+def test_without_matplotlib_what_to_install_is_said(monkeypatch):
+    path = path_of(epsilons=[0.1])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "rankfair\[plot\]"'):
+        path.plot()
+
+
+def test_a_fitted_model_is_mapped_along_a_path_if_it_is_frozen():
+    X = FRAME.drop(columns="task").astype(float)
+    fitted = Ridge().fit(X, Y)
+    mapped = RankFairPostprocessor(fitted, sensitive_features="z", prefit=True)
+    with pytest.raises(NotFittedError, match=r"FrozenEstimator\(estimator\)"):
+        path_of(mapped, X)
+    path = path_of(mapped.set_params(estimator=FrozenEstimator(fitted)), X)
+    assert path.column("train_gap") == pytest.approx(EPSILONS, abs=0.01)
+
+
 # Bad input
 
 
@@ -238,6 +258,7 @@ def test_picture_shows_both_curves_and_the_knee():
     [
         ({"model": Ridge()}, "one parameter epsilon.* Ridge has none"),
         ({"model": object()}, "object has none"),
+        ({"model": RankFairRegressor}, "is the class RankFairRegressor: a model is"),
         (
             {"model": make_pipeline(RankFairRegressor(), RankFairRegressor())},
             'has "rankfairregressor-1__epsilon", "rankfairregressor-2__epsilon"',

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GREEN", "INK", "PALE", "PURPLE", "RUST", "STYLE", "plain_axes"]
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "INK",
+    "PALE",
+    "PURPLE",
+    "RUST",
+    "STYLE",
+    "need_matplotlib",
+    "plain_axes",
+]
 
 INK, PALE = "#222222", "#8a8a8a"
 BLUE, RUST, GREEN, PURPLE = "#0072B2", "#C04F00", "#00785A", "#A3357A"
@@ -25,6 +35,17 @@ STYLE: Any = {
     "ytick.color": INK,
     "svg.hashsalt": "rankfair",  # otherwise ids in the file are random
 }
+
+
+def need_matplotlib() -> None:
+    """Raise, with what to install, where matplotlib is not there."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'Pictures need an extra: pip install "rankfair[plot]"',
+            name=error.name,
+        ) from error
 
 
 def plain_axes(axes: Axes, grid: Literal["both", "y"] = "both") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankfair._looks import BLUE, GREEN, INK, PALE, PURPLE, RUST
+from rankfair._looks import BLUE, GREEN, INK, PALE, PURPLE, RUST, need_matplotlib
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit
@@ -17,6 +17,7 @@ COLOURS = (PALE, BLUE, RUST, GREEN, PURPLE)
 def draw(audit: Audit, ax: Any = None) -> Any:
     """Draw a line for each comparison; models lie beside each other."""
     if ax is None:
+        need_matplotlib()
         import matplotlib.pyplot as plt
 
         n_lines = len(audit.comparisons)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankfair._looks import BLUE, PALE, RUST, STYLE, plain_axes
+from rankfair._looks import BLUE, PALE, RUST, STYLE, need_matplotlib, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,7 @@ __all__ = ["draw"]
 
 def draw(path: Path) -> Figure:
     """Draw RMSE against ``|AUC − 1/2|``: held-out rows with intervals, and training."""
+    need_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -144,6 +144,11 @@ class Refits:
 
 def _epsilon_of(model: Any) -> str:
     """Return the name of the model's parameter ε."""
+    if isinstance(model, type):
+        raise ValueError(
+            f"model is the class {model.__name__}: a model is expected, "
+            f"{model.__name__}(…)."
+        )
     names = list(model.get_params()) if hasattr(model, "get_params") else []
     found = [name for name in names if name.split("__")[-1] == "epsilon"]
     shallow = [n for n in found if n.count("__") == min(m.count("__") for m in found)]

@@ -67,7 +67,9 @@ def _check_fitted(estimator: Any) -> None:
     except NotFittedError:
         raise NotFittedError(
             f"prefit=True, but this {type(estimator).__name__} is not fitted. Fit it "
-            "first, or leave prefit=False."
+            "first, or leave prefit=False. What clones models, as cross-validation and "
+            "fairness_path do, forgets the fit of all but sklearn.frozen."
+            "FrozenEstimator(estimator)."
         ) from None
 
 
