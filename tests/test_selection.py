@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankfair import RankFairRegressor, RankFairRegressorCV
 from rankfair.balances import Rank
 from rankfair.datasets import make_biased_tasks
+from rankfair.penalties import Ridge as RidgePenalty
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
 DATA = make_biased_tasks(6, 30, random_state=1)
@@ -89,6 +90,15 @@ def test_penalties_are_tried_too():
     errors = [held_out(3.0, penalty=name).mean() for name in ("ridge", "shared")]
     assert model.penalty_ == ["ridge", "shared"][int(np.argmin(errors))]
     assert model.cv_results_["penalty"] == ["ridge", "shared"]
+
+
+def test_a_penalty_that_is_an_object_brings_its_own_beta():
+    model = chosen(penalties=["task", RidgePenalty(5.0)], betas=BETAS)
+    assert model.cv_results_["beta"].tolist() == [*BETAS, 5.0]
+    alone = chosen(penalties=[RidgePenalty(5.0)], betas=BETAS)
+    named = chosen(penalties=["ridge"], betas=[5.0])
+    assert alone.beta_ == named.beta_ == 5.0
+    assert alone.best_score_ == named.best_score_
 
 
 def test_columns_arrays_and_frames_say_the_same():

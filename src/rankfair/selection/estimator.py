@@ -16,6 +16,7 @@ from rankfair._validation import check_number, check_seed, values_to_try
 from rankfair.balances import refuse_own_epsilon
 from rankfair.certificate import Certificate
 from rankfair.estimators import RankFairRegressor
+from rankfair.penalties import Penalty
 from rankfair.selection.candidates import (
     Candidate,
     choose,
@@ -43,8 +44,9 @@ class RankFairRegressorCV(TaskRegressor):
     epsilons : sequence of float, optional
         Half widths to choose from: the smallest is taken whose held-out error, with the
         best penalty and β for it, is within one standard error of the best.
-    penalties : sequence of {"task", "feature", "shared", "ridge"}, default=("task",)
-        Penalties to try.
+    penalties : sequence of {"task", "feature", "shared", "ridge"} or Penalty, \
+            default=("task",)
+        Penalties to try; an object brings its own β.
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task or a group is always learnt from.
@@ -60,7 +62,7 @@ standardize, unseen, max_iter, tol, verbose
         The β chosen.
     epsilon_ : float or list of float
         The ε chosen, or the one given.
-    penalty_ : str
+    penalty_ : str or Penalty
         The penalty chosen.
     best_score_ : float
         Less the held-out mean squared error of what was chosen.
@@ -273,9 +275,14 @@ standardize, unseen, max_iter, tol, verbose
             refuse_own_epsilon(self.balance)
             epsilons = values_to_try("epsilons", self.epsilons)
             epsilons = [check_number("each of epsilons", e, 0.0) for e in epsilons]
-        penalties = values_to_try("penalties", self.penalties)
+        priced = [
+            (penalty, beta)
+            for penalty in values_to_try("penalties", self.penalties)
+            for beta in _betas_of(penalty, betas)
+        ]
         return [
-            Candidate(*each) for each in itertools.product(epsilons, penalties, betas)
+            Candidate(epsilon, *each)
+            for epsilon, each in itertools.product(epsilons, priced)
         ]
 
     def _refuse_list(self) -> None:
@@ -292,6 +299,11 @@ standardize, unseen, max_iter, tol, verbose
         for name in NOT_OURS:
             del shared[name]
         return RankFairRegressor(**{**shared, **candidate._asdict()})
+
+
+def _betas_of(penalty: Any, betas: list[float]) -> list[float]:
+    """Return the weights to try with a penalty; an object has one already."""
+    return [penalty.beta] if isinstance(penalty, Penalty) else betas
 
 
 def _fitted(model: RankFairRegressor) -> dict[str, Any]:
