@@ -655,6 +655,46 @@ def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
     assert abs(auc - 0.5) <= epsilon + 1e-4
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e12, 1e15, 1e300])
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(
+    ("n_groups", "balance"), [(2, "rank"), (3, "rank"), (2, "residual")]
+)
+def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, balance):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, n_groups, 300)
+    X = rng.normal(size=(300, 3)) + 0.5 * groups[:, None]
+    y = 7 * (X @ [1.0, 2.0, -1.0] + groups)
+    weights = rng.uniform(0.5, 1.5, 300)
+
+    def fitted(factor):
+        model = RankFairRegressor(
+            0.02, penalty=penalty, beta=factor, balance=balance, standardize=standardize
+        )
+        return model.fit(
+            X, y, sensitive_features=groups, sample_weight=factor * weights
+        )
+
+    model, usual = fitted(size), fitted(1.0)
+    assert model.status_ == usual.status_ == "satisfied"
+    assert model.objective_ / size == pytest.approx(usual.objective_, rel=0.02)
+    assert model.multiplier_ / size == pytest.approx(usual.multiplier_, rel=0.1)
+    assert model.coef_ == pytest.approx(usual.coef_, rel=0.1, abs=0.1)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "task", "feature", "shared"])
+def test_a_weight_of_the_penalty_beyond_all_digits_is_none(penalty):
+    y = NUMBERS.sum(axis=1)
+    found = [
+        MultiTaskRegressor(penalty=penalty, beta=beta)
+        .fit(NUMBERS, y + NUMBERS[:, 0] ** 2)
+        .coef_
+        for beta in (0.0, 1e-200)
+    ]
+    np.testing.assert_allclose(*found, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [

@@ -2,6 +2,7 @@ import copy
 import math
 import warnings
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -22,6 +23,7 @@ from rankfair._validation import (
     read_target,
     read_training,
     read_weights,
+    records,
     refuse_unseen,
     resolve_columns,
 )
@@ -129,6 +131,18 @@ def test_a_name_of_two_columns_is_refused():
 
 
 # Training rows
+
+
+def test_columns_of_equal_names_are_refused_before_the_fit(monkeypatch):
+    frame = pd.DataFrame([[1.0, 2.0, 0], [3.0, 5.0, 1]], columns=["a", "a", "z"])
+
+    def as_scikit_learn_since_1_9(probe, X, **_):
+        nw.from_native(X)
+
+    monkeypatch.setattr(records, "validate_data", as_scikit_learn_since_1_9)
+    assert 'X has several columns called "a"' in sentence(
+        read_training, frame, [1.0, 2.0], Columns(sensitive_features="z")
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

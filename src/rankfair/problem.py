@@ -31,6 +31,7 @@ __all__ = ["Groups", "Part", "Problem", "whole_if_so"]
 B = TypeVar("B", bound=Asked)
 
 THIN_ROWS = 1 << 15  # rows of the thinned problem on which directions are searched
+LARGE = 30  # powers of two: larger and smaller weights are brought to size
 CONSTANT = 1e-13  # a spread below this share of the values is rounding
 
 
@@ -152,6 +153,7 @@ class Problem(Engine):
         ``names`` are those of the columns, for error messages.
         """
         order, tasks, sizes = sorted_by_task(codes, n_tasks)
+        weights, weight_unit = _in_units(weights)
         sorted_weights = None if weights is None else weights[order]
         user_groups = None if in_a is None else Groups(in_a, whole_if_so(weights))
         # The target is prepared beside the features: neither needs the other.
@@ -177,6 +179,7 @@ class Problem(Engine):
             weights=sorted_weights,
             counts=counts,
             groups=None if user_groups is None else user_groups.take(order),
+            weight_unit=weight_unit,
         )
 
     def moments(self, target: Floats) -> Floats:
@@ -290,6 +293,20 @@ class Problem(Engine):
             weights=weights,
             groups=groups,
         )
+
+
+def _in_units(weights: Floats | None) -> tuple[Floats | None, float]:
+    """Weights of a size that can be multiplied and added to others, and their unit.
+
+    Sizes that are no matter are left alone, whole weights among them.  The unit is a
+    power of two, so that no digit changes.
+    """
+    if weights is None:
+        return None, 1.0
+    power = int(np.frexp(weights.max())[1])
+    if abs(power) <= LARGE:
+        return weights, 1.0
+    return np.ldexp(weights, -power), float(np.ldexp(1.0, power))
 
 
 def scale_of(

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from rankfair._frames import Codes, Floats
+from rankfair._frames import Codes, Floats, listed
 from rankfair._groups import Bools, Encoder, Groups
 
 __all__ = ["Columns", "Layout", "Named", "Rows", "feature_record", "is_pair"]
@@ -129,5 +130,13 @@ def feature_record(X: Any) -> dict[str, Any]:
         names = np.array(X.names, dtype=object)
         return {"n_features_in_": len(names), "feature_names_in_": names}
     probe = BaseEstimator()
-    validate_data(probe, X, skip_check_array=True)
+    try:
+        validate_data(probe, X, skip_check_array=True)
+    except DuplicateError as error:  # since scikit-learn 1.9
+        every = [str(name) for name in X.columns]
+        again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
+        raise ValueError(
+            f"X has several columns called {listed(again)}: give each a name of its "
+            "own, or pass X as an array."
+        ) from error
     return dict(vars(probe))

@@ -17,7 +17,13 @@ from rankfair._validation.columns import (
     refuse_same_columns,
 )
 from rankfair._validation.predictors import read_predictors
-from rankfair._validation.records import Columns, Layout, Rows, is_pair
+from rankfair._validation.records import (
+    Columns,
+    Layout,
+    Rows,
+    feature_record,
+    is_pair,
+)
 from rankfair._validation.values import read_target, read_weights, refuse_target
 
 __all__ = ["Given", "read_given", "read_training", "task_labels"]
@@ -41,6 +47,7 @@ def read_training(
     ([[1.0], [2.0]], [0, 1], ('x0',))
     """
     table = open_table(X)
+    feature_record(X)  # what could not be stored is not fitted either
     given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
     target, weights = given.target, given.weights
     groups = _read_protected(given.groups, weights, named)

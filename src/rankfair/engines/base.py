@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -81,6 +81,13 @@ class Engine(ABC):
     counts: Floats  # (k,) rows or weight of each place
     groups: Groups | None  # of the rows sorted by task
     user_groups: Groups | None  # of the rows as the user gave them
+    # What one unit of weight was to the user.
+    weight_unit: float = field(default=1.0, kw_only=True)
+
+    @property
+    def loss_unit(self) -> float:
+        """What one unit of the objective is to the user."""
+        return self.beta_unit * self.beta_unit * self.weight_unit
 
     @property
     def n_tasks(self) -> int:

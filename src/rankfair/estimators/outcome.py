@@ -18,8 +18,7 @@ from rankfair._validation import Rows, is_pair
 from rankfair.balances import Balance, Distribution, Mean, Rank
 from rankfair.estimators.scope import task_attributes
 from rankfair.linear import linear_predict
-from rankfair.problem import whole_if_so
-from rankfair.ranks import Duels
+from rankfair.ranks import Duels, counts_of
 from rankfair.solvers import Solution, Status
 
 __all__ = ["fitted_attributes", "warn_not_reached"]
@@ -161,7 +160,7 @@ def _counts(
         b, a = rows.attributes[0].labels.tolist()
         return [({b: 1 - counted, a: counted}, {(a, b): counted, (b, a): 1 - counted})]
     m = linear_predict(rows.X, rows.codes, solution.coef, solution.intercept)
-    weights = whole_if_so(rows.weights)
+    weights = None if rows.weights is None else counts_of(rows.weights)
     found = []
     for each in rows.attributes:
         labels = each.labels.tolist()

@@ -17,6 +17,8 @@ from rankfair.problem import Problem
 
 Floats = NDArray[np.float64]
 
+NIL = 1e-100  # a weight of the penalty that is beyond all digits of a fit
+
 
 class Status(Enum):
     """How a fit ended; the value is the sentence shown."""
@@ -79,7 +81,8 @@ class Fitter:
     @classmethod
     def of(cls, problem: Engine, penalty: Penalty) -> Fitter:
         """Bring ``β`` to standard units and factorise."""
-        own = penalty.scaled(problem.beta_unit ** (penalty.degree - 2))
+        unit = problem.beta_unit ** (penalty.degree - 2) / problem.weight_unit
+        own = penalty.scaled(unit if penalty.beta * unit > NIL else 0.0)
         return cls(problem, own, own.factorise(problem.gram))
 
     def on(self, problem: Engine) -> Fitter:
@@ -160,7 +163,7 @@ def package(
 ) -> Solution:
     """The solution of standard units ``W`` in the user's units."""
     problem = fitter.problem
-    scale = problem.beta_unit * problem.beta_unit
+    scale = problem.loss_unit
     coef, intercept = problem.user_coef(W)
     shared = problem.user_shared(W)
     groups = problem.user_groups
@@ -176,7 +179,7 @@ def package(
         value=value,
         auc=shown,
         beside=tuple(fitter.values(W).tolist()),
-        multiplier=multiplier,
+        multiplier=multiplier * problem.weight_unit,
         objective=fitter.objective(W, B0) * scale,
         n_iter=len(trace),
         stationarity=stationarity,

@@ -86,7 +86,7 @@ def solve_both(
     whole = Whole.of(problem, penalty, balance)
     trace: list[Step] = []
     on_step = noted_in(trace, on_step)
-    one_value = whole.ceiling * problem.beta_unit**2
+    one_value = whole.ceiling * problem.loss_unit
     best: tuple[tuple[int, float, float], TaskSolution] | None = None
     for levels, alone in _levels(whole, settings, on_step):
         for level in levels:
