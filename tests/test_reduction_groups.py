@@ -667,7 +667,7 @@ def test_bad_groups_are_named():
     model = fair(epsilon=0.002, max_refits=1).fit(X, Y)
     new = X[:3].copy()
     new[:, -1] = [np.nan, 7, 1]
-    with pytest.raises(ValueError, match=r"not seen in training: 7 \(1 rows\)"):
+    with pytest.raises(ValueError, match=r"not seen in training: 7 \(1 row\)"):
         model.predict(new)
 
 

@@ -413,7 +413,7 @@ def test_new_rows_need_known_groups():
     model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
     assert "sensitive_features is missing" in sentence(model.predict, NUMBERS)
     words = sentence(model.predict, NUMBERS[:2], sensitive_features=["F", "X"])
-    assert 'groups not seen in training: "X" (1 rows); training had "F", "M"' in words
+    assert 'groups not seen in training: "X" (1 row); training had "F", "M"' in words
 
 
 def test_a_dict_of_groups_in_any_order():
@@ -532,7 +532,7 @@ def test_combinations_miss_a_label():
     assert model.n_unknown_ == (~KNOWN | np.isnan(third)).sum() - 1
     new = {"sex": ["F", None], "part": [7, 1]}
     words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
-    assert "not seen in training: (7, 'F') (1 rows)" in words
+    assert "not seen in training: (7, 'F') (1 row)" in words
 
 
 def test_labels_of_another_type_or_of_other_columns():
