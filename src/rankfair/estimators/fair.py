@@ -143,8 +143,9 @@ class RankFairRegressor(TaskRegressor):
     status_ : str
         "satisfied": the band is met.  "inactive": the unconstrained fit meets it.
         "infeasible": no model found meets it, the closest was kept (not one value for
-        all rows, which meets every band but that of residuals).  "max_iter": the
-        steps ran out.
+        all rows, which meets every band but that of residuals; nor, for ranks of three
+        or more groups beside residuals, one ten times as dear as without the ranks).
+        "max_iter": the steps ran out.
     rank_auc_ : float
         AUC of the predictions of the training rows, A over B; of three or more groups,
         and of several attributes, that of the group farthest from 1/2.
