@@ -626,6 +626,29 @@ def test_the_shift_is_the_least_that_reaches_the_band():
     assert not demand.count(less).inside
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [1.0, 2.0])
+def test_the_shift_of_few_values_is_the_nearest_of_all(offset, weighted):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        in_a = np.arange(60) % 3 == 1
+        # Not at zero, where a value and a shift cannot add up to every other value.
+        m = offset + rng.normal(size=(2, 3))[in_a.astype(int), rng.integers(0, 3, 60)]
+        groups = Groups(in_a, rng.integers(1, 4, 60) if weighted else None)
+        demand = Demand.of(Rank(0.005), m, groups, shifts=True)
+        shift, at = demand.closing_shift(m)
+        assert at.miss == demand.count(m + demand.by_group(shift)).miss
+        assert demand.shares @ shift == pytest.approx(0, abs=1e-9)
+        jumps = np.unique(np.subtract.outer(m[~in_a], m[in_a]).round(9))
+        before, after = (
+            np.array([demand.count(m + (x + side) * in_a).value for x in jumps])
+            for side in (-1e-6, 1e-6)
+        )
+        # A tie is half way between what is counted at either side of it.
+        every = np.concatenate((before, after, (before + after) / 2))
+        assert abs(at.miss) <= min(abs(demand.band.miss(value)) for value in every)
+
+
 # As part of scikit-learn
 
 

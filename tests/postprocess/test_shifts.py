@@ -118,6 +118,38 @@ def test_two_groups_that_tie_end_as_near_as_they_can():
     assert abs(found.standing.lead(0)) == pytest.approx(1 / 6)
 
 
+def least_excess(samples, epsilon):
+    """That of the best shift of two groups of whole numbers: at jumps, and between."""
+    b, a = samples
+    jumps = np.unique(np.subtract.outer(b.values, a.values))
+    places = np.concatenate((jumps - 0.5, jumps, jumps + 0.5))
+    return min(
+        Standing.of([b.values, a.values + x], samples).auc_excess(epsilon)
+        for x in places
+    )
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e100 / 3])
+@pytest.mark.parametrize("leaves", [2, 4, 7])
+def test_two_groups_of_few_values_end_nearest_in_any_unit(leaves, unit):
+    # As predictions of a small tree, once with the same distances in both groups: many
+    # pairs pass at once, and where they tie only half of them have.
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        values = rng.choice(1000, (2, leaves), replace=False)
+        values[1] = values[1] if seed % 2 else values[0] + 70
+        whole = [
+            Sample.of(own[rng.integers(0, leaves, 40)].astype(float)) for own in values
+        ]
+        epsilon = (0.0, 0.02)[seed // 2 % 2]
+        placed = [Sample(unit * s.values, s.counts, s.row) for s in whole]
+        found = shifted(Bundles.of(placed), epsilon)
+        steps = [v - s.values for v, s in zip(found.values, placed, strict=True)]
+        assert all(np.ptp(own) <= 1e-6 * unit for own in steps)
+        least = max(least_excess(whole, epsilon), 0.0)
+        assert max(found.standing.auc_excess(epsilon), 0.0) <= least + 1e-12
+
+
 def test_of_many_values_groups_are_shifted_in_turn_only(monkeypatch):
     samples = small(3, 1, 0)
     nearest = shifted(Bundles.of(samples), 0.0).standing.auc_excess(0.0)

@@ -19,6 +19,7 @@ SWEEPS = 50  # over three or more groups
 FEW = 1 << 10  # quantiles a group that stand for many rows
 ROUNDS = 4  # on these, each with a band that allows for what the last missed
 NEAR = 2e-3  # of the band's width is where they aim inside it
+ALIKE = 1e-10  # of the spread of values: closer ones differ by rounding
 
 
 def shifted(bundles: Bundles, epsilon: float) -> Free:
@@ -70,15 +71,24 @@ def _closest(samples: Sequence[Sample], epsilon: float) -> list[Floats]:
 def _swept(
     samples: Sequence[Sample], start: Standing, epsilon: float
 ) -> list[Floats] | None:
-    """Put three or more groups where exact counts are nearest; None if too many."""
-    if len(samples) == 2:
-        return None
+    """Put groups where exact counts are nearest; None if they have too many values."""
     m, codes, weights = _joined([sample.values for sample in samples], samples)
     half = np.array([start.width(g, epsilon) for g in range(len(samples))])
     steps = swept(m, codes, weights, (0.5 - half, 0.5 + half))
     if steps is None:
         return None
-    return [s.values + step for s, step in zip(samples, steps, strict=True)]
+    moved = [s.values + step for s, step in zip(samples, steps, strict=True)]
+    return min((moved, _met(moved)), key=lambda v: _excess(v, samples, epsilon))
+
+
+def _met(values: Sequence[Floats]) -> list[Floats]:
+    """Make values one that differ by rounding only, and were to tie across groups."""
+    joined = np.concatenate(values)
+    order = np.argsort(joined)
+    ordered = joined[order]
+    new = np.append(True, np.diff(ordered) > ALIKE * (ordered[-1] - ordered[0]))
+    joined[order] = ordered[new][np.cumsum(new) - 1]
+    return np.split(joined, np.cumsum([len(own) for own in values])[:-1])
 
 
 def _in_turn(samples: Sequence[Sample], epsilon: float) -> list[Floats]:

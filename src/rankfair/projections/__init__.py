@@ -12,7 +12,7 @@ groups as blocks, and where many pairs meet at once lets just enough of them pas
 alone.  Only ``shift`` takes weights: then it ends inside or as near as it finds, for
 sums of products of weights need not fall into the band.
 
-``swept`` moves three or more groups as wholes, so that the AUC of each over the rest is
+``swept`` moves groups of few values as wholes, so that the AUC of each over the rest is
 in its band or as near as it finds.
 
 ``least_move`` brings the distributions of the groups together instead: ``samples`` is

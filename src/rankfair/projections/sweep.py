@@ -1,4 +1,4 @@
-"""Shifts of three or more groups, found on exact counts of their few values.
+"""Shifts of groups, found on exact counts of their few values.
 
 Slopes smooth a count over its neighbourhood.  Of the few values of a tree, or of a few
 rows, they say little: counts stay and jump, and where they jump is known exactly.
@@ -20,6 +20,7 @@ SWEEPS = 10  # over all groups from one start, at most
 STARTS = 32  # places at which each group is put to start from
 ROOM = 0.01  # of an interval between two jumps is left free at either side
 FINE = float(1 << 36)  # parts of the spread of predictions: closer ones are ties
+ROUNDED = 2.0  # parts by which equal differences of rounded values may differ
 NARROW = 1 << 8  # parts: narrower intervals are no place for a group
 MANY = 1 << 15  # differences of values in a sweep for which slopes say enough
 WORK = 1 << 18  # differences that starts may sort in one sweep each,
@@ -91,7 +92,8 @@ class Sweep:
         twice_u = np.zeros((n, n))
         for g in range(n):
             for h in range(g):
-                apart = np.sign(np.subtract.outer(self._at(g, x), self._at(h, x)))
+                apart = np.subtract.outer(self._at(g, x), self._at(h, x))
+                apart = np.sign(apart) * (np.abs(apart) >= ROUNDED)
                 pairs = self.sizes[g] * self.sizes[h]
                 twice_u[g, h] = pairs + self.weights[g] @ apart @ self.weights[h]
                 twice_u[h, g] = 2 * pairs - twice_u[g, h]
@@ -121,9 +123,7 @@ class Sweep:
         others = [h for h in range(len(here.x)) if h != g]
         jumps = [np.subtract.outer(self._at(h, here.x), self.values[g]) for h in others]
         pairs = [np.outer(self.weights[h], self.weights[g]) for h in others]
-        at, place = np.unique(
-            np.concatenate([own.ravel() for own in jumps]), return_inverse=True
-        )
+        at, place = _distinct(np.concatenate([own.ravel() for own in jumps]))
         owner = np.repeat(others, [own.size for own in jumps])
         weight = np.concatenate([own.ravel() for own in pairs])
         n = len(here.x)
@@ -183,6 +183,16 @@ class Sweep:
             places = np.linspace(0, len(spots) - 1, min(each, len(spots)))
             for k in places.round().astype(int):
                 yield self.put(still, g, spots[k], over[k])
+
+
+def _distinct(jumps: Floats) -> tuple[Floats, Codes]:
+    """Jumps in ascending order, those that differ by rounding as one; places there."""
+    values, place = np.unique(jumps, return_inverse=True)
+    new = np.diff(values, prepend=-np.inf) > ROUNDED
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(values)) - 1
+    middle: Floats = np.floor((values[first] + values[last]) / 2)
+    return middle, (np.cumsum(new) - 1)[place]
 
 
 def swept(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankfair._frames import Codes, Floats
 from rankfair.balances import Balance
 from rankfair.problem import whole_if_so
+from rankfair.projections import swept
 
 
 class Place(Protocol):
@@ -98,6 +99,25 @@ class Asked(ABC):
         Shifts cancel over the rows whose group is known; the others stay.
         """
         return np.append(shift, 0.0)[self.codes]
+
+    def _or_swept(
+        self,
+        m: Floats,
+        found: tuple[tuple[float, ...], Any],
+        counted: NDArray[Any] | None,
+        bands: tuple[Floats, Floats],
+    ) -> tuple[tuple[float, ...], Any]:
+        """The shift that was found, or that by exact counts of few values, if nearer.
+
+        ``counted`` is what rows weigh where pairs are counted; bands are those of AUC.
+        """
+        other = swept(m, self.codes, counted, bands)
+        if other is None:
+            return found
+        tried = tuple(other.tolist())
+        # Counted where `predict` will be, to the last bit.
+        there = self.count(m + self.by_group(tried))
+        return (tried, there) if abs(there.miss) < abs(found[1].miss) else found
 
     @property
     @abstractmethod

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import Floats
-from rankfair.balances import Balance, Band, Linear
+from rankfair.balances import Balance, Band, Linear, Rank
 from rankfair.problem import Groups
 from rankfair.reduction.asked import Asked, Fit, Reached, deviation
 from rankfair.solvers.landing import Landing, land
@@ -129,7 +129,12 @@ class Demand(Asked):
             lambda x: m + self.by_group(shift(x)),
             math.copysign(first, down * self.count(m).miss),
         )
-        return shift(found.x), found
+        closing = shift(found.x)
+        if found.inside or type(self.balance) is not Rank:
+            return closing, found
+        low, high = (self.balance.show(edge, self.groups) for edge in self.band)
+        bands = np.array([1 - high, low]), np.array([1 - low, high])
+        return self._or_swept(m, (closing, found), self.groups.weights, bands)
 
     def _counted(self, g: Floats) -> Floats:
         """A direction without the rows of unknown group."""

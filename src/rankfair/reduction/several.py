@@ -13,7 +13,6 @@ from rankfair._groups import Groups as Labelled
 from rankfair.balances import Balance, Band, Rank
 from rankfair.balances.base import ROUNDING
 from rankfair.problem import Groups
-from rankfair.projections import swept
 from rankfair.reduction.asked import Asked, Reached, counted_weights, deviation
 from rankfair.reduction.steer import Way, steered
 
@@ -172,12 +171,7 @@ class Demands(Asked):
         at = self.count(m + self.by_group(shift))
         if at.inside or not self._ranks:
             return shift, at
-        other = swept(m, self.codes, self.each[0].weights, self.bands)
-        if other is None:
-            return shift, at
-        tried = tuple(other.tolist())
-        there = self.count(m + self.by_group(tried))
-        return (tried, there) if there.miss < at.miss else (shift, at)
+        return self._or_swept(m, (shift, at), self.each[0].weights, self.bands)
 
     def bent(self, tilt: Floats, m: Floats) -> Floats:
         """``Σ λ_g ∇_g(m)``, with the ``λ`` that bring it nearest to the tilt."""
