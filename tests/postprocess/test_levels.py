@@ -61,6 +61,25 @@ def test_levels_follow_the_scale_of_the_predictions_and_not_far_values():
     assert found.values[0][-1] == 1e9
 
 
+@pytest.mark.parametrize("balance", MAPS)
+@pytest.mark.parametrize("sizes", [(80, 90), (60, 40, 50)])
+def test_where_zero_is_does_not_matter(balance, sizes):
+    for seed, epsilon in enumerate((0.0, 0.01, 0.05, 0.2)):
+        samples = drawn(seed, sizes)
+        moved = MAPS[balance](samples, epsilon).values
+        # Powers of two: the same predictions to the last bit but some.
+        there = [Sample(s.values + 4096.0, s.counts, s.row) for s in samples]
+        for one, other in zip(moved, MAPS[balance](there, epsilon).values, strict=True):
+            assert other - 4096.0 == pytest.approx(one, abs=1e-9)
+
+
+def test_a_far_prediction_leaves_the_levels_of_others():
+    samples = drawn(1, (80, 90))
+    far = [Sample.of(np.append(samples[0].values, 1e30)), samples[1]]
+    found = distribution(far, 0.05)
+    assert len(np.unique(np.concatenate(found.values))) > 30
+
+
 def test_more_rows_have_more_levels():
     few, many = (spacing(drawn(1, (n, n))) for n in (200, 20_000))
     assert many < few

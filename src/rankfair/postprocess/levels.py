@@ -115,6 +115,23 @@ def spacing(samples: Sequence[Sample]) -> float:
     return reach / max(FEWEST, 1.25 * math.cbrt(rows))
 
 
+def centre(samples: Sequence[Sample]) -> float:
+    """The mean of the groups' medians, each with the weight of its group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centre([Sample.of(np.array([0.0, 1.0, 9.0])), Sample.of(np.array([3.0]))])
+    1.5
+    """
+    total = sum(sample.total for sample in samples)
+    middle = 0.0
+    for sample in samples:
+        sides = sample.steps_below(0.5 + ROUNDING * np.array([-1.0, 1.0]), "left")
+        middle += sample.total / total * float((sample.values[sides] / 2).sum())
+    return middle
+
+
 @dataclass(frozen=True)
 class Laid:
     """Groups on common levels: level k of a group holds its steps up to ``cuts[k]``."""
@@ -158,16 +175,19 @@ class Laid:
 def lay(bundles: Bundles, moved: Sequence[Floats], space: float) -> Laid:
     """Put moved bundles on levels ``space`` apart, each the mean of what comes there.
 
+    They count from the `centre` of the groups: where zero is has no say.
+
     Examples
     --------
     >>> import numpy as np
     >>> samples = [Sample.of(np.array([0.0, 1.0, 5.0])), Sample.of(np.array([2.0]))]
     >>> laid = lay(Bundles.of(samples), [sample.values for sample in samples], 4.0)
     >>> [values.tolist() for values in laid.values]
-    [[0.5, 0.5, 3.5], [3.5]]
+    [[1.0, 1.0, 5.0], [1.0]]
     """
+    middle = centre(bundles.samples)
     # Without a spacing (most predictions are equal) only equal values share a level.
-    cells = [np.floor(q / space + 0.5) if space > 0 else q for q in moved]
+    cells = [np.floor((q - middle) / space + 0.5) if space > 0 else q for q in moved]
     every = np.unique(np.concatenate(cells))
     total, weight = np.zeros(len(every)), np.zeros(len(every))
     cuts = []
