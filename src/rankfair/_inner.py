@@ -4,36 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from rankfair._frames import Floats, counted
 from rankfair._validation import read_target
 
-__all__ = ["explained", "read_predictions", "weight_argument"]
+__all__ = ["explained", "fitted_to", "read_predictions", "weight_argument"]
+
+WEIGHTS = "sample_weight"
 
 
 def weight_argument(estimator: Any) -> str | None:
     """Return how ``fit`` of this estimator calls its weights, None if it takes none.
 
+    Of pipelines these are the weights of the last step.  Searches, transformed targets
+    and the like hand on what they are given.
+
     Examples
     --------
+    >>> from sklearn.compose import TransformedTargetRegressor
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.neighbors import KNeighborsRegressor
     >>> from sklearn.pipeline import make_pipeline
     >>> weight_argument(make_pipeline(Ridge()))
     'ridge__sample_weight'
+    >>> weight_argument(TransformedTargetRegressor(Ridge()))
+    'sample_weight'
     >>> weight_argument(KNeighborsRegressor()) is None
     True
     """
+    name = _weight_argument(estimator)
+    if name is not None and get_config()["enable_metadata_routing"]:
+        return WEIGHTS  # it finds its way by what the steps request
+    return name
+
+
+def _weight_argument(estimator: Any) -> str | None:
     if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        inner = weight_argument(last)
-        return None if inner is None else f"{name}__{inner}"
-    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+        step, last = estimator.steps[-1]
+        inner = _weight_argument(last)
+        return None if inner is None else f"{step}__{inner}"
+    if has_fit_parameter(estimator, WEIGHTS):
+        return WEIGHTS
+    parameters = signature(estimator.fit).parameters.values()
+    if not any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
+        return None
+    several = getattr(estimator, "estimators", None)
+    if several is not None:  # all get them under one name
+        each = [own for _, own in several if not isinstance(own, str)]
+        each.append(getattr(estimator, "final_estimator", None))
+        names = {_weight_argument(own) for own in each if own is not None}
+        return WEIGHTS if names == {WEIGHTS} else None
+    if isinstance(estimator, TransformedTargetRegressor):
+        own = estimator.regressor
+        return WEIGHTS if own is None else _weight_argument(own)
+    own = getattr(estimator, "estimator", None)
+    return None if own is None else _weight_argument(own)
+
+
+def fitted_to(template: Any, X: Any, y: Any, weights: Floats | None) -> Any:
+    """Return a clone fitted to a target, with weights if it takes them.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> fitted_to(DummyRegressor(), [[0], [0]], [1.0, 4.0], [2.0, 1.0]).predict([[0]])
+    array([2.])
+    """
+    name = None if weights is None else weight_argument(template)
+    more = {} if name is None else {name: weights}
+    return clone(template).fit(X, y, **more)
 
 
 def read_predictions(predicted: Any, n_rows: int) -> Floats:

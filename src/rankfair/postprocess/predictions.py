@@ -6,14 +6,13 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_predict
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import Floats
-from rankfair._inner import read_predictions, weight_argument
+from rankfair._inner import fitted_to, read_predictions, weight_argument
 from rankfair.postprocess.readings import Given
 
 __all__ = ["fit_and_predict", "predictions_of"]
@@ -27,8 +26,8 @@ def fit_and_predict(model: Any, X: Any, given: Given) -> tuple[Any, Floats]:
     if model.prefit:
         _check_fitted(model.estimator)
         return model.estimator, predictions_of(model.estimator, X)
-    params = _weight_params(model.estimator, given.weights)
-    estimator = clone(model.estimator).fit(X, given.target, **params)
+    _warn_weightless(model.estimator, given.weights)
+    estimator = fitted_to(model.estimator, X, given.target, given.weights)
     if model.cv is None:
         return estimator, predictions_of(estimator, X)
     n_rows = _num_samples(X)
@@ -36,10 +35,20 @@ def fit_and_predict(model: Any, X: Any, given: Given) -> tuple[Any, Floats]:
         folds = split_folds(model.cv, X, given.target)
     else:
         folds = _dealt(model, given, n_rows)
-    m = cross_val_predict(
-        clone(model.estimator), X, given.target, cv=folds, params=params
-    )
-    return estimator, read_predictions(m, n_rows)
+    return estimator, _out_of_fold(model.estimator, X, given, folds)
+
+
+def _out_of_fold(estimator: Any, X: Any, given: Given, folds: Folds) -> Floats:
+    """Predict the rows of each fold by a fit to the others."""
+    y, weights = given.target, given.weights
+    assert y is not None
+    m = np.empty(len(y))
+    for train, test in folds:
+        seen, _ = _safe_split(estimator, X, None, train)
+        held, _ = _safe_split(estimator, X, None, test, train)
+        own = None if weights is None else weights[train]
+        m[test] = predictions_of(fitted_to(estimator, seen, y[train], own), held)
+    return m
 
 
 def _dealt(model: Any, given: Given, n_rows: int) -> Folds:
@@ -73,16 +82,11 @@ def _check_fitted(estimator: Any) -> None:
         ) from None
 
 
-def _weight_params(estimator: Any, weights: Floats | None) -> dict[str, Any]:
-    if weights is None:
-        return {}
-    name = weight_argument(estimator)
-    if name is not None:
-        return {name: weights}
-    warnings.warn(
-        f"{type(estimator).__name__}.fit takes no sample_weight: it is fitted "
-        "without weights, and only the maps are weighted.",
-        UserWarning,
-        stacklevel=4,
-    )
-    return {}
+def _warn_weightless(estimator: Any, weights: Floats | None) -> None:
+    if weights is not None and weight_argument(estimator) is None:
+        warnings.warn(
+            f"{type(estimator).__name__}.fit takes no sample_weight: it is fitted "
+            "without weights, and only the maps are weighted.",
+            UserWarning,
+            stacklevel=4,
+        )

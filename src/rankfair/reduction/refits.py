@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from rankfair._folds import Folds, Rows
 from rankfair._frames import Codes, Floats
-from rankfair._inner import read_predictions, weight_argument
+from rankfair._inner import fitted_to, read_predictions, weight_argument
 
 Models: TypeAlias = list[Any]
 
@@ -71,12 +71,8 @@ class Refits:
     def _model(self, target: Floats, rows: Rows) -> Any:
         whole = len(rows) == len(target)
         X = self.X if whole else _safe_indexing(self.X, rows)
-        more = {}
-        if self.weights is not None:
-            name = weight_argument(self.template)
-            assert name is not None  # else it was refused
-            more[name] = self.weights[rows]
-        return clone(self.template).fit(X, target[rows], **more)
+        weights = None if self.weights is None else self.weights[rows]
+        return fitted_to(self.template, X, target[rows], weights)
 
 
 def levelled(m: Floats, unit: float) -> Floats:

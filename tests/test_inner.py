@@ -1,0 +1,78 @@
+"""Weights inside a meta-estimator: they arrive, by whatever name."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import RandomForestRegressor, StackingRegressor, VotingRegressor
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.feature_selection import RFE
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+
+from rankfair import RankFairPostprocessor, TiltedRegressor
+from rankfair._inner import weight_argument
+
+N = 120
+rng = np.random.default_rng(0)
+IN_A = np.arange(N) % 2
+X = np.column_stack((rng.normal(size=(N, 2)) + IN_A[:, np.newaxis], IN_A))
+Y = X @ [1.0, 0.5, 0.5] + rng.normal(size=N)
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        TransformedTargetRegressor(Ridge()),
+        TransformedTargetRegressor(make_pipeline(Ridge())),
+        GridSearchCV(make_pipeline(Ridge()), {"ridge__alpha": [1.0]}, cv=2),
+        make_pipeline(GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2)),
+        VotingRegressor([("one", Ridge()), ("none", "drop")]),
+    ],
+)
+@pytest.mark.parametrize("cv", [None, 3])
+def test_weights_are_handed_on(wrapped, cv):
+    weights = np.linspace(0.1, 2, N)
+    bare, inside = (
+        RankFairPostprocessor(estimator, 0.05, sensitive_features=2, cv=cv).fit(
+            X, Y, sample_weight=weights
+        )
+        for estimator in (Ridge(), wrapped)
+    )
+    assert inside.predict(X) == pytest.approx(bare.predict(X))
+
+
+@pytest.mark.parametrize(
+    "estimator, name",
+    [
+        (TransformedTargetRegressor(), "sample_weight"),
+        (TransformedTargetRegressor(RandomForestRegressor()), "sample_weight"),
+        (TransformedTargetRegressor(KNeighborsRegressor()), None),
+        (RFE(make_pipeline(Ridge())), "ridge__sample_weight"),
+        (StackingRegressor([("one", Ridge())]), "sample_weight"),
+        (StackingRegressor([("one", Ridge())], KNeighborsRegressor()), None),
+        (VotingRegressor([("one", make_pipeline(Ridge()))]), None),
+    ],
+)
+def test_names_of_weights(estimator, name):
+    assert weight_argument(estimator) == name
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("model", [RankFairPostprocessor, TiltedRegressor])
+def test_weights_are_routed_where_scikit_learn_routes(model, cv):
+    weights = np.linspace(0.1, 2, N)
+
+    def fit(estimator):
+        it = model(estimator, 0.05, sensitive_features=2, cv=cv, random_state=0)
+        return it.fit(X, Y, sample_weight=weights).predict(X)
+
+    alone = fit(Ridge())
+    with config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(fit(Ridge()), alone)
+        asks = Ridge().set_fit_request(sample_weight=True)
+        np.testing.assert_array_equal(fit(make_pipeline(asks)), alone)
+        with pytest.raises(UnsetMetadataPassedError, match="set_fit_request"):
+            fit(make_pipeline(Ridge()))
