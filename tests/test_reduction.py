@@ -271,9 +271,17 @@ def test_a_model_that_cannot_follow_is_infeasible():
     with pytest.warns(ConvergenceWarning, match="Reached: AUC 1.0000"):
         model.fit(X, Y)
     assert model.status_ == "infeasible"
-    # A shift would have to tie all rows at once.
+    # A shift ties all rows at once.
+    tied = fair(Stubborn()).fit(X, Y)
+    assert tied.status_ == "satisfied"
+    assert np.ptp(tied.predict(X)) == 0
+
+    class Coarse(Slow):
+        def predict(self, X):
+            return np.where(X[:, -1] == 1, 10.0 * (X[:, 0] > np.quantile(X, 0.9)), 5.0)
+
     with pytest.warns(ConvergenceWarning, match=r"asked for 0.48 to 0.52\.$"):
-        fair(Stubborn()).fit(X, Y)
+        fair(Coarse()).fit(X, Y)
 
 
 def test_without_groups_a_warning_and_the_plain_fit():
