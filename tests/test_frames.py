@@ -174,6 +174,22 @@ def test_labels_are_coded_in_sorted_order(values, codes, labels):
     assert labels is None or found[1] == labels
 
 
+@pytest.mark.parametrize(
+    "values",
+    [np.array([7, 5, 7]), np.array([7.0, 5.0, 7.0]), np.array(["7", "5", "7"])],
+)
+def test_masked_labels_are_missing(values):
+    (column,) = as_columns(np.ma.masked_array(values, [False, True, False]), "groups")
+    codes, labels = find_known(column, "groups")
+    assert codes.tolist() == [0, -1, 0]
+    assert labels.tolist() == values[:1].tolist()
+    (column,) = as_columns(np.ma.masked_array(values), "groups")
+    assert type(column) is np.ndarray
+    assert find_known(column, "groups")[0].tolist() == [1, 0, 1]
+    table = open_table(np.ma.masked_array(values[:, np.newaxis], [[0], [1], [0]]))
+    assert find_known(table.column(0), "groups")[0].tolist() == [0, -1, 0]
+
+
 def test_unused_categories_are_no_labels():
     values = pd.Series(pd.Categorical(["b", "a"], categories=["a", "b", "c"]))
     assert labels_of(values)[1] == ["a", "b"]

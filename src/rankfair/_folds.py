@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from rankfair._frames import Codes, Floats, listed
+from rankfair._frames import Codes, Floats, counted, listed
 from rankfair._validation import check_count
 
 __all__ = [
@@ -81,8 +81,8 @@ def given_folds(cv: Any, X: Any, y: Any) -> list[tuple[Rows, Rows]]:
         pairs = [(train, test) for train, test in _pairs(cv, X, y)]
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"cv={cv!r} does not split these rows: {str(error).rstrip('.')}. Give a "
-            "splitter that needs X and y only, or pairs of train and test rows: "
+            f"cv={cv!r:.60} does not split these rows: {str(error).rstrip('.')}. Give "
+            "a splitter that needs X and y only, or pairs of train and test rows: "
             "cv=list(splitter.split(X, y, groups))."
         ) from error
     n_rows = _num_samples(X)
@@ -136,4 +136,11 @@ def split_folds(cv: Any, X: Any, y: Floats | None, what: str = "rows") -> Folds:
             f"{len(folds)} folds that test {len(np.unique(tested))} rows "
             f"{len(tested)} times, of {n_rows} {what}."
         )
+    for k, (train, test) in enumerate(folds):
+        both = len(np.intersect1d(train, test))
+        if both:
+            raise ValueError(
+                "cv must test each row exactly once, by a model that did not see it; "
+                f"train and test of fold {k} share {counted(both, 'row')}."
+            )
     return folds

@@ -1,0 +1,46 @@
+"""Folds that users pass: what they may be, and what is refused."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+
+from rankfair import RankFairPostprocessor, TiltedRegressor
+from rankfair._folds import split_folds
+from refusals import sentence
+
+N = 60
+rng = np.random.default_rng(0)
+IN_A = np.arange(N) % 2
+X = np.column_stack((rng.normal(size=(N, 2)) + IN_A[:, np.newaxis], IN_A))
+Y = X @ [1.0, 0.5, 0.5] + rng.normal(size=N)
+HALVES = [np.arange(N) < N // 2, np.arange(N) >= N // 2]
+
+
+def test_masks_are_rows():
+    masks = [tuple(HALVES), tuple(HALVES[::-1])]
+    places = [tuple(map(np.flatnonzero, pair)) for pair in masks]
+    for one, other in zip(split_folds(masks, X, Y), places, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("model", [RankFairPostprocessor, TiltedRegressor])
+@pytest.mark.parametrize("splitter", [GroupKFold(3), StratifiedKFold(3)])
+def test_a_splitter_that_needs_more_is_told_how_to_get_it(model, splitter):
+    it = model(Ridge(), 0.1, sensitive_features=2, cv=splitter)
+    told = sentence(it.fit, X, Y)
+    assert told.startswith(f"cv={splitter!r:.60} does not split these rows: ")
+    assert "cv=list(splitter.split(X, y, groups))" in told
+    labels = np.arange(N) % 5
+    more = {"groups": labels} if isinstance(splitter, GroupKFold) else {}
+    it.set_params(cv=list(splitter.split(X, labels, **more))).fit(X, Y)
+    assert it.status_ == "satisfied"
+
+
+def test_a_model_must_not_see_the_rows_that_it_is_tested_on():
+    folds = [(train, test) for train, test in KFold(3).split(X)]
+    assert len(split_folds(folds, X, Y)) == 3
+    folds[1] = (np.append(folds[1][0], folds[1][1][:1]), folds[1][1])
+    told = sentence(split_folds, folds, X, Y)
+    assert told.endswith("train and test of fold 1 share 1 row.")
+    assert "share 60 rows" in sentence(split_folds, [(range(N), range(N))], X, Y)
