@@ -84,6 +84,12 @@ class Asked(ABC):
         error = self.root * ((m - self.y) / self.unit)
         return 0.5 * float((error * error).sum())
 
+    @cached_property
+    def error_of_mean(self) -> float:
+        """The objective of one value for all rows, the mean of y."""
+        centre = np.average(self.y, weights=self.weights)
+        return self.objective(np.full(len(self.y), centre))
+
     def judged(self, tilt: Floats, m: Floats, models: Any = None) -> Fit:
         """A refit with its exact count, and the shift that would close the gap."""
         at = self.count(m)

@@ -62,7 +62,7 @@ class Search:
         auc, miss = self.demand.shown(found.at), abs(found.at.miss)
         self.trace.append(Step(len(self.trace), found.objective, auc, miss))
         self.on_step(self.trace[-1])
-        if self.best is None or _merit(found) < _merit(self.best):
+        if self.best is None or self._merit(found) < self._merit(self.best):
             self.best = found
         return replace(found, models=None)
 
@@ -87,17 +87,21 @@ class Search:
             land(free, tilt)
         return self.found
 
+    def _merit(self, fit: Fit) -> tuple[bool, float, float]:
+        """Nearer to the band is better, then less error; a shift must earn its place.
+
+        Outside, where one value for all rows has less error, a fit is none at all:
+        counts get ever nearer the farther predictions are thrown.
+        """
+        wild = not fit.shifted.inside and fit.objective > self.demand.error_of_mean
+        extra = 0.0 if fit.at.inside else GAIN
+        return wild, abs(fit.shifted.miss), fit.objective * (1 + extra)
+
     @property
     def found(self) -> Found:
         """The best so far."""
         assert self.best is not None
         return Found(self.best, _status(self.best, self.left), tuple(self.trace))
-
-
-def _merit(fit: Fit) -> tuple[float, float]:
-    """Nearer to the band is better, then less error; a shift must earn its place."""
-    extra = 0.0 if fit.at.inside else GAIN
-    return abs(fit.shifted.miss), fit.objective * (1 + extra)
 
 
 def solve(
