@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
@@ -223,6 +224,35 @@ def test_prefit_leaves_the_estimator_alone():
     assert np.array_equal(same.maps_[1], model.maps_[1])
 
 
+class Foreign:
+    """A fitted model of another library: it predicts, and that is all."""
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0] * 2
+
+
+def test_prefit_takes_whatever_predicts():
+    model = fair(Foreign(), prefit=True).fit(WITH_CODE)
+    assert model.status_ == "satisfied"
+    auc = roc_auc_score(IN_A, pickle.loads(pickle.dumps(model)).predict(WITH_CODE))
+    assert abs(auc - 0.5) <= 0.02 + 1e-9
+    assert np.isfinite(clone(model).fit(WITH_CODE).score(WITH_CODE, Y))
+    assert "must be a regressor with predict; got" in sentence(
+        fair(StandardScaler(), prefit=True).fit, WITH_CODE, kind=TypeError
+    )
+
+
+def test_a_frozen_estimator_is_known_to_clones():
+    base = LinearRegression().fit(WITH_CODE, Y)
+    told = sentence(
+        clone(fair(base, prefit=True)).fit, WITH_CODE, Y, kind=NotFittedError
+    )
+    assert "FrozenEstimator(estimator) keeps it" in told
+    frozen = fair(FrozenEstimator(base), prefit=True)
+    scores = cross_validate(frozen, WITH_CODE, Y, cv=3, error_score="raise")
+    assert (scores["test_score"] > 0).all()
+
+
 # Where it fits in
 
 
@@ -348,6 +378,13 @@ def test_estimators_that_cannot_be_used():
     words = "estimator must be a regressor with fit and predict; got"
     for wrong in (Ridge, StandardScaler(), "ridge"):
         assert words in sentence(fair(wrong).fit, WITH_CODE, Y, kind=TypeError)
+
+    class Bare(Foreign):
+        fit = None
+
+    assert "(Bare) cannot be cloned" in sentence(
+        fair(Bare()).fit, WITH_CODE, Y, kind=TypeError
+    )
     assert "this Ridge is not fitted" in sentence(
         fair(Ridge(), prefit=True).fit, WITH_CODE, kind=NotFittedError
     )

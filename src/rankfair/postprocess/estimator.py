@@ -39,7 +39,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : estimator
-        A regressor with ``fit(X, y)`` and ``predict(X)``.
+        A regressor with ``fit(X, y)`` and ``predict(X)``; if `prefit`, any object with
+        ``predict(X)``.
     epsilon : float or list of float, default=0.01
         How much may be left: for "rank" and "shift" of :math:`|\mathrm{AUC} -
         \tfrac12|`, in [0, 0.5], never less than one pair of rows; for "distribution"
@@ -66,7 +67,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         as it is, and has to know what to do with labels that are missing or no numbers.
     prefit : bool, default=False
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
-        the estimator should not have seen.  y is not needed then.
+        the estimator should not have seen.  y is not needed then.  Clones, which
+        searches and cross-validation make, forget the fit of an estimator unless it is
+        inside scikit-learn's `FrozenEstimator`.
     cv : int, splitter or iterable, optional
         Learn the maps on out-of-fold predictions of that many folds, dealt at random
         and evenly by group, or of the given ones.  Without it they are learnt on
@@ -331,9 +334,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.allow_nan = inner.allow_nan
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            inner = get_tags(self.estimator).input_tags
+            tags.input_tags.sparse = inner.sparse
+            tags.input_tags.allow_nan = inner.allow_nan
         tags.target_tags.required = not self.prefit
         return tags
 

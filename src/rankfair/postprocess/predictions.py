@@ -71,14 +71,16 @@ def predictions_of(estimator: Any, X: Any) -> Floats:
 
 
 def _check_fitted(estimator: Any) -> None:
+    if not hasattr(estimator, "__sklearn_tags__"):
+        return  # of another library: what it predicts is all there is to know
     try:
         check_is_fitted(estimator)
     except NotFittedError:
         raise NotFittedError(
             f"prefit=True, but this {type(estimator).__name__} is not fitted. Fit it "
-            "first, or leave prefit=False. What clones models, as cross-validation and "
-            "fairness_path do, forgets the fit of all but sklearn.frozen."
-            "FrozenEstimator(estimator)."
+            "first, or leave prefit=False. Clones, which searches, cross-validation "
+            "and fairness_path make, forget a fit: "
+            "sklearn.frozen.FrozenEstimator(estimator) keeps it."
         ) from None
 
 

@@ -16,12 +16,19 @@ def check_settings(model: Any) -> Demand:
     demand = Demand.of(model.balance, model.epsilon)
     for flag in ("blind", "prefit", "calibrate"):
         check_flag(flag, getattr(model, flag))
-    for method in ("fit", "predict"):
-        if not hasattr(model.estimator, method) or isinstance(model.estimator, type):
-            raise TypeError(
-                "estimator must be a regressor with fit and predict; got "
-                f"{model.estimator!r:.60}."
-            )
+    needed = ("predict",) if model.prefit else ("fit", "predict")
+    if isinstance(model.estimator, type) or not all(
+        hasattr(model.estimator, method) for method in needed
+    ):
+        raise TypeError(
+            f"estimator must be a regressor with {' and '.join(needed)}; got "
+            f"{model.estimator!r:.60}."
+        )
+    if not model.prefit and not hasattr(model.estimator, "get_params"):
+        raise TypeError(
+            f"estimator ({type(model.estimator).__name__}) cannot be cloned: it has no "
+            "get_params as scikit-learn's have. Fit it yourself and set prefit=True."
+        )
     if model.cv is not None and model.prefit:
         raise ValueError(
             "cv refits the estimator on folds, which prefit=True rules out. Leave "
