@@ -1,4 +1,4 @@
-"""Weights inside a meta-estimator: they arrive, by whatever name."""
+"""Estimators inside a meta-estimator: weights arrive, and methods are enough."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,14 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor, StackingRegressor, VotingRegressor
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_selection import RFE
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
 from rankfair._inner import weight_argument
+from refusals import sentence
 
 N = 120
 rng = np.random.default_rng(0)
@@ -76,3 +77,37 @@ def test_weights_are_routed_where_scikit_learn_routes(model, cv):
         np.testing.assert_array_equal(fit(make_pipeline(asks)), alone)
         with pytest.raises(UnsetMetadataPassedError, match="set_fit_request"):
             fit(make_pipeline(Ridge()))
+
+
+class Duck:
+    """Has the methods of an estimator, and none of scikit-learn's classes."""
+
+    def get_params(self, deep=True):
+        return {}
+
+    def fit(self, X, y):
+        self.line_ = LinearRegression().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.line_.predict(X)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("model", [RankFairPostprocessor, TiltedRegressor])
+def test_an_estimator_is_what_its_methods_are(model, cv):
+    one, other = (
+        model(estimator, 0.05, sensitive_features=2, cv=cv, random_state=0)
+        for estimator in (LinearRegression(), Duck())
+    )
+    np.testing.assert_array_equal(other.fit(X, Y).predict(X), one.fit(X, Y).predict(X))
+    assert np.isfinite(cross_val_score(other, X, Y, cv=2, error_score="raise")).all()
+
+
+@pytest.mark.parametrize("model", [RankFairPostprocessor, TiltedRegressor])
+def test_a_score_reads_the_target_as_a_fit_does(model):
+    it = model(Ridge(), 0.05, sensitive_features=2).fit(X, Y)
+    assert "y holds text" in sentence(it.score, X, Y.astype(str))
+    assert "y must be finite, but has 1 NaN" in sentence(
+        it.score, X, np.where(np.arange(N) == 3, np.nan, Y)
+    )

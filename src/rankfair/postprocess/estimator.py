@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankfair._frames import Floats
 from rankfair._groups import Source
 from rankfair._inner import explained
-from rankfair._validation import as_in_training, feature_record, has_names
+from rankfair._validation import (
+    as_in_training,
+    feature_record,
+    has_names,
+    read_target,
+)
 from rankfair.postprocess.follow import FOLLOW
 from rankfair.postprocess.groups import known_groups, read_labels, without
 from rankfair.postprocess.learning import learn
@@ -327,7 +332,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         1.0
         """
         predicted = self.predict(X, sensitive_features=sensitive_features)
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
+        observed = read_target(y)
+        return float(r2_score(observed, predicted, sample_weight=sample_weight))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
