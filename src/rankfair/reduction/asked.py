@@ -66,6 +66,8 @@ class Asked(ABC):
     weights : ndarray of shape (N,), in the loss, or None if all weigh one
     shifts : bool, whether predictions may be moved by group
     codes : ndarray of shape (N,), the group of each row, −1 where it is not known
+    sweeps : bool, whether shifts that miss the band are searched for by exact counts,
+        which takes longer than most fits of a line
     """
 
     y: Floats
@@ -73,6 +75,7 @@ class Asked(ABC):
     weights: NDArray[Any] | None
     shifts: bool
     codes: Codes
+    sweeps: bool = field(default=True, kw_only=True)
 
     @cached_property
     def root(self) -> Floats | float:
@@ -117,7 +120,7 @@ class Asked(ABC):
 
         ``counted`` is what rows weigh where pairs are counted; bands are those of AUC.
         """
-        other = swept(m, self.codes, counted, bands)
+        other = swept(m, self.codes, counted, bands) if self.sweeps else None
         if other is None:
             return found
         tried = tuple(other.tolist())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.linear_model import LinearRegression
 
 from rankfair._frames import Codes, Floats
+from rankfair.balances import Rank
 from rankfair.reduction.asked import Asked, Fit
 from rankfair.reduction.either import solve_either
-from rankfair.reduction.loop import Found
 from rankfair.reduction.refits import Refits
 
 WIDTH = 1.0  # of the kernel, in standard deviations: steep maps carry over badly
@@ -110,7 +110,7 @@ def find_knots(m: Floats, of_group: Codes, n_groups: int) -> tuple[Floats, ...]:
     return tuple(np.quantile(m[of_group == g], shares) for g in range(n_groups))
 
 
-def fit_maps(m: Floats, demand: Asked) -> tuple[Maps, Found]:
+def fit_maps(m: Floats, demand: Asked) -> tuple[Maps, Fit]:
     """The maps of ``m`` with the least error whose balance is in its band.
 
     They are fitted to tilted targets as models are, by least squares with slopes of
@@ -125,7 +125,7 @@ def fit_maps(m: Floats, demand: Asked) -> tuple[Maps, Found]:
     >>> from rankfair.reduction.demand import Demand
     >>> y = np.arange(8.0)
     >>> demand = Demand.of(Rank(0.0), y, Groups(y > 3), shifts=True)
-    >>> maps, found = fit_maps(y, demand)
+    >>> maps, fit = fit_maps(y, demand)
     >>> demand.count(maps(y, (y > 3).astype(int))).inside
     True
     """
@@ -138,9 +138,15 @@ def fit_maps(m: Floats, demand: Asked) -> tuple[Maps, Found]:
         1,
         None if weights is None else weights.astype(np.float64),
     )
-    found = solve_either(line, demand, STEPS, lambda step: None)
+    found = solve_either(line, replace(demand, sweeps=False), STEPS, lambda step: None)
     fit = found.fit
-    return Maps.read(fit.models[0], knots, fit.shift, shares), found
+    if not fit.shifted.inside:
+        fit = demand.judged(fit.tilt, fit.m, fit.models)
+    maps = Maps.read(fit.models[0], knots, fit.shift, shares)
+    if isinstance(demand.kind, Rank):
+        # Counted where `predict` will be, to the last bit: ties are.
+        fit = replace(fit, shifted=demand.count(maps(m, demand.codes)))
+    return maps, fit
 
 
 def with_maps(demand: Asked, tilt: Floats, m: Floats, models: Any = None) -> Fit:
@@ -148,11 +154,10 @@ def with_maps(demand: Asked, tilt: Floats, m: Floats, models: Any = None) -> Fit
     at = demand.count(m)
     if at.inside and not tilt.any():
         return demand.judged(tilt, m, models)
-    maps, found = fit_maps(m, demand)
-    of_maps = found.fit
+    maps, of_maps = fit_maps(m, demand)
     return Fit(
         tilt,
-        of_maps.m + demand.by_group(of_maps.shift),
+        maps(m, demand.codes),
         at,
         (0.0,) * len(demand.shares),
         of_maps.shifted,
