@@ -11,6 +11,7 @@ from rankfair.solvers import (
     Status,
     TaskStatus,
     Tilt,
+    few,
     solve_both,
     solve_linear,
     solve_tasks,
@@ -18,9 +19,10 @@ from rankfair.solvers import (
     unconstrained,
 )
 from rankfair.solvers.landing import Landing
-from rankfair.solvers.scope import ROUNDS_EACH, Whole
+from rankfair.solvers.scope import ROUNDS_EACH
 from rankfair.solvers.separate import ROUNDS, search
 from rankfair.solvers.shifts import FEW_TASKS, MOST_ROWS
+from rankfair.solvers.whole import Whole
 
 SETTINGS = Tilt()
 
@@ -86,6 +88,47 @@ def test_each_task_is_as_good_as_one_alone(rows, epsilon, penalty, monkeypatch):
         assert one.status is Status.SATISFIED
         alone += one.objective
     assert together.objective <= 1.02 * alone
+
+
+def few_rows(k, n, seed):
+    """So few rows and coefficients that fits inside the bands are searched through."""
+    rng = np.random.default_rng(seed)
+    tasks, in_a = np.arange(n) % k, rng.random(n) < 0.4
+    X = rng.normal(size=(n, 2)) + np.outer(in_a, [1.0, 0.0])
+    y = X @ rng.normal(size=2) + in_a + rng.normal(size=n)
+    return posed(X, y, tasks, in_a)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_one_task_is_as_good_as_all_rows(penalty):
+    ratios = []
+    for seed in range(6):
+        problem, fit = few_rows(1, 30, seed), make_penalty(penalty)
+        every = Tilt().solve(problem, fit, Rank(0.02))
+        ratios.append(
+            solve_tasks(problem, fit, Rank(0.02), SETTINGS).objective / every.objective
+        )
+    assert max(ratios) <= 1.01
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_few_rows_are_searched_for_less_error(penalty, monkeypatch):
+    ratios = []
+    for seed in range(4):
+        problem, fit = few_rows(4, 60, seed), make_penalty(penalty)
+        searched = solve_tasks(problem, fit, Rank(0.02), SETTINGS)
+        all_in_band(problem, searched, Rank(0.02))
+        with monkeypatch.context() as patch:
+            patch.setattr(few, "is_small", lambda *_: False)
+            plain = solve_tasks(problem, fit, Rank(0.02), SETTINGS)
+        ratios.append(searched.objective / plain.objective)
+        # Tasks that share nothing, and are free of their bands, stay as they are.
+        apart = penalty in ("ridge", "task")
+        free = [state is TaskStatus.INACTIVE for state in plain.task_status]
+        assert not apart or np.array_equal(searched.coef[free], plain.coef[free])
+        if apart:
+            assert [it is TaskStatus.INACTIVE for it in searched.task_status] == free
+    assert max(ratios) <= 1 and np.mean(ratios) < 0.995
 
 
 def best_by_turning(X, y, in_a, band, beta):

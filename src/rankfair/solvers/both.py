@@ -8,7 +8,7 @@ all rows.  What that push would do to the slopes is then part of the next fit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from rankfair.balances.by_task import RankByTask
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers.base import Floats, OnStep, Status, Step
+from rankfair.solvers.few import searched
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.pushes import gradient, land_tasks, moved, settled, task_values
 from rankfair.solvers.ray import nearest_multiple
@@ -24,7 +25,6 @@ from rankfair.solvers.scope import (
     Iterate,
     TaskSolution,
     TaskStatus,
-    Whole,
     best_fit,
     noted_in,
     task_solution,
@@ -39,6 +39,7 @@ from rankfair.solvers.shifts import (
     brought_in,
 )
 from rankfair.solvers.tilt import Tilt
+from rankfair.solvers.whole import Whole
 
 ROUNDS = 6  # directions of the band over all rows
 CALM = 2  # rounds before one without a lower objective ends the search
@@ -214,14 +215,19 @@ def _solutions(
     iterate = level.iterate
     own, _ = confirmed(iterate.part, iterate.found)
     W = moved(whole, whole.full(own, iterate.W), -iterate.part.push)
-    landing = land_tasks(
-        whole, W, level.c, whole.ceiling, True, level.landing.x or None
-    )
-    push = landing.x * level.c
-    yield _finished(whole, level, settled(whole, W, push), push, trace)
-    one_by_one = _one_by_one(whole, W) if alone else None
-    if one_by_one is not None:
-        yield _finished(whole, level, *one_by_one, trace)
+    lower = None
+    if not (iterate.at_rest or iterate.part.push.any()):
+        lower = searched(whole, iterate.part, iterate.found, whole.centred(W))
+    for start, found in ((W, iterate.found), *(() if lower is None else (lower,))):
+        landing = land_tasks(
+            whole, start, level.c, whole.ceiling, True, level.landing.x or None
+        )
+        push = landing.x * level.c
+        here = replace(level, iterate=replace(iterate, found=found))
+        yield _finished(whole, here, settled(whole, start, push), push, trace)
+        one_by_one = _one_by_one(whole, start) if alone else None
+        if one_by_one is not None:
+            yield _finished(whole, here, *one_by_one, trace)
 
 
 def _one_by_one(whole: Whole, W: Floats) -> tuple[Floats, Floats] | None:

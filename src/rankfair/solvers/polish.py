@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,12 @@ def _coefficients(fitter: Fitter) -> int:
 def _rows(fitter: Fitter) -> float:
     """How many rows; whole weights are as many, as they mean repeated rows."""
     groups = fitter.rows.groups
-    if groups is not None and isinstance(groups.total_a, int):
-        return groups.total_a + groups.total_b
-    return len(fitter.rows.y)
+    return len(fitter.rows.y) if groups is None else _size(groups)
+
+
+def _size(groups: Groups) -> float:
+    whole = isinstance(groups.total_a, int)
+    return groups.total_a + groups.total_b if whole else len(groups.in_a)
 
 
 def stirred(direction: Field, seed: int) -> Field:
@@ -73,17 +76,25 @@ def stirred(direction: Field, seed: int) -> Field:
 
 @dataclass(frozen=True)
 class Sieve:
-    """Which of many predictions ``m`` (S, N) have ranks in all bands, but for ties."""
+    """Which of many predictions ``m`` (S, N) have ranks in all bands, but for ties.
 
-    asked: tuple[tuple[Groups, Band], ...]
+    Each demand has its rows, a slice of all, with their groups and its band.
+    """
+
+    asked: tuple[tuple[slice, Groups, Band], ...]
 
     def __call__(self, m: Floats) -> NDArray[np.bool_]:
         """Whether each is inside."""
         kept = np.ones(len(m), bool)
-        for groups, (low, high) in self.asked:
-            values = twice_u_of_each(m, groups)
+        for rows, groups, (low, high) in self.asked:
+            values = twice_u_of_each(m[:, rows], groups)
             kept &= (values >= low) & (values <= high)
         return kept
+
+    @property
+    def size(self) -> float:
+        """How many rows are sorted for one look."""
+        return sum(_size(groups) for _, groups, _ in self.asked)
 
 
 def twice_u_of_each(m: Floats, groups: Groups) -> Floats:
@@ -139,6 +150,25 @@ class Search:
             np.array(moved).reshape(len(ways), len(problem.y)),
         )
 
+    def sloped(self) -> Search:
+        """The same along slopes only: intercepts change no ranks within tasks."""
+        return self._only(np.arange(self.ways.shape[2]) < self.ways.shape[2] - 1)
+
+    def on(self, task: int, W: Floats) -> Search:
+        """The same for one task, if they share nothing; the others stay as in ``W``."""
+        alone = (np.arange(len(W)) == task)[:, None]
+        return replace(self._only(alone), W0=np.where(alone, self.W0, W))
+
+    def _only(self, entries: NDArray[np.bool_]) -> Search:
+        """Ways of these entries of W; what they do to others is rounding."""
+        squares = self.ways**2
+        inside = (squares * entries).sum(axis=(1, 2))
+        ways = self.ways[inside > squares.sum(axis=(1, 2)) / 2] * entries
+        moved = np.array([self.fitter.rows.predict(way) for way in ways])
+        return replace(
+            self, ways=ways, moved=moved.reshape(len(ways), self.moved.shape[1])
+        )
+
     def lower(
         self, W: Floats, exactly: Callable[[Floats], bool], sieve: Sieve
     ) -> Floats:
@@ -157,8 +187,7 @@ class Search:
         self, W: Floats, exactly: Callable[[Floats], bool], sieve: Sieve, seed: int
     ) -> tuple[float, Floats]:
         """Batches until they are in vain: all over what costs less, and nearby."""
-        counts = _rows(self.fitter) * len(sieve.asked)
-        batch = int(np.clip(COUNTS // counts, BATCH // 8, BATCH))
+        batch = int(np.clip(COUNTS // sieve.size, BATCH // 8, BATCH))
         rng, idle = np.random.default_rng(seed), 0
         lowest, least = (self.fitter.objective(each, self.B0) for each in (W, self.W0))
         for _ in range(MOST):

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankfair.solvers.base import Floats
 from rankfair.solvers.landing import Landing, land
-from rankfair.solvers.scope import Whole
+from rankfair.solvers.whole import Whole
 
 FAR = 100.0  # multiples of a first step after which moving tasks is given up
 ROUNDING = 1e-9  # of what rows of a task ask for: so little is nothing

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import Enum
-from functools import cached_property
 
 import numpy as np
 
 from rankfair.balances import Balance, Rank
-from rankfair.balances.by_task import ByTask, RankByTask, in_every_task
-from rankfair.blocks import Ints, sorted_by_task
+from rankfair.balances.by_task import ByTask, RankByTask
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
-from rankfair.segments import Segments
 from rankfair.solvers.base import (
-    Fitter,
     Floats,
     OnStep,
     Solution,
@@ -23,9 +19,18 @@ from rankfair.solvers.base import (
     Step,
     package,
 )
+from rankfair.solvers.few import searched
 from rankfair.solvers.lines import Part
-from rankfair.solvers.separate import ROUNDS, Found, confirmed, levelled, search
+from rankfair.solvers.pushes import task_values
+from rankfair.solvers.separate import (
+    ROUNDS,
+    Found,
+    confirmed,
+    levelled,
+    search,
+)
 from rankfair.solvers.tilt import Tilt
+from rankfair.solvers.whole import Whole
 
 TOGETHER = 7  # times that what tasks share is fitted again
 ROUNDS_EACH = 3  # rounds of each task in between
@@ -53,88 +58,6 @@ class TaskSolution(Solution):
     task_aucs: Floats  # (k,) the AUC in each task, whatever balance was asked for
     task_status: tuple[TaskStatus, ...]
     task_totals: Floats  # (k, 2), the weight of groups B and A
-
-
-@dataclass(frozen=True)
-class Whole:
-    """One problem, its fit, and the demands on its tasks and on all rows."""
-
-    fitter: Fitter
-    balance: Balance  # over all rows
-    demands: ByTask
-    order: Ints  # the user's row behind each sorted one
-    target: Floats
-
-    @classmethod
-    def of(cls, problem: Problem, penalty: Penalty, balance: Balance) -> Whole:
-        """Sort out rows and demands."""
-        assert problem.groups is not None
-        segments = Segments.of_blocks(problem.blocks, problem.groups)
-        return cls(
-            Fitter.of(problem, penalty),
-            balance.on(problem.y, problem.groups),
-            in_every_task(balance, segments, problem.y),
-            sorted_by_task(problem.codes, problem.n_tasks)[0],
-            problem.target_moments,
-        )
-
-    def narrowed(self, share: float) -> Whole:
-        """The tasks' bands at a share of their width."""
-        balance = replace(self.balance, epsilon=share * self.balance.epsilon)
-        problem = self.fitter.rows
-        return replace(
-            self, demands=in_every_task(balance, self.demands.segments, problem.y)
-        )
-
-    def part(self, W: Floats, push: Floats) -> Part:
-        """All tasks, with what they share held as in ``W``."""
-        problem = self.fitter.rows
-        held = self.fitter.penalty.held(W[:, :-1])
-        fitter = self.fitter
-        if held is not fitter.penalty:
-            factor = fitter.factor.held(held, problem.gram)
-            fitter = Fitter(problem, held, factor)
-        return Part(fitter, self.demands, self.target, push, self.order)
-
-    @cached_property
-    def level(self) -> Floats:
-        """Coefficients that predict one value for all rows: as many as a fit has."""
-        return np.zeros_like(self.fitter.solve(self.target))
-
-    @cached_property
-    def ceiling(self) -> float:
-        """The objective of one value for all rows, infinite if a band excludes that.
-
-        Whatever costs more is no way to a solution.
-        """
-        own = self.demands.values(self.fitter.rows.predict(self.level))
-        if self.miss(self.value(self.level)) or not self.demands.kept(own).all():
-            return np.inf
-        return self.fitter.objective(self.level, self.target) * (1 + 1e-9)
-
-    def full(self, own: Floats, W: Floats) -> Floats:
-        """The tasks' rows and, where there is one, the row that they share."""
-        return np.vstack((own, W[len(own) :]))
-
-    def centred(self, W: Floats) -> Floats:
-        """What tasks share, at its best for their own rows."""
-        C = self.fitter.penalty.centred(W[:, :-1])
-        return np.column_stack((C, W[:, -1]))
-
-    def value(self, W: Floats, exact: bool = False) -> float:
-        """The imbalance over all rows."""
-        problem = self.fitter.rows
-        assert problem.groups is not None and problem.user_groups is not None
-        if exact:
-            m = problem.user_predict(W)
-            return self.balance.value(m, problem.user_groups, problem.y_unit)
-        return self.balance.estimate(problem.predict(W), problem.groups)[0]
-
-    def miss(self, value: float) -> float:
-        """How far outside the band over all rows a value is, rounding forgiven."""
-        assert self.fitter.rows.groups is not None
-        miss = self.balance.band(self.fitter.rows.groups).miss(value)
-        return miss if abs(miss) > self.demands.forgiven else 0.0
 
 
 @dataclass(frozen=True)
@@ -176,12 +99,16 @@ def solve_tasks(
     last = best_fit(whole, settings, noted_in(trace, on_step))
     own, values = confirmed(last.part, last.found)
     W, values = _or_means(whole, last.part, whole.full(own, last.W), values)
-    kept = bool(whole.demands.kept(values).all())
+    kept, found = bool(whole.demands.kept(values).all()), last.found
+    lower = None if last.at_rest else searched(whole, last.part, found, W)
+    if lower is not None:
+        W, found = lower
+        values = task_values(whole, W)
     status = Status.SATISFIED if last.found.settled else Status.MAX_ITER
     if last.at_rest and kept:
         status = Status.INACTIVE
     return task_solution(
-        whole, W, last.found, values, status if kept else Status.INFEASIBLE, trace
+        whole, W, found, values, status if kept else Status.INFEASIBLE, trace
     )
 
 

@@ -239,7 +239,12 @@ def _searched(tilts: Tilts, point: Point) -> Point:
     W = search.lower(
         point.W,
         lambda V: tilts.counted(point.x, V).miss == 0,
-        Sieve(tuple((each.groups, each.band(each.groups)) for each in tilts.demands)),
+        Sieve(
+            tuple(
+                (slice(None), each.groups, each.band(each.groups))
+                for each in tilts.demands
+            )
+        ),
     )
     return tilts.counted(point.x, W)
 

@@ -250,7 +250,7 @@ def _polished(
     found = search.lower(
         W,
         lambda V: band.miss(problem.count(balance, V)) == 0,
-        Sieve(((origin.groups, origin.band),)),
+        Sieve(((slice(None), origin.groups, origin.band),)),
     )
     if found is W:
         return None
