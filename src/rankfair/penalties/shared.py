@@ -56,7 +56,7 @@ class Shared(Penalty):
                 break
             near = 1.0 / np.maximum(far, 1e-12 * float(far.max()))
             last, w0 = w0, near @ own / near.sum()
-            if np.abs(w0 - last).max() <= 1e-12 * np.abs(w0).max():
+            if np.abs(w0 - last).max() <= 1e-8 * np.abs(w0).max():
                 break
         nearest = own[np.linalg.norm(own - w0, axis=1).argmin()]
         lowest = self.value(W) * (1 - 1e-9)
@@ -85,7 +85,7 @@ class SharedFactor(Factor):
 
         ∇φ = Σ_j G_j w^j − b_j,    ∇²φ = Σ_j P_j − P_j v vᵀP_j / vᵀP_j v,
 
-    with ``P = (G⁻¹ + ||v||/β I)⁻¹``, and ``G_j`` itself where ``v = 0``.
+    with ``P = (G⁻¹ + ||v||/β I)⁻¹``, and only ``P_j = G_j`` where ``v = 0``.
     """
 
     costly: ClassVar[bool] = True
@@ -99,16 +99,15 @@ class SharedFactor(Factor):
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """Newton steps on ``w⁰``, each with one exact solve a task."""
-        w0 = self._pooled(B.sum(axis=0))
-        V = self._tasks(w0, B, None)
+        if start is None or self.beta == 0:
+            w0 = self._pooled(B.sum(axis=0))
+            V = self._tasks(w0, B, None)
+        else:
+            w0 = start[-1]
+            V = self._tasks(w0, B, start[:-1] - w0)
         if self.beta == 0:
             return np.vstack((V + w0, w0))
         value, damping = self._value(w0, V, B), 1e-6
-        if start is not None:
-            warm = self._tasks(start[-1], B, start[:-1] - start[-1])
-            warm_value = self._value(start[-1], warm, B)
-            if warm_value < value:
-                w0, V, value = start[-1], warm, warm_value
         for _ in range(200):
             slope = (np.matmul(self.G, (w0 + V)[:, :, None])[:, :, 0] - B).sum(axis=0)
             step = self._newton(V, slope, damping)
@@ -138,6 +137,12 @@ class SharedFactor(Factor):
         G: Floats = self.G.sum(axis=0)
         return G
 
+    @cached_property
+    def columns(self) -> Floats:
+        """All eigenvectors, one below the other: (k n, n)."""
+        Q = self.vectors.swapaxes(1, 2)
+        return Q.reshape(-1, Q.shape[2])
+
     def _pooled(self, b: Floats) -> Floats:
         """The one model for all tasks together, the smallest if there are several."""
         c = into(self.total_vectors, b[None])
@@ -162,14 +167,13 @@ class SharedFactor(Factor):
 
     def _newton(self, V: Floats, slope: Floats, damping: float) -> Floats:
         """``−(∇²φ + damping ΣG)⁻¹ ∇φ``; ``ΣG`` bounds the curvature from above."""
-        r = np.linalg.norm(V, axis=1)
-        moved = r > 0
-        H = self.G[~moved].sum(axis=0) + damping * self.total
-        if moved.any():
-            Q, L, r = self.vectors[moved], self.values[moved], r[moved, None]
-            p, c = L / (1.0 + r / self.beta * L), into(Q, V[moved] / r)
-            bend = out_of(Q, p * c) / np.sqrt((p * c * c).sum(axis=1))[:, None]
-            H += np.matmul(Q * p[:, None, :], Q.swapaxes(1, 2)).sum(axis=0)
-            H -= bend.T @ bend
+        r = np.linalg.norm(V, axis=1)[:, None]
+        p = self.values / (1.0 + r / self.beta * self.values)
+        c = into(self.vectors, np.divide(V, r, out=np.zeros_like(V), where=r > 0))
+        size = np.sqrt((p * c * c).sum(axis=1))[:, None]
+        bend = out_of(self.vectors, p * c)
+        np.divide(bend, size, out=bend, where=size > 0)
+        H = (self.columns * p.reshape(-1, 1)).T @ self.columns
+        H += damping * self.total - bend.T @ bend
         step: Floats = -np.linalg.lstsq(H, slope, rcond=1e-14)[0]
         return step

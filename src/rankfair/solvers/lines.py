@@ -28,6 +28,8 @@ class Part:
     target: Floats  # (k, n + 1), the moments of y
     push: Floats  # (k, n + 1), the moments of a tilt that is not theirs to choose
     order: Ints | None  # the user's row behind each sorted one, where they differ
+    first: Floats  # (k, n + 1), the moments of the first direction
+    squares: Floats  # (k,), Σ s_i y_i²
 
     def take(self, places: Ints, exact: bool) -> Part:
         """Some of these tasks; ``exact`` where the user's predictions will be asked."""
@@ -41,7 +43,15 @@ class Part:
             if factor is None
             else Fitter(problem, self.fitter.penalty, factor)
         )
-        return Part(fitter, demands, self.target[places], self.push[places], None)
+        return Part(
+            fitter,
+            demands,
+            self.target[places],
+            self.push[places],
+            None,
+            self.first[places],
+            self.squares[places],
+        )
 
     def predict(self, W: Floats, exact: bool) -> Floats:
         """Predictions of the sorted rows, or what the user will see of them."""
@@ -68,24 +78,10 @@ class Part:
         np.divide(mean, self.counts, out=W[:, -1], where=self.counts > 0)
         return W
 
-    @cached_property
-    def first(self) -> Floats:
-        """The moments of the first direction: (k, n + 1)."""
-        return self.fitter.rows.moments(self.demands.start)
-
     @property
     def counts(self) -> Floats:
         """Rows or weight of each task: (k,)."""
         return self.fitter.rows.counts
-
-    @cached_property
-    def squares(self) -> Floats:
-        """``Σ s_i y_i²`` of each task."""
-        problem = self.fitter.rows
-        y = problem.y * problem.y
-        weighted = y if problem.weights is None else y * problem.weights
-        total: Floats = self.demands.segments.total(weighted)
-        return total
 
     def objective(self, W: Floats) -> Floats:
         """``½ Σ (m − y)² + β R(w^j)`` of each task, and what the push costs: (k,)."""

@@ -152,37 +152,53 @@ def best_fit(
 
     What tasks share is held while each is searched for, then fitted again to the
     tilted target that came out.  A task that did not land, or at a price at which its
-    mean is better, tilts nothing: how far it went says nothing to the others.
+    mean is better, tilts nothing: how far it went says nothing to the others.  Before
+    anything is known of the tilts one round is enough to fit what is shared anew.
     """
     push = np.zeros_like(whole.target) if push is None else push
-    tilted = whole.target - push
+    tilted, along = whole.target - push, force
     W = whole.fitter.solve(tilted if force is None else tilted - force)
     best: tuple[tuple[int, float], Iterate] | None = None
-    last = np.inf
-    rounds = ROUNDS if force is None else ROUNDS_EACH
+    costs: list[float] = []
     for _ in range(TOGETHER):
         part = whole.part(W, push)
-        apart = part.fitter is whole.fitter
-        found = search(part, settings, on_step, force, rounds if apart else ROUNDS_EACH)
+        apart, known = part.fitter is whole.fitter, along is not None
+        rounds = ROUNDS_EACH if known else ROUNDS if apart else 1
+        found = search(part, settings, on_step, along, rounds)
         level = levelled(part, found)
+        landed = level.misses <= part.demands.forgiven
         full = whole.centred(whole.full(level.W, W))
-        outside = int(np.count_nonzero(level.misses > part.demands.forgiven))
         tilts = bool(push.any()) or (force is not None and bool(force.any()))
-        here = Iterate(full, part, found, outside, bool(found.free.all()) and not tilts)
-        if apart:
+        at_rest = bool(found.free.all()) and not tilts
+        here = Iterate(full, part, found, int(np.count_nonzero(~landed)), at_rest)
+        if apart or at_rest:
             return here
-        rank = here.outside, whole.fitter.objective(here.W, whole.target)
-        settled = best is not None and rank[1] > (1 - settings.tol) * last
-        last = rank[1]
+        costs.append(whole.fitter.objective(here.W, whole.target))
+        rank = here.outside, costs[-1]
         if best is None or rank < best[0]:
             best = rank, here
-        if settled:
+        if _settled(costs, settings.tol):
             break
-        landed = level.misses <= part.demands.forgiven
         force = np.where(landed[:, None], level.force, 0.0)
+        along = force if known else np.where(landed[:, None], found.ahead, 0.0)
         W = whole.fitter.solve(tilted - force, W)
     assert best is not None
     return best[1]
+
+
+def _settled(costs: list[float], tol: float) -> bool:
+    """Whether the next change, if it is to the last as that to the one before, is nil.
+
+    Examples
+    --------
+    >>> [_settled(costs, 0.01) for costs in ([9.0], [9.0, 8.9], [9.0, 8.0, 7.8])]
+    [False, False, True]
+    """
+    if len(costs) < 2:
+        return False
+    *_, before, change = 0.0, *np.abs(np.diff(costs))
+    coming = change * change / before if change < before else change
+    return bool(coming <= tol * costs[-1])
 
 
 def task_solution(

@@ -20,8 +20,9 @@ LEAVE = 0.05  # a task whose gap is this share of its force has settled
 GAIN = 1e-3  # of a task's objective, too little to go on for
 COUNTS = 10  # counts a round; walks that need more go on along the next direction
 EXACTLY = 60  # counts of the user's own predictions at the end
-SHORT = 1e-8  # a bracket this short has nothing in it
-NEARLY = 1e-2  # a bracket this short, as a share of x, is short enough on the way
+SHORT = 1e-8  # a bracket this short, as a share of x, has nothing in it
+CLOSELY = 1e-3  # one this short is short enough at the end
+NEARLY = 1e-2  # and this short on the way
 NUDGES, MOST_NUDGES = 8, 16  # orders of rows tried before a task is given up, if few
 STIR = 0.5  # how much of a direction these change
 AT_ONCE = 1 << 12  # rows that are nudged at once, each task in many ways
@@ -35,6 +36,7 @@ class Found:
     misses: Floats
     objective: Floats
     force: Floats  # the moments of the tilt that made it, 0 where there is none
+    ahead: Floats  # moments to walk along next, 0 where there was no walk
     multipliers: Floats
     free: NDArray[np.bool_]  # whether the fit without a tilt is it
     stationarity: float = 0.0
@@ -48,6 +50,7 @@ class Found:
             W.copy(),
             misses,
             part.objective(W),
+            np.zeros_like(W),
             np.zeros_like(W),
             np.zeros(len(W)),
             misses == 0,
@@ -89,18 +92,19 @@ def search(
     if best.free.all():
         return best
     going = Going(part, np.arange(len(W0)), W0, values, best.objective.copy())
-    going.keep(np.flatnonzero(~best.free))
-    b = None if force is None else force[going.places]
+    still: Ints = np.flatnonzero(~best.free)
+    b = force
     for i in range(min(rounds, settings.max_iter)):
+        if 4 * len(still) <= 3 * len(going.places):
+            going.keep(still)
+            b = None if b is None else b[still]
         landed, along = going.walk(b)
         gap, still = going.learn(best, landed, along)
         _tell(on_step, i + 1, best, going.part.demands.show(landed.values))
         b = going.mixer.next(along, gap)
+        best.ahead[going.places] = b
         if not len(still):
             return best
-        if 4 * len(still) <= 3 * len(going.places):
-            going.keep(still)
-            b = b[still]
     # Some tasks would go on.  After all rounds that is for want of rows, which leave no
     # slope to follow, and ``stationarity`` tells; otherwise it is for want of rounds.
     best.settled = settings.max_iter >= rounds
@@ -242,7 +246,7 @@ def _land_exactly(part: Part, force: Floats) -> Landed:
     W0 = part.fit(0.0)
     start = part.values(W0, exact=True)
     b, first = directions(part, W0, start, force)
-    return land_all(Lines(part, b, W0, exact=True), start, first, EXACTLY, SHORT)
+    return land_all(Lines(part, b, W0, exact=True), start, first, EXACTLY, CLOSELY)
 
 
 def levelled(part: Part, found: Found) -> Found:

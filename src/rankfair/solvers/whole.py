@@ -56,7 +56,29 @@ class Whole:
         if held is not fitter.penalty:
             factor = fitter.factor.held(held, problem.gram)
             fitter = Fitter(problem, held, factor)
-        return Part(fitter, self.demands, self.target, push, self.order)
+        return Part(
+            fitter,
+            self.demands,
+            self.target,
+            push,
+            self.order,
+            self.first,
+            self.squares,
+        )
+
+    @cached_property
+    def first(self) -> Floats:
+        """The moments of the tasks' first directions: (k, n + 1)."""
+        return self.fitter.rows.moments(self.demands.start)
+
+    @cached_property
+    def squares(self) -> Floats:
+        """``Σ s_i y_i²`` of each task: (k,)."""
+        problem = self.fitter.rows
+        y = problem.y * problem.y
+        weighted = y if problem.weights is None else y * problem.weights
+        total: Floats = self.demands.segments.total(weighted)
+        return total
 
     @cached_property
     def level(self) -> Floats:
