@@ -49,6 +49,27 @@ class Step(NamedTuple):
 OnStep = Callable[[Step], None]
 
 
+def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
+    """A report of each step that writes it down as well, by its number.
+
+    Examples
+    --------
+    >>> trace = []
+    >>> note = noted_in(trace, None)
+    >>> for objective in (9.0, 8.0):
+    ...     note(Step(1, objective, auc=0.5, residual=0.1))
+    >>> [step.iteration for step in trace]
+    [1, 2]
+    """
+
+    def note(step: Step) -> None:
+        trace.append(step._replace(iteration=len(trace) + 1))
+        if on_step is not None:
+            on_step(trace[-1])
+
+    return note
+
+
 @dataclass(frozen=True)
 class Solution:
     """A fitted model in the user's units, and how it came about."""

@@ -16,7 +16,7 @@ from rankfair.balances import Balance
 from rankfair.balances.by_task import RankByTask
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
-from rankfair.solvers.base import Floats, OnStep, Status, Step
+from rankfair.solvers.base import Floats, OnStep, Status, Step, noted_in
 from rankfair.solvers.few import searched
 from rankfair.solvers.landing import Landing
 from rankfair.solvers.pushes import gradient, land_tasks, moved, settled, task_values
@@ -26,7 +26,6 @@ from rankfair.solvers.scope import (
     TaskSolution,
     TaskStatus,
     best_fit,
-    noted_in,
     task_solution,
 )
 from rankfair.solvers.separate import Found, confirmed

@@ -19,6 +19,7 @@ from rankfair.solvers.base import (
     Solution,
     Status,
     Step,
+    noted_in,
     package,
 )
 from rankfair.solvers.pinned import KEPT, pinned, status_at_rest
@@ -111,14 +112,13 @@ def solve_levelled(
         return _packaged(level, start, status_at_rest(fitter, B0, start.W), ())
     fits: list[Fit] = [start]
     trace: list[Step] = []
+    note = noted_in(trace, on_step)
     room = 1.0
     for rho in PULLS:
         for fit, residual, left in _pulled(level, penalty, start.W, rho, max_iter):
+            note(Step(len(fits), fit.objective, level.shown(fit), residual))
             fits.append(fit)
-            room, i = left, len(trace) + 1
-            trace.append(Step(i, fit.objective, level.shown(fit), residual))
-            if on_step is not None:
-                on_step(trace[-1])
+            room = left
         if min(fit.miss for fit in fits) == 0:
             break
     best = _walked(level, fits)

@@ -18,6 +18,7 @@ from rankfair.solvers.base import (
     Solution,
     Status,
     Step,
+    noted_in,
     package,
 )
 from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
@@ -104,7 +105,8 @@ class NCADMM:
         W, S, V = origin.W0, problem.predict(origin.W0), np.zeros(len(problem.y))
         best = Best(fitter, balance, origin.B0)
         trace: list[Step] = []
-        for i in range(self.max_iter):
+        note = noted_in(trace, on_step)
+        for i in range(1, self.max_iter + 1):
             target = (problem.y + self.rho * (S - V)) / (1 + self.rho)
             W = proximal.solve(problem.moments(target), W)
             M = problem.predict(W)
@@ -113,9 +115,7 @@ class NCADMM:
             residual = relative(M - S, M)
             auc = best.offer(W)
             shown = balance.show(balance.value(S, groups), groups)
-            trace.append(Step(i + 1, origin.objective(W), auc, residual, shown))
-            if on_step is not None:
-                on_step(trace[-1])
+            note(Step(i, origin.objective(W), auc, residual, shown))
             if residual <= self.tol:
                 break
         kept = best.solution(tuple(trace))

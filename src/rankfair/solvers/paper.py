@@ -11,7 +11,7 @@ from rankfair import projections
 from rankfair.balances import Balance
 from rankfair.penalties import Penalty, Task
 from rankfair.problem import Problem
-from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Step
+from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Step, noted_in
 from rankfair.solvers.ncadmm import Best, check_rank, check_unweighted
 from rankfair.solvers.ray import relative
 
@@ -62,7 +62,8 @@ class Paper:
         M, S, V = rng.random((3, len(problem.y)))
         multiplier = np.zeros(len(problem.y))
         trace: list[Step] = []
-        for i in range(self.max_iter):
+        note = noted_in(trace, on_step)
+        for i in range(1, self.max_iter + 1):
             for _ in range(self.inner):
                 target = problem.y + self.gamma * M + multiplier
                 W = design.shrink(
@@ -79,9 +80,7 @@ class Paper:
             auc = best.offer(own)
             residual = relative(M - S, M)
             shown = balance.show(balance.value(S, groups), groups)
-            trace.append(Step(i + 1, fitter.objective(own, B0), auc, residual, shown))
-            if on_step is not None:
-                on_step(trace[-1])
+            note(Step(i, fitter.objective(own, B0), auc, residual, shown))
         return best.solution(tuple(trace))
 
 

@@ -17,6 +17,7 @@ from rankfair.solvers.base import (
     Solution,
     Status,
     Step,
+    noted_in,
     package,
 )
 from rankfair.solvers.few import searched
@@ -128,17 +129,6 @@ def _or_means(
         return W, values
     level = part.demands.level.astype(float)
     return (means, level) if part.demands.kept(level).all() else (W, values)
-
-
-def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
-    """A report of each step that writes it down as well."""
-
-    def note(step: Step) -> None:
-        trace.append(step._replace(iteration=len(trace) + 1))
-        if on_step is not None:
-            on_step(trace[-1])
-
-    return note
 
 
 def best_fit(

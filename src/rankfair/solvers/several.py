@@ -19,6 +19,7 @@ from rankfair.solvers.base import (
     Solution,
     Status,
     Step,
+    noted_in,
     package,
 )
 from rankfair.solvers.demands import Demand, Point, Tilts
@@ -147,12 +148,11 @@ def solve_several(
         return _packaged(Round.at(tilts, start), start, status, ())
     rounds: list[Round] = []
     trace: list[Step] = []
+    note = noted_in(trace, on_step)
     for i, found in enumerate(_rounds(tilts, start, max_iter, tol), start=1):
         rounds.append(found)
         worst = float(found.point.shown[np.abs(found.point.off).argmax()])
-        trace.append(Step(i, found.objective, worst, found.stationarity))
-        if on_step is not None:
-            on_step(trace[-1])
+        note(Step(i, found.objective, worst, found.stationarity))
     # Quick counts may miss a little; among those alike the lower objective is better.
     rounds.sort(key=lambda it: (not it.kept, it.point.miss > NEAR, it.objective))
     best, point = _first_inside(rounds[:TRIES])

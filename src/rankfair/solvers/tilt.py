@@ -20,6 +20,7 @@ from rankfair.solvers.base import (
     Status,
     Step,
     in_memory,
+    noted_in,
     package,
 )
 from rankfair.solvers.candidates import Candidate, ranked
@@ -89,14 +90,13 @@ class Tilt:
         small = origin.thinned()
         candidates: list[Candidate] = []
         trace: list[Step] = []
+        note = noted_in(trace, on_step)
         coarse = 1.0 if small is origin else 10.0
         rounds = self._rounds(small, coarse, start)
         for i, candidate in enumerate(rounds, start=1):
             candidates.append(candidate)
             shown = balance.show(candidate.landing.value, small.groups)
-            trace.append(Step(i, candidate.objective, shown, candidate.stationarity))
-            if on_step is not None:
-                on_step(trace[-1])
+            note(Step(i, candidate.objective, shown, candidate.stationarity))
         settled = len(trace) < self.max_iter or trace[-1].residual <= 10 * self.tol
         candidates = ranked(candidates, 10 * self.tol)
         if small is not origin:
