@@ -211,22 +211,27 @@ def _solutions(
 
     All tasks are moved along one direction and, if asked for, one by one too.
     """
-    iterate = level.iterate
-    own, _ = confirmed(iterate.part, iterate.found)
-    W = moved(whole, whole.full(own, iterate.W), -iterate.part.push)
-    lower = None
-    if not (iterate.at_rest or iterate.part.push.any()):
-        lower = searched(whole, iterate.part, iterate.found, whole.centred(W))
-    for start, found in ((W, iterate.found), *(() if lower is None else (lower,))):
-        landing = land_tasks(
-            whole, start, level.c, whole.ceiling, True, level.landing.x or None
-        )
+    first = level.landing.x or None
+    for W, iterate in _in_their_bands(whole, level.iterate):
+        landing = land_tasks(whole, W, level.c, whole.ceiling, True, first)
         push = landing.x * level.c
-        here = replace(level, iterate=replace(iterate, found=found))
-        yield _finished(whole, here, settled(whole, start, push), push, trace)
-        one_by_one = _one_by_one(whole, start) if alone else None
+        yield _finished(whole, iterate, settled(whole, W, push), push, trace)
+        one_by_one = _one_by_one(whole, W) if alone else None
         if one_by_one is not None:
-            yield _finished(whole, here, *one_by_one, trace)
+            yield _finished(whole, iterate, *one_by_one, trace)
+
+
+def _in_their_bands(whole: Whole, iterate: Iterate) -> Iterator[tuple[Floats, Iterate]]:
+    """Tasks on exact counts, none moved yet; also with less error, if rows are few."""
+    part, found = iterate.part, iterate.found
+    own, _ = confirmed(part, found)
+    W = moved(whole, whole.full(own, iterate.W), -part.push)
+    yield W, iterate
+    if iterate.at_rest or part.push.any():
+        return
+    lower = searched(whole, part, found, whole.centred(W))
+    if lower is not None:
+        yield lower[0], replace(iterate, found=lower[1])
 
 
 def _one_by_one(whole: Whole, W: Floats) -> tuple[Floats, Floats] | None:
@@ -249,10 +254,9 @@ def _one_by_one(whole: Whole, W: Floats) -> tuple[Floats, Floats] | None:
 
 
 def _finished(
-    whole: Whole, level: Level, W: Floats, push: Floats, trace: list[Step]
+    whole: Whole, iterate: Iterate, W: Floats, push: Floats, trace: list[Step]
 ) -> TaskSolution:
     """What became of tasks that were moved by a push."""
-    iterate = level.iterate
     values = task_values(whole, W)
     kept = bool(whole.demands.kept(values).all())
     inside = whole.miss(whole.value(W, exact=True)) == 0

@@ -37,7 +37,7 @@ def searched(
         return None
     W0, lower = fitter.solve(whole.target), W
     around = Search.around(fitter, whole.target, W0, found.force).sloped()
-    if part.fitter is fitter:
+    if whole.apart:
         for task in np.flatnonzero(~found.free).tolist():
             sieve = Sieve((_asked(demands, task),))
             lower = around.on(task, lower).lower(lower, inside, sieve)

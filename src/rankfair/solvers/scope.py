@@ -72,7 +72,13 @@ class Iterate:
     part: Part
     found: Found
     outside: int  # tasks that are not in their band
+    objective: float
     at_rest: bool  # whether this is the fit without any band
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Fewer tasks outside, then less error."""
+        return self.outside, self.objective
 
 
 def solve_tasks(
@@ -146,34 +152,38 @@ def best_fit(
     anything is known of the tilts one round is enough to fit what is shared anew.
     """
     push = np.zeros_like(whole.target) if push is None else push
-    tilted, along = whole.target - push, force
-    W = whole.fitter.solve(tilted if force is None else tilted - force)
-    best: tuple[tuple[int, float], Iterate] | None = None
+    tilt = np.zeros_like(whole.target) if force is None else force
+    pushed, along = whole.target - push, force
+    W = whole.fitter.solve(pushed - tilt)
+    best: Iterate | None = None
     costs: list[float] = []
     for _ in range(TOGETHER):
         part = whole.part(W, push)
-        apart, known = part.fitter is whole.fitter, along is not None
-        rounds = ROUNDS_EACH if known else ROUNDS if apart else 1
+        rounds = ROUNDS_EACH if along is not None else ROUNDS if whole.apart else 1
         found = search(part, settings, on_step, along, rounds)
         level = levelled(part, found)
         landed = level.misses <= part.demands.forgiven
         full = whole.centred(whole.full(level.W, W))
-        tilts = bool(push.any()) or (force is not None and bool(force.any()))
-        at_rest = bool(found.free.all()) and not tilts
-        here = Iterate(full, part, found, int(np.count_nonzero(~landed)), at_rest)
-        if apart or at_rest:
+        here = Iterate(
+            full,
+            part,
+            found,
+            outside=int(np.count_nonzero(~landed)),
+            objective=whole.fitter.objective(full, whole.target),
+            at_rest=bool(found.free.all()) and not (push.any() or tilt.any()),
+        )
+        if whole.apart or here.at_rest:
             return here
-        costs.append(whole.fitter.objective(here.W, whole.target))
-        rank = here.outside, costs[-1]
-        if best is None or rank < best[0]:
-            best = rank, here
+        best = here if best is None or here.rank < best.rank else best
+        costs.append(here.objective)
         if _settled(costs, settings.tol):
             break
-        force = np.where(landed[:, None], level.force, 0.0)
-        along = force if known else np.where(landed[:, None], found.ahead, 0.0)
-        W = whole.fitter.solve(tilted - force, W)
+        tilt = np.where(landed[:, None], level.force, 0.0)
+        ahead = np.where(landed[:, None], found.ahead, 0.0)
+        along = ahead if along is None else tilt
+        W = whole.fitter.solve(pushed - tilt, W)
     assert best is not None
-    return best[1]
+    return best
 
 
 def _settled(costs: list[float], tol: float) -> bool:
@@ -184,9 +194,10 @@ def _settled(costs: list[float], tol: float) -> bool:
     >>> [_settled(costs, 0.01) for costs in ([9.0], [9.0, 8.9], [9.0, 8.0, 7.8])]
     [False, False, True]
     """
-    if len(costs) < 2:
+    changes = np.abs(np.diff(costs)).tolist()
+    if not changes:
         return False
-    *_, before, change = 0.0, *np.abs(np.diff(costs))
+    before, change = [0.0, *changes][-2:]
     coming = change * change / before if change < before else change
     return bool(coming <= tol * costs[-1])
 

@@ -11,6 +11,7 @@ from rankfair.balances import Balance
 from rankfair.balances.by_task import ByTask, in_every_task
 from rankfair.blocks import Ints, sorted_by_task
 from rankfair.penalties import Penalty
+from rankfair.penalties.base import Separable
 from rankfair.problem import Problem
 from rankfair.segments import Segments
 from rankfair.solvers.base import Fitter, Floats
@@ -48,12 +49,17 @@ class Whole:
             self, demands=in_every_task(balance, self.demands.segments, problem.y)
         )
 
+    @property
+    def apart(self) -> bool:
+        """Whether tasks share nothing, so that each is fitted alone."""
+        return isinstance(self.fitter.penalty, Separable)
+
     def part(self, W: Floats, push: Floats) -> Part:
         """All tasks, with what they share held as in ``W``."""
         problem = self.fitter.rows
-        held = self.fitter.penalty.held(W[:, :-1])
         fitter = self.fitter
-        if held is not fitter.penalty:
+        if not self.apart:
+            held = fitter.penalty.held(W[:, :-1])
             factor = fitter.factor.held(held, problem.gram)
             fitter = Fitter(problem, held, factor)
         return Part(
