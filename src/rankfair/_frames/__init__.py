@@ -9,7 +9,7 @@ from rankfair._frames.labels import (
     find_known,
     find_labels,
     label_array,
-    match,
+    recode,
 )
 from rankfair._frames.numbers import column_numbers, is_missing, unmasked
 from rankfair._frames.tables import (
@@ -38,8 +38,8 @@ __all__ = [
     "is_missing",
     "label_array",
     "listed",
-    "match",
     "open_table",
+    "recode",
     "shown",
     "unmasked",
     "values_shape",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankfair._frames.numbers import is_missing
 from rankfair._frames.words import Codes, Column
 
-__all__ = ["encode", "find_known", "find_labels", "label_array", "match"]
+__all__ = ["encode", "find_known", "find_labels", "label_array", "recode"]
 
 
 def find_labels(columns: Sequence[Column], argument: str) -> tuple[Codes, NDArray[Any]]:
@@ -97,24 +97,27 @@ def encode(
     >>> codes.tolist(), others
     ([0, -1, 1], [9])
     """
-    codes, here = find_labels(columns, argument)
-    table, others = match(here, labels)
-    return table[codes], others
+    return recode(*find_labels(columns, argument), labels)
 
 
-def match(here: NDArray[Any], labels: NDArray[Any]) -> tuple[Codes, list[Any]]:
-    """Return the place of each label in ``labels``, −1 for others, and the others.
+def recode(
+    codes: Codes, here: NDArray[Any], labels: NDArray[Any]
+) -> tuple[Codes, list[Any]]:
+    """Return codes into ``labels`` for codes into ``here``, and what others are there.
+
+    The code is −1 for others, and for rows that have no label and −1 already.
 
     Examples
     --------
     >>> import numpy as np
-    >>> match(np.array(["a", "x"]), np.array(["a", "b"]))
-    (array([ 0, -1]), ['x'])
+    >>> recode(np.array([1, 0, -1]), np.array(["b", "x"]), np.array(["a", "b"]))
+    (array([-1,  1, -1]), ['x'])
     """
     index = {label: code for code, label in enumerate(labels.tolist())}
-    table = np.array([index.get(label, -1) for label in here.tolist()], np.intp)
-    others = [label for label, c in zip(here.tolist(), table, strict=True) if c < 0]
-    return table, others
+    places = [index.get(label, -1) for label in here.tolist()]
+    others = [label for label, c in zip(here.tolist(), places, strict=True) if c < 0]
+    # The last place is that of code −1.
+    return np.array([*places, -1], np.intp)[codes], others
 
 
 def _plain(column: Column) -> NDArray[Any] | list[Any]:

@@ -17,7 +17,7 @@ from rankfair._frames import (
     encode,
     find_known,
     listed,
-    match,
+    recode,
     shown,
 )
 from rankfair._groups import Encoder, Source
@@ -144,8 +144,8 @@ def _known_groups(table: Table, each: Encoder) -> Codes:
     """Return the group of each new row, −1 if it is not known; refuse others."""
     assert each.labels is not None
     argument = f"sensitive_features (column {shown(each.name)} of X)"
-    codes, here = find_known(table.column(each.column), argument)
-    table_of, others = match(here, each.labels)
+    found = find_known(table.column(each.column), argument)
+    codes, others = recode(*found, each.labels)
     refuse_retyped(argument, others, each.labels)
     if others:
         known = each.labels.tolist()
@@ -157,8 +157,7 @@ def _known_groups(table: Table, each: Encoder) -> Codes:
             known=known,
             column=each.name,
         )
-    places: Codes = np.append(table_of, -1)[codes]
-    return places
+    return codes
 
 
 def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:

@@ -14,8 +14,8 @@ from rankfair._frames import (
     find_known,
     label_array,
     listed,
-    match,
     open_table,
+    recode,
     shown,
 )
 from rankfair._groups import Bools
@@ -80,8 +80,8 @@ class ShiftedModel:
         table = open_table(X)
         (at,) = resolve_columns("sensitive_features", self.sensitive_features, table)
         labels = label_array(list(self.steps))
-        codes, here = find_known(table.column(at), "sensitive_features")
-        places, others = match(here, labels)
+        known = find_known(table.column(at), "sensitive_features")
+        codes, others = recode(*known, labels)
         if others:
             raise ValueError(
                 f"sensitive_features has groups that were not calibrated: "
@@ -90,8 +90,7 @@ class ShiftedModel:
             )
         # The last step, for code −1, is that of rows of unknown group.
         steps = np.array([*self.steps.values(), 0.0])
-        of_rows = steps[np.append(places, -1)[codes]]
-        moved: Floats = predict(self.model, X, tasks=tasks) + of_rows
+        moved: Floats = predict(self.model, X, tasks=tasks) + steps[codes]
         return moved
 
 

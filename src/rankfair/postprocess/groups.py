@@ -17,8 +17,8 @@ from rankfair._frames import (
     find_labels,
     label_array,
     listed,
-    match,
     open_table,
+    recode,
 )
 from rankfair._groups import CUT_FIRST, Groups, Source, check_groups, refuse_quantity
 from rankfair._validation import label_source, label_source_of_rows, refuse_retyped
@@ -88,8 +88,7 @@ def known_groups(source: Source, groups: NDArray[Any]) -> Codes:
     array([ 1, -1])
     """
     here, labels = _known_labels(source)
-    places, others = match(labels, groups)
-    codes = np.append(places, -1)[here]
+    codes, others = recode(here, labels, groups)
     if others:
         _refuse_other_labels(source, others, groups)
         n_rows = int((codes[here >= 0] < 0).sum())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Codes, Table, counted, encode, find_known, listed, match
+from rankfair._frames import Codes, Table, counted, encode, find_known, listed, recode
 from rankfair._groups import Source, group_labels
 from rankfair._validation import (
     as_in_training,
@@ -58,8 +58,7 @@ def group_codes(table: Table, passed: Any, layout: Layout) -> Codes | None:
         # Spelt as in training; labels that are not known are None.
         (column,) = group_labels(source, layout.edges, layout.intersect).values()
     here, labels = find_known(column, source.argument)
-    places, others = match(labels, layout.groups)
-    codes = np.append(places, -1)[here]
+    codes, others = recode(here, labels, layout.groups)
     _refuse_others(others, int((codes[here >= 0] < 0).sum()), layout.groups, source)
     return codes
 
