@@ -7,6 +7,7 @@ other row is of that task.
 
 from rankfair._groups import Encoder
 from rankfair._validation.checks import (
+    check_bins,
     check_choice,
     check_count,
     check_flag,
@@ -56,6 +57,7 @@ __all__ = [
     "Rows",
     "UnseenError",
     "as_in_training",
+    "check_bins",
     "check_choice",
     "check_count",
     "check_flag",

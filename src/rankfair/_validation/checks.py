@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from rankfair._frames import listed, shown
+from rankfair._groups import MOST_GROUPS
 
 __all__ = [
     "as_given",
+    "check_bins",
     "check_choice",
     "check_count",
     "check_flag",
@@ -93,6 +95,17 @@ def check_count(argument: str, value: Any, low: int = 1) -> int:
             f"{argument} must be a whole number ≥ {low}; got {as_given(value)}."
         )
     return int(value)
+
+
+def check_bins(bins: Any) -> None:
+    """Refuse what is neither None nor a number of groups to cut numbers into.
+
+    Examples
+    --------
+    >>> check_bins(4)
+    """
+    if bins is not None and check_count("bins", bins, 2) > MOST_GROUPS:
+        raise ValueError(f"bins must be at most {MOST_GROUPS}; got {bins}.")
 
 
 def check_seed(argument: str, value: Any) -> None:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankfair._frames import shown
-from rankfair._groups import MOST_GROUPS
 from rankfair._regressor import check_penalty
 from rankfair._validation import (
     Rows,
+    check_bins,
     check_choice,
     check_count,
     check_flag,
@@ -51,8 +51,7 @@ def read_settings(model: Any) -> Settings:
     check_choice("scope", model.scope, SCOPES)
     check_flag("blind", model.blind)
     check_flag("intersect", model.intersect)
-    if model.bins is not None and check_count("bins", model.bins, 2) > MOST_GROUPS:
-        raise ValueError(f"bins must be at most {MOST_GROUPS}; got {model.bins}.")
+    check_bins(model.bins)
     asked = _read_balances(model)
     solver = _read_solver(model, asked)
     check_scope(model.scope, solver, asked)

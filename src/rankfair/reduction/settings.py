@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from rankfair._folds import check_cv
 from rankfair._frames import shown
-from rankfair._groups import MOST_GROUPS
 from rankfair._validation import (
+    check_bins,
     check_choice,
     check_count,
     check_flag,
@@ -35,8 +35,7 @@ def check_settings(model: Any) -> None:
             )
     check_flag("blind", model.blind)
     check_flag("intersect", model.intersect)
-    if model.bins is not None and check_count("bins", model.bins, 2) > MOST_GROUPS:
-        raise ValueError(f"bins must be at most {MOST_GROUPS}; got {model.bins}.")
+    check_bins(model.bins)
     check_choice("finish", model.finish, FINISHES)
     check_count("max_refits", model.max_refits)
     check_verbose(model.verbose)
