@@ -12,12 +12,12 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from rankfair._frames import Floats, counted
 from rankfair._validation import read_target
 
-__all__ = ["explained", "fitted_to", "read_predictions", "weight_argument"]
+__all__ = ["explained", "fitted_to", "predictions_of", "weight_argument"]
 
 WEIGHTS = "sample_weight"
 
@@ -84,15 +84,16 @@ def fitted_to(template: Any, X: Any, y: Any, weights: Floats | None) -> Any:
     return clone(template).fit(X, y, **more)
 
 
-def read_predictions(predicted: Any, n_rows: int) -> Floats:
+def predictions_of(estimator: Any, X: Any) -> Floats:
     """Return what an estimator predicts as new floats, one a row, all finite.
 
     Examples
     --------
-    >>> read_predictions([[1], [2]], 2).tolist()
-    [1.0, 2.0]
+    >>> from sklearn.dummy import DummyRegressor
+    >>> predictions_of(DummyRegressor().fit([[0], [0]], [1, 3]), [[0], [1]]).tolist()
+    [2.0, 2.0]
     """
-    values = np.asarray(predicted)
+    values, n_rows = np.asarray(estimator.predict(X)), _num_samples(X)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n_rows,):

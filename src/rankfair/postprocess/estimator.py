@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats
 from rankfair._groups import Source
-from rankfair._inner import explained
+from rankfair._inner import explained, predictions_of
 from rankfair._validation import (
     as_in_training,
     feature_record,
@@ -24,7 +24,7 @@ from rankfair.postprocess.groups import known_groups, read_labels, without
 from rankfair.postprocess.learning import learn
 from rankfair.postprocess.lines import on_line
 from rankfair.postprocess.outcome import attributes_of, warn_of
-from rankfair.postprocess.predictions import fit_and_predict, predictions_of
+from rankfair.postprocess.predictions import fit_and_predict
 from rankfair.postprocess.readings import count_rows, read_given
 from rankfair.postprocess.settings import check_settings
 

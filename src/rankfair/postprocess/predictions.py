@@ -13,10 +13,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from rankfair._folds import Folds, Rows, deal_folds, gives_folds, split_folds
 from rankfair._frames import Floats
-from rankfair._inner import fitted_to, read_predictions, weight_argument
+from rankfair._inner import fitted_to, predictions_of, weight_argument
 from rankfair.postprocess.readings import Given
 
-__all__ = ["fit_and_predict", "predictions_of"]
+__all__ = ["fit_and_predict"]
 
 
 def fit_and_predict(model: Any, X: Any, given: Given) -> tuple[Any, Floats]:
@@ -70,11 +70,6 @@ def _dealt(model: Any, given: Given, n_rows: int) -> Folds:
             "folds."
         )
     return deal_folds(cells, model.cv, np.random.default_rng(model.random_state))
-
-
-def predictions_of(estimator: Any, X: Any) -> Floats:
-    """Return what an estimator predicts as new floats, one a row, all finite."""
-    return read_predictions(estimator.predict(X), _num_samples(X))
 
 
 def _check_fitted(estimator: Any) -> None:

@@ -18,7 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from rankfair._folds import Folds, Rows
 from rankfair._frames import Codes, Floats
-from rankfair._inner import fitted_to, read_predictions, weight_argument
+from rankfair._inner import fitted_to, predictions_of, weight_argument
 
 Models: TypeAlias = list[Any]
 
@@ -112,12 +112,11 @@ def _by_task(codes: Codes, n_tasks: int, rows: Rows) -> Iterator[Rows]:
 def predict(models: Models, X: Any, codes: Codes) -> Floats:
     """The prediction of each row by the model of its task."""
     if len(models) == 1:
-        return read_predictions(models[0].predict(X), len(codes))
+        return predictions_of(models[0], X)
     m = np.empty(len(codes))
     for j in np.unique(codes).tolist():
         rows = np.flatnonzero(codes == j)
-        found = models[j].predict(_safe_indexing(X, rows))
-        m[rows] = read_predictions(found, len(rows))
+        m[rows] = predictions_of(models[j], _safe_indexing(X, rows))
     return m
 
 
