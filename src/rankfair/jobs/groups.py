@@ -29,7 +29,6 @@ __all__ = [
     "combined",
     "folds_of",
     "groups_of",
-    "strata_of",
     "with_counted_groups",
 ]
 
@@ -124,17 +123,6 @@ def as_labels(column: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def strata_of(
-    table: Table, roles: Roles, bins: int | None = None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return codes of tasks, and of the groups of all attributes together."""
-    groups = groups_of(table, roles, bins)
-    return (
-        _codes([table[name] for name in roles.tasks], table.n_rows),
-        _codes(list(groups.values()), table.n_rows),
-    )
-
-
 def folds_of(
     table: Table,
     roles: Roles,
@@ -151,7 +139,8 @@ def folds_of(
     NotEstimableError
         If no rows can be held out, or a fold would be fitted without one of the groups.
     """
-    codes, cells = strata_of(table, roles, bins)
+    groups = groups_of(table, roles, bins)
+    codes = _codes([table[name] for name in roles.tasks], table.n_rows)
     if table.n_rows < folds:
         rows = counted(table.n_rows, "row is", "rows are")
         raise NotEstimableError(f"{rows} too few for --folds {folds}.")
@@ -160,9 +149,11 @@ def folds_of(
             "no row can be held out, because each task has one row only: name other "
             "columns in --task."
         )
+    # All attributes together: folds share out their combinations evenly.
+    cells = _codes(list(groups.values()), table.n_rows)
     rng = np.random.default_rng(seed)
     parts = make_folds(folds, codes, cells, rng, weights=weights)
-    for name, labels in groups_of(table, roles, bins).items():
+    for name, labels in groups.items():
         _check_groups(name, labels, [train for train, _ in parts])
     return parts
 
@@ -186,6 +177,7 @@ def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) ->
 
 
 def _codes(columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.intp]:
+    """Return a number for each row, the same for rows that are alike in all columns."""
     if not columns:
         return np.zeros(n_rows, np.intp)
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
