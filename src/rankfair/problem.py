@@ -26,7 +26,7 @@ from rankfair.engines.memory import Line
 from rankfair.linear import linear_predict
 from rankfair.ranks import whole_if_so
 
-__all__ = ["Groups", "Part", "Problem", "whole_if_so"]
+__all__ = ["Groups", "Part", "Problem", "counted_weights", "whole_if_so"]
 
 B = TypeVar("B", bound=Asked)
 
@@ -83,6 +83,17 @@ class Groups:
         found: NDArray[np.bool_] = self.weights > 0
         return found
 
+    def of_known(self, g: Floats) -> Floats:
+        """A direction of the rows that weigh something here, and 0 in the others.
+
+        Examples
+        --------
+        >>> groups = Groups(np.array([True, False, False]), np.array([1, 1, 0]))
+        >>> groups.of_known(np.array([1.0, -0.5, -0.5])).tolist()
+        [1.0, -0.5, -0.0]
+        """
+        return g if self.known is None else g * self.known
+
     def take(self, rows: Ints) -> Groups:
         """The groups of some rows."""
         return Groups(
@@ -124,6 +135,24 @@ class Part(Groups):
     def pair(self) -> int | float:
         """What one pair weighs."""
         return self.one_pair
+
+
+def counted_weights(
+    weights: NDArray[np.int64] | Floats | None, known: NDArray[np.bool_] | None
+) -> NDArray[np.int64] | Floats | None:
+    """What rows weigh where pairs are counted: nothing, if their group is not known.
+
+    Examples
+    --------
+    >>> counted_weights(None, np.array([True, False])).tolist()
+    [1, 0]
+    """
+    counted = whole_if_so(weights)
+    if known is None or known.all():
+        return counted
+    found: NDArray[np.int64] | Floats
+    found = known.astype(np.int64) if counted is None else counted * known
+    return found
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,11 @@ def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
     return a, b
 
 
-def whole_if_so(weights: Floats | None) -> NDArray[np.int64] | Floats | None:
+def whole_if_so(
+    weights: NDArray[np.int64] | Floats | None,
+) -> NDArray[np.int64] | Floats | None:
     """Weights as integers where they are whole, so that pairs are counted exactly."""
-    if weights is None or float(weights.sum()) >= 1 << 30:
+    if weights is None or weights.dtype.kind == "i" or weights.sum() >= 1 << 30:
         return weights
     whole = weights.astype(np.int64)
     return whole if (whole == weights).all() else weights
@@ -200,6 +202,41 @@ class Duels:
         rest = self.totals.sum() - self.totals
         found: Floats = self.twice.sum(axis=1) / (2 * self.totals * rest)
         return found
+
+
+def twice_u_of_rest(
+    values: Floats,
+    codes: NDArray[np.intp],
+    totals: Sequence[int | float],
+    weights: Array | None = None,
+) -> list[float]:
+    """2U of each group over all other rows, all from one sort.
+
+    ``totals`` are the rows, or the weight, of each group.  Rows of code −1 are of no
+    group and have to weigh nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> twice_u_of_rest(np.array([1.0, 3.0, 1.0]), np.arange(3), [1, 1, 1])
+    [1, 4, 1]
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    w = np.ones(len(values), np.int64) if weights is None else weights[order]
+    below = np.append(0, np.cumsum(w))
+    new = np.append(True, ordered[1:] != ordered[:-1])
+    first = np.flatnonzero(new)
+    run = np.cumsum(new) - 1
+    twice = (below[first] + below[np.append(first[1:], len(values))])[run]
+    # Sums of whole numbers are exact in floats up to 2⁵³.
+    sums = np.bincount(codes[order] + 1, w * twice, len(totals) + 1)[1:]
+    whole = w.dtype.kind == "i"
+    # With its own rows a group has as many half pairs as its total squared.
+    return [
+        (int(found) if whole else float(found)) - total**2
+        for found, total in zip(sums, totals, strict=True)
+    ]
 
 
 def midranks(values: Floats) -> Floats:

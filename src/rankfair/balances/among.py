@@ -37,5 +37,4 @@ class Among(Linear):
 
     def direction(self, groups: Groups) -> Floats:
         """Nothing for rows that take no part."""
-        g = self.whole.direction(self.own)
-        return g if self.own.known is None else g * self.own.known
+        return self.own.of_known(self.whole.direction(self.own))

@@ -78,7 +78,7 @@ class ByTask(ABC):
         up, down = np.zeros(len(s.sizes)), np.zeros(len(s.sizes))
         up[s.both], down[s.both] = 1.0 / s.total_a[s.both], -1.0 / s.total_b[s.both]
         g = np.where(s.groups.in_a, s.each_row(up), s.each_row(down))
-        return g if s.groups.known is None else g * s.groups.known
+        return s.groups.of_known(g)
 
     @property
     def start(self) -> Floats:

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rankfair._frames import Codes, Floats, open_table
 from rankfair._validation import check_lengths, has_names, read_target, read_weights
+from rankfair.balances.rank import deviation
 from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.groups import find_groups, read_labels
 
@@ -55,8 +55,7 @@ class Given:
         """The standard deviation of the target, NaN without one."""
         if self.target is None:
             return math.nan
-        centred = self.target - np.average(self.target, weights=self.weights)
-        return math.sqrt(float(np.average(centred * centred, weights=self.weights)))
+        return deviation(self.target, self.weights)
 
 
 def read_given(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats
 from rankfair.balances import Balance
-from rankfair.problem import whole_if_so
+from rankfair.balances.rank import deviation
 from rankfair.projections import swept
 
 
@@ -159,32 +159,14 @@ class Asked(ABC):
         """``λ`` with ``λ ∇`` nearest to the tilt, in standard units."""
 
 
-def deviation(y: Floats, weights: NDArray[Any] | None) -> float:
+def unit_of(y: Floats, weights: NDArray[Any] | None) -> float:
     """The standard deviation of targets, 1 where all are the same.
 
     Examples
     --------
     >>> import numpy as np
-    >>> deviation(np.array([1.0, 5.0]), None), deviation(np.ones(3), None)
+    >>> unit_of(np.array([1.0, 5.0]), None), unit_of(np.ones(3), None)
     (2.0, 1.0)
     """
-    centre = np.average(y, weights=weights)
-    unit = float(np.sqrt(np.average((y - centre) ** 2, weights=weights)))
+    unit = deviation(y, weights)
     return unit if unit > 0 else 1.0
-
-
-def counted_weights(
-    weights: Floats | None, known: NDArray[np.bool_] | None
-) -> NDArray[Any] | None:
-    """What rows weigh where pairs are counted: nothing, if their group is not known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counted_weights(None, np.array([True, False])).tolist()
-    [1, 0]
-    """
-    counted = whole_if_so(weights)
-    if known is None:
-        return counted
-    return known.astype(np.int64) if counted is None else counted * known

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankfair._frames import Floats
 from rankfair.balances import Balance, Band, Linear, Rank
 from rankfair.problem import Groups
-from rankfair.reduction.asked import Asked, Fit, Reached, deviation
+from rankfair.reduction.asked import Asked, Fit, Reached, unit_of
 from rankfair.solvers.landing import Landing, land
 from rankfair.solvers.ray import nearest_multiple
 
@@ -50,7 +50,7 @@ class Demand(Asked):
         2.0
         """
         weights = groups.weights if weights is None else weights
-        unit = deviation(y, weights)
+        unit = unit_of(y, weights)
         balance = balance.on(y / unit, groups)
         codes = groups.in_a.astype(np.intp)
         if groups.known is not None:
@@ -90,7 +90,7 @@ class Demand(Asked):
 
     def first_tilt(self, free: Fit) -> Floats:
         """The direction of the means, so far that a fit that follows levels them."""
-        g = self._counted(self.balance.start(self.groups)(free.m, self.groups))
+        g = self.groups.of_known(self.balance.start(self.groups)(free.m, self.groups))
         if isinstance(self.balance, Linear):
             gap = abs(free.at.miss) * self.unit
         else:
@@ -101,12 +101,12 @@ class Demand(Asked):
 
     def multiplier(self, tilt: Floats, m: Floats) -> float:
         """``λ`` with ``λ ∇AUC(m)`` nearest to the tilt, in standard units."""
-        g = self._counted(self.balance.gradient(m, self.groups))
+        g = self.groups.of_known(self.balance.gradient(m, self.groups))
         return nearest_multiple(self.root * g, self.root * tilt) / self.unit**2
 
     def bent(self, tilt: Floats, m: Floats) -> Floats:
         """``λ ∇AUC(m)``, with the ``λ`` that brings it nearest to the tilt."""
-        g = self._counted(self.balance.gradient(m, self.groups))
+        g = self.groups.of_known(self.balance.gradient(m, self.groups))
         return nearest_multiple(self.root * g, self.root * tilt) * g
 
     def on_chord(self, near: Floats, far: Floats) -> float:
@@ -122,7 +122,7 @@ class Demand(Asked):
         def shift(x: float) -> tuple[float, float]:
             return x * a / (a + b), -x * b / (a + b)
 
-        g = self._counted(self.balance.start(self.groups)(m, self.groups))
+        g = self.groups.of_known(self.balance.start(self.groups)(m, self.groups))
         down = -float(g @ self.by_group(shift(1.0)))
         first = (float(np.ptp(m)) or self.unit) / 8
         found = self._land(
@@ -135,11 +135,6 @@ class Demand(Asked):
         low, high = (self.balance.show(edge, self.groups) for edge in self.band)
         bands = np.array([1 - high, low]), np.array([1 - low, high])
         return self._or_swept(m, (closing, found), self.groups.weights, bands)
-
-    def _counted(self, g: Floats) -> Floats:
-        """A direction without the rows of unknown group."""
-        known = self.groups.known
-        return g if known is None else g * known
 
     def _land(self, predictions: Any, first: float) -> Landing:
         return land(

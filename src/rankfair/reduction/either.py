@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rankfair.balances import Balance, refuse_upper
-from rankfair.problem import Groups
-from rankfair.reduction.asked import Asked, counted_weights
+from rankfair.problem import Groups, counted_weights
+from rankfair.reduction.asked import Asked
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.joint import solve_jointly
 from rankfair.reduction.loop import Found, solve

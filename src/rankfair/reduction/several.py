@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats
+from rankfair._frames import Floats
 from rankfair._groups import Groups as Labelled
 from rankfair.balances import Balance, Band, Rank
 from rankfair.balances.base import ROUNDING
-from rankfair.problem import Groups
-from rankfair.reduction.asked import Asked, Reached, counted_weights, deviation
+from rankfair.problem import Groups, counted_weights
+from rankfair.ranks import twice_u_of_rest
+from rankfair.reduction.asked import Asked, Reached, unit_of
 from rankfair.reduction.steer import Way, steered
 
 
@@ -75,7 +76,7 @@ class Demands(Asked):
         """
         counted = counted_weights(weights, groups.known)
         each = tuple(Groups(mask, counted) for mask in groups.masks())
-        unit = deviation(y, weights)
+        unit = unit_of(y, weights)
         on = tuple(balance.on(y / unit, own) for own in each)
         return cls(y, unit, weights, shifts, groups.codes, each, on)
 
@@ -124,7 +125,8 @@ class Demands(Asked):
 
     def _values(self, m: Floats) -> list[float]:
         if self._ranks:
-            return _twice_u_of_rest(m, self.codes, self.each)
+            totals = [own.total_a for own in self.each]
+            return twice_u_of_rest(m, self.codes, totals, self.each[0].weights)
         return [
             balance.value(m, own, self.unit)
             for balance, own in zip(self.balances, self.each, strict=True)
@@ -148,11 +150,8 @@ class Demands(Asked):
 
     def gradients(self, m: Floats) -> Floats:
         """The derivative of each shown value by each ``m_i``, per unit of weight."""
-        found = []
-        for balance, own in zip(self.balances, self.each, strict=True):
-            g = balance.gradient(m, own)
-            found.append(g if own.known is None else g * own.known)
-        return np.array(found)
+        both = zip(self.balances, self.each, strict=True)
+        return np.array([own.of_known(it.gradient(m, own)) for it, own in both])
 
     def slopes(self, m: Floats, ways: Floats) -> Floats:
         """How much each shown value grows along each of the ways (N, r): (G, r)."""
@@ -193,26 +192,6 @@ class Demands(Asked):
         own = self.each[0].weights
         scale = 1.0 if isinstance(self.kind, Rank) else 1.0 / self.unit
         return scale if own is None else scale * own
-
-
-def _twice_u_of_rest(m: Floats, codes: Codes, each: tuple[Groups, ...]) -> list[float]:
-    """2U of each group over the rest, all from one sort."""
-    weights = each[0].weights
-    order = np.argsort(m)
-    values = m[order]
-    w = np.ones(len(m), np.int64) if weights is None else weights[order]
-    below = np.append(0, np.cumsum(w))
-    new = np.append(True, values[1:] != values[:-1])
-    first = np.flatnonzero(new)
-    run = np.cumsum(new) - 1
-    twice = (below[first] + below[np.append(first[1:], len(m))])[run]
-    # Sums of whole numbers are exact in floats up to 2⁵³.
-    sums = np.bincount(codes[order] + 1, w * twice, len(each) + 1)[1:]
-    whole = w.dtype.kind == "i"
-    return [
-        (int(total) if whole else float(total)) - own.total_a**2
-        for total, own in zip(sums, each, strict=True)
-    ]
 
 
 def _widened(balance: Balance, own: Groups) -> Band:

@@ -138,9 +138,7 @@ class Tilts:
         """The moments of a direction for each demand, of the rows that take part."""
         found = []
         for each, direction in zip(self.demands, fields, strict=True):
-            g = direction(m, each.groups)
-            if each.groups.known is not None:
-                g = g * each.groups.known
+            g = each.groups.of_known(direction(m, each.groups))
             found.append(self.problem.moments(g))
         return np.array(found)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankfair.balances import Among, Balance, Linear, Rank
 from rankfair.blocks import sorted_by_task
 from rankfair.penalties import Penalty
-from rankfair.problem import Groups, Problem
+from rankfair.problem import Groups, Problem, counted_weights
 from rankfair.solvers.base import (
     Fitter,
     Floats,
@@ -95,7 +95,7 @@ def solve_groups(
     weights = problem.user_groups.weights
     parts = [None] * len(masks) if known is None else known
     mine = [
-        Groups(mask, _weights_of(part, weights))
+        Groups(mask, counted_weights(weights, part))
         for mask, part in zip(masks, parts, strict=True)
     ]
     theirs = [each.take(order) for each in mine]
@@ -113,17 +113,6 @@ def solve_groups(
     return solve_several(
         fitter, tuple(demands), settings.max_iter, settings.tol, on_step
     )
-
-
-def _weights_of(
-    known: NDArray[np.bool_] | None, weights: NDArray[np.int64] | Floats | None
-) -> NDArray[np.int64] | Floats | None:
-    """What rows weigh in a balance: nothing where their group is not known."""
-    if known is None or known.all():
-        return weights
-    found: NDArray[np.int64] | Floats
-    found = known.astype(np.int64) if weights is None else known * weights
-    return found
 
 
 def solve_several(
