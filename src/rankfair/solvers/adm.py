@@ -44,7 +44,7 @@ class ADM:
         proximal = Fitter.of(problem, penalty.scaled(1 / (1 + self.rho)))
         g = demand.direction(groups)
         weighted = g if problem.weights is None else g * problem.weights
-        B0 = problem.moments(problem.y)
+        B0 = problem.target_moments
         W: Floats | None = None
         S = np.zeros(len(problem.y))
         V = np.random.default_rng(self.random_state).random(len(problem.y))

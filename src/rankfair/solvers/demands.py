@@ -91,7 +91,7 @@ class Tilts:
         Where means are pinned these make no difference: the gradients met there do.
         """
         problem = fitter.rows
-        B0 = problem.moments(problem.y)
+        B0 = problem.target_moments
         W0 = fitter.solve(B0)
         m = problem.predict(W0)
         pinned_means = isinstance(fitter, Pinned)

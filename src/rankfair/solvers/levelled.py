@@ -105,7 +105,7 @@ def solve_levelled(
     assert problem.groups is not None
     demands = [each.on(problem.y, problem.groups) for each in also]
     fitter = pinned(Fitter.of(problem, penalty), tuple(demands))
-    B0 = problem.moments(problem.y)
+    B0 = problem.target_moments
     level = Level(fitter, balance, tuple(demands), B0)
     start = level.count(fitter.solve(B0))
     if start.miss == 0 or fitter.miss(fitter.values(start.W)) > KEPT:

@@ -56,7 +56,7 @@ class Paper:
                 f'{type(penalty).__name__}; use solver="tilt"'
             )
         design, fitter = Design.of(problem), Fitter.of(problem, penalty)
-        B0 = problem.moments(problem.y)
+        B0 = problem.target_moments
         band, best = balance.band(groups), Best(fitter, balance, B0)
         rng = np.random.default_rng(self.random_state)
         M, S, V = rng.random((3, len(problem.y)))

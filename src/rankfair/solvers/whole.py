@@ -10,8 +10,7 @@ import numpy as np
 from rankfair.balances import Balance
 from rankfair.balances.by_task import ByTask, in_every_task
 from rankfair.blocks import Ints, sorted_by_task
-from rankfair.penalties import Penalty
-from rankfair.penalties.base import Separable
+from rankfair.penalties import Penalty, Separable
 from rankfair.problem import Problem
 from rankfair.segments import Segments
 from rankfair.solvers.base import Fitter, Floats
