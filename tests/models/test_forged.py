@@ -1,0 +1,419 @@
+"""Model files that were changed, cut or made by others are refused."""
+
+import io
+import json
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from file_checks import check_model
+from rankfair import (
+    DecisionBoundaryCovariance,
+    MultiTaskRegressor,
+    RankFairRegressor,
+    StratifiedEqualMeans,
+    load_model,
+)
+from rankfair._disk import write_whole
+from rankfair.models import ModelFileError, describe_model, read_extra
+from rankfair.models.archive import META, pack, unpack
+from rankfair.models.files import model_bytes, model_of
+from saved import FRAME, Y, several_groups, tampered
+
+SMALL = MultiTaskRegressor(tasks=1, penalty="shared", beta=0.1, unseen="shared").fit(
+    [[0.0, 1], [1.0, 1], [2.5, 1], [0.0, 2], [1.0, 2], [2.0, 2]], [0, 1, 2, 5, 3, 1.5]
+)
+RAW = model_bytes(SMALL)
+NEW = [[0.5, 1], [0.7, 2], [3.0, 9]]
+EXPECTED = SMALL.predict(NEW)
+BODY, ARRAYS = unpack(RAW)
+
+
+def npy(array):
+    stream = io.BytesIO()
+    np.save(stream, array)
+    return stream.getvalue()
+
+
+HUGE = (
+    npy(np.zeros(1))
+    .replace(b"(1,)", b"(9" + b"9" * 9 + b",)")
+    .replace(b" " * 9, b"", 1)
+)
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"../evil.npy": b""}, "no part of a model file"),
+        ({"/etc/passwd": b""}, "no part of a model file"),
+        ({"model.pkl": b""}, "no part of a model file"),
+        ({"arrays/7.npy": npy(np.zeros(1))}, "is missing"),
+        ({"arrays/0.npy": b""}, "no .npy array"),
+        ({"arrays/0.npy": HUGE}, "bytes follow"),
+        ({"arrays/0.npy": npy(np.zeros(1)).replace(b"<f8", b"<f\xff")}, "only numbers"),
+        ({"arrays/0.npy": npy(np.zeros(1)).replace(b"{'d", b"{(d")}, "no .npy array"),
+        ({"arrays/0.npy": npy(np.zeros(1)) + b"more"}, "bytes follow"),
+        ({"arrays/0.npy": npy(np.zeros(2, "U3"))}, "only numbers are read"),
+        ({"arrays/0.npy": npy(np.zeros((3, 2), order="F"))}, "no .npy array"),
+        ({"arrays/0.npy": b"\x93NUMPY\x03\x00" + bytes(20)}, "no .npy array"),
+        ({"arrays/0.npy": npy(np.zeros((2, 5)))}, "differ"),
+        ({"arrays/0.npy": npy(np.zeros((2, 1), np.float32))}, "no numbers"),
+    ],
+)
+def test_a_forged_member_is_refused(members, said):
+    with pytest.raises(ModelFileError, match=said):
+        model_of(tampered(RAW, members))
+
+
+def test_forging_with_the_same_members_changes_nothing():
+    np.testing.assert_array_equal(model_of(tampered(RAW, {})).predict(NEW), EXPECTED)
+
+
+def changed(path, value):
+    body = json.loads(json.dumps(BODY))
+    inner = body
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return body
+
+
+LAYOUT = ("fitted", "_layout", "$record")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("estimator",), "os.system", "it holds a 'os.system'"),
+        (("estimator",), 3, "lacks 'estimator'"),
+        (("params", "other"), 1, "setting 'other'"),
+        (("fitted", "predict"), 1, "attribute 'predict'"),
+        (("fitted", "__class__"), 1, "attribute '__class__'"),
+        (("fitted", "beta"), 1, "attribute 'beta'"),
+        (("fitted", "coef_"), None, "no numbers"),
+        (("fitted", "coef_"), {"$array": 99}, "unsound"),
+        (("fitted", "coef_"), {"$array": -1}, "unsound"),
+        (("fitted", "coef_"), {"$what": 1}, "not known here"),
+        (("fitted", "coef_"), {"$array": 0, "$b": 1}, "not known here"),
+        (("fitted", "n_iter_"), {"$scalar": ["object", 1]}, "unsound"),
+        (("fitted", "n_iter_"), {"$float": "1"}, "unsound"),
+        (("fitted", "n_iter_"), {"$tuple": 3}, "list is expected"),
+        (("fitted", "n_iter_"), {"$decimal": "x"}, "unsound"),
+        (("fitted", "n_iter_"), {"$date": "x"}, "unsound"),
+        (("fitted", "n_iter_"), {"$dict": [[[], 1]]}, "unsound"),
+        (("fitted", "n_iter_"), {"$text": [1]}, "unsound"),
+        (("fitted", "n_iter_"), {"$whole": ["<i8", ["a"]]}, "unsound"),
+        (("fitted", "n_iter_"), {"$whole": ["<i4", [2**40]]}, "unsound"),
+        (("fitted", "n_iter_"), {"$record": ["os", "system", {}]}, "unsound"),
+        (
+            ("fitted", "n_iter_"),
+            {"$record": ["rankfair.penalties", "Own", {}]},
+            "unsound",
+        ),
+        (
+            ("fitted", "n_iter_"),
+            {"$record": ["rankfair.penalties", "Penalty", {}]},
+            "unsound",
+        ),
+        (("fitted", "_layout"), None, "layout"),
+        (("fitted", "n_features_in_"), 1, "not there"),
+        (("fitted", "n_features_in_"), "2", "not there"),
+        (("fitted", "shared_coef_"), {"$array": 0}, "shared coefficients"),
+        (("fitted", "shared_intercept_"), None, "shared intercept"),
+        (("fitted", "feature_names_in_"), {"$text": ["a"]}, "names of columns"),
+        ((*LAYOUT, 2, "tasks"), {"$whole": ["<i8", [1, 1]]}, "twice"),
+        ((*LAYOUT, 2, "tasks"), {"$whole": ["<i8", [1]]}, "tasks and coefficients"),
+        ((*LAYOUT, 2, "names"), {"$tuple": []}, "names and coefficients"),
+        ((*LAYOUT, 2, "names"), 3, "do not fit together"),
+        ((*LAYOUT, 2, "predictors"), {"$tuple": [-1]}, "not there"),
+        ((*LAYOUT, 2, "extra"), 1, "unsound"),
+    ],
+)
+def test_a_forged_description_is_refused(path, value, said):
+    with pytest.raises(ModelFileError, match=said):
+        model_of(tampered(RAW, {}, changed(path, value)))
+
+
+@pytest.fixture(scope="module")
+def protected():
+    rng = np.random.default_rng(0)
+    frame = several_groups().assign(age=rng.uniform(20, 70, len(FRAME)))
+    model = RankFairRegressor(
+        0.1, tasks="task", sensitive_features=["z", "age"], bins=2, max_iter=5
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a few steps are enough here
+        return model_bytes(model.fit(frame, Y))
+
+
+ENCODERS = (*LAYOUT, 2, "protected")
+FIRST = (*ENCODERS, "$tuple", 0, "$record", 2)
+SECOND = (*ENCODERS, "$tuple", 1, "$record", 2)
+GONE = object()
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (ENCODERS, None, "protected columns"),
+        (ENCODERS, "x", "protected columns"),
+        (ENCODERS, {"$tuple": []}, "differ in number"),
+        (ENCODERS, {"$tuple": [1, 2]}, "not described"),
+        ((*FIRST, "column"), 99, "no predictor"),
+        ((*FIRST, "column"), "z", "no predictor"),
+        ((*FIRST, "name"), 3, "no name"),
+        ((*FIRST, "labels"), None, "not one column"),
+        ((*FIRST, "labels"), {"$text": ["a", "b"]}, "not as many"),
+        ((*FIRST, "labels"), {"$text": ["a", "b", "b"]}, "not as many"),
+        ((*FIRST, "labels"), ["a", "b", "c"], "no labels"),
+        ((*FIRST, "fill"), None, "no number"),
+        ((*FIRST, "fill"), {"$float": "nan"}, "no number"),
+        ((*SECOND, "fill"), {"$text": ["a"]}, "no number"),
+        ((*LAYOUT, 2, "predictors"), {"$tuple": []}, "no predictors"),
+        ((*LAYOUT, 2, "predictors"), {"$tuple": [0, 0]}, "twice"),
+        ((*LAYOUT, 2, "predictors"), [0], "no predictors"),
+        ((*LAYOUT, 2, "task_columns"), 3, "do not fit|no columns|not iterable"),
+        ((*LAYOUT, 2, "task_columns"), None, "does not read which"),
+        ((*LAYOUT, 2, "groups"), 3, "no labels"),
+        (("fitted", "tasks_"), GONE, "lacks tasks_"),
+        (("fitted", "groups_"), GONE, "lacks groups_"),
+        (("fitted", "status_"), GONE, "lacks status_"),
+        (("fitted", "bin_edges_"), GONE, "lacks bin_edges_"),
+        (("fitted", "coef_"), GONE, "lacks coef_"),
+        (("fitted", "_layout"), GONE, "lacks _layout"),
+        (("fitted", "status_"), 3, "status_"),
+        (("fitted", "groups_"), 3, "groups_"),
+        (("fitted", "groups_"), {"z": 3}, "groups_"),
+        (("fitted", "bin_edges_"), {"age": 3}, "bin_edges_"),
+        (("fitted", "tasks_"), {"$text": ["p", "q", "r", "s"]}, "tasks_"),
+        (("fitted", "predictors_"), {"$objects": ["p"]}, "predictors_"),
+        (("fitted", "predictors_"), 3, "do not fit"),
+        (("params", "epsilon"), "wide", "setting"),
+        (("params", "epsilon"), -1.0, "setting"),
+        (("params", "beta"), {"$float": "nan"}, "setting"),
+        (("params", "beta"), [1], "setting"),
+        (("params", "penalty"), 3, "setting"),
+        (("params", "balance"), {"$tuple": []}, "setting"),
+        (("params", "unseen"), "guess", "setting"),
+        (("params", "bins"), "2", "setting"),
+        (("params", "blind"), "no", "setting"),
+        (("params", "solver"), {}, "setting"),
+        (("params", "tasks"), {"a": 1}, "setting"),
+        (("params", "sensitive_features"), [1.5], "setting"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_before_they_are_used(
+    protected, path, value, said
+):
+    body = json.loads(json.dumps(unpack(protected)[0]))
+    inner = body
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is GONE:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    with pytest.raises(ModelFileError, match=said):
+        model_of(tampered(protected, {}, body))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["coef_", "intercept_", "shared_coef_"])
+def test_coefficients_are_finite(name, bad):
+    body, arrays = unpack(RAW)
+    place = body["fitted"][name]["$array"]
+    raw = tampered(RAW, {f"arrays/{place}.npy": npy(np.full_like(arrays[place], bad))})
+    with pytest.raises(ModelFileError, match=r"no numbers|shared"):
+        model_of(raw)
+    body = changed(("fitted", "shared_intercept_"), {"$float": repr(float(bad))})
+    with pytest.raises(ModelFileError, match="shared intercept"):
+        model_of(tampered(RAW, {}, body))
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value"),
+    [
+        (MultiTaskRegressor, "beta", -1.0),
+        (StratifiedEqualMeans, "n_strata", 0),
+        (DecisionBoundaryCovariance, "method", "guess"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:fit got no sensitive_features")
+def test_each_kind_of_model_checks_its_settings(cls, name, value):
+    raw = model_bytes(cls().fit([[0.0], [1.0], [2.5]], [0, 1, 2]))
+    body, _ = unpack(raw)
+    body["params"][name] = value
+    with pytest.raises(ModelFileError, match="a setting of it is unsound"):
+        model_of(tampered(raw, {}, body))
+
+
+def test_a_deep_description_is_refused():
+    deep = 1
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(ModelFileError, match="too deeply"):
+        model_of(tampered(RAW, {}, changed(("fitted", "n_iter_"), deep)))
+
+
+def with_meta(text, kind=zipfile.ZIP_STORED, name=META):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", kind) as archive:
+        archive.writestr(name, text)
+    return stream.getvalue()
+
+
+GOOD = {"format": "rankfair-model", "version": 1, "sha256": {}}
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"", "empty"),
+        (b"\x80\x04K\x01.", "pickle"),
+        (b"{}", "JSON"),
+        (b"<html>", "HTML"),
+        (b"PK\x03\x04 and no more", "damaged or cut"),
+        (b"anything", "no zip archive"),
+        (with_meta("", name="a.txt"), "no part of a model file"),
+        (with_meta("{}", zipfile.ZIP_DEFLATED), "is compressed"),
+        (with_meta("{"), "not sound JSON"),
+        (with_meta(b"\xff"), "not sound JSON"),
+        (with_meta("[" * 100_000), "not sound JSON"),
+        (with_meta('{"a": 1, "a": 2}'), "twice in one object"),
+        (with_meta('{"a": NaN}'), "holds NaN"),
+        (with_meta("[]"), "does not say"),
+        (with_meta('{"format": "other"}'), "does not say"),
+        (
+            with_meta(json.dumps({**GOOD, "version": 2})),
+            "version 2; this release reads 1",
+        ),
+        (with_meta(json.dumps({**GOOD, "version": True})), "version True"),
+        (with_meta(json.dumps(GOOD)), "lacks"),
+        (with_meta(json.dumps({**GOOD, "sha256": [], "body": 1})), "lacks"),
+        (with_meta(json.dumps({**GOOD, "sha256": {"a": 1}, "body": 1})), "lacks"),
+        (with_meta(json.dumps({**GOOD, "body": 1})), "its checksum differs"),
+        (
+            with_meta(json.dumps({**GOOD, "body": 0}).replace(": 0", ": 1e999")),
+            "cannot",
+        ),
+        (pack({}, []), "lacks 'estimator'"),
+        (pack([], []), "no object"),
+    ],
+)
+def test_another_file_is_refused_with_the_reason(tmp_path, raw, said):
+    path = tmp_path / "a.rankfair"
+    path.write_bytes(raw)
+    for read in (load_model, describe_model, read_extra):
+        with pytest.raises(ModelFileError, match=said) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
+
+
+def test_members_that_are_missing_doubled_or_too_many():
+    with zipfile.ZipFile(io.BytesIO(RAW)) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+
+    def zipped(pairs):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, content in pairs:
+                archive.writestr(name, content)
+        return stream.getvalue()
+
+    pairs = list(held.items())
+    with pytest.raises(ModelFileError, match="does not match"):
+        model_of(zipped(pairs[:-1]))
+    with pytest.raises(ModelFileError, match=r"no meta\.json"):
+        model_of(zipped(pairs[1:]))
+    with pytest.warns(UserWarning, match="Duplicate"):
+        doubled = zipped([*pairs, pairs[0]])
+    with pytest.raises(ModelFileError, match="twice"):
+        model_of(doubled)
+    many = [(f"arrays/{i}.npy", b"") for i in range(1001)]
+    with pytest.raises(ModelFileError, match="1002 members"):
+        model_of(zipped([pairs[0], *many]))
+    other = [
+        (name, npy(np.ones(2)) if name == "arrays/0.npy" else c) for name, c in pairs
+    ]
+    with pytest.raises(ModelFileError, match="its checksum differs"):
+        model_of(zipped(other))
+
+
+def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(META, b" " * (50 << 20))
+    assert len(stream.getvalue()) < 100_000
+    with pytest.raises(ModelFileError, match="is compressed"):
+        model_of(stream.getvalue())
+    monkeypatch.setattr("rankfair.models.archive.MAX_META", 10)
+    with pytest.raises(ModelFileError, match="larger than 10 bytes"):
+        model_of(RAW)
+
+
+def test_sizes_that_lie_are_refused():
+    # In the directory at the end the sizes of a member are at 20 and 24.
+    place = RAW.index(b"PK\x01\x02")
+    lie = bytearray(RAW)
+    lie[place + 20 : place + 28] = (10**8).to_bytes(4, "little") * 2
+    with pytest.raises(ModelFileError, match="larger than the file"):
+        model_of(bytes(lie))
+    lie = bytearray(RAW)
+    lie[place + 24] ^= 1
+    with pytest.raises(ModelFileError, match="size it declares"):
+        model_of(bytes(lie))
+    locked = bytearray(RAW)
+    locked[place + 8] |= 1
+    with pytest.raises(ModelFileError, match="encrypted"):
+        model_of(bytes(locked))
+
+
+def test_large_files_are_refused_before_they_are_read(tmp_path):
+    path = write_whole(tmp_path / "a.rankfair", RAW)
+    with pytest.raises(ModelFileError, match="larger than 100 bytes"):
+        load_model(path, max_bytes=100)
+    assert load_model(path, max_bytes=len(RAW)) is not None
+    with pytest.raises(ModelFileError, match="No such file"):
+        load_model(tmp_path / "none")
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        load_model("a\0b")
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 8 * len(RAW) - 1))
+def test_a_flipped_bit_is_seen_or_does_no_harm(bit):
+    raw = bytearray(RAW)
+    raw[bit // 8] ^= 1 << bit % 8
+    check_model(bytes(raw), NEW, EXPECTED)
+
+
+@given(st.integers(0, len(RAW) - 1))
+def test_a_cut_file_is_refused(cut):
+    with pytest.raises(ModelFileError):
+        model_of(RAW[:cut])
+
+
+@settings(max_examples=300)
+@given(
+    st.integers(0, len(RAW)),
+    st.integers(0, len(RAW)),
+    st.integers(0, len(RAW)),
+    st.binary(),
+)
+def test_a_spliced_file_is_refused_or_does_no_harm(at, start, stop, put):
+    check_model(RAW[:at] + put + RAW[at:], NEW, EXPECTED)
+    check_model(RAW[:at] + RAW[start:stop] + RAW[at:], NEW, EXPECTED)
+    check_model(RAW[:at] + RAW[max(at, stop) :], NEW, EXPECTED)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused(raw):
+    with pytest.raises(ModelFileError):
+        model_of(raw)
+    with pytest.raises(ModelFileError):
+        model_of(b"PK\x03\x04" + raw)
