@@ -1,0 +1,202 @@
+"""Rows, units and weights of any kind give the linear estimators the same model."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from four_tasks import COLUMNS, FRAME, IN_A, NUMBERS, SEX, TASK, N, Y, fair
+from rankfair import MultiTaskRegressor, RankFairRegressor
+from rankfair.metrics import rank_auc
+
+
+def same_model(model, other):
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, rtol=1e-9)
+
+
+def test_pandas_polars_and_arrays_give_the_same_model():
+    model = fair().fit(FRAME, Y)
+    polars = pl.DataFrame({**COLUMNS, "task": TASK, "sex": SEX})
+    same_model(model, fair().fit(polars, pl.Series(Y)))
+    np.testing.assert_array_equal(
+        model.predict(FRAME), fair().fit(polars, Y).predict(polars)
+    )
+    objects = FRAME.to_numpy(dtype=object)
+    by_position = RankFairRegressor(0.02, tasks=3, sensitive_features=4)
+    same_model(model, by_position.fit(objects, Y.tolist()))
+    same_model(model, by_position.fit(objects.tolist(), Y))
+    coded = np.column_stack([NUMBERS, np.searchsorted(model.tasks_, TASK), IN_A])
+    same_model(model, by_position.fit(coded, Y))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [IN_A, IN_A.astype(int), IN_A * 1.0, pd.Categorical(SEX), pl.Series(SEX)],
+    ids=["bool", "int", "float", "category", "polars"],
+)
+def test_groups_of_any_type(labels):
+    model = RankFairRegressor().fit(NUMBERS, Y, sensitive_features=labels)
+    same_model(model, RankFairRegressor().fit(NUMBERS, Y, sensitive_features=SEX))
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        NUMBERS.astype(np.float32),
+        np.asfortranarray(NUMBERS),
+        np.repeat(NUMBERS, 2, axis=1)[:, ::2],
+        NUMBERS.tolist(),
+        np.round(NUMBERS).astype(int),
+    ],
+    ids=["float32", "fortran", "strided", "list", "int"],
+)
+def test_arrays_of_any_kind(X):
+    plain = np.array(X, dtype=np.float64, order="C")
+    model = RankFairRegressor().fit(X, Y, tasks=TASK, sensitive_features=SEX)
+    same = RankFairRegressor().fit(plain, Y, tasks=TASK, sensitive_features=SEX)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+
+
+def test_inputs_are_left_alone():
+    X, y, w, z = NUMBERS.copy(), Y.copy(), np.ones(N), SEX.copy()
+    codes = np.arange(N) % 4
+    for array in (X, y, w, z, codes):
+        array.flags.writeable = False
+    model = RankFairRegressor().fit(
+        X, y, tasks=codes, sensitive_features=z, sample_weight=w
+    )
+    model.predict(X, tasks=codes)
+    frame = FRAME.copy()
+    fair().fit(frame, Y).predict(frame)
+    pd.testing.assert_frame_equal(frame, FRAME)
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200, 1e8])
+@pytest.mark.parametrize("penalty", ["task", "ridge"])
+def test_units_of_the_target(unit, penalty):
+    model = fair(penalty=penalty).fit(FRAME, Y)
+    other = fair(penalty=penalty).fit(FRAME, Y * unit)
+    assert abs(other.rank_auc_ - 0.5) <= 0.0201
+    np.testing.assert_allclose(other.coef_ / unit, model.coef_, rtol=1e-3, atol=1e-3)
+    assert other.score(FRAME, Y * unit) == pytest.approx(
+        model.score(FRAME, Y), abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("penalty", ["task", "feature", "shared", "ridge"])
+def test_whole_weights_are_repeated_rows(penalty):
+    w = np.random.default_rng(3).integers(0, 3, N)
+    i = np.repeat(np.arange(N), w)
+    free = MultiTaskRegressor(tasks="task", penalty=penalty)
+    X = FRAME.drop(columns="sex")
+    weighted = free.fit(X, Y, sample_weight=w).predict(X)
+    repeated = free.fit(X.iloc[i], Y[i]).predict(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["task", "ridge"])
+def test_whole_weights_are_repeated_rows_to_the_balance(penalty):
+    w = np.random.default_rng(3).integers(0, 3, N)
+    i = np.repeat(np.arange(N), w)
+    weighted = fair(penalty=penalty).fit(FRAME, Y, sample_weight=w)
+    repeated = fair(penalty=penalty).fit(FRAME.iloc[i], Y[i])
+    auc = rank_auc(Y[i], weighted.predict(FRAME.iloc[i]), sensitive_features=SEX[i])
+    assert weighted.rank_auc_ == auc
+    assert weighted.status_ == repeated.status_ == "satisfied"
+    # Both stop at the edge of the band, where the order of sums decides on a pair.
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=5e-3)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.column_stack([NUMBERS, np.ones(N)]),
+        np.column_stack([NUMBERS, NUMBERS[:, 0]]),
+        np.ones((N, 2)),
+        np.random.default_rng(8).normal(size=(N, 60)),
+    ],
+    ids=["constant column", "duplicate column", "constant X", "wide"],
+)
+@pytest.mark.parametrize("penalty", ["task", "ridge"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_degenerate_features_are_handled(X, penalty):
+    model = RankFairRegressor(penalty=penalty)
+    model.fit(X, Y, tasks=TASK, sensitive_features=SEX)
+    assert np.isfinite(model.predict(X, tasks=TASK)).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_tasks_of_one_row_and_groups_of_one():
+    tasks = np.arange(N)
+    model = RankFairRegressor().fit(NUMBERS, Y, tasks=tasks, sensitive_features=SEX)
+    assert model.coef_.shape == (N, 3)
+    alone = np.arange(N) == 3
+    model = RankFairRegressor().fit(NUMBERS, Y, sensitive_features=alone)
+    assert np.isfinite(model.rank_auc_)
+
+
+def test_a_constant_target_is_balanced():
+    model = RankFairRegressor().fit(NUMBERS, np.ones(N), sensitive_features=SEX)
+    assert model.status_ == "inactive"
+    assert model.rank_auc_ == 0.5
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.01, 1000.5])
+@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 2)) + groups[:, None]
+    y = X.sum(axis=1) + groups
+    weights = rng.uniform(0.5, 1.5, 400)
+
+    def fitted(factor):
+        model = RankFairRegressor(epsilon, penalty="ridge", beta=0.0)
+        model.fit(X, y, sensitive_features=groups, sample_weight=factor * weights)
+        return model.status_, model.rank_auc_
+
+    status, auc = fitted(size)
+    assert status == fitted(1.0)[0] == "satisfied"
+    assert auc == pytest.approx(fitted(1.0)[1], abs=1e-4)
+    assert abs(auc - 0.5) <= epsilon + 1e-4
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e12, 1e15, 1e300])
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize(
+    ("n_groups", "balance"), [(2, "rank"), (3, "rank"), (2, "residual")]
+)
+def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, balance):
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, n_groups, 300)
+    X = rng.normal(size=(300, 3)) + 0.5 * groups[:, None]
+    y = 7 * (X @ [1.0, 2.0, -1.0] + groups)
+    weights = rng.uniform(0.5, 1.5, 300)
+
+    def fitted(factor):
+        model = RankFairRegressor(
+            0.02, penalty=penalty, beta=factor, balance=balance, standardize=standardize
+        )
+        return model.fit(
+            X, y, sensitive_features=groups, sample_weight=factor * weights
+        )
+
+    model, usual = fitted(size), fitted(1.0)
+    assert model.status_ == usual.status_ == "satisfied"
+    assert model.objective_ / size == pytest.approx(usual.objective_, rel=0.02)
+    assert model.multiplier_ / size == pytest.approx(usual.multiplier_, rel=0.1)
+    assert model.coef_ == pytest.approx(usual.coef_, rel=0.1, abs=0.1)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "task", "feature", "shared"])
+def test_a_weight_of_the_penalty_beyond_all_digits_is_none(penalty):
+    y = NUMBERS.sum(axis=1)
+    found = [
+        MultiTaskRegressor(penalty=penalty, beta=beta)
+        .fit(NUMBERS, y + NUMBERS[:, 0] ** 2)
+        .coef_
+        for beta in (0.0, 1e-200)
+    ]
+    np.testing.assert_allclose(*found, atol=1e-12)
