@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -12,31 +12,37 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    LeaveOneGroupOut,
-    ShuffleSplit,
-    cross_validate,
-)
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_validate
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from far_apart import (
+    FRAME,
+    IN_A,
+    NUMBERS,
+    PAIR,
+    SEX,
+    TASK,
+    TREES,
+    N,
+    Slow,
+    X,
+    Y,
+    auc_of,
+    fair,
+)
 from rankfair import RankFairRegressor, TiltedRegressor
 from rankfair._folds import deal_folds
-from rankfair.balances import Distribution, Mean, Rank, Residual, Within
+from rankfair.balances import Mean, Rank, Residual, Within
 from rankfair.datasets import load_wine
 from rankfair.metrics import balanced_residuals, mean_difference, rank_auc, rmse
 from rankfair.problem import Groups
 from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import solve
-from rankfair.reduction.maps import Maps, fit_maps, pieces
 from rankfair.reduction.refits import Refits
-from rankfair.reduction.stages import solve_in_stages
 from refusals import sentence
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
@@ -46,51 +52,6 @@ NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
 @parametrize_with_checks([TiltedRegressor(Ridge()), TiltedRegressor(Ridge(), cv=3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-# Data: two groups whose ranks are far apart; the group is the last column
-
-rng = np.random.default_rng(7)
-N = 300
-SEX = rng.choice(["F", "M"], N, p=[0.6, 0.4])
-IN_A = SEX == "M"
-TASK = rng.choice(["n", "s"], N)
-NUMBERS = rng.normal(size=(N, 3)) + np.outer(IN_A, [0.8, 0.0, 0.4])
-Y = NUMBERS @ [1.0, 0.5, -0.3] + 0.7 * IN_A + np.sin(2 * NUMBERS[:, 1])
-Y = Y + 0.5 * rng.normal(size=N)
-X = np.column_stack([NUMBERS, IN_A])
-FRAME = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "sex": SEX})
-PAIR = 1 / (IN_A.sum() * (~IN_A).sum())
-TREES = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6)
-
-
-def auc_of(model, X=X, groups=SEX, **known):
-    return rank_auc(None, model.predict(X, **known), sensitive_features=groups)
-
-
-def fair(estimator=None, epsilon=0.02, **settings):
-    settings.setdefault("random_state", 0)
-    estimator = Ridge() if estimator is None else estimator
-    return TiltedRegressor(estimator, epsilon, sensitive_features=-1, **settings)
-
-
-class Slow(RegressorMixin, BaseEstimator):
-    """A line that counts its fits and may stop at one of them."""
-
-    fits = 0
-
-    def __init__(self, stop_at=np.inf):
-        self.stop_at = stop_at
-
-    def fit(self, X, y):
-        Slow.fits += 1
-        if Slow.fits >= self.stop_at:
-            raise KeyboardInterrupt
-        self.line_ = LinearRegression().fit(X, y)
-        return self
-
-    def predict(self, X):
-        return self.line_.predict(X)
 
 
 @pytest.fixture
@@ -301,142 +262,6 @@ def test_fresh_folds_may_find_nothing_to_do():
     found = solve(Refits(Ridge(), X, codes, 1), demand, 6, lambda step: None, level)
     assert str(found.status) == "inactive"
     assert not found.fit.tilt.any()
-
-
-# Maps of the predictions of each group
-
-
-MAPPED = [
-    (Ridge(), None),
-    (TREES, None),
-    (TREES, 3),
-    (DecisionTreeRegressor(min_samples_leaf=3), 4),
-    (KernelRidge(kernel="rbf", gamma=0.1, alpha=0.1), 3),
-]
-
-
-@pytest.mark.parametrize(("base", "cv"), MAPPED)
-def test_maps_keep_the_order_within_a_group(base, cv):
-    model = fair(base, finish="map", cv=cv).fit(X, Y)
-    assert model.status_ == "satisfied"
-    assert not model.shift_.any()
-    raw, m = model.estimator_.predict(X), model.predict(X)
-    for group in (IN_A, ~IN_A):
-        order = np.argsort(raw[group])
-        assert (np.diff(m[group][order]) >= -1e-12).all()
-    np.testing.assert_array_equal(m, model.maps_(raw, IN_A.astype(int)))
-    if cv is None:
-        assert auc_of(model) == pytest.approx(model.rank_auc_, abs=2 * PAIR)
-
-
-def test_auto_maps_with_folds_and_shifts_without():
-    np.testing.assert_array_equal(
-        fair(TREES, cv=3).fit(X, Y).predict(X),
-        fair(TREES, cv=3, finish="map").fit(X, Y).predict(X),
-    )
-    assert fair(TREES, finish="auto").fit(X, Y).maps_ is None
-    shifted = fair(TREES, 0.0, finish="shift", cv=3, max_refits=3).fit(X, Y)
-    assert shifted.maps_ is None and shifted.shift_.any()
-    blind = fair(blind=True, cv=3).fit(X, Y)
-    assert blind.maps_ is None and not blind.shift_.any()
-    arrays = TiltedRegressor(Ridge(), 0.02, cv=3, random_state=0)
-    assert arrays.fit(X, Y, sensitive_features=SEX).maps_ is None
-    told = sentence(arrays.set_params(finish="map").fit, X, Y, sensitive_features=SEX)
-    assert "name its column of X in sensitive_features" in told
-
-
-def test_folds_that_meet_the_band_need_no_map():
-    model = fair(epsilon=0.5, cv=3).fit(X, Y)
-    assert model.status_ == "inactive"
-    assert model.maps_ is None and model.n_refits_ == 0
-    np.testing.assert_array_equal(model.predict(X), Ridge().fit(X, Y).predict(X))
-
-
-def test_a_map_is_continuous_and_the_sum_of_its_pieces():
-    knots = np.array([-0.5, 0.2, 0.9])
-    m = np.linspace(-3, 3, 601)
-    np.testing.assert_allclose(pieces(m, knots).sum(axis=1), m - knots[0])
-    slopes = np.array([0.5, 0.0, 3.0, 1.0])
-    maps = Maps((knots, knots), (1.0, 2.0), (slopes, np.ones(4)))
-    ends = maps(np.array([-0.5, 0.2, 0.9, 1.9]), np.zeros(4, int))
-    np.testing.assert_allclose(ends, [1.0, 1.0, 3.1, 4.1])
-    assert np.diff(maps(m, np.zeros(601, int))).max() <= 3.0 * 0.01 + 1e-9
-    np.testing.assert_allclose(maps(m, np.ones(601, int)), m + 2.5)
-
-
-@pytest.mark.parametrize("balance", [Rank(0.01), Rank(0.0), Mean(0.0), Residual(0.1)])
-def test_maps_meet_the_band_at_no_more_error_than_a_shift(balance):
-    m = Ridge().fit(X, Y).predict(X) + np.random.default_rng(0).normal(size=N)
-    demand = Demand.of(balance, Y, Groups(IN_A), shifts=True)
-    maps, fit = fit_maps(m, demand)
-    moved = maps(m, IN_A.astype(int))
-    np.testing.assert_allclose(moved, fit.m + demand.by_group(fit.shift))
-    assert demand.band.miss(demand.count(moved).value) == pytest.approx(0, abs=1e-9)
-    shift, at = demand.closing_shift(m)
-    assert at.inside
-    assert demand.objective(moved) < demand.objective(m + demand.by_group(shift))
-
-
-def test_maps_without_a_demand_are_least_squares_by_group():
-    m = NUMBERS[:, 0] + NUMBERS[:, 1]
-    maps, fit = fit_maps(m, Demand.of(Rank(0.5), Y, Groups(IN_A), shifts=True))
-    assert not fit.tilt.any() and not any(fit.shift)
-    moved = maps(m, IN_A.astype(int))
-    for group, knots in ((~IN_A, maps.knots[0]), (IN_A, maps.knots[1])):
-        line = LinearRegression(positive=True).fit(pieces(m[group], knots), Y[group])
-        alone = line.predict(pieces(m[group], knots))
-        np.testing.assert_allclose(moved[group], alone, atol=1e-6)
-
-
-def test_maps_do_not_depend_on_units_or_on_the_form_of_weights():
-    w = np.random.default_rng(1).integers(1, 4, N)
-    m, groups = NUMBERS[:, 0], Groups(IN_A, w)
-    of_group = IN_A.astype(int)
-    plain = fit_maps(m, Demand.of(Rank(0.01), Y, groups, shifts=True))[0]
-    far = Demand.of(Rank(0.01), 1e5 * Y + 1e6, groups, shifts=True)
-    scaled = fit_maps(1e5 * m + 1e6, far)[0](1e5 * m + 1e6, of_group)
-    np.testing.assert_allclose((scaled - 1e6) / 1e5, plain(m, of_group), atol=5e-3)
-    rows = np.repeat(np.arange(N), w)
-    copies = Demand.of(Rank(0.01), Y[rows], Groups(IN_A[rows]), shifts=True)
-    # Knots are quantiles of rows, so that copies of rows move them a little.
-    repeated = fit_maps(m[rows], copies)[0](m, of_group)
-    assert rmse(plain(m, of_group), repeated) < 0.1 * Y.std()
-
-
-def test_fresh_folds_that_no_map_can_level_do_not_count():
-    # All of A on one value, B on two of unlike size: A is above, between or below.
-    codes = np.zeros(N, np.intp)
-    demand = Demand.of(Rank(0.02), Y, Groups(IN_A), shifts=True)
-
-    class Steps(Slow):
-        def predict(self, X):
-            return np.where(X[:, -1] == 1, 1.0, 2.0 * (X[:, 0] > 0.7))
-
-    fresh = Refits(Steps(), X, codes, 1)
-    found = solve_in_stages(
-        Refits(Ridge(), X, codes, 1), demand, 3, lambda step: None, fresh
-    )
-    assert str(found.status) == "satisfied"
-    assert np.unique(found.fit.m).size > 3
-
-
-def test_a_model_that_learns_by_heart_is_fair_on_new_rows():
-    rng = np.random.default_rng(3)
-    z = rng.random(6000) < 0.4
-    Z = np.column_stack([rng.normal(size=(6000, 3)) + np.outer(z, [0.8, 0, 0.4]), z])
-    y = Z @ [1.0, 0.5, -0.3, 0.7] + rng.normal(size=6000)
-    train = np.arange(6000) < 1500
-    tree = DecisionTreeRegressor(min_samples_leaf=2, random_state=0)
-    m = fair(tree, 0.01, cv=5).fit(Z[train], y[train]).predict(Z[~train])
-    auc = rank_auc(None, m, sensitive_features=z[~train])
-    assert abs(auc - 0.5) < 0.04
-    plain = clone(tree).fit(Z[train], y[train])
-    demand = Demand.of(Rank(0.01), y[train], Groups(z[train]), shifts=True)
-    folds = deal_folds(z[train].astype(np.intp), 5, np.random.default_rng(0))
-    unseen = Refits(tree, Z[train], np.zeros(1500, np.intp), 1, folds=folds)
-    shift = np.array(demand.closing_shift(unseen.fit(y[train])[1])[0])
-    moved = plain.predict(Z[~train]) + shift[z[~train].astype(int)]
-    assert rmse(y[~train], m) < 0.97 * rmse(y[~train], moved)
 
 
 # Balances
@@ -693,81 +518,6 @@ def test_a_splitter_as_cv():
     assert "got 2 folds that test" in told and "60 times, of 300 rows" in told
 
 
-# Bad input
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6."),
-        ({"epsilon": -1, "balance": "mean"}, "epsilon must be a number ≥ 0; got -1."),
-        ({"balance": "rnak"}, 'Did you mean "rank"?'),
-        ({"balance": ["rank", "mean"]}, "RankFairRegressor takes several at once."),
-        ({"finish": "map", "blind": True}, 'finish="map" needs the group'),
-        ({"max_refits": 0}, "max_refits must be a whole number ≥ 1; got 0."),
-        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1."),
-        ({"cv": "five"}, 'cv must be a whole number ≥ 2; got "five".'),
-        ({"cv": []}, "cv gives no folds: give two or more pairs"),
-        ({"cv": N + 1}, f"cv={N + 1} needs as many rows"),
-        ({"blind": 1}, "blind must be True or False; got 1."),
-        ({"finish": "shfit"}, 'Did you mean "shift"?'),
-        ({"verbose": -1}, "verbose must be a whole number ≥ 0; got -1."),
-        ({"verbose": "much"}, 'verbose must be a whole number ≥ 0; got "much".'),
-        ({"random_state": "x"}, "random_state must be None"),
-        ({"estimator": Ridge}, "estimator must be a regressor"),
-        ({"estimator": "ridge"}, 'got "ridge".'),
-        ({"sensitive_features": "sex"}, "X is an array without column names"),
-        ({"sensitive_features": 0}, "sensitive_features (column"),
-        ({"tasks": 9}, "tasks=9 is no column of X"),
-    ],
-)
-def test_bad_settings_are_named(settings, told):
-    model = fair().set_params(**settings)
-    assert told in sentence(model.fit, X, Y)
-    assert not hasattr(model, "estimator_")
-
-
-def test_bad_rows_are_named():
-    fit = TiltedRegressor(Ridge()).fit
-    told = sentence(fit, X, Y, sensitive_features=SEX[:-1])
-    assert "sensitive_features has 299 values" in told
-    assert "one group only" in sentence(fit, X, Y, sensitive_features=["F"] * N)
-    assert "given twice" in sentence(fair().fit, X, Y, sensitive_features=SEX)
-    told = sentence(fair(KNeighborsRegressor()).fit, X, Y, sample_weight=Y**2)
-    assert "estimator (KNeighborsRegressor) takes none. Leave it out" in told
-    told = sentence(fair(blind=True).fit, X[:, -1:], Y)
-    assert told.startswith("X has no feature left")
-    whole = list(LeaveOneGroupOut().split(X, Y, TASK))
-    told = sentence(fair(cv=whole).fit, X, Y, tasks=TASK)
-    assert 'cv holds out all rows of tasks at once: "n".' in told
-    tree = fair(DecisionTreeRegressor(max_depth=2), 0.5).fit(X, Y)
-    other = X.copy()
-    other[0, -1] = 7
-    for shift in (0.0, 1.0):  # refused whether or not a shift is due
-        tree.shift_ = np.full(2, shift)
-        told = sentence(tree.predict, other)
-        assert "labels not seen in training: 7" in told
-    hidden = fair(DecisionTreeRegressor(max_depth=2), 0.5, blind=True).fit(X, Y)
-    np.testing.assert_array_equal(hidden.predict(other), hidden.predict(X))
-    assert "fitted without tasks" in sentence(tree.predict, X, tasks=TASK)
-
-
-@pytest.mark.parametrize("tasks", [None, TASK])
-@pytest.mark.parametrize(
-    ("predicted", "told"),
-    [
-        (lambda X: np.where(X[:, 0] > 1, np.nan, 0.0), "prediction must be finite"),
-        (lambda X: X[:, :2], "must predict one number a row; got shape"),
-    ],
-)
-def test_predictions_that_are_no_numbers_are_refused(predicted, told, tasks):
-    class Odd(LinearRegression):
-        def predict(self, X):
-            return predicted(X)
-
-    assert told in sentence(fair(Odd()).fit, X, Y, tasks=tasks)
-
-
 def test_weight_zero_is_absence():
     w = np.where(TASK == "n", 1.0, 0.0)
     one = fair(TREES, max_refits=3).fit(X, Y, sample_weight=w, tasks=TASK)
@@ -795,16 +545,3 @@ def test_wine_is_fair_on_new_rows_at_less_error_than_a_shift(real_data):
     # is gained on average, are in benchmarks/bench_any.py.
     assert abs(rank_auc(None, m, sensitive_features=red[~train]) - 0.5) < 0.06
     assert rmse(y[~train], m) < 0.99 * rmse(y[~train], moved)
-
-
-@pytest.mark.parametrize("balance", ["distribution", Distribution(0.01)])
-def test_distributions_are_for_the_postprocessor(balance):
-    model = TiltedRegressor(Ridge(), balance=balance)
-    with pytest.raises(ValueError, match="RankFairPostprocessor"):
-        model.fit([[0.0], [1.0]], [0.0, 1.0], sensitive_features=["a", "b"])
-
-
-def test_a_number_is_refused_with_a_way_out():
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.raises(ValueError, match=r"holds 30 distinct numbers.*Set bins=4"):
-        TiltedRegressor(Ridge()).fit(X, X[:, 0], sensitive_features=np.arange(30.0))
