@@ -4,7 +4,6 @@ import pickle
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
@@ -18,38 +17,29 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
-    ShuffleSplit,
-    cross_validate,
-)
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
+from mapped import (
+    BALANCES,
+    FRAME,
+    IN_A,
+    NUMBERS,
+    SEX,
+    WITH_CODE,
+    Foreign,
+    N,
+    Y,
+    fair,
+    rng,
+)
 from rankfair import RankFairPostprocessor
 from rankfair._folds import deal_folds
-from rankfair.certificate import certify
 from rankfair.metrics import scorer
 from refusals import sentence
-
-rng = np.random.default_rng(3)
-N = 400
-SEX = rng.choice(["F", "M"], N)
-IN_A = SEX == "M"
-NUMBERS = rng.normal(size=(N, 3)) + np.outer(IN_A, [0.8, 0.0, 0.4])
-Y = NUMBERS @ [1.0, 0.5, -0.3] + 0.7 * IN_A + rng.normal(size=N)
-WITH_CODE = np.column_stack((NUMBERS, IN_A))
-FRAME = pd.DataFrame({**dict(zip("abc", NUMBERS.T, strict=True)), "sex": SEX})
-BALANCES = ["rank", "distribution", "shift"]
-
-
-def fair(estimator=None, epsilon=0.02, **settings):
-    settings = {"sensitive_features": 3, **settings}
-    return RankFairPostprocessor(estimator or LinearRegression(), epsilon, **settings)
-
 
 # What a fit promises
 
@@ -224,13 +214,6 @@ def test_prefit_leaves_the_estimator_alone():
     assert np.array_equal(same.maps_[1], model.maps_[1])
 
 
-class Foreign:
-    """A fitted model of another library: it predicts, and that is all."""
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0] * 2
-
-
 def test_prefit_takes_whatever_predicts():
     model = fair(Foreign(), prefit=True).fit(WITH_CODE)
     assert model.status_ == "satisfied"
@@ -346,126 +329,6 @@ def test_without_groups_predictions_stay():
     )
 
 
-# What is refused, and how
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
-        ({"epsilon": 1.5, "balance": "distribution"}, "in [0, 1]; got 1.5"),
-        ({"balance": "ranks"}, 'Did you mean "rank"?'),
-        ({"blind": 1}, "blind must be True or False; got 1"),
-        ({"prefit": "no"}, 'prefit must be True or False; got "no"'),
-        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
-        ({"cv": 2.5}, "cv must be a whole number ≥ 2; got 2.5"),
-        ({"cv": "abc"}, 'cv must be a whole number ≥ 2; got "abc"'),
-        ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
-        ({"cv": KFold}, "cv must be a whole number ≥ 2; got <class"),
-        ({"cv": []}, "cv gives no folds: give two or more pairs"),
-        ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows."),
-        ({"cv": N + 1}, f"cv={N + 1} folds need as many rows; there are {N}."),
-        ({"random_state": "abc"}, "random_state must be None, a whole number ≥ 0"),
-        ({"cv": 5, "prefit": True}, "cv refits the estimator"),
-        ({"sensitive_features": 9}, "sensitive_features=9 is no column of X"),
-    ],
-)
-def test_settings(settings, words):
-    assert words in sentence(fair(**settings).fit, WITH_CODE, Y)
-
-
-def test_estimators_that_cannot_be_used():
-    words = "estimator must be a regressor with fit and predict; got"
-    for wrong in (Ridge, StandardScaler(), "ridge"):
-        assert words in sentence(fair(wrong).fit, WITH_CODE, Y, kind=TypeError)
-
-    class Bare(Foreign):
-        fit = None
-
-    assert "(Bare) cannot be cloned" in sentence(
-        fair(Bare()).fit, WITH_CODE, Y, kind=TypeError
-    )
-    assert "this Ridge is not fitted" in sentence(
-        fair(Ridge(), prefit=True).fit, WITH_CODE, kind=NotFittedError
-    )
-
-
-class Odd(RegressorMixin, BaseEstimator):
-    """Predicts what it is told to."""
-
-    def __init__(self, made):
-        self.made = made
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(self.made)
-
-
-def test_predictions_that_cannot_be_moved():
-    assert "got shape (400, 2) for 400 rows" in sentence(
-        fair(Odd(np.zeros((N, 2)))).fit, WITH_CODE, Y
-    )
-    assert "the estimator's prediction must be finite" in sentence(
-        fair(Odd(np.full(N, np.nan))).fit, WITH_CODE, Y
-    )
-    assert fair(Odd(Y[:, None])).fit(WITH_CODE, Y).predict(WITH_CODE).shape == (N,)
-
-
-def test_groups_that_cannot_be_balanced():
-    model = fair(sensitive_features=None)
-    words = sentence(model.fit, NUMBERS, Y, sensitive_features=NUMBERS[:, 0])
-    assert "holds 400 distinct numbers" in words and "Cut it into a few" in words
-    forty = np.arange(N) % 40
-    words = sentence(model.fit, NUMBERS, Y, sensitive_features=forty)
-    assert "holds 40 distinct numbers" in words
-    words = sentence(model.fit, NUMBERS, Y, sensitive_features={"n": forty, "s": SEX})
-    assert 'sensitive_features ("n") holds 40 distinct numbers' in words
-    names = [f"row {i}" for i in range(N)]
-    words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
-    assert "400 groups in 400 rows" in words
-    names = [f"place {i % 60}" for i in range(N)]
-    words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
-    assert "60 groups" in words and "at most 50" in words
-    assert f'zero for all {IN_A.sum()} rows of group "M"' in sentence(
-        fair(sensitive_features=None).fit,
-        NUMBERS,
-        Y,
-        sensitive_features=SEX,
-        sample_weight=(~IN_A).astype(float),
-    )
-    assert "given twice" in sentence(fair().fit, WITH_CODE, Y, sensitive_features=SEX)
-    assert "sensitive_features has 3 values" in sentence(
-        model.fit, NUMBERS, Y, sensitive_features=[0, 1, 1]
-    )
-    only = np.column_stack((IN_A,))
-    assert "no column left" in sentence(
-        fair(sensitive_features=0, blind=True).fit, only, Y
-    )
-
-
-def test_new_rows_need_known_groups():
-    model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
-    assert "sensitive_features is missing" in sentence(model.predict, NUMBERS)
-    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["F", "X"])
-    assert 'groups not seen in training: "X" (1 row); training had "F", "M"' in words
-
-
-def test_a_dict_of_groups_in_any_order():
-    third = rng.integers(0, 3, N)
-    model = fair(sensitive_features=None, epsilon=0.1)
-    model.fit(NUMBERS, Y, sensitive_features={"sex": SEX, "part": third})
-    assert model.groups_.tolist()[0] == (0, "F") and len(model.group_auc_) == 6
-    m = model.predict(NUMBERS, sensitive_features={"sex": SEX, "part": third})
-    again = model.predict(NUMBERS, sensitive_features={"part": third, "sex": SEX})
-    assert np.array_equal(m, again)
-    one = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features={"s": SEX})
-    plain = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
-    assert one.group_auc_ == plain.group_auc_
-
-
 def test_settings_changed_after_the_fit_change_no_prediction():
     model = fair(blind=True).fit(WITH_CODE, Y)
     m = model.predict(WITH_CODE)
@@ -511,134 +374,3 @@ def test_weights_reach_the_last_step_of_a_pipeline(cv):
         for estimator in (LinearRegression(), make_pipeline(LinearRegression()))
     )
     np.testing.assert_array_equal(piped.predict(WITH_CODE), bare.predict(WITH_CODE))
-
-
-# Rows of unknown group
-
-
-KNOWN = np.arange(N) % 9 != 4
-SOME = np.where(KNOWN, SEX, None)
-
-
-@pytest.mark.parametrize("balance", BALANCES)
-@pytest.mark.parametrize("third", [False, True])
-def test_rows_of_unknown_group_are_fitted_and_not_balanced(balance, third):
-    labels = np.where(np.arange(N) % 3 == 0, "X", SOME) if third else SOME
-    labels = np.where(KNOWN, labels, None)
-    model = fair(Ridge(), sensitive_features=None, balance=balance)
-    model.fit(NUMBERS, Y, sensitive_features=labels)
-    assert model.n_unknown_ == (~KNOWN).sum()
-    assert model.groups_.tolist() == ["F", "M", "X"][: 2 + third]
-    # The estimator saw all rows; the maps are those of the known ones.
-    raw = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
-    prefit = fair(model.estimator_, sensitive_features=None, prefit=True)
-    prefit.set_params(balance=balance)
-    prefit.fit(NUMBERS[KNOWN], sensitive_features=labels[KNOWN])
-    for label in model.groups_:
-        np.testing.assert_array_equal(model.maps_[label], prefit.maps_[label])
-    m = model.predict(NUMBERS, sensitive_features=labels)
-    alone = prefit.predict(NUMBERS[KNOWN], sensitive_features=labels[KNOWN])
-    np.testing.assert_array_equal(m[KNOWN], alone)
-    # A row of unknown group moves by the average of the moves of all groups.
-    each = [
-        model.predict(NUMBERS, sensitive_features=[label] * N)
-        for label in model.groups_
-    ]
-    shares = [(labels == label).sum() / KNOWN.sum() for label in model.groups_]
-    np.testing.assert_allclose(m[~KNOWN], np.average(each, 0, shares)[~KNOWN])
-    assert np.allclose(model.estimator_.predict(NUMBERS), raw)
-
-
-def test_an_unknown_group_where_nothing_moves():
-    model = fair(epsilon=0.5, sensitive_features=None)
-    model.fit(NUMBERS, Y, sensitive_features=SOME)
-    plain = model.estimator_.predict(NUMBERS)
-    m = model.predict(NUMBERS, sensitive_features=SOME)
-    np.testing.assert_array_equal(m, plain)
-    nobody = model.predict(NUMBERS[:2], sensitive_features=[None, np.nan])
-    np.testing.assert_array_equal(nobody, plain[:2])
-
-
-def test_combinations_miss_a_label():
-    third = np.where(np.arange(N) % 5 == 1, np.nan, np.arange(N) % 2)
-    model = fair(sensitive_features=None, epsilon=0.1)
-    labels = {"sex": SOME, "part": third}
-    w = np.where(np.arange(N) == 4, 0.0, 1.0)  # a row of unknown group
-    model.fit(NUMBERS, Y, sensitive_features=labels, sample_weight=w)
-    assert model.groups_.tolist() == [(0, "F"), (0, "M"), (1, "F"), (1, "M")]
-    assert model.n_unknown_ == (~KNOWN | np.isnan(third)).sum() - 1
-    new = {"sex": ["F", None], "part": [7, 1]}
-    words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
-    assert "not seen in training: (7, 'F') (1 row)" in words
-
-
-def test_labels_of_another_type_or_of_other_columns():
-    ones = np.arange(N) % 2
-    model = fair(sensitive_features=None, epsilon=0.1)
-    model.fit(NUMBERS, Y, sensitive_features=ones)
-    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["1", "0"])
-    assert 'another type than in training: "0" (str) here, 0 (int) there' in words
-    assert "sensitive_features has 2 columns; training had 1." in sentence(
-        model.predict, NUMBERS[:2], sensitive_features=[["1", "0"]] * 2
-    )
-    model.fit(NUMBERS, Y, sensitive_features={"a": ones, "b": SEX})
-    new = {"a": ["1", "0"], "b": ["F", "M"]}
-    words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
-    assert 'another type than in training: "0" (str) here, 0 (int) there' in words
-    assert "sensitive_features has 1 columns; training had 2." in sentence(
-        model.predict, NUMBERS[:2], sensitive_features=[0, 1]
-    )
-
-
-def test_groups_that_are_all_unknown():
-    fit = fair(sensitive_features=None).fit
-    words = sentence(fit, NUMBERS, Y, sensitive_features=[None] * N)
-    assert "unknown in all 400 rows: there is nothing to balance" in words
-    some = np.where(KNOWN, "a", None)
-    assert "one group only" in sentence(fit, NUMBERS, Y, sensitive_features=some)
-
-
-def test_an_estimator_that_takes_no_missing_label_is_explained():
-    X = WITH_CODE.copy()
-    X[~KNOWN, -1] = np.nan
-    with pytest.raises(ValueError, match="NaN") as error:
-        fair().fit(X, Y)
-    assert f"{(~KNOWN).sum()} rows miss a label" in error.value.__notes__[0]
-    assert fair(blind=True).fit(X, Y).n_unknown_ == (~KNOWN).sum()
-    trees = fair(HistGradientBoostingRegressor(max_iter=5), epsilon=0.05).fit(X, Y)
-    assert np.isfinite(trees.predict(X)).all()
-
-
-@pytest.mark.parametrize("form", [dict, pd.DataFrame, pl.DataFrame])
-def test_groups_are_known_by_the_names_of_training(form):
-    sex, race = IN_A.astype(int), rng.integers(0, 2, N)
-    model = RankFairPostprocessor(LinearRegression(), 0.05)
-    model.fit(NUMBERS, Y, sensitive_features=form({"sex": sex, "race": race}))
-    known = model.predict(NUMBERS, sensitive_features=form({"race": race, "sex": sex}))
-    for g, group in enumerate(model.groups_):
-        label = dict(zip(model._names, group, strict=True))
-        rows = (sex == label["sex"]) & (race == label["race"])
-        raw = model.estimator_.predict(NUMBERS[rows])
-        np.testing.assert_array_equal(known[rows], model._followed(g, raw))
-    other = form({"race": race, "gender": sex})
-    with pytest.raises(ValueError, match=r'named .*"gender".*; training had .*"sex"'):
-        model.predict(NUMBERS, sensitive_features=other)
-
-
-def test_groups_reach_the_last_step_of_a_pipeline():
-    step, named = fair(sensitive_features=None), {"sensitive_features": SEX}
-    alone = clone(step).fit(NUMBERS, Y, **named)
-    gap, bound = scorer("rank_gap"), certify(alone, NUMBERS, **named)
-    key = "pipeline__rankfairpostprocessor__sensitive_features"
-    inside = make_pipeline(make_pipeline(clone(step))).fit(NUMBERS, Y, **{key: SEX})
-    assert certify(inside, NUMBERS, **named) == bound
-    assert gap(inside, NUMBERS, Y, **named) == gap(alone, NUMBERS, Y, **named)
-    with config_context(enable_metadata_routing=True):
-        step.set_fit_request(sensitive_features=True)
-        routed = make_pipeline(step).fit(NUMBERS, Y, **named)
-        with pytest.raises(ValueError, match="each new row needs its group"):
-            certify(routed, NUMBERS, **named)  # it has not asked for them
-        step.set_predict_request(sensitive_features=True)
-        assert certify(routed, NUMBERS, **named) == bound
-        found = cross_validate(routed, NUMBERS, Y, params=named, scoring=gap, cv=3)
-    assert np.isfinite(found["test_score"]).all()
