@@ -17,6 +17,20 @@ def brute_twice_u(m, in_a, weights=None):
     return total
 
 
+def gaps(m, labels):
+    """|AUC − 1/2| of each group over the rest, pair by pair, and what a pair is.
+
+    Rows whose label is None take no part.
+    """
+    labels = np.asarray(labels, dtype=object)
+    known = np.array([label is not None for label in labels])
+    m, labels = m[known], labels[known]
+    for label in sorted(set(labels.tolist())):
+        in_a = labels == label
+        wins = np.sign(np.subtract.outer(m[in_a], m[~in_a]))
+        yield abs(wins.sum()) / (2 * wins.size), 1 / wins.size
+
+
 def closest_in_band(m, in_a, band):
     """Least distance from ``m`` to predictions with 2U in the band (its closure).
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from oracles import brute_twice_u
+from oracles import brute_twice_u, gaps
 from rankfair import (
     DecisionBoundaryCovariance,
     RankFairPostprocessor,
@@ -37,17 +37,6 @@ Y = NUMBERS.sum(axis=1) + (SEX == "M") + (RACE == "c") + AGE / 40 + rng.normal(s
 FRAME = pd.DataFrame(NUMBERS, columns=["u", "v", "w"])
 FRAME = FRAME.assign(task=TASK, sex=SEX, race=RACE, age=AGE)
 SOME = np.where(np.arange(N) % 7 == 0, None, SEX.astype(object))
-
-
-def gaps(m, labels):
-    """|AUC − 1/2| of each group over the rest, pair by pair, and what a pair is."""
-    labels = np.asarray(labels, dtype=object)
-    known = np.array([label is not None for label in labels])
-    m, labels = m[known], labels[known]
-    for label in sorted(set(labels.tolist())):
-        in_a = labels == label
-        wins = np.sign(np.subtract.outer(m[in_a], m[~in_a]))
-        yield abs(wins.sum()) / (2 * wins.size), 1 / wins.size
 
 
 def level(model, m, epsilon, *attributes):

@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
+from oracles import gaps
 from rankfair import TiltedRegressor
 
 TREES = HistGradientBoostingRegressor(max_iter=20, max_leaf_nodes=6, random_state=0)
@@ -40,15 +41,6 @@ RIDGE = make_pipeline(
 def fair(estimator=TREES, epsilon=0.02, **settings):
     settings = {"sensitive_features": -1, "random_state": 0, **settings}
     return TiltedRegressor(estimator, epsilon, **settings)
-
-
-def gaps(m, labels):
-    """|AUC − 1/2| of each group over the rest, pair by pair, and what a pair is."""
-    labels = np.asarray(labels)
-    for label in np.unique(labels):
-        in_a = labels == label
-        wins = np.sign(np.subtract.outer(m[in_a], m[~in_a]))
-        yield abs(wins.sum()) / (2 * wins.size), 1 / wins.size
 
 
 def assert_level(m, labels, epsilon):
