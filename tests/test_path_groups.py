@@ -1,5 +1,7 @@
 """Paths of three or more groups, against the metrics and by hand."""
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -9,12 +11,19 @@ from rankfair import (
     RankFairPostprocessor,
     RankFairRegressor,
     TiltedRegressor,
+    audit,
     fairness_path,
 )
 from rankfair.inference import auc_spread, clusters_of
-from rankfair.metrics import mean_difference, rank_auc_by_group, rank_gap, rmse
+from rankfair.metrics import (
+    mean_difference,
+    rank_auc,
+    rank_auc_by_group,
+    rank_gap,
+    rmse,
+)
 from rankfair.path import PathRow
-from rankfair.path.judge import Judge
+from rankfair.path.judge import MIN_GROUP, Judge, small_groups
 
 rng = np.random.default_rng(5)
 N = 150
@@ -158,6 +167,37 @@ def test_intervals_take_clusters_group_by_group():
     assert (found.auc_low, found.auc_high) == spread.interval(1 - 0.05 / 3)
     apart = Judge(y, groups, ("a", "b", "c"), None, None)
     assert apart.n_clusters(np.arange(60)) is None
+
+
+def test_small_groups_are_those_that_an_audit_does_not_judge():
+    least = inspect.signature(audit).parameters["min_group"].default
+    assert least == MIN_GROUP
+    for sizes in ([9, 8, 4], [9, 5, 5], [60, 2, 1], [9, 2, 2], [4, 4, 4], [9, 4], [9]):
+        codes = np.repeat(np.arange(len(sizes)), sizes)
+        codes = rng.permutation(np.append(codes, [-1] * 7))
+        names = ["abc"[g] if g >= 0 else None for g in codes]
+        small = ["abc"[g] for g in small_groups(codes, len(sizes))]
+        if len(sizes) < 3 or max(sizes) < least:
+            assert not small  # there is no other to be shown
+            continue
+        found = audit(None, rng.normal(size=len(codes)), sensitive_features=names)
+        rest = [c for c in found.comparisons if c.kind == "rest"]
+        few = [c.group for c in rest if not c.auc.estimable]
+        assert small == (few if len(few) < len(rest) else [])
+
+
+def test_limits_are_as_wide_as_the_groups_judged_need():
+    groups = np.repeat([0, 1, 2], [40, 40, 3])
+    y = rng.normal(size=83) + 9.0 * (groups == 2)
+    everywhere = np.arange(83)
+    small = small_groups(groups, 3)
+    found = Judge(y, groups, ("a", "b", "c"), None, None, small)(y, everywhere)
+    assert found.group in "ab"
+    in_a = groups == "ab".index(found.group)
+    assert found.auc == pytest.approx(rank_auc(None, y, sensitive_features=in_a))
+    ends = auc_spread(y, in_a).interval(1 - 0.05 / 2)
+    assert (found.auc_low, found.auc_high) == pytest.approx(ends)
+    assert Judge(y, groups, ("a", "b", "c"), None, None)(y, everywhere).group == "c"
 
 
 def test_a_row_without_groups_is_a_row_still():

@@ -1,11 +1,13 @@
 import math
 
+import polars as pl
 import pytest
+from sklearn.dummy import DummyRegressor
 
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.compares import compare_files, not_run
 from rankfair.jobs.fits import fit_files
-from rankfair.jobs.methods import GROUPLESS, METHODS, Asked
+from rankfair.jobs.methods import GROUPLESS, METHODS, Asked, Method
 from rankfair.jobs.paths import epsilon_names, path_files
 from rankfair.jobs.rows import Settings
 from rankfair.path import Path, PathRow
@@ -69,7 +71,10 @@ def test_a_path_compares_combinations_as_the_report_of_a_fit_does(tmp_path):
 def test_rows_of_unknown_group_are_told(tmp_path):
     csv = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (9, "gender")])
     done = compare_files([csv], ROLES, PLAIN, Settings(), methods=["tilt"], folds=2)
-    assert any(note.startswith("2 rows have no gender") for note in done.notes)
+    (said,) = [note for note in done.notes if note.startswith("2 rows have no gender")]
+    assert said in done.page.notes
+    done = path_files([csv], ROLES, PLAIN, Settings(), epsilons=[0.1], folds=2)
+    assert done.page.notes[-1] == "2 rows have no group and are left out."
 
 
 def test_weights_below_zero_are_refused(tmp_path):
@@ -218,13 +223,86 @@ def test_groups_too_small_to_judge_have_no_gap(tmp_path):
     csv = write_csv(tmp_path / "a.csv", data)
     done = compare_files([csv], ROLES, PLAIN, Settings(), methods=["tilt"], folds=2)
     assert math.isnan(done.page.lines[0].auc_gap.value)
-    assert "No method" in done.page.summary
+    assert "can be estimated" in done.page.summary
 
 
-def test_a_method_that_fails_is_named_with_its_reason(tmp_path):
-    csv = pay_csv(tmp_path)
-    with pytest.raises(ValueError, match="no method could be run: epsilon must be"):
-        compare_files([csv], ROLES, PLAIN, Settings(9.0), methods=["tilt"], folds=2)
+def test_a_column_that_cannot_be_judged_leaves_no_method_fair(tmp_path):
+    data = people(n=60)
+    data["site"] = ["a"] * 57 + ["b"] * 3
+    csv = write_csv(tmp_path / "a.csv", data)
+    roles = Roles("pay", ("gender", "site"), ("job",))
+    how = {"methods": ["tilt"], "folds": 2, "within": 0.5}
+    done = compare_files([csv], roles, PLAIN, Settings(), **how)
+    assert not done.page.lines[0].chosen
+    assert math.isnan(done.page.lines[0].auc_gap.value)
+
+
+def with_few(tmp_path, count=4):
+    """Write a pay roll with so many rows of a third group, all of them at the top."""
+    data = people(n=90)
+    data["gender"][:count] = "x"
+    data["age"][:count], data["pay"][:count] = 64, 60.0
+    return write_csv(tmp_path / "few.csv", data)
+
+
+def test_groups_too_small_to_judge_are_named_and_never_the_worst(tmp_path):
+    csv, how = with_few(tmp_path), {"folds": 2}
+    path = path_files([csv], ROLES, PLAIN, Settings(), epsilons=[0.05, 0.4], **how)
+    assert path.path.groups == ("f", "m", "x") and path.path.unjudged == ("x",)
+    names = {row.group for row in path.path.rows}
+    assert names | {row.train_group for row in path.path.rows} <= {"f", "m"}
+    done = compare_files([csv], ROLES, PLAIN, Settings(), methods=["tilt"], **how)
+    for found, label in ((path, "x"), (done, "x (gender)")):
+        note = f'Groups of fewer than 5 rows are not judged: "{label}".'
+        assert note in found.notes and note in found.page.notes
+    five = with_few(tmp_path, 5)
+    path = path_files([five], ROLES, PLAIN, Settings(), epsilons=[0.4], **how)
+    assert path.path.unjudged == () and path.path.rows[0].group == "x"
+
+
+def test_an_epsilon_that_is_no_width_is_refused_before_the_rows_are_read():
+    for methods, epsilon, sentence in (
+        (None, 0.7, r'in \[0, 0.5\] for "constant shift", .*; got 0.7'),
+        (["tilt", "covariance"], 0.7, r'in \[0, 0.5\] for "tilt"; got 0.7'),
+        (["map of distributions"], 1.5, r'in \[0, 1\] for "map of distributions"'),
+        (["unconstrained"], math.inf, "a number ≥ 0; got inf"),
+    ):
+        with pytest.raises(ValueError, match=f"^epsilon must be .*{sentence}"):
+            compare_files(["no.csv"], ROLES, PLAIN, Settings(epsilon), methods=methods)
+
+
+def test_methods_take_every_epsilon_that_they_say_they_take(tmp_path):
+    csv = pay_csv(tmp_path, n=60)
+    for name, method in METHODS.items():
+        widest = min(method.widest, 3.0)
+        asked = Settings(widest)
+        done = compare_files([csv], ROLES, PLAIN, asked, methods=[name], folds=2)
+        assert [line.method for line in done.page.lines] == [name]
+        if method.widest < 3.0:
+            model = method.make(Asked(ROLES, Settings(widest + 0.01)))
+            with pytest.raises(ValueError, match="epsilon must be a number in"):
+                model.fit(*framed(csv))
+
+
+def framed(csv):
+    """Return the numbers, the task and the group of a pay roll, and the pay."""
+    frame = pl.read_csv(csv)
+    return frame.select("job", "gender", "age"), frame["pay"].to_numpy()
+
+
+def test_a_method_that_fails_is_named_with_its_reason(tmp_path, monkeypatch):
+    class Fussy(DummyRegressor):
+        def fit(self, X, y):
+            raise ValueError("it rains.")
+
+    monkeypatch.setitem(METHODS, "fussy", Method(lambda asked: Fussy()))
+    csv, how = pay_csv(tmp_path), {"folds": 2}
+    done = compare_files(
+        [csv], ROLES, PLAIN, Settings(), methods=["unconstrained", "fussy"], **how
+    )
+    assert done.refused == {"fussy": "it rains."}
+    with pytest.raises(ValueError, match=r"no method could be run: it rains\."):
+        compare_files([csv], ROLES, PLAIN, Settings(), methods=["fussy"], **how)
 
 
 def test_a_path_cuts_numbers_and_leaves_unknown_groups_out(tmp_path):

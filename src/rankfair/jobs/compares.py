@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from rankfair.audit import Audit
-from rankfair.audit.records import Comparison, gap_limits
+from rankfair._frames import listed
+from rankfair._validation import check_number
+from rankfair.audit import Audit, Gate
+from rankfair.audit.records import gap_limits
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.groups import Folds, groups_of
+from rankfair.jobs.groups import Folds, groups_of, small_groups
 from rankfair.jobs.methods import METHODS, Asked, Facts
 from rankfair.jobs.rows import Data, HeldOut, OnStep, Settings, chosen, data_of, figure
 from rankfair.report.records import MethodLine, MethodTable
@@ -77,6 +80,7 @@ def compare_files(
         A line for each method that could be run.
     """
     names = _known(METHODS if methods is None else methods)
+    _check_width(names, settings.epsilon)
     data = data_of(files, roles, reading, cap)
     parts = data.folds(folds, settings)
     if settings.beta is None:
@@ -94,14 +98,15 @@ def compare_files(
         command=command,
     )
     best = _best(audit, within)
+    told = (*data.unknown_notes, *_small(audit))
     page = MethodTable(
         lines=tuple(_line(audit, n, each.note, n == best) for n, each in found.items()),
         provenance=replace(audit.provenance, seed=settings.seed),
         summary=_summary(audit, best, within),
         title=title or "Methods compared",
-        notes=(HOW, *not_run(refused)),
+        notes=(HOW, *told, *not_run(refused)),
     )
-    return Compared(page, audit, refused, (*data.notes, *data.unknown_notes))
+    return Compared(page, audit, refused, (*data.notes, *told))
 
 
 def _known(names: Iterable[str]) -> list[str]:
@@ -111,6 +116,18 @@ def _known(names: Iterable[str]) -> list[str]:
             known = ", ".join(f'"{each}"' for each in METHODS)
             raise ValueError(f'no method is called "{name}"; there are {known}.')
     return found
+
+
+def _check_width(names: Sequence[str], epsilon: Any) -> None:
+    """Refuse an ε that is no width of a band: that is no matter of the rows."""
+    width = check_number("epsilon", epsilon, 0.0)
+    narrow = [name for name in names if width > METHODS[name].widest]
+    if narrow:
+        most = min(METHODS[name].widest for name in narrow)
+        raise ValueError(
+            f"epsilon must be a number in [0, {most:g}] for {listed(narrow)}; got "
+            f"{width:g}."
+        )
 
 
 def _try_all(
@@ -169,7 +186,7 @@ def _facts(data: Data, settings: Settings) -> Facts:
 
 
 def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
-    worst = _worst(audit, name)
+    worst = audit.worst(name)
     error = next(line.rmse for line in audit.models if line.name == name)
     if worst is None:
         nothing = Estimate(math.nan)
@@ -180,25 +197,32 @@ def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
     return MethodLine(name, error, gap, worst.mean_difference, worst.ks, chosen, note)
 
 
-def _worst(audit: Audit, name: str) -> Comparison | None:
-    known = [c for c in audit.comparisons if c.model == name and c.auc.estimable]
-    return max(known, key=lambda c: c.gap, default=None)
-
-
 def _best(audit: Audit, within: float) -> str | None:
     """Return the method of least error among those with a gap that small."""
     errors = {line.name: line.rmse.value for line in audit.models}
-    worst = {name: _worst(audit, name) for name in errors}
-    close = [n for n, c in worst.items() if c is not None and c.gap <= within]
+    close = [n for n in errors if audit.gate(within, n, ignore_small=True) is Gate.HELD]
     return min(close, key=lambda name: errors[name], default=None)
 
 
+def _small(audit: Audit) -> list[str]:
+    """Return a note on groups that are in no figure for want of rows."""
+    few = [
+        f"{group.label} ({attribute.name})"
+        for attribute in audit.attributes
+        for group in attribute.groups
+        if group.n_rows < audit.min_group
+    ]
+    return small_groups(few, audit.min_group)
+
+
 def _summary(audit: Audit, best: str | None, within: float) -> str:
+    known = [audit.worst(name) for name in audit.model_names]
+    if not any(known):
+        return "No method has a rank gap that can be estimated from these rows."
     if best is None:
         return f"No method kept the rank gap within {within:g} on held-out rows."
     error = next(line.rmse.value for line in audit.models if line.name == best)
-    worst = _worst(audit, best)
-    gap = math.nan if worst is None else worst.gap
+    gap = next(c.gap for c in known if c is not None and c.model == best)
     return (
         f"Of the methods with a rank gap of at most {within:g} on held-out rows, "
         f"{best} has the least error: {figure(error)} at a gap of {gap:.3f}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,7 @@ __all__ = [
     "combined",
     "folds_of",
     "groups_of",
+    "small_groups",
     "with_counted_groups",
 ]
 
@@ -106,6 +107,18 @@ def combined(found: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     return spelt(
         crossed([Groups(*find_known(of, name), name) for name, of in found.items()])
     )
+
+
+def small_groups(labels: Sequence[str], least: int) -> list[str]:
+    """Return a note on groups of too few rows, if there are any.
+
+    Examples
+    --------
+    >>> small_groups(["x"], 5), small_groups([], 5)
+    (['Groups of fewer than 5 rows are not judged: "x".'], [])
+    """
+    found = f"Groups of fewer than {least} rows are not judged: {listed(labels)}."
+    return [found] if labels else []
 
 
 def as_labels(column: NDArray[Any]) -> NDArray[Any]:

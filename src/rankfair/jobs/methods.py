@@ -6,6 +6,7 @@ and protected columns of X by name, and enter it in `METHODS` with what it canno
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -105,6 +106,7 @@ class Method:
     two_groups: bool = False  # of one column
     bins: bool = True
     unknown: bool = True
+    widest: float = math.inf  # the largest ε it takes; without one it has no band
 
     def why_not(self, facts: Facts) -> str:
         """Return why it cannot be run; empty if it can.
@@ -125,8 +127,8 @@ class Method:
         return ""
 
 
-def _map(balance: str) -> Method:
-    return Method(_mapped(balance), bins=False)
+def _map(balance: str, widest: float = FREE) -> Method:
+    return Method(_mapped(balance), bins=False, widest=widest)
 
 
 def _rival(name: str) -> Method:
@@ -137,10 +139,10 @@ METHODS: dict[str, Method] = {
     "unconstrained": Method(_free),
     "constant shift": _map("shift"),
     "map of ranks": _map("rank"),
-    "map of distributions": _map("distribution"),
-    "tilt": Method(_tilt),
-    "tilt, ranks and means": Method(_tilt_and_mean),
-    "NC-ADMM": Method(_ncadmm, two_groups=True, unknown=False),
+    "map of distributions": _map("distribution", widest=1.0),
+    "tilt": Method(_tilt, widest=FREE),
+    "tilt, ranks and means": Method(_tilt_and_mean, widest=FREE),
+    "NC-ADMM": Method(_ncadmm, two_groups=True, unknown=False, widest=FREE),
     "equal means in strata": _rival("StratifiedEqualMeans"),
     "balanced residuals in strata": _rival("StratifiedBalancedResiduals"),
     "covariance": _rival("DecisionBoundaryCovariance"),

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._frames import counted
 from rankfair.audit.records import FrontierPoint
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.groups import combined, groups_of
+from rankfair.jobs.groups import combined, groups_of, small_groups
 from rankfair.jobs.rows import Data, OnStep, Settings, chosen, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
+from rankfair.path.judge import MIN_GROUP
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["Priced", "epsilon_names", "path_files"]
@@ -78,7 +80,7 @@ def path_files(
         The path and its page.
     """
     data = data_of(files, roles, reading, cap)
-    data, groups = _known_groups(data, settings)
+    data, groups, left = _known_groups(data, settings)
     path = fairness_path(
         chosen(data, settings),
         data.X,
@@ -91,6 +93,7 @@ def path_files(
         random_state=settings.seed,
     )
     base = audit_table(data.table, roles, bins=settings.bins, path=path)
+    told = (*left, *small_groups(path.unjudged, MIN_GROUP))
     page = MethodTable(
         lines=tuple(
             _line(row, point, name)
@@ -102,13 +105,15 @@ def path_files(
         summary=_summary(path),
         path=base.frontier,
         title=title or "What fairness costs",
-        notes=(HOW,) if len(path.groups) == 2 else (HOW, OF_MANY),
+        notes=(HOW, *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
     )
-    return Priced(path, page, data.notes)
+    return Priced(path, page, (*data.notes, *told))
 
 
-def _known_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
-    """Return the rows whose group is known and their groups, of one attribute."""
+def _known_groups(
+    data: Data, settings: Settings
+) -> tuple[Data, NDArray[Any], tuple[str, ...]]:
+    """Return rows whose group is known, their groups, and a note on the others."""
     found = groups_of(data.table, data.roles, settings.bins)
     if len(found) > 1 and not settings.intersect:
         raise ValueError(
@@ -118,7 +123,14 @@ def _known_groups(data: Data, settings: Settings) -> tuple[Data, NDArray[Any]]:
         )
     labels = combined(found)
     known = np.array([label is not None for label in labels])
-    return (data if known.all() else data.take(known)), labels[known]
+    if known.all():
+        return data, labels, ()
+    note = counted(
+        int((~known).sum()),
+        "row has no group and is left out.",
+        "rows have no group and are left out.",
+    )
+    return data.take(known), labels[known], (note,)
 
 
 def epsilon_names(path: Path) -> list[str]:

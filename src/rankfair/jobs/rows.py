@@ -138,17 +138,10 @@ class Data:
         )
 
     def take(self, rows: NDArray[np.bool_]) -> Data:
-        """Return some rows, and count the others in a note."""
-        count = int((~rows).sum())
-        note = counted(
-            count,
-            "row has no group and is left out.",
-            "rows have no group and are left out.",
-        )
-        table = self.table.take(rows)
+        """Return some rows."""
         return replace(
             self,
-            table=replace(table, notes=(*table.notes, note)),
+            table=self.table.take(rows),
             X=self.X[np.flatnonzero(rows).tolist()],
             y=self.y[rows],
             weights=None if self.weights is None else self.weights[rows],

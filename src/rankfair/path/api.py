@@ -12,7 +12,7 @@ import numpy as np
 from rankfair._frames import FrameTable, open_table
 from rankfair._validation import check_number, check_seed, values_to_try
 from rankfair.path.folds import Folds, make_folds
-from rankfair.path.judge import Judge
+from rankfair.path.judge import Judge, small_groups
 from rankfair.path.records import Path, PathRow
 from rankfair.path.refits import Refits
 
@@ -40,7 +40,8 @@ def fairness_path(
     Of three or more groups each is compared with all others: AUC, gap and difference
     of means are those of the group whose AUC is farthest from 1/2, named in ``group``.
     As it is chosen by its AUC, the intervals hold for all k groups together, by
-    Bonferroni's rule: each fails with probability 0.05 / k.
+    Bonferroni's rule: each fails with probability 0.05 / k.  Groups of fewer than 5
+    held-out rows are among the others but not judged themselves, as in `audit`.
 
     With ``solver="tilt"`` the fit for an ε starts where that for the ε before ended:
     the figures of a row may depend, within the solver's tolerance, on which other ε are
@@ -107,13 +108,15 @@ def fairness_path(
         y=refits.y,
         attributes=refits.groups[:, None],
     )
-    judge = Judge(refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
+    held_out = np.unique(np.concatenate([test for _, test in folds]))
+    small = small_groups(refits.groups[held_out], len(refits.names))
+    given = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
+    judge = Judge(*given, small)
     rows = []
     for i, epsilon in enumerate(chosen, start=1):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i, len(chosen))
         rows.append(_row(refits, judge, folds, epsilon))
-    held_out = np.unique(np.concatenate([test for _, test in folds]))
     return Path(
         rows=tuple(rows),
         n_train=len(refits.everywhere),
@@ -121,6 +124,7 @@ def fairness_path(
         n_clusters=judge.n_clusters(held_out),
         backend=_backend(X),
         groups=refits.names,
+        unjudged=tuple(refits.names[g] for g in small),
     )
 
 

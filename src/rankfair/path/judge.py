@@ -13,9 +13,10 @@ from rankfair._frames import Codes, Floats, listed
 from rankfair.inference import auc_spread, clusters_of
 from rankfair.metrics import mean_difference, rmse
 
-__all__ = ["Figures", "Judge"]
+__all__ = ["MIN_GROUP", "Figures", "Judge", "small_groups"]
 
 CONFIDENCE = 0.95
+MIN_GROUP = 5  # rows of a group that is judged, as in an audit
 
 
 class Figures(NamedTuple):
@@ -37,8 +38,9 @@ class Judge:
     """Measures predictions of chosen rows; rows of unknown group count for errors.
 
     Of two groups the last is compared with the first, of more each with the rest: the
-    figures are those of the one farthest from AUC = 1/2.  As that one is chosen by its
-    AUC, the intervals of all k groups hold together: each has k times less doubt.
+    figures are those of the one farthest from AUC = 1/2, the ``small`` ones apart.  As
+    that one is chosen by its AUC, the intervals of all k groups hold together: each has
+    k times less doubt.
     """
 
     y: Floats
@@ -46,6 +48,7 @@ class Judge:
     labels: tuple[str, ...]
     tasks: Codes | None
     weights: Floats | None
+    small: tuple[int, ...] = ()  # places of groups that are compared with no others
 
     def __call__(self, predicted: Floats, at: Codes) -> Figures:
         """Return the figures of the predictions of these rows."""
@@ -80,9 +83,10 @@ class Judge:
         )
 
     @property
-    def _compared(self) -> range:
+    def _compared(self) -> list[int]:
         """Groups that are compared with all others; of two groups the last."""
-        return range(1 if len(self.labels) == 2 else 0, len(self.labels))
+        places = range(1 if len(self.labels) == 2 else 0, len(self.labels))
+        return [g for g in places if g not in self.small]
 
     def _check(self, at: Codes) -> None:
         """Refuse rows that miss a group."""
@@ -112,6 +116,22 @@ class Judge:
         found = (self._clusters(known, g) for g in self._compared)
         clusters = next((units for units in found if units is not None), None)
         return None if clusters is None else len(np.unique(clusters))
+
+
+def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
+    """Return which of three or more groups have too few rows for a comparison.
+
+    A group is compared with the rest, which needs as many.  Where none has enough all
+    are compared, as two groups always are: their limits say how little is known.
+
+    Examples
+    --------
+    >>> small_groups(np.repeat([0, 1, 2, -1], [9, 8, 4, 3]), 3)
+    (2,)
+    """
+    counts = np.bincount(groups[groups >= 0], minlength=n_groups)
+    small = np.flatnonzero(np.minimum(counts, counts.sum() - counts) < MIN_GROUP)
+    return () if len(small) == n_groups or n_groups == 2 else tuple(small.tolist())
 
 
 def _half_width(

@@ -62,6 +62,9 @@ class Path:
         What `to_frame` makes; None for a dict.
     groups : tuple of str
         Labels of the groups that are compared.
+    unjudged : tuple of str
+        Those of them that have too few held-out rows to be judged: of three or more
+        groups they are among the others, and never the one farthest from 1/2.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Path:
     n_clusters: int | None = None
     backend: str | None = None
     groups: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one field of all rows."""
