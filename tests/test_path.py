@@ -186,7 +186,7 @@ def test_a_task_of_one_row_is_never_held_out():
 def curve(errors, epsilons=None):
     epsilons = np.arange(len(errors)) / 10 if epsilons is None else epsilons
     rows = [
-        PathRow(float(e), float(r), *[0.0] * 11, "")
+        PathRow(float(e), float(r), float(r), float(r), *[0.0] * 9, "")
         for e, r in zip(epsilons, errors, strict=True)
     ]
     return Path(tuple(rows), 10, 10)
@@ -201,13 +201,27 @@ def test_knee_is_where_the_curve_bends():
     bent = curve([3.0, 1.0, 0.9, 0.8])
     scaled = curve([300.0, 100.0, 90.0, 80.0], 7 * bent.column("epsilon"))
     assert scaled.knee() == pytest.approx(7 * bent.knee())
+    assert bent.has_knee and scaled.has_knee
 
 
 @pytest.mark.parametrize(
-    "errors", [[1.0, 1.0, 1.0], [1.0, 2.0, 3.0], [3.0, 2.9, 1.0], [1.0], [2.0, 1.0]]
+    ("errors", "free"),
+    [
+        ([1.0, 1.0, 1.0], True),
+        ([1.0, 2.0, 3.0], True),
+        ([3.0, 2.9, 1.0], False),
+        ([0.3, 0.2, 0.1], False),
+        ([1.0], False),
+        ([2.0, 1.0], False),
+        ([1.0, 2.0], True),
+    ],
 )
-def test_without_a_knee_the_smallest_epsilon_is_returned(errors):
-    assert curve(errors).knee() == 0.0
+def test_without_a_knee_the_smallest_epsilon_is_returned(errors, free):
+    path = curve(errors)
+    assert path.knee() == 0.0
+    assert path.has_knee == free  # nothing is bought by less fairness
+    marked = [text.get_text() for text in path.plot().axes[0].texts]
+    assert marked == (["knee, ε = 0"] if free else [])
 
 
 def test_frame_is_of_the_library_that_is_there(monkeypatch):
@@ -230,7 +244,8 @@ def test_picture_shows_both_curves_and_the_knee():
     drawn = [line.get_ydata().tolist() for line in axes.lines]
     assert path.column("rmse").tolist() in drawn
     assert path.column("train_rmse").tolist() in drawn
-    assert f"knee, ε = {path.knee():.3g}" in [text.get_text() for text in axes.texts]
+    (axes,) = curve([3.0, 1.0, 0.9, 0.8]).plot().axes
+    assert [text.get_text() for text in axes.texts] == ["knee, ε = 0.1"]
 
 
 def test_without_matplotlib_what_to_install_is_said(monkeypatch):

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from sklearn.dummy import DummyRegressor
 
+from rankfair.jobs import paths
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.compares import compare_files, not_run
 from rankfair.jobs.fits import fit_files
@@ -153,8 +154,21 @@ def test_a_path_asks_for_each_epsilon_and_tells_of_it(tmp_path):
     )
     assert [row.epsilon for row in done.path.rows] == [0.0, 0.2]
     assert told == [("epsilon 0", 1, 2), ("epsilon 0.2", 2, 2)]
-    assert [line.chosen for line in done.page.lines].count(True) == 1
     assert len(done.page.path) == 2
+
+
+def test_a_path_marks_an_epsilon_only_where_one_stands_out(tmp_path, monkeypatch):
+    row = PathRow(*[0.0] * 13, "satisfied")
+    for errors, marked in (([3.0, 1.0, 0.9], 1), ([3.0, 2.0, 0.5], None)):
+        rows = [row._replace(epsilon=e / 9, rmse=r) for e, r in enumerate(errors)]
+        found = Path(tuple(rows), 10, 10, groups=("f", "m"))
+        monkeypatch.setattr(paths, "fairness_path", lambda *_, p=found, **__: p)
+        done = path_files([pay_csv(tmp_path)], ROLES, PLAIN, Settings())
+        chosen = [i for i, line in enumerate(done.page.lines) if line.chosen]
+        assert chosen == ([] if marked is None else [marked])
+        assert [i for i, p in enumerate(done.page.path) if p.chosen] == chosen
+        (how,) = done.page.notes
+        assert (paths.KNEE in how, paths.NO_KNEE in how) == (bool(marked), not marked)
 
 
 def test_a_path_of_one_epsilon_compares_it_with_nothing(tmp_path):

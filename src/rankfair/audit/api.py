@@ -117,7 +117,7 @@ def audit(
 def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
     if path is None:
         return ()
-    knee = path.knee()
+    knee = path.knee() if path.has_knee else None
     return tuple(_point(row, row.epsilon == knee) for row in path.rows)
 
 

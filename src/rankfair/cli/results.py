@@ -10,6 +10,7 @@ from rankfair._frames import counted
 from rankfair.cli.ends import in_flags
 from rankfair.cli.tables import clipped, figures, limits, number, say, show_table
 from rankfair.jobs.compares import not_run
+from rankfair.jobs.paths import NO_KNEE
 
 if TYPE_CHECKING:
     from rankfair.audit import Audit
@@ -73,13 +74,14 @@ def say_path(done: Priced) -> None:
             )
             for i, row in enumerate(rows)
         ],
-        [i for i, row in enumerate(rows) if row.epsilon == knee],
+        [i for i, row in enumerate(rows) if row.epsilon == knee and done.path.has_knee],
     )
     if many:
         say("\nAUC and MD are of the group farthest from AUC = 1/2, against the rest.")
     say(f"\n{done.page.summary}")
     if len(rows) > 1:
-        say(f"From ε = {knee:.3g} on, less fairness buys little.")
+        marked = f"From ε = {knee:.3g} on, less fairness buys little accuracy."
+        say(marked if done.path.has_knee else NO_KNEE)
 
 
 def say_methods(done: Compared) -> None:

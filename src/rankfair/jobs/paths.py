@@ -21,13 +21,14 @@ from rankfair.path import Path, PathRow, fairness_path
 from rankfair.path.judge import MIN_GROUP
 from rankfair.report.records import MethodLine, MethodTable
 
-__all__ = ["Priced", "epsilon_names", "path_files"]
+__all__ = ["NO_KNEE", "Priced", "epsilon_names", "path_files"]
 
 HOW = (
     "Every ε is fitted with its own band on part of the rows and measured on the rest; "
-    "the figures are of the held-out predictions of all folds together. The mark is "
-    "the ε from which on less fairness buys little accuracy."
+    "the figures are of the held-out predictions of all folds together."
 )
+KNEE = "The mark is the ε from which on less fairness buys little accuracy."
+NO_KNEE = "No ε stands out from which on less fairness buys little accuracy."
 OF_MANY = (
     "Each group is compared with all others; the rank gap, its limits and the "
     "difference of means are those of the group farthest from AUC = 1/2. The limits "
@@ -105,7 +106,7 @@ def path_files(
         summary=_summary(path),
         path=base.frontier,
         title=title or "What fairness costs",
-        notes=(HOW, *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
+        notes=(_how(path), *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
     )
     return Priced(path, page, (*data.notes, *told))
 
@@ -140,6 +141,13 @@ def epsilon_names(path: Path) -> list[str]:
         if len(set(names)) == len(names):
             return names
     return [f"ε = {row.epsilon!r}" for row in path.rows]
+
+
+def _how(path: Path) -> str:
+    """Return how the figures were made, and what the mark is among several ε."""
+    if len(path.rows) == 1:
+        return HOW
+    return f"{HOW} {KNEE if path.has_knee else NO_KNEE}"
 
 
 def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:

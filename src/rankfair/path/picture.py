@@ -28,7 +28,8 @@ def draw(path: Path) -> Figure:
         axes.set_ylabel("error  (RMSE)")
         plain_axes(axes)
         _draw_curves(axes, path)
-        _mark_knee(axes, path)
+        if path.has_knee:
+            _mark_knee(axes, path)
         axes.legend(frameon=False)
     return figure
 

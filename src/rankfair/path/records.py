@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Path", "PathRow"]
 
+ROUNDING = 1e-9
+
 
 class PathRow(NamedTuple):
     """What one ε comes to, on held-out rows and, for ``train_…``, on those fitted.
@@ -112,7 +114,7 @@ class Path:
         With ε and held-out RMSE both scaled to [0, 1], it is the point furthest below
         the straight line from the first to the last point of the curve.  Where no point
         is below that line, no ε stands out and the smallest is returned; so it is where
-        RMSE does not fall along the path: fairness is free then.
+        RMSE does not fall along the path: fairness is free then.  `has_knee` tells.
 
         Returns
         -------
@@ -126,13 +128,36 @@ class Path:
         >>> Path(tuple(rows), 10, 10).knee()
         0.1
         """
+        return self.rows[int(np.argmax(self._below()))].epsilon
+
+    @property
+    def has_knee(self) -> bool:
+        """Whether less fairness buys little from `knee` on.
+
+        False for one ε, and where the error falls along the path but never more quickly
+        than on the straight line from its first point to its last: each step towards
+        less fairness buys as much as the one before, or more.
+
+        Examples
+        --------
+        >>> rows = [PathRow(e, 1.0 - e, *[0.0] * 11, "") for e in (0.0, 0.25, 0.5)]
+        >>> Path(tuple(rows), 10, 10).has_knee
+        False
+        """
+        error = self.column("rmse")
+        if len(error) < 2 or not error[0] > error[-1]:
+            return len(error) > 1
+        return bool(self._below().max() > ROUNDING)
+
+    def _below(self) -> NDArray[np.float64]:
+        """How far points are below the line from the first to the last, both scaled."""
         epsilon, error = self.column("epsilon"), self.column("rmse")
         fall = error[0] - error[-1]
         if len(error) < 3 or not fall > 0:
-            return float(epsilon[0])
+            return np.zeros(len(error))
         x = (epsilon - epsilon[0]) / (epsilon[-1] - epsilon[0])
-        below = (1.0 - x) - (error - error[-1]) / fall
-        return float(epsilon[int(np.argmax(below))])
+        below: NDArray[np.float64] = (1.0 - x) - (error - error[-1]) / fall
+        return below
 
     def plot(self) -> Figure:
         """Draw RMSE against ``|AUC − 1/2|`` of held-out and of training rows.
