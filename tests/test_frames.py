@@ -239,13 +239,13 @@ def test_integers_are_coded_as_numpy_does(values):
     ],
 )
 def test_missing_labels_are_refused_with_their_count(values):
-    with pytest.raises(ValueError, match=r"tasks has 1 missing labels .* every row"):
+    with pytest.raises(ValueError, match=r"tasks has 1 missing label .* every row"):
         labels_of(values)
 
 
 @pytest.mark.parametrize("known", [labels_of, lambda v: find_known(v, "tasks")])
 def test_infinite_labels_have_a_sentence_of_their_own(known):
-    with pytest.raises(ValueError, match="tasks has 1 infinite labels in 2 rows"):
+    with pytest.raises(ValueError, match="tasks has 1 infinite label in 2 rows"):
         known(np.array([1.0, np.inf]))
 
 

@@ -480,6 +480,9 @@ def test_retyped_tasks_are_told_from_unseen_ones(fitted, new):
     assert f".astype({fitted.__name__})" in words
     assert '"101" (str)' in words
     assert "101 (int)" in words
+    assert "3 labels differ so" in words
+    one = sentence(read_new, open_table(NUMBERS), np.full(N, new(101)), known)
+    assert "1 label differs so" in one
 
 
 def test_an_unknown_group_is_refused():

@@ -400,7 +400,7 @@ def test_fit_says_what_became_of_the_tasks_and_of_the_model(tmp_path):
     file = write_csv(tmp_path / "a.csv", data)
     done = run("fit", file, *COMMON, "--scope", "task", "--folds", 0)
     assert done.exit_code == 0
-    assert '1 of 3 tasks are in no band: "cook"' in " ".join(done.stdout.split())
+    assert '1 of 3 tasks is in no band: "cook"' in " ".join(done.stdout.split())
     assert "The model was not kept" in done.stderr
     assert 'Encoded 1 column of text as 0/1 ("education").' in done.stderr
 

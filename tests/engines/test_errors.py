@@ -41,12 +41,16 @@ def refused(what, match, settings=None, **more):
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        ("age", np.nan, r"b\.parquet: column 'age' has 1 missing values in 60 rows"),
-        ("age", np.inf, r"b\.parquet: column 'age' has 1 infinite values"),
-        ("pay", np.nan, r"b\.parquet: column 'pay' has 1 missing values"),
-        ("years", None, r"b\.parquet: column 'years' has 1 missing values"),
-        ("task", None, r"b\.parquet: column 'task' has 1 missing labels in 60 rows"),
-        ("group", None, r"b\.parquet: column 'group' has 1 missing labels"),
+        (
+            "age",
+            np.nan,
+            r"b\.parquet: column 'age' has 1 missing value in 60 rows. Fill it,",
+        ),
+        ("age", np.inf, r"b\.parquet: column 'age' has 1 infinite value in"),
+        ("pay", np.nan, r"b\.parquet: column 'pay' has 1 missing value in"),
+        ("years", None, r"b\.parquet: column 'years' has 1 missing value in"),
+        ("task", None, r"b\.parquet: column 'task' has 1 missing label in 60 rows"),
+        ("group", None, r"b\.parquet: column 'group' has 1 missing label in"),
     ],
 )
 def test_values_that_are_not_there(folder, monkeypatch, large, column, value, words):

@@ -292,6 +292,9 @@ def test_one_task_is_one_task():
     audit = audits.make_audit()
     made = replace(audit.provenance, n_tasks=1)
     assert "1 task" in view(replace(audit, provenance=made))["facts"]
+    alone = view(replace(audit, provenance=replace(made, n_rows=1), min_group=1))
+    assert "1 row" in alone["facts"]
+    assert ("Smallest group judged", "1 row") in alone["provenance"]["facts"]
     none = replace(audit.provenance, n_tasks=0)
     facts = view(replace(audit, provenance=none))["facts"]
     assert not [fact for fact in facts if "task" in fact]

@@ -74,8 +74,18 @@ def test_a_column_of_one_value_is_left_out_and_said():
 @pytest.mark.parametrize(
     ("raw", "column", "line", "said"),
     [
-        (b"x,y\n1,a\n,b\n,c\n", "x", 3, "2 cells are empty in 3 rows"),
-        (b"x,y\n1,a\n2,\n3,c\n", "y", 3, "1 cell is empty in 3 rows"),
+        (
+            b"x,y\n1,a\n,b\n,c\n",
+            "x",
+            3,
+            "2 cells are empty in 3 rows; this line has the first. Fill them,",
+        ),
+        (
+            b"x,y\n1,a\n2,\n3,c\n",
+            "y",
+            3,
+            "1 cell is empty in 3 rows; this line has it. Fill it,",
+        ),
     ],
 )
 def test_missing_cells_are_refused_with_the_first_line(raw, column, line, said):

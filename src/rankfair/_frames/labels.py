@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames.numbers import is_missing
-from rankfair._frames.words import Codes, Column
+from rankfair._frames.words import Codes, Column, counted
 
 __all__ = ["encode", "find_known", "find_labels", "label_array", "recode"]
 
@@ -195,16 +195,18 @@ def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]
 def _refuse_missing(count: int, n_rows: int, argument: str) -> None:
     if count:
         raise ValueError(
-            f"{argument} has {count} missing labels (NaN, None, NA or NaT) in {n_rows} "
-            "rows: every row needs one. Drop those rows or name them."
+            f"{argument} has {counted(count, 'missing label')} (NaN, None, NA or NaT) "
+            f"in {counted(n_rows, 'row')}: every row needs one. Drop such rows or name "
+            "them."
         )
 
 
 def _refuse_infinite(count: int, n_rows: int, argument: str) -> None:
     if count:
         raise ValueError(
-            f"{argument} has {count} infinite labels in {n_rows} rows: text, booleans "
-            "and finite numbers are labels. Name those rows, or drop them."
+            f"{argument} has {counted(count, 'infinite label')} in "
+            f"{counted(n_rows, 'row')}: text, booleans and finite numbers are labels. "
+            "Name such rows, or drop them."
         )
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from rankfair._frames import Floats, FrameTable, Table, listed, open_table, shown
+from rankfair._frames import (
+    Floats,
+    FrameTable,
+    Table,
+    counted,
+    listed,
+    open_table,
+    shown,
+)
 from rankfair._groups import Bools, Source, passed_columns, read_attributes, read_groups
 from rankfair._validation.checks import as_given, check_lengths, nearest
 
@@ -59,8 +67,8 @@ def _position(argument: str, ref: Any, table: Table) -> int:
         return _position_of_name(argument, ref, table)
     if not -n_columns <= int(ref) < n_columns:
         raise ValueError(
-            f"{argument}={ref} is no column of X, which has {n_columns} columns "
-            f"(0 to {n_columns - 1})."
+            f"{argument}={ref} is no column of X, which has "
+            f"{counted(n_columns, 'column')} (0 to {n_columns - 1})."
         )
     return int(ref) % n_columns
 

@@ -184,6 +184,7 @@ def refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) ->
         raise ValueError(
             f"{argument} has labels of another type than in training: {shown(here)} "
             f"({type(here).__name__}) here, {shown(there)} ({type(there).__name__}) "
-            f"there; {len(twins)} labels differ so. Convert them as in training, for "
-            f"example with .astype({type(there).__name__})."
+            f"there; {counted(len(twins), 'label differs', 'labels differ')} so. "
+            "Convert labels as in training, for example with "
+            f".astype({type(there).__name__})."
         )

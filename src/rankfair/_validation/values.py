@@ -15,6 +15,7 @@ from rankfair._frames import (
     Floats,
     as_columns,
     column_numbers,
+    counted,
     shown,
     unmasked,
     values_shape,
@@ -103,7 +104,8 @@ def refuse_infinite(values: Floats, names: Sequence[str], argument: str = "X") -
         if not np.isfinite(column).all()
     ]
     if bad:
-        more = f" and {len(bad) - 5} more columns" if len(bad) > 5 else ""
+        rest = len(bad) - 5
+        more = f" and {counted(rest, 'more column')}" if rest > 0 else ""
         raise ValueError(
             f"{argument} must be finite, but has {'; '.join(bad[:5])}{more}. "
             "Drop or impute these rows."

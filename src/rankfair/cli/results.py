@@ -181,7 +181,8 @@ def _status(done: Fitted) -> str:
     few = list(apart.items())[:3]
     if few:
         lines.append(
-            f"{len(apart)} of {len(model.tasks_)} tasks are in no band: "
+            f"{len(apart)} of {counted(len(model.tasks_), 'task')} "
+            f"{'is' if len(apart) == 1 else 'are'} in no band: "
             + " ".join(f'"{name}": {why}' for name, why in few)
             + (" …" if len(apart) > len(few) else "")
         )

@@ -229,8 +229,10 @@ def checked(chunk: Chunk, roles: Roles) -> Chunk:
         kinds = [(missing, "missing"), (infinite, "infinite")]
         what = " and ".join(f"{count} {kind}" for count, kind in kinds if count)
         if what:
+            one = missing + infinite == 1
+            values, them = ("value", "it") if one else ("values", "them")
             raise ValueError(
-                f"{chunk.source}: column {name!r} has {what} values in {len(chunk)} "
-                "rows. Fill them, or leave such rows out."
+                f"{chunk.source}: column {name!r} has {what} {values} in {len(chunk)} "
+                f"rows. Fill {them}, or leave such rows out."
             )
     return chunk

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rankfair._frames import counted
 from rankfair.engines.coding import (
     Coding,
     Labels,
@@ -102,7 +103,8 @@ def _known(column: Any, name: str, source: str) -> Any:
     missing = pc.sum(column.is_null(nan_is_null=True)).as_py()
     if missing:
         raise ValueError(
-            f"{source}: column {name!r} has {missing} missing labels in {len(column)} "
-            "rows; tasks and groups must be known. Leave such rows out."
+            f"{source}: column {name!r} has {counted(missing, 'missing label')} in "
+            f"{counted(len(column), 'row')}; tasks and groups must be known. Leave "
+            "such rows out."
         )
     return column

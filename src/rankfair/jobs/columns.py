@@ -278,8 +278,10 @@ def _whole_rows(table: Table, roles: Roles) -> Table:
     for name in dict.fromkeys(names):
         gone |= table.missing(name)
     if gone.all():
+        n = table.n_rows
+        rows = "its only row" if n == 1 else f"each of its {n} rows"
         raise TableError(
-            f"has an empty cell in each of its {table.n_rows} rows",
+            f"has an empty cell in {rows}",
             source=table.source,
             cure="Leave columns with many empty cells out with --drop.",
         )

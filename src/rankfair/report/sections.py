@@ -10,7 +10,7 @@ from rankfair.report import words
 from rankfair.report.cells import View, axis, cell, strip
 from rankfair.report.distributions import panels
 from rankfair.report.scales import Scale
-from rankfair.report.text import alike, count, decimal
+from rankfair.report.text import alike, count, decimal, rows_of
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Attribute, Audit, Comparison
@@ -142,6 +142,8 @@ def _names(by_model: dict[str, Comparison]) -> View:
         "against": first.against,
         "n_group": count(first.n_group),
         "n_against": count(first.n_against),
+        "rows_group": rows_of(first.n_group),
+        "rows_against": rows_of(first.n_against),
         "models": list(by_model),
     }
 

@@ -21,6 +21,7 @@ __all__ = [
     "decimal",
     "decimals",
     "round_number",
+    "rows_of",
     "shown",
 ]
 
@@ -165,6 +166,17 @@ def count(value: float) -> str:
     '1,234,567'
     """
     return f"{value:,.0f}"
+
+
+def rows_of(value: int) -> str:
+    """Return how many rows there are, one or several.
+
+    Examples
+    --------
+    >>> rows_of(1), rows_of(1200)
+    ('1 row', '1,200 rows')
+    """
+    return f"{count(value)} {'row' if value == 1 else 'rows'}"
 
 
 def between(low: str, high: str) -> str:

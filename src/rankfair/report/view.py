@@ -12,7 +12,7 @@ from rankfair.report.forest import forest
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.sections import has_target, section
 from rankfair.report.tasks import MOST_BYTES, pack
-from rankfair.report.text import alike, between, count, decimal, round_number
+from rankfair.report.text import alike, between, count, decimal, round_number, rows_of
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, FrontierPoint, ModelLine, Provenance
@@ -53,7 +53,7 @@ def view(audit: Audit, *, most_bytes: int = MOST_BYTES) -> View:
         "methods": _methods(audit),
         "limits": words.LIMITS,
         "provenance": origin(
-            audit.provenance, ("Smallest group judged", f"{audit.min_group} rows")
+            audit.provenance, ("Smallest group judged", rows_of(audit.min_group))
         ),
         "confidence": _percent(audit),
     }
@@ -81,7 +81,7 @@ def _filled(note: str, audit: Audit) -> str:
 
 def facts_of(made: Provenance, confidence: str) -> list[str]:
     """Return the line of facts below a title: rows, tasks if any, intervals, day."""
-    facts = [f"{count(made.n_rows)} rows"]
+    facts = [rows_of(made.n_rows)]
     if made.n_tasks:
         facts.append("1 task" if made.n_tasks == 1 else f"{count(made.n_tasks)} tasks")
     return [*facts, f"{confidence} intervals", made.created[:10]]

@@ -167,8 +167,8 @@ def learn_encoding(
         refuse_gaps(
             table,
             name,
-            f"Fill them, leave the column out with --drop {shlex.quote(name)}, or drop "
-            "such rows with --drop-missing.",
+            f"leave the column out with --drop {shlex.quote(name)}, or drop such rows "
+            "with --drop-missing.",
         )
     categories: dict[str, tuple[str, ...]] = {}
     said = []

@@ -140,7 +140,7 @@ def check_names(wanted: Sequence[str], names: Sequence[str], source: str) -> Non
 def refuse_gaps(
     table: Table,
     name: str,
-    cure: str = "Fill them, or leave such rows out with --drop-missing.",
+    cure: str = "or leave such rows out with --drop-missing.",
 ) -> None:
     """Raise if a cell of a column is empty, and say where the first one is."""
     gone = table.missing(name)
@@ -148,12 +148,13 @@ def refuse_gaps(
     if count:
         cells = counted(count, "cell is", "cells are")
         rows = counted(table.n_rows, "row")
+        which, them = ("it", "it") if count == 1 else ("the first", "them")
         raise TableError(
-            f"{cells} empty in {rows}; this line has the first",
+            f"{cells} empty in {rows}; this line has {which}",
             source=table.source,
             line=table.line(int(gone.argmax())),
             column=name,
-            cure=cure,
+            cure=f"Fill {them}, {cure}",
         )
 
 
