@@ -191,6 +191,12 @@ BAD = [
     ("predict m.rankfair pay.csv --name pay", "--name"),
     ("path pay.csv {common} --at -1", "--at must be"),
     ("path pay.csv {common} --at nan", "--at must be"),
+    ("path pay.csv {common} --at 0.1 --at 0.7", "--at must be a number in [0, 0.5]"),
+    (
+        "path no.csv {common} --balance distribution --at 1.1",
+        "--at must be a number in [0, 1]; got 1.1",
+    ),
+    ("compare pay.csv {common} --epsilon 0.7", "--epsilon must be a number in [0, 0.5"),
     ("path pay.csv {common} --balance mean", "--at is needed with --balance mean"),
     ("compare pay.csv {common} --method foo", '"NC-ADMM"'),
     ("compare pay.csv {common} --folds 1", "--folds"),

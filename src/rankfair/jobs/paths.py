@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import counted
+from rankfair._validation import check_number
 from rankfair.audit.records import FrontierPoint
+from rankfair.balances import BALANCES
+from rankfair.estimators.settings import WIDEST
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
@@ -80,6 +83,7 @@ def path_files(
     Priced
         The path and its page.
     """
+    _check_widths(epsilons or (), settings)
     data = data_of(files, roles, reading, cap)
     data, groups, left = _known_groups(data, settings)
     path = fairness_path(
@@ -109,6 +113,13 @@ def path_files(
         notes=(_how(path), *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
     )
     return Priced(path, page, (*data.notes, *told))
+
+
+def _check_widths(epsilons: Sequence[float], settings: Settings) -> None:
+    """Refuse an ε that no fit would take, before any other is fitted."""
+    widest = min(WIDEST.get(BALANCES[name], math.inf) for name in settings.balance)
+    for epsilon in epsilons:
+        check_number("each of epsilons", epsilon, 0.0, widest)
 
 
 def _known_groups(
