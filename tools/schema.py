@@ -154,7 +154,7 @@ def path_schema() -> dict[str, Any]:
         "path",
         "What each epsilon costs, by rankfair",
         {
-            "knee": {"type": "number"},
+            "knee": NUMBER,
             "summary": {"type": "string"},
             "n_held_out": {"type": "integer"},
             "rows": rows,

@@ -270,9 +270,21 @@ def test_json_follows_the_published_schemas(here):
     assert found["audit"]["format"] == "rankfair-audit"
     found = valid(run("path", *options, "--at", 0, "--at", 0.2).stdout, "path")
     assert [row["epsilon"] for row in found["rows"]] == [0.0, 0.2]
+    assert found["knee"] is None  # of two points none stands out
     some = ["--method", "tilt", "--method", "covariance"]
     found = valid(run("compare", *options, *some).stdout, "compare")
     assert [line["method"] for line in found["methods"]] == some[1::2]
+    assert {line["groups"] for line in found["methods"]} == {"m v f"}
+
+
+def test_groups_of_methods_are_a_line_or_a_column(tmp_path):
+    some = ["--folds", 2, "--method", "unconstrained", "--method", "tilt"]
+    done = run("compare", pay_csv(tmp_path), *COMMON, *some)
+    assert "Rank gap, MD and KS: m v f." in done.stdout
+    assert "groups" not in done.stdout
+    done = run("compare", pay_csv(tmp_path, groups="fmx"), *COMMON, *some)
+    assert ("groups" in done.stdout) != ("Rank gap, MD and KS:" in done.stdout)
+    assert " v " in done.stdout
 
 
 def test_a_path_of_three_groups_names_the_farthest(tmp_path):
@@ -286,6 +298,7 @@ def test_a_path_of_three_groups_names_the_farthest(tmp_path):
     assert "Each group is compared with all others" in page.read_text("utf-8")
     two = run("path", pay_csv(tmp_path), *options[1:])
     assert two.exit_code == 0 and "farthest" not in two.stdout
+    assert "AUC and MD: m v f." in two.stdout
 
 
 def test_with_json_all_else_is_on_stderr(here):

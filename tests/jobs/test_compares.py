@@ -120,6 +120,26 @@ def test_methods_that_cannot_are_listed_with_the_reason(tmp_path):
     assert done.refused == {"covariance": "it knows one protected column only."}
 
 
+def test_lines_say_which_groups_they_are_of(tmp_path):
+    how = {"methods": ["unconstrained", "tilt"], "folds": 2}
+    done = compare_files([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), **how)
+    assert done.page.of_groups == "m v f"
+    csv = pay_csv(tmp_path, groups="fmx")
+    roles = Roles("pay", ("gender", "education"), ("job",))
+    done = compare_files([csv], roles, PLAIN, Settings(), **how)
+    for line in done.page.lines:
+        known = [
+            c
+            for c in done.audit.comparisons
+            if f"{c.group} v {c.against} ({c.attribute})" == line.groups
+            and c.model == line.method
+        ]
+        assert [c.gap for c in known] == [line.auc_gap.value]
+        assert known[0].mean_difference == line.mean_difference
+    path = path_files([csv], ROLES, PLAIN, Settings(), epsilons=[0.3], folds=2)
+    assert path.page.lines[0].groups == f"{path.path.rows[0].group} v the rest"
+
+
 def test_settings_are_the_same_for_all():
     settings = Settings(penalty="ridge", beta=3.0, blind=True)
     for name, method in METHODS.items():

@@ -288,6 +288,20 @@ def test_a_column_audited_by_itself_is_called_by_its_name_and_has_no_errors():
         assert word in both
 
 
+def test_groups_are_named_once_if_all_methods_are_of_the_same():
+    made = audits.make_audit().provenance
+    lines = [
+        MethodLine(name, *[audits.unknown()] * 4, groups=groups)
+        for name, groups in (("one", "m <v> f"), ("two", "m <v> f"), ("three", ""))
+    ]
+    page = render_comparison(MethodTable(tuple(lines), made))
+    assert page.count("m &lt;v&gt; f") == 1 and ", with 95" in page
+    lines[0] = replace(lines[0], groups="x v m")
+    page = render_comparison(MethodTable(tuple(lines), made))
+    assert page.count("m &lt;v&gt; f") == page.count("x v m") == 1
+    assert "<caption>With 95" in page
+
+
 def test_one_task_is_one_task():
     audit = audits.make_audit()
     made = replace(audit.provenance, n_tasks=1)

@@ -78,6 +78,8 @@ def say_path(done: Priced) -> None:
     )
     if many:
         say("\nAUC and MD are of the group farthest from AUC = 1/2, against the rest.")
+    else:
+        say(f"\nAUC and MD: {done.page.of_groups}.")
     say(f"\n{done.page.summary}")
     if len(rows) > 1:
         marked = f"From ε = {knee:.3g} on, less fairness buys little accuracy."
@@ -90,7 +92,7 @@ def say_methods(done: Compared) -> None:
     errors = figures([line.rmse for line in lines], 4)
     means = figures([line.mean_difference for line in lines], 3)
     show_table(
-        ("method", "RMSE", "rank gap", "limits", "MD", "KS"),
+        ("method", "RMSE", "rank gap", "limits", "MD", "KS", "groups"),
         [
             (
                 line.method,
@@ -99,11 +101,14 @@ def say_methods(done: Compared) -> None:
                 limits(line.auc_gap),
                 mean,
                 number(line.ks),
+                "" if done.page.of_groups else line.groups,
             )
             for line, error, mean in zip(lines, errors, means, strict=True)
         ],
         [i for i, line in enumerate(lines) if line.chosen],
     )
+    if done.page.of_groups:
+        say(f"\nRank gap, MD and KS: {done.page.of_groups}.")
     say(f"\n{done.page.summary}")
     for line in lines:
         if line.note:

@@ -194,7 +194,17 @@ def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
     auc = worst.auc
     low, high = gap_limits(auc.low, auc.high)
     gap = replace(auc, value=worst.gap, low=low, high=high)
-    return MethodLine(name, error, gap, worst.mean_difference, worst.ks, chosen, note)
+    where = f" ({worst.attribute})" if len(audit.attributes) > 1 else ""
+    return MethodLine(
+        name,
+        error,
+        gap,
+        worst.mean_difference,
+        worst.ks,
+        chosen,
+        note,
+        groups=f"{worst.group} v {worst.against}{where}",
+    )
 
 
 def _best(audit: Audit, within: float) -> str | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankfair._frames import counted
 from rankfair._validation import check_number
+from rankfair.audit.compare import REST
 from rankfair.audit.records import FrontierPoint
 from rankfair.balances import BALANCES
 from rankfair.estimators.settings import WIDEST
@@ -101,7 +102,7 @@ def path_files(
     told = (*left, *small_groups(path.unjudged, MIN_GROUP))
     page = MethodTable(
         lines=tuple(
-            _line(row, point, name)
+            replace(_line(row, point, name), groups=_sides(row, path))
             for row, point, name in zip(
                 path.rows, base.frontier, epsilon_names(path), strict=True
             )
@@ -159,6 +160,14 @@ def _how(path: Path) -> str:
     if len(path.rows) == 1:
         return HOW
     return f"{HOW} {KNEE if path.has_knee else NO_KNEE}"
+
+
+def _sides(row: PathRow, path: Path) -> str:
+    """Which groups a row compares."""
+    if len(path.groups) > 2:
+        return f"{row.group} v {REST}"
+    other = next(group for group in path.groups if group != row.group)
+    return f"{row.group} v {other}"
 
 
 def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:

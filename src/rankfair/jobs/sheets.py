@@ -49,6 +49,7 @@ def compared_sheet(done: Compared) -> Table:
         {
             "method": _column([line.method for line in lines]),
             **_spread(lines, METHOD),
+            "groups": _column([line.groups for line in lines]),
             "note": _column([line.note for line in lines]),
         }
     )
@@ -78,7 +79,7 @@ def priced_dict(done: Priced) -> dict[str, Any]:
     return {
         "format": "rankfair-path",
         "version": 1,
-        "knee": done.path.knee(),
+        "knee": done.path.knee() if done.path.has_knee else None,
         "summary": done.page.summary,
         "n_held_out": done.path.n_held_out,
         "rows": [plain(row._asdict()) for row in done.path.rows],

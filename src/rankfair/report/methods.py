@@ -73,7 +73,14 @@ def _view(table: MethodTable) -> View:
         "only_path": bool(table.path) and not alone,
         "has_path": len(table.path) > 1,
         "columns": [COLUMNS[i] for i in shown],
-        "rows": [_row(line, numbers, shown) for line in table.lines],
+        "rows": [
+            {
+                **_row(line, numbers, shown),
+                "groups": "" if table.of_groups else line.groups,
+            }
+            for line in table.lines
+        ],
+        "of_groups": table.of_groups,
         "notes": table.notes,
         "confidence": confidence,
         "provenance": origin(made),

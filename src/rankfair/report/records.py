@@ -14,7 +14,8 @@ __all__ = ["MethodLine", "MethodTable"]
 class MethodLine:
     """One method: its error, and how far apart it leaves the groups.
 
-    ``auc_gap`` is ``|AUC − 1/2|``; ``note`` says what a reader should know of it.
+    ``auc_gap`` is ``|AUC − 1/2|``; ``note`` says what a reader should know of it, and
+    ``groups`` of which groups the distances are ("M v F").
     """
 
     method: str
@@ -24,6 +25,7 @@ class MethodLine:
     ks: Estimate
     chosen: bool = False
     note: str = ""
+    groups: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,3 +57,9 @@ class MethodTable:
     confidence: float = 0.95
     title: str = "Methods compared"
     notes: tuple[str, ...] = ()
+
+    @property
+    def of_groups(self) -> str:
+        """The groups that all lines are of; empty if they differ or are not named."""
+        named = {line.groups for line in self.lines if line.groups}
+        return next(iter(named)) if len(named) == 1 else ""
