@@ -287,6 +287,19 @@ def test_groups_of_methods_are_a_line_or_a_column(tmp_path):
     assert " v " in done.stdout
 
 
+def test_tasks_that_are_not_judged_are_not_called_small_unless_they_are(tmp_path):
+    data = people()
+    flat = write_csv(tmp_path / "flat.csv", {**data, "pay": np.ones(150)})
+    done = run("audit", flat, *COMMON)
+    assert "No task could be judged." in done.stdout
+    data["job"] = [f"t{i // 6}" for i in range(150)]
+    done = run("audit", write_csv(tmp_path / "small.csv", data), *COMMON)
+    assert "No task has rows enough of both groups to be judged." in done.stdout
+    some = ["--folds", 2, "--method", "tilt"]
+    said = " ".join(run("compare", flat, *COMMON, *some).stdout.split())
+    assert "estimated from these rows: no row is placed differently" in said
+
+
 def test_a_path_of_three_groups_names_the_farthest(tmp_path):
     options = [pay_csv(tmp_path, groups="fmx"), *COMMON, "--folds", 2, "--at", 0.5]
     found = valid(run("path", *options, "--json").stdout, "path")

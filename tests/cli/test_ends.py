@@ -145,10 +145,25 @@ def test_two_outputs_of_one_name_are_refused(tmp_path, capsys):
         ("yes it is", "Yes it is"),
         ("tasks has", "--task has"),
         ('sensitive_features (column "g" of X) has', '--sensitive (column "g") has'),
+        (
+            'column "p" of X equals y in all 9 rows: so it is. Leave it out of X.',
+            'Column "p" equals the target in all 9 rows: so it is. Leave it out with '
+            "--drop.",
+        ),
     ],
 )
 def test_sentences_name_options(before, after):
     assert in_flags(before) == after
+
+
+def test_no_line_begins_with_a_lonely_sign(monkeypatch, capsys):
+    sentence = "In 95 % of all samples 95 % of the 95 % are what 95 % of them were."
+    for width in range(20, 60):
+        monkeypatch.setenv("COLUMNS", str(width))
+        say(sentence)
+        lines = capsys.readouterr().out.splitlines()
+        assert not any(line.startswith("%") for line in lines)
+        assert " ".join(lines) == sentence and len(max(lines, key=len)) < width
 
 
 def test_tables_fit_and_line_up():

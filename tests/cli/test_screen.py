@@ -1,3 +1,4 @@
+import re
 import sys
 from pathlib import Path
 
@@ -52,6 +53,17 @@ def test_progress_goes_to_stderr_only(with_rich, capsys, monkeypatch):
     shown = capsys.readouterr()
     assert "tilt" in shown.err
     assert shown.out == ""
+
+
+@pytest.mark.parametrize("name", ["[bold]a[/bold] v [/]", "[2066, 2444] v the rest"])
+def test_labels_in_progress_are_no_commands(with_rich, capsys, monkeypatch, name):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    with screen.progress(quiet=False) as on_step:
+        on_step(f"\a{name}", 1, 3)
+    shown = capsys.readouterr().err
+    assert name in "".join(re.split(r"\x1b\[[\d;?]*[a-zA-Z]", shown))
+    assert "\a" not in shown
 
 
 def test_rich_is_not_needed(monkeypatch, capsys):

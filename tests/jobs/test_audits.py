@@ -31,6 +31,20 @@ def test_the_audit_counts_what_the_metric_counts(tmp_path):
     assert found.model_names == ("pay",)
 
 
+def test_each_comparison_is_told_of(tmp_path):
+    data = people(groups="fmx")
+    file = write_csv(tmp_path / "a.csv", {**data, "other": data["age"]})
+    roles = Roles("pay", ("gender", "education"), ("job",), ("age", "other"))
+    told = []
+    found, _ = audit_files(
+        [file], roles, PLAIN, intersect=True, on_step=lambda *step: told.append(step)
+    )
+    n = len(found.comparisons)
+    names = [f"{c.group} v {c.against}" for c in found.comparisons]
+    steps = [(name, i, n) for i, name in enumerate(names, start=1)]
+    assert told == [("reading", 1, 2), *steps]
+
+
 @pytest.mark.parametrize("wins", [0, 37, 50, 55, 100])
 def test_pairs_are_counted_exactly(tmp_path, wins):
     file = write_csv(tmp_path / "a.csv", at_auc(wins))

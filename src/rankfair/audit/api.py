@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from numbers import Integral
@@ -34,6 +35,7 @@ def audit(
     command: str | None = None,
     title: str | None = None,
     random_state: int | None = 0,
+    on_step: Callable[[str, int, int], None] | None = None,
 ) -> Audit:
     """Measure how predictions rank protected groups, with limits of every number.
 
@@ -69,6 +71,9 @@ def audit(
         A title to be shown.
     random_state : int or None, default=0
         Seed of permutations, where not all of them can be counted.
+    on_step : callable, optional
+        Told of each comparison before it is made: its name, its number and how many
+        there are.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def audit(
         intersect,
         frequency_weights,
     )
-    parts = measure(rows, confidence, min_group, random_state)
+    parts = measure(rows, confidence, min_group, random_state, on_step)
     return Audit(
         **parts,
         frontier=_frontier(path),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -25,10 +25,16 @@ __all__ = ["measure"]
 
 
 def measure(
-    rows: Rows, confidence: float, min_group: int, seed: int | None
+    rows: Rows,
+    confidence: float,
+    min_group: int,
+    seed: int | None,
+    on_step: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Return models, attributes, comparisons, tasks and histograms of an audit."""
     to = Settings(confidence, min_group, seed)
+    pairs = {g.name: list(_pairs(g)) for g in rows.groupings}
+    steps = len(rows.predicted) * sum(map(len, pairs.values()))
     edges = edges_of(rows)
     models: list[ModelLine] = []
     comparisons: list[Comparison] = []
@@ -42,7 +48,9 @@ def measure(
             found = shares(model.above_median, grouping, rows.weights)
             above[grouping.name][name] = found
             pictures += histograms(name, predicted, grouping, edges, rows.weights)
-            for pair in _pairs(grouping):
+            for pair in pairs[grouping.name]:
+                if on_step is not None:
+                    on_step(" v ".join(pair.labels), len(comparisons) + 1, steps)
                 lines, within = task_lines(model, pair, rows, to)
                 comparisons.append(compare(model, pair, rows, within, to))
                 tasks += lines

@@ -125,24 +125,27 @@ def audit(
     _one_stdout(out, sheet)
     with telling(out.quiet):
         from rankfair.cli import show
+        from rankfair.cli.screen import progress
         from rankfair.jobs.audits import audit_files
 
         check_outputs([out.html, sheet], [*files.files, model or "-"])
         check_sheet(sheet)
-        found, table = audit_files(
-            files.files,
-            columns.roles(predictions=tuple(prediction or ())),
-            files.reading(),
-            model=model,
-            bins=columns.bins,
-            intersect=columns.intersect,
-            frequency_weights=frequency_weights,
-            confidence=confidence,
-            min_group=min_group,
-            random_state=seed,
-            command=command_line(),
-            title=out.title,
-        )
+        with progress(out.quiet) as on_step:
+            found, table = audit_files(
+                files.files,
+                columns.roles(predictions=tuple(prediction or ())),
+                files.reading(),
+                model=model,
+                bins=columns.bins,
+                intersect=columns.intersect,
+                frequency_weights=frequency_weights,
+                confidence=confidence,
+                min_group=min_group,
+                random_state=seed,
+                command=command_line(),
+                title=out.title,
+                on_step=on_step,
+            )
         gated = show.gated(found, max_gap, ignore_small)
         show.audit(found, out, table.notes, sheet, gated)
         show.gate(found, max_gap, out, sheet, ignore_small)

@@ -167,6 +167,8 @@ def in_flags(sentence: str, start: bool = True) -> str:
     sentence = re.sub(r"--sensitive=(?!\w)", "--sensitive", sentence)
     sentence = re.sub(r"\btasks=(?!\w)", "--task", sentence)
     sentence = sentence.replace("features=…", "--drop")
+    sentence = sentence.replace(" equals y in ", " equals the target in ")
+    sentence = sentence.replace("Leave it out of X.", "Leave it out with --drop.")
     found = FIRST.match(sentence)
     if found is None:
         return capital(sentence) if start else sentence

@@ -151,7 +151,7 @@ def _asides(found: Audit) -> list[str]:
     ]
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
-        lines.append(_tasks(mine))
+        lines.append(_tasks(mine, found.min_group))
     for attribute in found.attributes:
         if attribute.n_missing:
             rows = counted(attribute.n_missing, "row has", "rows have")
@@ -159,11 +159,13 @@ def _asides(found: Audit) -> list[str]:
     return lines
 
 
-def _tasks(lines: Sequence[TaskLine]) -> str:
+def _tasks(lines: Sequence[TaskLine], least: int) -> str:
     """Say how many of the tasks that could be judged stand out, and how many not."""
     judged = {line.task for line in lines if line.adjusted_p is not None}
     others = len({line.task for line in lines} - judged)
     if not judged:
+        if any(min(line.n_group, line.n_against) >= least for line in lines):
+            return "No task could be judged."
         return "No task has rows enough of both groups to be judged."
     flagged = len({line.task for line in lines if line.flagged})
     stand = "stands" if 1 in (flagged, len(judged)) else "stand"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rankfair.cli.tables import clipped
 from rankfair.experiments.demo import CURVE, Demo, OnStep
 from rankfair.experiments.table import LEGEND, notes, plain_table, rich_table
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from rankfair.experiments.reproduce.run import OnCell, Result, Standing
 
 __all__ = ["cell_progress", "progress", "show", "show_reproduction"]
+
+MOST = 40  # signs of a step's name, which leave room for the bar
 
 
 @contextmanager
@@ -42,9 +45,14 @@ def progress(quiet: bool) -> Iterator[OnStep | None]:
     if quiet:
         yield None
     elif find_spec("rich") is None:
-        yield lambda name, step, steps: typer.echo(f"{step}/{steps} {name}", err=True)
+
+        def on_line(name: str, step: int, steps: int) -> None:
+            typer.echo(f"{step}/{steps} {clipped(name, MOST)}", err=True)
+
+        yield on_line
     else:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import Progress
 
         console = Console(stderr=True)
@@ -54,7 +62,9 @@ def progress(quiet: bool) -> Iterator[OnStep | None]:
             task = bar.add_task("", total=None)
 
             def on_step(name: str, step: int, steps: int) -> None:
-                bar.update(task, description=name, completed=step - 1, total=steps)
+                # A name may hold labels of a file: signs that are no commands here.
+                shown = escape(clipped(name, MOST))
+                bar.update(task, description=shown, completed=step - 1, total=steps)
 
             yield on_step
 

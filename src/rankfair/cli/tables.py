@@ -95,8 +95,10 @@ def say(sentences: str, indent: str = "") -> None:
     """Print prose in lines that fit the screen, 100 signs at most."""
     width = min(get_terminal_size().columns, 100) - 1
     for line in sentences.split("\n"):
-        folded = fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
-        typer.echo(folded)
+        # No line begins with a lonely sign.
+        tied = line.replace(" %", "\u00a0%")
+        folded = fill(tied, width, subsequent_indent=indent, break_on_hyphens=False)
+        typer.echo(folded.replace("\u00a0%", " %"))
 
 
 def show_table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from rankfair.jobs.groups import as_labels, groups_of, with_counted_groups
 from rankfair.models import load_model
 from rankfair.tables import Table
 
+if TYPE_CHECKING:
+    from rankfair.jobs.rows import OnStep
+
 __all__ = ["PREDICTION", "audit_files", "audit_table", "predicted"]
 
 PREDICTION = "prediction"
@@ -36,6 +39,7 @@ def audit_files(
     *,
     model: str | None = None,
     bins: int | None = None,
+    on_step: OnStep = None,
     **settings: Any,
 ) -> tuple[Audit, Table]:
     """Audit the rows of some files.
@@ -53,6 +57,8 @@ def audit_files(
         A model file, whose predictions are audited.
     bins : int, optional
         Cut protected numbers into so many groups of equal size.
+    on_step : callable, optional
+        Told of each step: its name, its number and how many there are.
     **settings
         Of `rankfair.audit`.
 
@@ -68,13 +74,15 @@ def audit_files(
     roles.check()
     # No column is a predictor here: what they lack is of no account.
     roles = replace(roles, features=())
+    if on_step is not None:
+        on_step("reading", 1, 2)  # how many comparisons follow is not known yet
     if model is None:
         table = load(files, roles, reading)
     else:
         table = predicted(files, roles, reading, model)
         roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
     table = with_counted_groups(table, roles)
-    return audit_table(table, roles, bins=bins, **settings), table
+    return audit_table(table, roles, bins=bins, on_step=on_step, **settings), table
 
 
 def audit_table(

@@ -228,7 +228,9 @@ def _small(audit: Audit) -> list[str]:
 def _summary(audit: Audit, best: str | None, within: float) -> str:
     known = [audit.worst(name) for name in audit.model_names]
     if not any(known):
-        return "No method has a rank gap that can be estimated from these rows."
+        why = next((c.auc.note for c in audit.comparisons if c.auc.note), "")
+        lost = f": {why}" if why else ""
+        return f"No method has a rank gap that can be estimated from these rows{lost}."
     if best is None:
         return f"No method kept the rank gap within {within:g} on held-out rows."
     error = next(line.rmse.value for line in audit.models if line.name == best)
