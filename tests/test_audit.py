@@ -10,6 +10,7 @@ import rankfair
 from audited import sample
 from rankfair import audit, metrics
 from rankfair.audit import Audit, Gate
+from rankfair.inference import Estimate
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -182,6 +183,41 @@ def test_three_groups_are_compared_with_the_rest_and_with_each_other():
     wanted = metrics.rank_auc(None, p, sensitive_features=g == "B")
     assert found.comparisons[1].auc.value == pytest.approx(wanted)
     assert {line.against for line in found.tasks} == {"the rest"}
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_pair_is_compared_as_if_there_were_no_other_rows(ties, clustered):
+    y, p, g, t = sample(groups="abcu", ties=ties)
+    if clustered:
+        t = 4 * t + np.unique(g, return_inverse=True)[1]  # of one group each
+    p[np.flatnonzero(g == "c")[:2]] = -1e6, 1e9  # in no pair of a and b
+    p[np.flatnonzero(g == "u")[0]] = 1e12  # in no comparison
+    y[g == "c"] *= 1e9
+    known = np.where(g == "u", None, g)
+    whole = audit(y, p, sensitive_features=known, tasks=t)
+    (pair,) = [c for c in whole.comparisons if (c.group, c.against) == ("b", "a")]
+    some = (g == "a") | (g == "b")
+    alone = audit(y[some], p[some], sensitive_features=g[some], tasks=t[some])
+    for name, value in vars(pair).items():
+        of_all_rows = "median" in name or name == "impact_ratio"
+        if isinstance(value, Estimate) and not of_all_rows:
+            assert same(value, getattr(alone.comparisons[0], name)), name
+    others = np.where(known == "b", "b", np.where(g == "u", None, "a"))
+    two = audit(y, p, sensitive_features=others, tasks=t)
+    rest = [line for line in whole.tasks if line.group == "b"]
+    assert [line.task for line in rest] == [line.task for line in two.tasks]
+    assert all(same(a.auc, b.auc) for a, b in zip(rest, two.tasks, strict=True))
+
+
+def same(one, other):
+    """Whether two estimates differ by no more than sums in another order do."""
+    numbers = [
+        [math.nan if v is None else v for v in (e.value, e.low, e.high, e.p_value)]
+        for e in (one, other)
+    ]
+    near = pytest.approx(numbers[1], rel=1e-9, abs=1e-12, nan_ok=True)
+    return numbers[0] == near and one.note == other.note
 
 
 def test_many_groups_are_compared_with_the_rest_only():

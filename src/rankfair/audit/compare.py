@@ -74,6 +74,11 @@ class Pair:
         in_b = (codes >= 0) & ~in_a if self.other is None else codes == self.other
         return in_a, in_b
 
+    def among(self, ordered: Ordered) -> Ordered:
+        """Return the rows of either group: no other says anything about the two."""
+        in_a, in_b = self.masks(ordered.order)
+        return ordered.among(in_a | in_b)
+
     def masses(self, order: Codes, weights: Floats | None) -> tuple[Floats, Floats]:
         """Weights of the rows of either group, in some order, 0 for all others."""
         in_a, in_b = self.masks(order)
@@ -87,7 +92,7 @@ def compare(
     model: Sorted, pair: Pair, rows: Rows, within: WithinTasks | None, to: Settings
 ) -> Comparison:
     """Measure one pair of groups, with limits where both have enough rows."""
-    ordered = model.by_value
+    ordered = pair.among(model.by_value)
     order = ordered.order
     tasks = None if rows.tasks is None else rows.tasks[order]
     weights = None if rows.weights is None else rows.weights[order]
@@ -146,8 +151,9 @@ def _residuals(
 ) -> Estimate:
     if target is None:
         return Estimate(math.nan, note="y_true was not given")
-    half = target[ordered.order] / 2 - ordered.values / 2  # the whole may overflow
-    size = max(np.abs(target).max(), np.abs(ordered.values).max()) / 2
+    own = target[ordered.order]
+    half = own / 2 - ordered.values / 2  # the whole may overflow
+    size = max(np.abs(own).max(), np.abs(ordered.values).max()) / 2
     a, b = half[sides.a.rows], half[sides.b.rows]
     found = mean_gap(a, b, sides, to.confidence, float(size))
     return found.mapped(lambda value: 2 * value)
@@ -215,9 +221,9 @@ def task_lines(
     model: Sorted, pair: Pair, rows: Rows, to: Settings
 ) -> tuple[list[TaskLine], WithinTasks | None]:
     """Measure the AUC within every task that has rows of both groups."""
-    ordered = model.by_task
-    if ordered is None or rows.tasks is None:
+    if model.by_task is None or rows.tasks is None:
         return [], None
+    ordered = pair.among(model.by_task)
     masses = pair.masses(ordered.order, rows.weights)
     of_segment = rows.tasks[ordered.order[ordered.segments]]
     found = WithinTasks.of(ordered, of_segment, *masses)

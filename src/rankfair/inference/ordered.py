@@ -67,6 +67,40 @@ class Ordered:
         segments = np.concatenate(([0], np.flatnonzero(new_task) + 1))
         return Ordered(order, values, starts, segments)
 
+    def among(self, kept: NDArray[np.bool_]) -> Ordered:
+        """Return some of the rows in the same order; nothing is sorted again.
+
+        Parameters
+        ----------
+        kept : boolean ndarray of shape (N,)
+            Which ones, in the order of the predictions; at least one.
+
+        Returns
+        -------
+        Ordered
+            ``order`` names the same rows as before.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> rows = Ordered.of(np.array([3.0, 1.0, 2.0, 1.0]))
+        >>> few = rows.among(np.array([True, False, True, True]))
+        >>> few.order.tolist(), few.values.tolist(), few.starts
+        ([1, 2, 0], [1.0, 2.0, 3.0], None)
+        """
+        if kept.all():
+            return self
+        order, values = self.order[kept], self.values[kept]
+        new = values[1:] != values[:-1]
+        segments = np.zeros(1, int)
+        if len(self.segments) > 1:
+            sizes = np.diff(self.segments, append=len(kept))
+            place = np.repeat(np.arange(len(sizes)), sizes)[kept]
+            new_task = place[1:] != place[:-1]
+            segments = np.concatenate(([0], np.flatnonzero(new_task) + 1))
+            new |= new_task
+        return Ordered(order, values, _starts(new), segments)
+
     def below(self, mass: Array) -> Floats:
         """Return how much of ``mass`` is below each row (of its task), ties half.
 
