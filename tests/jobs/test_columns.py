@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -155,3 +157,31 @@ def test_what_has_to_be_numbers_is_not_to_be_read_as_text(tmp_path):
         with pytest.raises(TableError, match="--thousands ','") as error:
             load([file], roles, Reading())
         assert ("--text pay" in error.value.cure) == cure
+
+
+def test_columns_that_are_not_used_stop_nothing_and_are_not_told_of(tmp_path):
+    odd = {"amount": ['"1,000"', '"2,000"'] * 75, "zip": ["00123", "04567"] * 75}
+    csv = write_csv(tmp_path / "a.csv", {**people(), **odd})
+    named = replace(ROLES, features=("age",))
+    dropped = replace(ROLES, drop=("amount", "zip"))
+    for roles in (named, dropped, replace(ROLES, features=())):
+        table = load([csv], roles, PLAIN)
+        assert table.notes == ()
+        assert table["amount"].tolist()[:2] == ["1,000", "2,000"]
+        assert roles.uses("pay") and not roles.uses("amount")
+    with pytest.raises(TableError, match='column "amount": "1,000" is not a plain'):
+        load([csv], replace(ROLES, drop=("zip",)), PLAIN)
+    (note,) = load([csv], replace(ROLES, drop=("amount",)), Reading()).notes
+    assert note.startswith('Read column "zip" as text')
+    with pytest.raises(TableError, match='column "amount": "1,000" is not a plain'):
+        load([csv], named, Reading(numbers=("amount",)))
+
+
+def test_columns_that_are_not_used_may_differ_in_kind(tmp_path):
+    data = people(n=3)
+    first = write_csv(tmp_path / "a.csv", {**data, "note": [1.5, 24, 3]}, [(2, "note")])
+    other = write_csv(tmp_path / "b.csv", {**data, "note": ["x", "007", "y"]})
+    table = load([first, other], replace(ROLES, drop=("note",)), PLAIN)
+    assert table["note"].tolist() == ["1.5", "24", None, "x", "007", "y"]
+    with pytest.raises(TableError, match="holds text, but not so in"):
+        load([first, other], ROLES, PLAIN)

@@ -48,7 +48,6 @@ class Reading:
     missing: tuple[str, ...] = ()
     file_column: str | None = None  # a column more: the name of the file
     drop_missing: bool = False
-    needed: tuple[str, ...] | None = None  # else all; others do not stop the reader
     max_bytes: int = MAX_BYTES
 
 
@@ -87,6 +86,16 @@ class Roles:
     def named(self) -> tuple[str, ...]:
         """All columns that have a role of their own."""
         return (*self.sensitive, *self.tasks, *self.numbers)
+
+    @property
+    def needed(self) -> tuple[str, ...] | None:
+        """Columns that are used; None if all but ``drop`` may be predictors."""
+        return None if self.features is None else (*self.named, *self.features)
+
+    def uses(self, name: str) -> bool:
+        """Tell whether a column is one that is used."""
+        needed = self.needed
+        return name not in self.drop if needed is None else name in needed
 
     def predictors(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns to predict from, the protected ones not among them."""
@@ -151,7 +160,7 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
                 "groups, categories and columns named by --text are text."
             )
     parts = [_read(file, roles, reading) for file in files]
-    table = parts[0] if len(parts) == 1 else _joined(parts)
+    table = parts[0] if len(parts) == 1 else _joined(parts, roles)
     table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
     if reading.drop_missing:
         table = _whole_rows(table, roles)
@@ -228,7 +237,8 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
         decimal=reading.decimal,
         thousands=reading.thousands,
         missing=reading.missing,
-        needed=reading.needed,
+        needed=roles.needed,
+        spare=roles.drop,
         max_bytes=reading.max_bytes,
     )
     if extra is None:
@@ -238,8 +248,11 @@ def _read(file: str, roles: Roles, reading: Reading) -> Table:
     return table.with_column(extra, np.full(table.n_rows, stem, object))
 
 
-def _joined(parts: list[Table]) -> Table:
-    """Return the rows of several tables with the same columns, kinds agreed."""
+def _joined(parts: list[Table], roles: Roles) -> Table:
+    """Return the rows of several tables with the same columns, kinds agreed.
+
+    A column that is not used may be numbers in one and text in another: it is text.
+    """
     first = parts[0]
     for other in parts[1:]:
         gone = [name for name in first.names if name not in other.names]
@@ -256,7 +269,8 @@ def _joined(parts: list[Table]) -> Table:
                 cure="All files must have the same columns.",
             )
         for name in first.names:
-            if first.is_text(name) != other.is_text(name):
+            agree = first.is_text(name) == other.is_text(name)
+            if not agree and roles.uses(name):
                 kinds = "text" if other.is_text(name) else "numbers"
                 raise TableError(
                     f"holds {kinds}, but not so in {first.source}",
@@ -265,10 +279,25 @@ def _joined(parts: list[Table]) -> Table:
                     cure="Read it as text in all files with --text "
                     f"{shlex.quote(name)}.",
                 )
-    columns = {n: np.concatenate([part[n] for part in parts]) for n in first.names}
+    columns = {n: _concatenated([part[n] for part in parts]) for n in first.names}
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     sources = ", ".join(part.source for part in parts)
     return Table(columns, sources, notes, first.why_text)
+
+
+def _concatenated(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    if len({column.dtype.kind == "O" for column in columns}) == 1:
+        return np.concatenate(columns)
+    out = np.empty(sum(map(len, columns)), object)
+    out[:] = [_as_text(cell) for column in columns for cell in column.tolist()]
+    return out
+
+
+def _as_text(cell: Any) -> str | None:
+    """A cell of a column that is not used: text as it is, numbers as CSV has them."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    return None if cell != cell else repr(cell).removesuffix(".0")
 
 
 def _whole_rows(table: Table, roles: Roles) -> Table:

@@ -110,10 +110,6 @@ class Design:
             "--unseen shared",
         )
 
-    def columns(self) -> list[str]:
-        """Return the columns of a file that the model reads."""
-        return [*self.encoding.columns, *self.roles.tasks, *self.roles.sensitive]
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for the ``extra`` of a model file."""
         roles = self.roles
@@ -166,7 +162,7 @@ class Design:
             cut=self.roles.cut,
         )
         text = tuple(dict.fromkeys((*reading.text, *categories)))
-        return roles, replace(reading, text=text, needed=tuple(self.columns()))
+        return roles, replace(reading, text=text)
 
 
 def _names(stored: Any) -> tuple[str, ...]:

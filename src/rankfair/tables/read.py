@@ -34,6 +34,7 @@ def read_table(
     thousands: str | None = None,
     missing: Sequence[str] = (),
     needed: Sequence[str] | None = None,
+    spare: Sequence[str] = (),
     max_bytes: int = MAX_BYTES,
 ) -> Table:
     """Read a CSV or Parquet file without a guess that changes a value.
@@ -68,7 +69,9 @@ def read_table(
         text alike; an empty cell always does.  In Parquet files: cells of text.
     needed : sequence of str, optional
         Columns that matter; others stay text where their numbers are written in a way
-        that the settings do not expect.  By default all.
+        that the settings do not expect, and no note tells of them.  By default all.
+    spare : sequence of str
+        Columns that do not matter, whether ``needed`` names others or not.
     max_bytes : int, default=4 GiB
         Larger files are refused before they are read.
 
@@ -110,6 +113,7 @@ def read_table(
             delimiter,
             style,
             needed,
+            spare,
         )
     except TableError as error:
         raise (error if error.source else error.of(name)) from error.__cause__
@@ -124,14 +128,17 @@ def _read_csv(
     delimiter: str | None,
     style: Style,
     needed: Sequence[str] | None,
+    spare: Sequence[str],
 ) -> Table:
     sheet = split(content, delimiter)
     check_names([*text, *numbers, *(columns or ())], sheet.names, source)
     found: dict[str, Any] = {}
     why: dict[str, str] = {}
+    notes = list(sheet.notes)
     for name, cells in zip(sheet.names, sheet.columns, strict=True):
         if columns is not None and name not in columns:
             continue
+        matters = name not in spare and (needed is None or name in needed)
         values, reason = None, ""
         if name not in text:
             asked = name in numbers
@@ -140,12 +147,13 @@ def _read_csv(
                     cells, style, name, sheet.lines, asked=asked
                 )
             except TableError:
-                if asked or needed is None or name in needed:
+                if asked or matters:
                     raise
         found[name] = as_text(cells, style.missing) if values is None else values
         if reason:
             why[name] = reason
-    return Table(found, source, (*sheet.notes, *why.values()), why, sheet.lines)
+            notes += [reason] if matters else []
+    return Table(found, source, tuple(notes), why, sheet.lines)
 
 
 def read_bytes(
