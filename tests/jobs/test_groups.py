@@ -1,9 +1,18 @@
 import numpy as np
 import pytest
 
-from rankfair.jobs.columns import NotEstimableError, Roles
+from rankfair import audit
+from rankfair._groups import Groups
+from rankfair.jobs.audits import audit_files
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles
+from rankfair.jobs.fits import fit_files
 from rankfair.jobs.groups import folds_of, groups_of, with_counted_groups
+from rankfair.jobs.paths import path_files
+from rankfair.jobs.rows import Settings
 from rankfair.tables import Table
+from sheets import people, write_csv
+
+PLAIN = Reading()
 
 
 def table(groups, tasks=None, **more):
@@ -85,3 +94,33 @@ def test_numbers_that_are_cut_are_not_counted_as_groups():
     rows = table(["f", "m"] * 40, age=np.arange(80.0))
     roles = Roles(sensitive=("g", "age"), cut=("age",))
     assert with_counted_groups(rows, roles).notes == ()
+
+
+def test_bins_are_in_their_order_and_not_in_that_of_their_names(tmp_path):
+    data = people()
+    data["years"] = data["age"] - 18  # from 2 on: "[12" sorts before "[2"
+    csv = write_csv(tmp_path / "a.csv", data)
+    roles = Roles("pay", ("years",), cut=("years",), drop=("gender", "job", "age"))
+    two = Settings(epsilon=0.1, bins=2)
+    done = fit_files([csv], roles, PLAIN, two, folds=0)
+    after = done.audit.comparisons[-1]
+    assert after.auc.value == pytest.approx(done.model.rank_auc_, abs=1e-12)
+    path = path_files([csv], roles, PLAIN, two, epsilons=[0.1], folds=2).path
+    assert path.rows[0].train_auc == pytest.approx(done.model.rank_auc_, abs=1e-3)
+    assert path.rows[0].group == after.group == path.groups[-1]
+    four, _ = audit_files([csv], roles, PLAIN, bins=4)
+    labels = [group.label for group in four.attributes[0].groups]
+    starts = [float(label[1:].split(",")[0]) for label in labels]
+    assert starts == sorted(starts) and labels != sorted(labels)
+
+
+def test_bins_without_rows_here_are_no_groups():
+    made = Groups(np.array([2, 0, -1, 2, 0]), np.array(["a", "b", "c"], object))
+    found = audit(None, [1.0, 2.0, 3.0, 4.0, 5.0], sensitive_features={"g": made})
+    (attribute,) = found.attributes
+    assert [group.label for group in attribute.groups] == ["a", "c"]
+    assert [group.n_rows for group in attribute.groups] == [2, 2]
+    assert attribute.n_missing == 1
+    assert found.comparisons[0].group == "c"
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        audit(None, [1.0, 2.0], sensitive_features={"g": made})

@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair._frames import (
     Codes,
@@ -49,20 +50,34 @@ def read_groupings(given: Any, n_rows: int) -> tuple[Grouping, ...]:
     found = []
     for name, column in _named_columns(given).items():
         argument = "sensitive_features" if name == "group" else f"attribute {name!r}"
-        check_lengths(n_rows, **{argument: column})
-        codes, labels = find_known(column, argument)
+        codes, labels = _coded(column, n_rows, argument)
         _refuse_odd(argument, labels.tolist(), codes)
         refuse_quantity(Groups(codes, labels), argument, CUT_FIRST)
         found.append(Grouping(name, codes, texts(labels.tolist())))
     return tuple(found)
 
 
+def _coded(column: Any, n_rows: int, argument: str) -> tuple[Codes, NDArray[Any]]:
+    """Codes and labels of a column; groups that were made before keep their order."""
+    if not isinstance(column, Groups):
+        check_lengths(n_rows, **{argument: column})
+        return find_known(column, argument)
+    check_lengths(n_rows, **{argument: column.codes})
+    here = np.unique(column.codes[column.codes >= 0])
+    place = np.full(len(column.labels) + 1, -1, np.intp)  # the last is that of −1
+    place[here] = np.arange(len(here))
+    return place[column.codes], column.labels[here]
+
+
 def _named_columns(given: Any) -> dict[str, Any]:
     """Columns of labels by name: of a dict, a frame, a series or an array."""
     if isinstance(given, dict):
         refuse_namesakes("sensitive_features", list(given))
-        named = {}
+        named: dict[str, Any] = {}
         for name, values in given.items():
+            if isinstance(values, Groups):
+                named[str(name)] = values
+                continue
             columns = as_columns(values, f"sensitive_features[{name!r}]")
             if len(columns) != 1:
                 raise ValueError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._groups import Groups
 from rankfair.audit import Audit, audit
 from rankfair.jobs.columns import (
     Reading,
@@ -19,7 +20,7 @@ from rankfair.jobs.columns import (
     refuse_taken,
 )
 from rankfair.jobs.design import Design
-from rankfair.jobs.groups import as_labels, groups_of, with_counted_groups
+from rankfair.jobs.groups import as_labels, cut_groups, groups_of, with_counted_groups
 from rankfair.models import load_model
 from rankfair.tables import Table
 
@@ -100,10 +101,15 @@ def audit_table(
     """
     for name in roles.numbers:
         refuse_gaps(table, name)
-    groups = groups_of(table, roles, bins)
+    groups: dict[str, Any] = (
+        groups_of(table, roles) if bins is None else cut_groups(table, roles, bins)
+    )
     if rows is not None:
         table = table.take(rows)
-        groups = {name: labels[rows] for name, labels in groups.items()}
+        groups = {
+            name: of.take(rows) if isinstance(of, Groups) else of[rows]
+            for name, of in groups.items()
+        }
     target = column_or_none(table, roles.target)
     named = models or {name: table[name] for name in roles.predictions}
     judged = named or {str(roles.target): target}

@@ -27,6 +27,7 @@ __all__ = [
     "Folds",
     "as_labels",
     "combined",
+    "cut_groups",
     "folds_of",
     "groups_of",
     "small_groups",
@@ -87,10 +88,18 @@ def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, 
     """
     if bins is None:
         return {name: as_labels(table[name]) for name in roles.sensitive}
+    return {name: spelt(it) for name, it in cut_groups(table, roles, bins).items()}
+
+
+def cut_groups(table: Table, roles: Roles, bins: int) -> dict[str, Groups]:
+    """Return the groups of each attribute, those of numbers in the order of the bins.
+
+    As text ``[10, 20)`` would come before ``[2, 10)``, and the model has it after.
+    """
     columns: list[Any] = [table[name] for name in roles.sensitive]
     source = Source("--sensitive", columns, (), roles.sensitive)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
-    return {it.name: spelt(it) for it in read_attributes(source, weights, bins)}
+    return {it.name: it for it in read_attributes(source, weights, bins)}
 
 
 def combined(found: Mapping[str, NDArray[Any]]) -> NDArray[Any]:

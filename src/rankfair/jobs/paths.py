@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair._frames import counted
 from rankfair._validation import check_number
@@ -86,14 +84,13 @@ def path_files(
     """
     _check_widths(epsilons or (), settings)
     data = data_of(files, roles, reading, cap)
-    data, groups, left = _known_groups(data, settings)
+    data, left = _known_groups(data, settings)
     path = fairness_path(
         chosen(data, settings),
         data.X,
         data.y,
         epsilons=epsilons,
         cv=data.folds(folds, settings),
-        sensitive_features=groups,
         on_step=on_step,
         sample_weight=data.weights,
         random_state=settings.seed,
@@ -123,10 +120,8 @@ def _check_widths(epsilons: Sequence[float], settings: Settings) -> None:
         check_number("each of epsilons", epsilon, 0.0, widest)
 
 
-def _known_groups(
-    data: Data, settings: Settings
-) -> tuple[Data, NDArray[Any], tuple[str, ...]]:
-    """Return rows whose group is known, their groups, and a note on the others."""
+def _known_groups(data: Data, settings: Settings) -> tuple[Data, tuple[str, ...]]:
+    """Return rows whose group is known, and a note on the others."""
     found = groups_of(data.table, data.roles, settings.bins)
     if len(found) > 1 and not settings.intersect:
         raise ValueError(
@@ -137,13 +132,13 @@ def _known_groups(
     labels = combined(found)
     known = np.array([label is not None for label in labels])
     if known.all():
-        return data, labels, ()
+        return data, ()
     note = counted(
         int((~known).sum()),
         "row has no group and is left out.",
         "rows have no group and are left out.",
     )
-    return data.take(known), labels[known], (note,)
+    return data.take(known), (note,)
 
 
 def epsilon_names(path: Path) -> list[str]:
