@@ -146,6 +146,14 @@ def test_two_outputs_of_one_name_are_refused(tmp_path, capsys):
         ("tasks has", "--task has"),
         ('sensitive_features (column "g" of X) has', '--sensitive (column "g") has'),
         (
+            'sensitive_features (column "g", "h" of X): no',
+            '--sensitive (column "g", "h"): no',
+        ),
+        (
+            "intersect=True: 'a × b' has. Leave intersect out.",
+            "--intersect: 'a × b' has. Leave --intersect out.",
+        ),
+        (
             'column "p" of X equals y in all 9 rows: so it is. Leave it out of X.',
             'Column "p" equals the target in all 9 rows: so it is. Leave it out with '
             "--drop.",

@@ -211,6 +211,20 @@ def test_a_path_compares_groups_of_one_column(tmp_path, groups, sensitive, sente
         path_files([csv], roles, PLAIN, Settings())
 
 
+def test_a_column_without_groups_is_named_whatever_is_asked(tmp_path):
+    data = people(n=20)
+    csv = write_csv(tmp_path / "a.csv", data, [(i, "gender") for i in range(20)])
+    for job in (compare_files, fit_files, path_files):
+        with pytest.raises(ValueError, match='"gender" has no groups: there is noth'):
+            job([csv], ROLES, PLAIN, Settings(), folds=2)
+    data["site"] = ["a", "a", "b", "b"] * 5
+    apart = [(i, ("gender", "site")[i % 2]) for i in range(20)]  # never both
+    csv = write_csv(tmp_path / "b.csv", data, apart)
+    roles = Roles("pay", ("gender", "site"), ("job",))
+    with pytest.raises(ValueError, match='"gender × site" has no groups'):
+        path_files([csv], roles, PLAIN, Settings(intersect=True), folds=2)
+
+
 def test_a_path_of_three_groups_says_whose_gap_it_is(tmp_path):
     csv = pay_csv(tmp_path, groups="fmx")
     how = {"epsilons": [0.05, 0.4], "folds": 2}

@@ -38,6 +38,7 @@ FLAGS = {
     "cv": "--folds",
 }
 SAME = "epsilon|balance|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
+FLAG = "--intersect"
 FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
 FILE = re.compile(r"\S*(?:[/\\]|\.\w)")
 PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
@@ -161,7 +162,9 @@ def in_flags(sentence: str, start: bool = True) -> str:
     'No method is called "a".'
     """
     sentence = PAIR.sub(r"--\1 \2", sentence)
-    sentence = re.sub(r'(column "[^"]*") of X\b', r"\1", sentence)
+    sentence = re.sub(r'(column "[^"]*"(?:, "[^"]*")*) of X\b', r"\1", sentence)
+    # A flag has no value.
+    sentence = re.sub(r"--intersect True\b|(?<=Leave )intersect\b", FLAG, sentence)
     sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
     # Advice to name a column in an argument, without a value.
     sentence = re.sub(r"--sensitive=(?!\w)", "--sensitive", sentence)

@@ -27,6 +27,7 @@ __all__ = [
     "Folds",
     "as_labels",
     "combined",
+    "compared_labels",
     "cut_groups",
     "folds_of",
     "groups_of",
@@ -180,7 +181,14 @@ def folds_of(
     return parts
 
 
-def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) -> None:
+def compared_labels(name: str, labels: NDArray[Any]) -> set[Any]:
+    """Return the groups of a column, two or more.
+
+    Examples
+    --------
+    >>> sorted(compared_labels("sex", np.array(["f", "m", None], object)))
+    ['f', 'm']
+    """
     whole = {*labels.tolist()} - {None}
     if len(whole) < 2:
         only = "".join(f' ("{label}")' for label in whole)
@@ -188,6 +196,11 @@ def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) ->
             f'column "{name}" has {len(whole) or "no"} group{"s" * (not whole)}{only}: '
             "there is nothing to compare."
         )
+    return whole
+
+
+def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) -> None:
+    whole = compared_labels(name, labels)
     for rows in parts:
         for label in sorted(whole - {*labels[rows].tolist()}, key=str):
             count = int((labels == label).sum())

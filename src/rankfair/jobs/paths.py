@@ -17,7 +17,7 @@ from rankfair.estimators.settings import WIDEST
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.groups import combined, groups_of, small_groups
+from rankfair.jobs.groups import combined, compared_labels, groups_of, small_groups
 from rankfair.jobs.rows import Data, OnStep, Settings, chosen, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.path.judge import MIN_GROUP
@@ -129,7 +129,10 @@ def _known_groups(data: Data, settings: Settings) -> tuple[Data, tuple[str, ...]
             f"{len(found)}. Name one of them, or compare their combinations with "
             "--intersect."
         )
+    for name, column in found.items():
+        compared_labels(name, column)
     labels = combined(found)
+    compared_labels(" × ".join(found), labels)
     known = np.array([label is not None for label in labels])
     if known.all():
         return data, ()
