@@ -215,3 +215,12 @@ def test_the_report_says_that_it_is_a_fit_and_with_which_limit(tmp_path):
     assert "mean" in held
     assert held.endswith("rows held out")
     assert fitted(csv, tmp_path, title="Pay").audit.title == "Pay"
+
+
+def test_rows_of_no_weight_are_not_counted_as_fitted(tmp_path):
+    weights = np.arange(150) % 3
+    csv = write_csv(tmp_path / "a.csv", {**people(), "w": weights})
+    for weight, count in ((None, 150), ("w", 100)):
+        drop = () if weight else ("w",)
+        roles = Roles("pay", ("gender",), ("job",), weight=weight, drop=drop)
+        assert fit_files([csv], roles, PLAIN, Settings(), folds=0).n_rows == count

@@ -34,7 +34,7 @@ class Fitted:
     path : Path or None
         The model file.
     n_rows : int
-        Rows fitted.
+        Rows fitted; those of weight 0 are not.
     audit : Audit or None
         Predictions without and with the balance, by fits to other rows; None for rows
         that are not in memory.
@@ -137,7 +137,7 @@ def fit_files(
     return Fitted(
         final,
         path,
-        len(data.y),
+        data.n_counting,
         found,
         held_out=folds > 0,
         notes=tuple(filter(None, said)),

@@ -148,6 +148,12 @@ class Data:
         )
 
     @property
+    def n_counting(self) -> int:
+        """How many rows have a weight."""
+        given = self.weights
+        return len(self.y) if given is None else int(np.count_nonzero(given))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the columns."""
         return tuple(filter(None, (*self.table.notes, self.design.message)))
