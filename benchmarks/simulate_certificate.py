@@ -172,6 +172,9 @@ HOW = """\
   n being the size of the smaller group: they hold for all distributions and any n.
 - The interval's end towards 1/2 also allows for the greatest variance that an AUC can
   have (Birnbaum and Klose) where the smaller group has few rows won or lost.
+- Where rows of a group tie, limits allow for one more row (or task) beyond all others,
+  weighted by the share of pairs that tie: rows at one level do not show how many of the
+  population are elsewhere.  Without ties, as here, nothing changes.
 - Where tasks mix the groups, rows and tasks are both tried and the wider bound counts.
 - A group of one row, or of one task where tasks are clusters, shows no spread: the
   bound is "not estimable", never narrow.

@@ -14,6 +14,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from rankfair.inference.parts import Part, placements, welch_degrees
+from rankfair.inference.ties import Footing, footing, tied_share
 from rankfair.ranks import split
 
 __all__ = ["Spread", "auc_spread", "auc_standard_error", "placement_spread"]
@@ -100,6 +101,8 @@ class Spread:
         Rows of the smaller group, or one over the share of its largest cluster.
     n_clusters : int or None
         How many clusters there are; None if rows are independent.
+    below, above : Footing or None
+        Where limits below and above start, if rows tie; None for AUC itself.
 
     Examples
     --------
@@ -115,6 +118,8 @@ class Spread:
     df: float
     units: float
     n_clusters: int | None = None
+    below: Footing | None = None
+    above: Footing | None = None
 
     @property
     def estimable(self) -> bool:
@@ -185,10 +190,11 @@ class Spread:
         if self.exact:
             high = _exact_upper(self.auc, self.units, alpha)
             return 1.0 - _exact_upper(1.0 - self.auc, self.units, alpha), high
-        # On the logit scale limits stay inside (0, 1) and are nearly symmetric.
-        half = student.isf(alpha, self.df) * self.se / (self.auc * (1.0 - self.auc))
-        middle = logit(self.auc)
-        return float(expit(middle - half)), float(expit(middle + half))
+        itself = Footing(self.auc, self.se, self.df)
+        return (
+            _limit(self.below or itself, alpha, -1.0),
+            _limit(self.above or itself, alpha, 1.0),
+        )
 
 
 def auc_spread(
@@ -203,7 +209,8 @@ def auc_spread(
     pull on the mean taken out (the jackknife's factor ``1 / (1 − w)`` for a cluster
     with a share w of its group; for clusters of one size it changes nothing).  Degrees
     of freedom are Satterthwaite's; a group of n units has n − 1, clusters of uneven
-    size as many as ``(Σw²)² / Σw⁴`` of equal size.
+    size as many as ``(Σw²)² / Σw⁴`` of equal size.  Where rows of a group tie, limits
+    allow for one more that is far from all others: see `rankfair.inference.ties`.
 
     Parameters
     ----------
@@ -233,10 +240,12 @@ def auc_spread(
     w_a, w_b = (None, None) if weights is None else split(weights, in_a)
     above, below = placements(a, b, w_b), 1.0 - placements(b, a, w_a)
     if clusters is None:
-        return placement_spread(above, below, weights=(w_a, w_b))
+        ties = tied_share(a, None, w_a), tied_share(b, None, w_b)
+        return placement_spread(above, below, weights=(w_a, w_b), ties=ties)
     labels, codes = np.unique(np.asarray(clusters), return_inverse=True)
-    units = split(codes, in_a)
-    return placement_spread(above, below, units, len(labels), (w_a, w_b))
+    of_a, of_b = split(codes, in_a)
+    ties = tied_share(a, of_a, w_a), tied_share(b, of_b, w_b)
+    return placement_spread(above, below, (of_a, of_b), len(labels), (w_a, w_b), ties)
 
 
 def placement_spread(
@@ -245,6 +254,7 @@ def placement_spread(
     clusters: tuple[Codes, Codes] | None = None,
     n_clusters: int | None = None,
     weights: tuple[Floats | None, Floats | None] = (None, None),
+    ties: tuple[float, float] = (0.0, 0.0),
 ) -> Spread:
     """Return the spread of AUC from the placements of the rows of either group.
 
@@ -260,6 +270,8 @@ def placement_spread(
         How many clusters there are, numbers that do not occur included.
     weights : pair of ndarrays, optional
         Weights of the rows.
+    ties : pair of float, optional
+        The share of pairs of rows that tie, in either group.
 
     Returns
     -------
@@ -275,7 +287,7 @@ def placement_spread(
     w_a, w_b = weights
     auc = float(np.average(above, weights=w_a))
     if clusters is None and w_a is None:
-        return _spread(auc, Part.of_rows(above), Part.of_rows(below), mixed=0.0)
+        return _spread(auc, (Part.of_rows(above), Part.of_rows(below)), ties)
     if clusters is None:
         # Rows are their own clusters: they differ in weight only.
         n = len(above) + len(below)
@@ -288,12 +300,17 @@ def placement_spread(
     present = None
     if clusters is not None:
         present = int(np.count_nonzero((part_a.share > 0) | (part_b.share > 0)))
-    return _spread(auc, part_a, part_b, mixed, present)
+    return _spread(auc, (part_a, part_b), ties, mixed, present)
 
 
 def _spread(
-    auc: float, a: Part, b: Part, mixed: float, n_clusters: int | None = None
+    auc: float,
+    parts: tuple[Part, Part],
+    ties: tuple[float, float],
+    mixed: float = 0.0,
+    n_clusters: int | None = None,
 ) -> Spread:
+    a, b = parts
     total = a.variance + b.variance
     units = min(a.units, b.units)
     if math.isnan(total):
@@ -301,7 +318,18 @@ def _spread(
     # Clusters with both groups do not say twice what they say once.
     df = welch_degrees(a, b, mixed)
     se = math.sqrt(max(total + mixed, 0.0))
-    return Spread(auc, se, df, units, n_clusters)
+    if not any(ties):
+        return Spread(auc, se, df, units, n_clusters)
+    starts = (footing(auc, parts, ties, mixed, end) for end in (0.0, 1.0))
+    return Spread(auc, se, df, units, n_clusters, *starts)
+
+
+def _limit(start: Footing, alpha: float, sign: float) -> float:
+    """The one-sided limit below (sign −1) or above (1) that fails with that chance."""
+    # On the logit scale limits stay inside (0, 1) and are nearly symmetric.
+    slope = start.auc * (1.0 - start.auc)
+    half = float(student.isf(alpha, start.df)) * start.se / slope
+    return float(expit(logit(start.auc) + sign * half))
 
 
 def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
