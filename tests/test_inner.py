@@ -111,3 +111,15 @@ def test_a_score_reads_the_target_as_a_fit_does(model):
     assert "y must be finite, but has 1 NaN" in sentence(
         it.score, X, np.where(np.arange(N) == 3, np.nan, Y)
     )
+
+
+@pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])
+def test_a_target_whose_squares_overflow_or_vanish_is_refused(wrapper):
+    model = wrapper(Ridge(), 0.1, sensitive_features=2)
+    fitted = model.fit(X, Y * 1e130)
+    assert model.fit(X, Y * 1e-130).status_ == fitted.status_ == "satisfied"
+    with pytest.raises(ValueError, match=r"y has values of up to .*e\+200.* another"):
+        model.fit(X, Y * 1e200)
+    with pytest.raises(ValueError, match=r"y has values at most .*e-200 apart.* unit"):
+        model.fit(X, Y * 1e-200)
+    assert model.fit(X, 0 * Y).status_ == "inactive"

@@ -229,3 +229,19 @@ def test_a_list_for_one_balance_is_told_of_epsilons():
         [1.0], epsilon=[0.3, 0.5], balance=["rank", "mean"], cv=2, **COLUMNS
     )
     assert both.fit(FRAME, Y).epsilon_ == [0.3, 0.5]
+
+
+@pytest.mark.parametrize("power", [900, -900])
+def test_what_is_chosen_does_not_depend_on_the_unit_of_y(power):
+    settings = {"betas": [1e4, 0.1], "epsilons": [0.0, 0.1, 0.45], "cv": FOLDS}
+    plain = RankFairRegressorCV(**settings, **COLUMNS).fit(FRAME, Y)
+    unit = 2.0**power
+    other = RankFairRegressorCV(**settings, **COLUMNS).fit(FRAME, Y * unit)
+    assert (other.epsilon_, other.beta_) == (plain.epsilon_, plain.beta_)
+    assert plain.beta_ == 0.1
+    # As far as it goes, the error is in the squared unit of y: 0, or infinite.
+    assert other.best_score_ == plain.best_score_ * unit * unit
+    small = RankFairRegressorCV(**settings, **COLUMNS).fit(FRAME, Y / 1024)
+    for name in ("mse", "standard_error", "split_mse"):
+        expected = plain.cv_results_[name] / 1024**2
+        assert small.cv_results_[name] == pytest.approx(expected)

@@ -17,9 +17,32 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from rankfair._frames import Floats, counted
 from rankfair._validation import read_target
 
-__all__ = ["explained", "fitted_to", "predictions_of", "weight_argument"]
+__all__ = [
+    "check_unit",
+    "explained",
+    "fitted_to",
+    "predictions_of",
+    "weight_argument",
+]
 
 WEIGHTS = "sample_weight"
+LARGE = 1e140  # squares of sums of larger numbers overflow; one over it, they vanish
+
+
+def check_unit(y: Floats) -> None:
+    """Refuse a target of which errors cannot be squared, by no estimator either.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_unit(np.array([1e100, -1e100]))
+    """
+    size, apart = float(np.abs(y).max()), float(np.ptp(y / 2)) * 2
+    what = f"y has values of up to {size:.3g}: their squares overflow"
+    if size <= LARGE:
+        what = f"y has values at most {apart:.3g} apart: squares of that vanish"
+    if size > LARGE or 0.0 < apart < 1 / LARGE:
+        raise ValueError(f"{what}. Give y in another unit.")
 
 
 def weight_argument(estimator: Any) -> str | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from rankfair._frames import Codes, Floats, open_table
+from rankfair._inner import check_unit
 from rankfair._validation import check_lengths, has_names, read_target, read_weights
 from rankfair.balances.rank import deviation
 from rankfair.postprocess.demands import Demand
@@ -70,6 +71,8 @@ def read_given(
             '"mean" is in its standard deviations. Pass y, or leave them out.'
         )
     check_lengths(n_rows, y=target)
+    if target is not None:
+        check_unit(target)
     weights = read_weights(sample_weight, n_rows)
     source = read_labels(X, model.sensitive_features, labels, n_rows)
     if source is None:

@@ -24,6 +24,7 @@ from rankfair._frames import (
     open_table,
 )
 from rankfair._groups import Bools, Groups, Protected, Source
+from rankfair._inner import check_unit
 from rankfair._validation import Columns, has_names, read_given, task_labels
 
 __all__ = ["Layout", "Rows", "read_rows"]
@@ -130,6 +131,7 @@ def read_rows(
     target, weights, of_tasks, of_groups = read_given(
         table, y, named, tasks, sensitive_features, sample_weight
     )
+    check_unit(target)
     found = None if of_groups is None else _read_groups(of_groups, weights, named)
     codes, labels = task_labels(of_tasks, table.shape[0])
     layout = Layout(

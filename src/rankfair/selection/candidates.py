@@ -9,7 +9,7 @@ import numpy as np
 
 from rankfair._frames import Floats
 
-__all__ = ["Candidate", "choose", "results_of"]
+__all__ = ["Candidate", "choose", "in_units", "results_of"]
 
 
 class Candidate(NamedTuple):
@@ -46,3 +46,10 @@ def choose(results: dict[str, Any], smallest: bool) -> int:
     epsilons = np.array(results["epsilon"])
     fairest = epsilons[mse <= limit].min()
     return int(np.argmin(np.where(epsilons == fairest, mse, math.inf)))
+
+
+def in_units(results: dict[str, Any], unit: float) -> dict[str, Any]:
+    """Return results with errors, in squares of ``unit`` so far, in those of y."""
+    squares = ("mse", "standard_error", "split_mse")
+    with np.errstate(over="ignore", under="ignore"):
+        return {k: v * unit * unit if k in squares else v for k, v in results.items()}

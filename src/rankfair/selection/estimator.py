@@ -20,6 +20,7 @@ from rankfair.penalties import Penalty
 from rankfair.selection.candidates import (
     Candidate,
     choose,
+    in_units,
     results_of,
 )
 from rankfair.selection.rows import Rows
@@ -190,6 +191,7 @@ standardize, unseen, max_iter, tol, verbose
             errors = [rows.errors(self._settings(each), folds) for each in candidates]
         results = results_of(candidates, np.array(errors), rows.fold_weights(folds))
         chosen = choose(results, smallest=self.epsilons is not None)
+        results = in_units(results, rows.unit)
         best = candidates[chosen]
         model = self._settings(best).fit(
             X,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,8 +59,16 @@ class Rows:
             attributes=self.attributes,
         )
 
+    @cached_property
+    def unit(self) -> float:
+        """What errors are in, that none overflows or vanishes: a power of two."""
+        return 2.0 ** (math.frexp(float(np.abs(self.y).max()))[1] - 1)
+
     def errors(self, model: RankFairRegressor, folds: Folds) -> list[float]:
-        """Return the mean squared error on the rows that each fold holds out."""
+        """Return the mean squared error on the rows that each fold holds out.
+
+        It is in the square of `unit`.
+        """
         return [self._error(model, train, test) for train, test in folds]
 
     def _error(self, model: RankFairRegressor, train: Codes, test: Codes) -> float:
@@ -70,7 +80,8 @@ class Rows:
         tasks = self.tasks[test] if "tasks" in self.passed else None
         predicted = model.predict(take_rows(self.X, test), tasks=tasks)
         weights = None if self.weights is None else self.weights[test]
-        return float(np.average((self.y[test] - predicted) ** 2, weights=weights))
+        error = (self.y[test] - predicted) / self.unit
+        return float(np.average(error**2, weights=weights))
 
     def fold_weights(self, folds: Folds) -> Floats:
         """Return how much the rows of each fold weigh together."""
