@@ -243,6 +243,21 @@ def test_calibration_cuts_mixed_tasks_only_where_they_are_few(n_tasks, whole):
     assert (found.n_clusters < n_tasks) == whole
 
 
+def test_a_post_processor_that_hides_the_group_can_be_calibrated():
+    """Its estimator does not see the group, its predictions are moved by it."""
+    frame, new = (part.drop(columns="task") for part in (FRAME, NEW))
+    model = RankFairPostprocessor(Ridge(), 0.3, sensitive_features="z", blind=True)
+    model.fit(frame[TRAIN], Y[TRAIN])
+    found = certify(model, new, calibrate=True, random_state=0)
+    moved = found.model.predict(new) - model.predict(new)
+    steps = np.array([found.model.steps[z] for z in GROUPS.tolist()])
+    assert moved == pytest.approx(steps) and np.ptp(steps) > 0
+    assert abs(found.auc - 0.5) < abs(certify(model, new).auc - 0.5)
+    without = TiltedRegressor(Ridge(), 0.3, sensitive_features="z", blind=True)
+    with pytest.raises(ValueError, match="the model is blind"):
+        certify(without.fit(frame[TRAIN], Y[TRAIN]), new, calibrate=True)
+
+
 def test_calibration_says_where_it_cannot(model):
     def calibrated(model, X, groups=None):
         return certify(model, X, sensitive_features=groups, calibrate=True)

@@ -145,9 +145,9 @@ def test_default_path_ends_at_the_largest_gap():
 
 
 def test_folds_that_miss_a_group_are_refused():
-    without = np.flatnonzero(GROUPS != "b")
+    without = np.flatnonzero(GROUPS != "b")[::3]
     with pytest.raises(ValueError, match='cv holds out no row of group "b": a path'):
-        path_of(MODELS["mapped"], cv=[(np.arange(N), without)])
+        path_of(MODELS["mapped"], cv=[(np.delete(np.arange(N), without), without)])
     rare = np.where(np.arange(N) == 7, "rare", GROUPS)
     with pytest.raises(ValueError, match='group "rare" has 1 row that counts'):
         path_of(MODELS["mapped"], sensitive_features=rare)

@@ -122,7 +122,8 @@ def _column_to_use(model: Any, given: Any, rows: Rows) -> Any:
             f"calibrate=True moves two groups; there are {len(rows.labels)}. Use "
             "RankFairPostprocessor, or fit again."
         )
-    if getattr(model, "blind", False):
+    if getattr(model, "blind", False) and not getattr(model, "maps_", None):
+        # Maps by group: a post-processor only hides the column from its estimator.
         raise ValueError(
             "calibrate=True moves predictions by group, but the model is blind to the "
             "group. Fit it again on more rows instead."

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._frames import FrameTable, open_table
+from rankfair._frames import Codes, FrameTable, counted, open_table
 from rankfair._validation import check_number, check_seed, values_to_try
 from rankfair.path.folds import Folds, make_folds
 from rankfair.path.judge import Judge, small_groups
@@ -60,7 +60,8 @@ def fairness_path(
         nothing, closer together near 0.
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
-        rows to learn from; the only row of a task is always learnt from.
+        rows to learn from; the only row of a task is always learnt from.  Other folds
+        hold out no row more than once.
     sensitive_features : array-like of shape (N,), or str or int, optional
         The group of each row, or its column of X, two or more groups if the model takes
         them; by default the model's, cut by its `bins`.  Rows of unknown group are
@@ -108,7 +109,7 @@ def fairness_path(
         y=refits.y,
         attributes=refits.groups[:, None],
     )
-    held_out = np.unique(np.concatenate([test for _, test in folds]))
+    held_out = _held_out(folds)
     small = small_groups(refits.groups[held_out], len(refits.names))
     given = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
     judge = Judge(*given, small)
@@ -131,6 +132,19 @@ def fairness_path(
 def _checked(epsilons: Sequence[float]) -> list[float]:
     values = values_to_try("epsilons", epsilons)
     return sorted({check_number("each of epsilons", value, 0.0) for value in values})
+
+
+def _held_out(folds: Folds) -> Codes:
+    """Return the rows that are held out, in order; refuse some that are so again."""
+    times = np.bincount(np.concatenate([test for _, test in folds]))
+    if times.max() > 1:
+        again = counted(int((times > 1).sum()), "row")
+        raise ValueError(
+            f"cv holds out {again} more than once, up to {times.max()} times: a path "
+            "measures one prediction of each. Repeats and random splits do so; use 5, "
+            "or KFold(5, shuffle=True, random_state=0) for instance."
+        )
+    return np.flatnonzero(times)
 
 
 def _row(refits: Refits, judge: Judge, folds: Folds, epsilon: float) -> PathRow:

@@ -81,6 +81,14 @@ def make_folds(
             "cv leaves no row to learn from in one of its folds. Give pairs of train "
             "and test rows, or 5 for instance."
         )
+    for k, (train, test) in enumerate(kept):
+        both = len(np.intersect1d(train, test))
+        if both:
+            raise ValueError(
+                f"cv holds out {counted(both, 'row')} in fold {k} that it learns from "
+                "there too: held-out rows are rows that a fit has not seen. Give pairs "
+                "of train and test rows that share none."
+            )
     return [(train, test) for train, test in kept if len(test)]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
@@ -84,17 +86,28 @@ class Refits:
         model = clone(self.model).set_params(**{self.parameter: epsilon})
         self.owner(model).set_params(**settings)
         self._follow(self.owner(model), key)
-        # A pipeline passes on what is called step__name.
-        step = self.parameter.removesuffix("epsilon")
-        step = step if isinstance(model, Pipeline) else ""
         needed = self._labels(self.owner(model), "fit")
-        labels = {f"{step}{name}": values[at] for name, values in needed.items()}
         if self.weights is not None:
-            labels[f"{step}sample_weight"] = self.weights[at]
+            needed["sample_weight"] = self.weights
+        step = ""
+        if get_config()["enable_metadata_routing"]:
+            self._request(self.owner(model), needed)
+        elif isinstance(model, Pipeline):
+            # It passes on what is called step__name.
+            step = self.parameter.removesuffix("epsilon")
+        labels = {f"{step}{name}": values[at] for name, values in needed.items()}
         with warnings.catch_warnings():
             # The status of the fit is in the row.
             warnings.simplefilter("ignore", ConvergenceWarning)
             return model.fit(take_rows(self.X, at), self.y[at], **labels)
+
+    def _request(self, owner: Any, needed: Collection[str]) -> None:
+        """Let what the model needs find its way to it, where metadata are routed."""
+        if needed:  # a method that takes none cannot be told of any
+            owner.set_fit_request(**dict.fromkeys(needed, True))
+        at_prediction = self._labels(owner, "predict")
+        if at_prediction:
+            owner.set_predict_request(**dict.fromkeys(at_prediction, True))
 
     def _follow(self, owner: Any, key: Any) -> None:
         """Let ``tilt`` start with the direction in which it ended for the ε before."""
