@@ -1,12 +1,16 @@
 """Estimators inside a meta-estimator: weights arrive, and methods are enough."""
 
+import narwhals as nw
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor, StackingRegressor, VotingRegressor
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_selection import RFE
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
@@ -14,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
 from rankfair._inner import weight_argument
+from rankfair._validation import records
 from refusals import sentence
 
 N = 120
@@ -123,3 +128,50 @@ def test_a_target_whose_squares_overflow_or_vanish_is_refused(wrapper):
     with pytest.raises(ValueError, match=r"y has values at most .*e-200 apart.* unit"):
         model.fit(X, Y * 1e-200)
     assert model.fit(X, 0 * Y).status_ == "inactive"
+
+
+@pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])
+def test_a_matrix_of_kernels_is_cut_both_ways(wrapper):
+    kernels, settings = X @ X.T, {"cv": 3, "random_state": 0}
+    plain = wrapper(KernelRidge(kernel="linear"), 0.1, **settings)
+    given = wrapper(KernelRidge(kernel="precomputed"), 0.1, **settings)
+    plain.fit(X, Y, sensitive_features=IN_A)
+    given.fit(kernels, Y, sensitive_features=IN_A)
+    expected = plain.predict(X, sensitive_features=IN_A)
+    found = given.predict(kernels, sensitive_features=IN_A)
+    assert found == pytest.approx(expected, rel=1e-6)
+    with config_context(enable_metadata_routing=True):
+        scores = [
+            cross_val_score(
+                model.set_fit_request(sensitive_features=True)
+                .set_predict_request(sensitive_features=True)
+                .set_score_request(sensitive_features=True),
+                rows,
+                Y,
+                cv=2,
+                params={"sensitive_features": IN_A},
+            )
+            for model, rows in ((clone(plain), X), (clone(given), kernels))
+        ]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-6)
+
+
+def test_a_matrix_of_kernels_is_not_cut_by_tasks_or_weights():
+    model = TiltedRegressor(KernelRidge(kernel="precomputed"), 0.1)
+    given = {"sensitive_features": IN_A}
+    with pytest.raises(ValueError, match=r"KernelRidge.* which tasks, each with"):
+        model.fit(X @ X.T, Y, tasks=np.arange(N) % 3, **given)
+    with pytest.raises(ValueError, match=r"KernelRidge.* which weights of 0 would cut"):
+        model.fit(X @ X.T, Y, sample_weight=np.arange(N) % 3, **given)
+    model.fit(X @ X.T, Y, sample_weight=1 + np.arange(N) % 3, **given)
+
+
+@pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])
+def test_columns_of_one_name_are_refused_before_the_fit(wrapper, monkeypatch):
+    def as_scikit_learn_since_1_9(probe, X, **_):
+        nw.from_native(X)
+
+    monkeypatch.setattr(records, "validate_data", as_scikit_learn_since_1_9)
+    twice = pd.DataFrame(X, columns=["a", "a", "z"])
+    model = wrapper(Ridge(), sensitive_features="z")
+    assert 'X has several columns called "a"' in sentence(model.fit, twice, Y)

@@ -20,7 +20,7 @@ from rankfair import RankFairPostprocessor, RankFairRegressor, fairness_path
 from rankfair.balances import Mean, Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import mean_difference, rank_auc, rmse
-from rankfair.path import Path, PathRow, make_folds, task_folds
+from rankfair.path import Path, PathRow, make_folds, take_rows, task_folds
 from rankfair.solvers import Following
 
 DATA = make_biased_tasks(6, 30, random_state=1)
@@ -286,6 +286,13 @@ def test_a_fitted_model_is_mapped_along_a_path_if_it_is_frozen():
         path_of(mapped, X)
     path = path_of(mapped.set_params(estimator=FrozenEstimator(fitted)), X)
     assert path.column("train_gap") == pytest.approx(EPSILONS, abs=0.01)
+
+
+def test_rows_keep_the_names_of_their_columns():
+    twice = pd.DataFrame([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], columns=["a", "a", "z"])
+    taken = take_rows(twice, np.array([1]))
+    assert taken.columns.tolist() == ["a", "a", "z"]
+    assert taken.to_numpy().tolist() == [[4.0, 5.0, 6.0]]
 
 
 # Bad input

@@ -12,16 +12,20 @@ from sklearn import get_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from rankfair._frames import Floats, counted
+from rankfair._frames import Codes, Floats, counted
 from rankfair._validation import read_target
 
 __all__ = [
     "check_unit",
     "explained",
     "fitted_to",
+    "is_pairwise",
     "predictions_of",
+    "taken",
     "weight_argument",
 ]
 
@@ -105,6 +109,34 @@ def fitted_to(template: Any, X: Any, y: Any, weights: Floats | None) -> Any:
     name = None if weights is None else weight_argument(template)
     more = {} if name is None else {name: weights}
     return clone(template).fit(X, y, **more)
+
+
+def is_pairwise(estimator: Any) -> bool:
+    """Whether X is a matrix of kernels or distances: a column for each row learnt from.
+
+    Examples
+    --------
+    >>> from sklearn.kernel_ridge import KernelRidge
+    >>> is_pairwise(KernelRidge(kernel="precomputed")), is_pairwise(KernelRidge())
+    (True, False)
+    """
+    known = hasattr(estimator, "__sklearn_tags__")
+    return known and bool(get_tags(estimator).input_tags.pairwise)
+
+
+def taken(estimator: Any, X: Any, rows: Codes, train: Codes | None = None) -> Any:
+    """Some rows; of a matrix of kernels also the columns that were learnt from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Ridge
+    >>> taken(Ridge(), np.eye(3), np.array([2])).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
+    if not is_pairwise(estimator):
+        return _safe_indexing(X, rows)
+    return _safe_split(estimator, X, None, rows, train)[0]
 
 
 def predictions_of(estimator: Any, X: Any) -> Floats:

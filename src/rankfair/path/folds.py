@@ -183,5 +183,8 @@ def take_rows(X: Any, at: Codes) -> Any:
     """
     table = open_table(X)
     if isinstance(table, FrameTable):
-        return table.frame[at.tolist()].to_native()
+        rows = table.frame[at.tolist()].to_native()
+        if table.names == tuple(table.frame.columns):
+            return rows
+        return rows.set_axis(table.names, axis=1)  # equal names, which pandas allows
     return table.values[at]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rankfair._frames import counted
 from rankfair._validation import check_choice, check_number
 from rankfair.postprocess.maps import MAPS, Moved
 from rankfair.postprocess.means import only_means, with_means
@@ -42,8 +43,9 @@ class Demand:
         widths = list(epsilon) if several else [epsilon] * len(names)
         if len(widths) != len(names):
             raise ValueError(
-                f"epsilon holds {len(widths)} numbers for {len(names)} balances; give "
-                "one for each, or a single number for all."
+                f"epsilon holds {counted(len(widths), 'number')} for "
+                f"{counted(len(names), 'balance')}; give one for each, or a single "
+                "number for all."
             )
         others = [name for name in names if name != "mean"]
         if len(others) > 1 or len(set(names)) < len(names) or not names:

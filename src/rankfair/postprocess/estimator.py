@@ -344,6 +344,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             inner = get_tags(self.estimator).input_tags
             tags.input_tags.sparse = inner.sparse
             tags.input_tags.allow_nan = inner.allow_nan
+            tags.input_tags.pairwise = inner.pairwise
         tags.target_tags.required = not self.prefit
         return tags
 

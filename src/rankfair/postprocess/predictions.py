@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import _safe_indexing
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from rankfair._folds import Folds, Rows, deal_folds, gives_folds, split_folds
+from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair._frames import Floats
-from rankfair._inner import fitted_to, predictions_of, weight_argument
+from rankfair._inner import fitted_to, predictions_of, taken, weight_argument
 from rankfair.postprocess.readings import Given
 
 __all__ = ["fit_and_predict"]
@@ -45,17 +43,10 @@ def _out_of_fold(estimator: Any, X: Any, given: Given, folds: Folds) -> Floats:
     assert y is not None
     m = np.empty(len(y))
     for train, test in folds:
-        seen, held = _take(estimator, X, train), _take(estimator, X, test, train)
+        seen, held = taken(estimator, X, train), taken(estimator, X, test, train)
         own = None if weights is None else weights[train]
         m[test] = predictions_of(fitted_to(estimator, seen, y[train], own), held)
     return m
-
-
-def _take(estimator: Any, X: Any, rows: Rows, train: Rows | None = None) -> Any:
-    """Some rows; of a matrix of kernels also the columns that were learnt from."""
-    if not hasattr(estimator, "__sklearn_tags__"):
-        return _safe_indexing(X, rows)
-    return _safe_split(estimator, X, None, rows, train)[0]
 
 
 def _dealt(model: Any, given: Given, n_rows: int) -> Folds:

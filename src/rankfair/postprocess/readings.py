@@ -11,7 +11,13 @@ from scipy.sparse import issparse
 
 from rankfair._frames import Codes, Floats, open_table
 from rankfair._inner import check_unit
-from rankfair._validation import check_lengths, has_names, read_target, read_weights
+from rankfair._validation import (
+    check_lengths,
+    feature_record,
+    has_names,
+    read_target,
+    read_weights,
+)
 from rankfair.balances.rank import deviation
 from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.groups import find_groups, read_labels
@@ -64,6 +70,7 @@ def read_given(
 ) -> Given:
     """Check what was passed to ``fit`` of a `RankFairPostprocessor`."""
     n_rows = count_rows(X)
+    feature_record(X)  # what could not be stored is not fitted either
     target = None if y is None and model.prefit else read_target(y)
     if target is None and (model.calibrate or "mean" in demand.epsilons):
         raise ValueError(

@@ -25,7 +25,13 @@ from rankfair._frames import (
 )
 from rankfair._groups import Bools, Groups, Protected, Source
 from rankfair._inner import check_unit
-from rankfair._validation import Columns, has_names, read_given, task_labels
+from rankfair._validation import (
+    Columns,
+    feature_record,
+    has_names,
+    read_given,
+    task_labels,
+)
 
 __all__ = ["Layout", "Rows", "read_rows"]
 
@@ -128,6 +134,7 @@ def read_rows(
     ([[1.0], [2.0]], [0, 1])
     """
     table = open_table(X)
+    feature_record(X)  # what could not be stored is not fitted either
     target, weights, of_tasks, of_groups = read_given(
         table, y, named, tasks, sensitive_features, sample_weight
     )

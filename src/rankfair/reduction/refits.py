@@ -18,7 +18,13 @@ from sklearn.utils import _safe_indexing
 
 from rankfair._folds import Folds, Rows
 from rankfair._frames import Codes, Floats
-from rankfair._inner import fitted_to, predictions_of, weight_argument
+from rankfair._inner import (
+    fitted_to,
+    is_pairwise,
+    predictions_of,
+    taken,
+    weight_argument,
+)
 
 Models: TypeAlias = list[Any]
 
@@ -55,7 +61,8 @@ class Refits:
         m = np.empty(len(target))
         for train, test in self.folds:
             models = self._models(target, train)
-            m[test] = predict(models, _safe_indexing(self.X, test), self.codes[test])
+            X = taken(self.template, self.X, test, train)
+            m[test] = predict(models, X, self.codes[test])
         return None, m
 
     def whole(self, target: Floats) -> Models:
@@ -70,7 +77,7 @@ class Refits:
 
     def _model(self, target: Floats, rows: Rows) -> Any:
         whole = len(rows) == len(target)
-        X = self.X if whole else _safe_indexing(self.X, rows)
+        X = self.X if whole else taken(self.template, self.X, rows)
         weights = None if self.weights is None else self.weights[rows]
         return fitted_to(self.template, X, target[rows], weights)
 
@@ -138,6 +145,26 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
     ]
     seeds = {name: int(rng.integers(1 << 31)) for name in open_seeds}
     return template.set_params(**seeds) if seeds else template
+
+
+def refuse_parts(estimator: Any, n_models: int, absent: bool) -> None:
+    """Raise if X is a matrix of kernels, and models are fitted to parts of its rows.
+
+    New rows come with a column for every row of training, of which such a model knows
+    but some: those of its task, or those of positive weight if some are ``absent``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> refuse_parts(Ridge(), 3, absent=True)
+    """
+    if is_pairwise(estimator) and (n_models > 1 or absent):
+        what = "tasks, each with a model of its own" if n_models > 1 else "weights of 0"
+        raise ValueError(
+            f"estimator ({type(estimator).__name__}) learns from a matrix of kernels "
+            f"or distances of all rows, which {what} would cut. Leave them out, or "
+            "give it features."
+        )
 
 
 def refuse_weightless(estimator: Any) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from rankfair._frames import Floats, open_table
 from rankfair._groups import group_labels
@@ -43,6 +43,7 @@ from rankfair.reduction.refits import (
     Models,
     Refits,
     predict,
+    refuse_parts,
     refuse_weightless,
     seeded,
 )
@@ -313,7 +314,7 @@ class TiltedRegressor(
             sample_weight=sample_weight,
         )
         rng = np.random.default_rng(self.random_state)
-        refits = self._refits(rows, rng)
+        refits = self._refits(rows, _num_samples(X), rng)
         progress = Progress(cast(Any, self), X, y)
         if rows.groups is None:
             warn_no_groups()
@@ -461,7 +462,9 @@ class TiltedRegressor(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
-            tags.input_tags.allow_nan = get_tags(self.estimator).input_tags.allow_nan
+            inner = get_tags(self.estimator).input_tags
+            tags.input_tags.allow_nan = inner.allow_nan
+            tags.input_tags.pairwise = inner.pairwise
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -487,9 +490,11 @@ class TiltedRegressor(
         with explained(rows.groups.n_unknown if seen else 0):
             return asked, search(refits, asked, self.max_refits, progress, fresh)
 
-    def _refits(self, rows: Rows, rng: np.random.Generator) -> Refits:
+    def _refits(self, rows: Rows, n_rows: int, rng: np.random.Generator) -> Refits:
         if rows.weights is not None:
             refuse_weightless(self.estimator)
+        absent = len(rows.y) < n_rows
+        refuse_parts(self.estimator, len(rows.layout.tasks), absent)
         return Refits(
             seeded(self.estimator, rng),
             rows.X,
