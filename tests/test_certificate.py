@@ -369,7 +369,7 @@ def test_groups_that_are_cut_are_not_calibrated():
     rows = FRAME.assign(z=np.random.default_rng(0).normal(size=len(Y)))
     cut.fit(rows[TRAIN], Y[TRAIN])
     assert cut.certify(rows[~TRAIN]).estimable
-    with pytest.raises(ValueError, match="cut by bins or combined by intersect"):
+    with pytest.raises(ValueError, match="cut by bins or combined from several"):
         cut.certify(rows[~TRAIN], calibrate=True)
 
 
@@ -380,13 +380,17 @@ def test_the_function_cuts_and_combines_as_the_fit_did(settings):
     named = "age" if "bins" in settings else ["z", "age"]
     if "bins" in settings:
         rows["age"] += np.random.default_rng(1).random(len(Y))
-    for start in (RankFairRegressor(0.1), TiltedRegressor(Ridge(), 0.1)):
-        fair = start.set_params(sensitive_features=named, **settings)
+    models = [RankFairRegressor(0.1, **settings), TiltedRegressor(Ridge(), 0.1)]
+    models[1].set_params(**settings)
+    if "intersect" in settings:
+        models.append(RankFairPostprocessor(Ridge(), 0.1))  # which always combines
+    for start in models:
+        fair = start.set_params(sensitive_features=named)
         fair.fit(rows[TRAIN], Y[TRAIN])
         (labels,) = fair.group_labels(rows[~TRAIN]).values()
         found = certify(fair, rows[~TRAIN])
         assert found == certify(fair, rows[~TRAIN], sensitive_features=labels)
-        with pytest.raises(ValueError, match="cut by bins or combined by intersect"):
+        with pytest.raises(ValueError, match="cut by bins or combined from several"):
             certify(fair, rows[~TRAIN], calibrate=True)
 
 

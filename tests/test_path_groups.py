@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
@@ -41,7 +42,8 @@ MODELS = {
 
 def path_of(model, **settings):
     given = {"epsilons": EPSILONS, "cv": 3, "random_state": 0, **settings}
-    return fairness_path(model, X, Y, **{"sensitive_features": GROUPS, **given})
+    given = {"X": X, "sensitive_features": GROUPS, **given}
+    return fairness_path(model, y=Y, **given)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -57,6 +59,27 @@ def test_models_of_three_groups_have_a_path(name):
     assert path.column("gap").tolist() in [
         line.get_xdata().tolist() for line in axes.lines
     ]
+
+
+def test_a_post_processor_of_several_columns_compares_their_combinations():
+    pair = {"sex": np.arange(N) % 2, "kind": GROUPS}
+    labels = np.array([f"{g} × {s}" for s, g in zip(*pair.values(), strict=True)])
+    path = path_of(MODELS["mapped"], sensitive_features=pair)
+    assert set(path.groups) == {f"{s} × {g}" for s in (0, 1) for g in "abc"}
+    again = path_of(MODELS["mapped"], sensitive_features=labels)
+    assert path.column("train_gap") == pytest.approx(again.column("train_gap"))
+    frame = pd.DataFrame({**dict(zip("uvw", X.T, strict=True)), **pair})
+    named = ["sex", "kind"]
+    model = RankFairPostprocessor(Ridge(), sensitive_features=named, blind=True)
+    in_frame = path_of(model, X=frame, sensitive_features=None)
+    assert in_frame.groups == path.groups
+    assert in_frame.column("rmse") == pytest.approx(path.column("rmse"))
+    (found,) = model.fit(frame, Y).group_labels(frame).values()
+    assert set(found) == set(path.groups)
+    with pytest.raises(ValueError, match="names no column of X"):
+        RankFairPostprocessor(Ridge()).fit(
+            X, Y, sensitive_features=GROUPS
+        ).group_labels(X)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -501,3 +501,31 @@ def test_student(real_data, name, estimator, epsilon):
     assert model.status_ == "satisfied"
     assert len(model.groups_) == 4
     assert_level(model.predict(rows), groups, epsilon)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_in_the_band_is_no_worse_a_fit_than_one_value_for_all(seed):
+    """Six groups of few rows: refits far from the data may be in all bands."""
+    rng = np.random.default_rng(seed)
+    z, t = rng.integers(0, 2, 130), rng.integers(0, 3, 130)
+    rows = rng.normal(size=(130, 3))
+    rows[:, 0] += 0.8 * z
+    y = rows[:, 0] + z + 0.5 * rng.normal(size=130)
+    for epsilon in (0.08, 0.1, 0.12):
+        model = TiltedRegressor(Ridge(), epsilon, intersect=True)
+        model.fit(rows, y, sensitive_features=np.column_stack((z, t)))
+        if model.status_ == "satisfied":
+            error = np.std(y - model.predict(rows))
+            assert error <= np.std(y) * (1 + 1e-9)
+            assert 2 * model.objective_ <= len(y) * (1 + 1e-9)
+
+
+def test_one_value_for_all_is_no_way_out_of_a_balance_of_residuals():
+    model = TiltedRegressor(Ridge(), 0.01, balance="residual")
+    rng = np.random.default_rng(0)
+    rows, z = rng.normal(size=(200, 2)), np.arange(200) % 2
+    rows[:, 0] += 0.1 * z
+    model.fit(rows, rows[:, 0] + 2.0 * z, sensitive_features=z)
+    assert model.status_ == "satisfied" and 2 * model.objective_ > 200
+    assert abs(model.balance_["residual"]) <= 0.01 + 1e-9

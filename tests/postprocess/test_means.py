@@ -216,7 +216,7 @@ def test_the_warning_says_how_far_the_means_are_apart(monkeypatch):
         (["shift", "mean"], 0.1, '"shift" moves groups as wholes'),
         (["rank", "mean"], [0.1], "epsilon holds 1 number for 2 balances"),
         (["rank", "mean"], [0.6, 0.1], "in [0, 0.5]; got 0.6"),
-        ("rank", [0.1, 0.2], "epsilon holds 2 numbers for 1 balances"),
+        ("rank", [0.1, 0.2], "epsilon holds 2 numbers for 1 balance;"),
         ("mean", -1.0, "epsilon must be a number ≥ 0; got -1.0"),
     ],
 )

@@ -44,8 +44,8 @@ def certify(
         The target, for the error beside the bound.
     sensitive_features : array-like of shape (N,), or str or int, optional
         The group of each row, or the column of X that says so; by default the column
-        that the model was given, cut by `bins` and combined by `intersect` as in
-        training.  Rows of unknown group are left out.
+        that the model was given, cut by `bins` and combined as in training.  Rows of
+        unknown group are left out.
     tasks : array-like of shape (N,) or (N, q), or str or int, optional
         The task of each row, or the column of X that says so; by default the columns
         that the model was given.
@@ -105,7 +105,7 @@ def _regrouped(model: Any, X: Any, calibrate: bool) -> Any:
     if calibrate:
         raise ValueError(
             "calibrate=True moves predictions by the labels of one column of X, but "
-            "the groups of this model are cut by bins or combined by intersect. Use "
-            "RankFairPostprocessor, or fit again on more rows."
+            "the groups of this model are cut by bins or combined from several. Fit "
+            "again on more rows instead."
         )
     return next(iter(found.values())) if len(found) == 1 else None

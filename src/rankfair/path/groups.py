@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankfair._frames import Codes, Floats, column_numbers, shown
 from rankfair._groups import Groups, Protected, label_table
 from rankfair._validation import label_source_of
+from rankfair.postprocess import RankFairPostprocessor
 
 __all__ = ["compared_groups"]
 
@@ -31,7 +32,8 @@ def compared_groups(
             "column in the model."
         )
     bins = getattr(owner, "bins", None) if own else None
-    intersect = own and bool(getattr(owner, "intersect", False))
+    combines = isinstance(owner, RankFairPostprocessor)  # always
+    intersect = own and bool(getattr(owner, "intersect", combines))
     found = Protected.of(source, weights, bins, intersect).attributes
     if len(found) > 1:
         raise ValueError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats
-from rankfair._groups import Source
+from rankfair._groups import Source, group_labels
 from rankfair._inner import explained, predictions_of
 from rankfair._validation import (
     as_in_training,
@@ -235,6 +236,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             "n_unknown_": given.n_unknown,
             "_columns": given.columns,
             "_names": given.names,
+            "_intersect": len(columns) > 1,
             "_apart": apart,
             "_balance": demand.main,
             **attributes_of(learnt),
@@ -334,6 +336,38 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         predicted = self.predict(X, sensitive_features=sensitive_features)
         observed = read_target(y)
         return float(r2_score(observed, predicted, sample_weight=sample_weight))
+
+    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Return the group of each row, read from X as in training.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training, those of `sensitive_features` among them.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            Labels by attribute, of several columns those of their combinations; None
+            where the group is not known.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> model = RankFairPostprocessor(LinearRegression(), sensitive_features=[0, 1])
+        >>> X, y = [[0, 0], [0, 1], [0, 0], [0, 1]], [0.0, 1.0, 4.0, 5.0]
+        >>> model.fit(X, y).group_labels(X[:2])
+        {'x0 × x1': array(['0 × 0', '0 × 1'], dtype=object)}
+        """
+        check_is_fitted(self)
+        if not self._columns:
+            raise ValueError(
+                "sensitive_features names no column of X: the groups were passed to "
+                "fit, and the model cannot tell those of new rows."
+            )
+        source = self._new_labels(X, None, count_rows(X))
+        assert source is not None
+        return group_labels(source, {}, self._intersect)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")

@@ -88,10 +88,14 @@ class Asked(ABC):
         return 0.5 * float((error * error).sum())
 
     @cached_property
+    def mean(self) -> float:
+        """The mean of y, the best fit of one value for all rows."""
+        return float(np.average(self.y, weights=self.weights))
+
+    @cached_property
     def error_of_mean(self) -> float:
         """The objective of one value for all rows, the mean of y."""
-        centre = np.average(self.y, weights=self.weights)
-        return self.objective(np.full(len(self.y), centre))
+        return self.objective(np.full(len(self.y), self.mean))
 
     def judged(self, tilt: Floats, m: Floats, models: Any = None) -> Fit:
         """A refit with its exact count, and the shift that would close the gap."""

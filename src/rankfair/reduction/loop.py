@@ -85,7 +85,15 @@ class Search:
                 free = self.fit(free.tilt)
         if not free.at.inside:
             land(free, tilt)
+        self._level()
         return self.found
+
+    def _level(self) -> None:
+        """Fit one value for all rows, where what is in the band is a worse fit."""
+        asked, best = self.demand, self.best
+        assert best is not None
+        if best.shifted.inside and best.objective > asked.error_of_mean:
+            self.fit(asked.y - asked.mean)
 
     def _merit(self, fit: Fit) -> tuple[bool, float, float]:
         """Nearer to the band is better, then less error; a shift must earn its place.

@@ -109,7 +109,8 @@ class TiltedRegressor(
         "[18, 35)", which are the groups.  The estimator sees the number.
     max_refits : int, default=20
         The most refits.  The first fit, without a tilt, is not counted, nor is the
-        last one that `cv` needs.
+        last one that `cv` needs, nor one to the mean of y, which is made where what is
+        in the band is a worse fit than that.
     cv : int, splitter or list of (train, test), optional
         Count on predictions of rows that the model did not see: with k folds a refit
         is k fits, and the final model is one more fit, to all rows with the tilt that
