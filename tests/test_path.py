@@ -9,12 +9,13 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import VotingRegressor
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rankfair import RankFairPostprocessor, RankFairRegressor, fairness_path
 from rankfair.balances import Mean, Rank
@@ -152,6 +153,16 @@ def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
     # The wrapper copies what it wraps, so that its later fits do not start warm.
     wanted = pytest.approx(plain.column("train_rmse"), rel=1e-3)
     assert wrapped.column("train_rmse") == wanted
+    assert wrapped.column("status").tolist() == plain.column("status").tolist()
+    named = RankFairRegressor(penalty="ridge", sensitive_features="z")
+    steps = make_pipeline(FunctionTransformer(), named)
+    search = GridSearchCV(steps, {"rankfairregressor__beta": [1.0]}, cv=2)
+    frame = FRAME.drop(columns="task")
+    found = path_of(search, frame).column("status").tolist()
+    assert found == path_of(named, frame).column("status").tolist()
+    # Nobody knows which is the copy.
+    several = VotingRegressor([("fair", steps)])
+    assert path_of(several, frame, sensitive_features="z").rows[0].status == ""
 
 
 def test_tasks_of_one_group_are_clusters():

@@ -163,7 +163,7 @@ def _row(refits: Refits, judge: Judge, folds: Folds, epsilon: float) -> PathRow:
         train_auc=fitted.auc,
         train_gap=fitted.gap,
         train_md=fitted.md,
-        status=str(getattr(refits.owner(model), "status_", "")),
+        status=refits.status(model),
         train_group=fitted.group,
     )
 

@@ -81,6 +81,19 @@ class Refits:
         """Return the part of the model that has the parameter ε."""
         return _owner(model, self.parameter)
 
+    def status(self, model: Any) -> str:
+        """Return what came of a fit, in the words of the part that has the parameter.
+
+        Pipelines fit their steps; a model that wraps another fits a copy of it.
+        """
+        for name in self.parameter.split("__")[:-1]:
+            if isinstance(model, Pipeline):
+                model = model.named_steps[name]
+                continue
+            own = getattr(model, "__dict__", {})
+            model = own.get(f"{name}_", own.get("best_estimator_"))
+        return str(getattr(model, "status_", ""))
+
     def fit(self, epsilon: float, at: Codes, key: Any = None, **settings: Any) -> Any:
         """Fit some rows; fits of one ``key``, each to the same rows, follow up."""
         model = clone(self.model).set_params(**{self.parameter: epsilon})
