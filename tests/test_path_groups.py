@@ -225,3 +225,36 @@ def test_limits_are_as_wide_as_the_groups_judged_need():
 
 def test_a_row_without_groups_is_a_row_still():
     assert PathRow(*[0.0] * 13, "satisfied").group == ""
+
+
+def test_limits_of_an_error_allow_for_the_skewness_of_squares():
+    rng, sets, held = np.random.default_rng(0), 400, 0
+    groups, at = np.arange(20) % 2, np.arange(20)
+    for _ in range(sets):
+        predicted, errors = rng.normal(size=(2, 20))
+        weights = rng.random(20) + 0.1
+        judge = Judge(predicted + errors, groups, ("a", "b"), None, weights)
+        found = judge(predicted, at)
+        held += found.rmse_low <= 1.0 <= found.rmse_high
+        assert found.rmse_low * found.rmse_high == pytest.approx(found.rmse**2)
+    assert held >= 0.9 * sets
+
+
+def test_limits_of_an_error_know_weights_by_their_shares():
+    rng = np.random.default_rng(1)
+    predicted, groups, at = rng.normal(size=60), np.arange(60) % 2, np.arange(60)
+    y, weights = predicted + rng.normal(size=60), rng.random(60)
+
+    def limits(weights, tasks=None):
+        found = Judge(y, groups, ("a", "b"), tasks, weights)(predicted, at)
+        return found.rmse_low, found.rmse_high
+
+    assert limits(None) == pytest.approx(limits(np.full(60, 7.0)))
+    assert limits(weights) == pytest.approx(limits(1e6 * weights))
+    # Tasks of one group and one row are rows.
+    assert limits(weights) == pytest.approx(limits(weights, at))
+    # One row has all the weight, but for rounding.
+    assert np.isnan(limits(np.where(at == 3, 1.0, 1e-12))).all()
+    # Two rows have: many times more or less is all that can be said, or nothing.
+    low, high = limits(np.where(at < 2, 1.0, 1e-9))
+    assert np.isnan(low) == np.isnan(high) and not high < 3 * low

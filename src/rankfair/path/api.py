@@ -36,6 +36,8 @@ def fairness_path(
 
     Held-out figures are of the predictions of all folds together.  Intervals of RMSE
     and AUC take tasks as clusters where most rows are in tasks of one group only.
+    Those of RMSE hold for many rows: squares of few errors with long tails, or of
+    unequal weights, do not show how large the next may be.
 
     Of three or more groups each is compared with all others: AUC, gap and difference
     of means are those of the group whose AUC is farthest from 1/2, named in ``group``.

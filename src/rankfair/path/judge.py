@@ -11,12 +11,14 @@ from scipy.stats import t as student
 
 from rankfair._frames import Codes, Floats, listed
 from rankfair.inference import auc_spread, clusters_of
+from rankfair.inference.parts import LEAST_DF, Part
 from rankfair.metrics import mean_difference, rmse
 
 __all__ = ["MIN_GROUP", "Figures", "Judge", "small_groups"]
 
 CONFIDENCE = 0.95
 MIN_GROUP = 5  # rows of a group that is judged, as in an audit
+MOST = 50.0  # logarithms: limits wider than that say nothing
 
 
 class Figures(NamedTuple):
@@ -68,12 +70,12 @@ class Judge:
         error = rmse(y, predicted, sample_weight=weights)
         free = self.tasks is None or all(units is None for units in clusters)
         units = None if free or self.tasks is None else self.tasks[at]
-        half = _half_width(np.abs(y - predicted) / (error or 1.0), units, weights)
+        times = _times(np.abs(y - predicted) / (error or 1.0), units, weights)
         by_group = {"sensitive_features": sides[most], "sample_weight": of_known}
         return Figures(
             rmse=error,
-            rmse_low=error * math.sqrt(max(1.0 - half, 0.0)),
-            rmse_high=error * math.sqrt(1.0 + half),
+            rmse_low=error / times,
+            rmse_high=error * times,
             auc=spreads[most].auc,
             auc_low=low,
             auc_high=high,
@@ -134,13 +136,17 @@ def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
     return () if len(small) == n_groups or n_groups == 2 else tuple(small.tolist())
 
 
-def _half_width(
-    relative: Floats, clusters: Codes | None, weights: Floats | None
-) -> float:
-    """Half the width of a 95 % interval of the mean of these squared, which is 1."""
+def _times(relative: Floats, clusters: Codes | None, weights: Floats | None) -> float:
+    """How many times larger, or smaller, a root mean square of 1 may be, 95 % sure.
+
+    Squares are skew: their mean is too small more often than too large, and its limits
+    hold better on the scale of logarithms, there with Student's t.  NaN if one unit
+    outweighs all others.
+    """
     units = np.arange(len(relative)) if clusters is None else clusters
-    w = np.ones(len(relative)) if weights is None else weights
-    pulls = np.bincount(units, w * (relative**2 - 1.0)) / w.sum()
-    n = len(np.unique(units))  # two groups are two units at least
-    quantile = float(student.isf((1.0 - CONFIDENCE) / 2, n - 1))
-    return quantile * math.sqrt(n / (n - 1) * float(pulls @ pulls))
+    part = Part.of_clusters(relative**2 - 1.0, units, int(units.max()) + 1, weights)
+    if part.df < LEAST_DF:
+        return math.nan
+    quantile = float(student.isf((1.0 - CONFIDENCE) / 2, part.df))
+    half = quantile * math.sqrt(part.variance) / 2  # of a root: half that of its square
+    return math.exp(half) if half < MOST else math.nan
