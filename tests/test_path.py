@@ -130,8 +130,9 @@ def test_labels_find_their_way_where_metadata_are_routed(step):
     tasks = TASKS if isinstance(step, RankFairRegressor) else None
     given = {"tasks": tasks, "sensitive_features": GROUPS, "cv": 2}
     X = NUMBERS.to_numpy()
-    expected = path_of(model, X, **given)
+    expected, of_columns = path_of(model, X, **given), path_of(cv=2)
     with config_context(enable_metadata_routing=True):
+        assert path_of(cv=2) == of_columns
         assert path_of(model, X, **given) == expected
         assert path_of(make_pipeline(step), X, **given).n_held_out == len(Y)
         weights = np.arange(len(Y)) % 2 + 1.0

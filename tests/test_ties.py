@@ -80,6 +80,10 @@ def test_the_limits_mirror_each_other_when_groups_or_ranks_turn_round():
             assert other.interval(0.9) == pytest.approx((1 - high, 1 - low))
 
 
+def test_one_unit_ties_with_no_other():
+    assert tied_share(np.zeros(3), np.zeros(3, np.intp)) == 0.0
+
+
 @given(
     arrays(np.float64, 9, elements=st.sampled_from([0.0, 1.0, 2.0])),
     arrays(np.intp, 9, elements=st.integers(0, 3)),
