@@ -152,3 +152,14 @@ def test_a_band_holds_the_limits_of_a_path_or_whiskers_do():
     half = draw((), [path[0], Dot(0.2, 1.0)])
     assert half.band == ""
     assert [len(spot.bars) for spot in half.spots] == [1, 0]
+
+
+def test_a_band_of_a_path_that_turns_back_goes_from_left_to_right():
+    nan = math.nan
+    path = [Dot(gap, 1.0, nan, nan, 0.5, 1.5) for gap in (0.1, 0.0, 0.2)]
+    picture = draw((), path)
+    points = picture.band.strip("MZ").split("L")
+    across = [float(point.split()[0]) for point in points]
+    assert across[:3] == sorted(across[:3]) == across[:2:-1]
+    first, second, _ = picture.curve.strip("M").split("L")  # the curve does turn back
+    assert float(first.split()[0]) > float(second.split()[0])

@@ -131,9 +131,13 @@ def _spot(dot: Dot, bars: tuple[Box, ...], x: Scale, y: Scale) -> Spot:
 
 
 def _band(path: Sequence[Dot], x: Scale, y: Scale) -> str:
-    """The upper limits of the errors along a path, and the lower ones back."""
-    upper = [(x(dot.gap), y(dot.error_high)) for dot in path]
-    lower = [(x(dot.gap), y(dot.error_low)) for dot in path]
+    """The upper limits of the errors from left to right, and the lower ones back.
+
+    A path that turns back would cancel the part of its band that it goes over twice.
+    """
+    across = sorted(path, key=lambda dot: dot.gap)
+    upper = [(x(dot.gap), y(dot.error_high)) for dot in across]
+    lower = [(x(dot.gap), y(dot.error_low)) for dot in across]
     around = [*upper, *reversed(lower)]
     if len(path) < 2 or not all(math.isfinite(v) for _, v in around):
         return ""
