@@ -379,7 +379,7 @@ def test_numbers_beside_labels():
     [
         ({"bins": 1}, "bins must be a whole number ≥ 2; got 1"),
         ({"bins": "4"}, 'bins must be a whole number ≥ 2; got "4"'),
-        ({"bins": 51}, "bins must be at most 50; got 51"),
+        ({"bins": 61}, "bins must be at most 60; got 61"),
         ({"bins": 4}, "bins=4 cuts numbers into groups, but sensitive_features"),
         ({"intersect": 1}, "intersect must be True or False; got 1"),
         ({"sensitive_features": "age"}, r"distinct numbers .* Set bins=4"),

@@ -119,7 +119,7 @@ def test_too_many_combinations_and_none_at_all():
     many = [np.arange(90) % 9, np.arange(90) // 9]
     words = refusal(source(*(each.astype(str) for each in many)), intersect=True)
     assert 'has 90 combinations of sex × race ("0 × 0"' in words
-    assert "at most 50 are expected" in words
+    assert "at most 60 are expected" in words
     sex = np.where(np.arange(8) < 4, SEX.astype(object), None)
     race = np.where(np.arange(8) < 4, None, RACE.astype(object))
     words = refusal(source(sex, race), intersect=True)

@@ -226,7 +226,7 @@ def test_numbers_are_cut():
         ({"sensitive_features": "age"}, "Set bins=4"),
         ({"sensitive_features": "part", "bins": 4}, "bins=4 cuts numbers"),
         ({"bins": 1}, "bins must be a whole number ≥ 2"),
-        ({"bins": 51}, "bins must be at most 50; got 51"),
+        ({"bins": 61}, "bins must be at most 60; got 61"),
         ({"intersect": "yes"}, "intersect must be True or False"),
     ],
 )

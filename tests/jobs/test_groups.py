@@ -84,10 +84,10 @@ def test_many_groups_are_noted_and_too_many_refused():
         return table([str(20 + age) for age in range(n)] + [None])
 
     assert with_counted_groups(ages(12), ROLES).notes == ()
-    (note,) = with_counted_groups(ages(50), ROLES).notes
-    assert note == '"g" has 50 groups; if it is a number, --bins 4 makes four of it.'
-    with pytest.raises(ValueError, match=r'"g" has 51 groups .* --bins 4 makes four'):
-        with_counted_groups(ages(51), ROLES)
+    (note,) = with_counted_groups(ages(60), ROLES).notes
+    assert note == '"g" has 60 groups; if it is a number, --bins 4 makes four of it.'
+    with pytest.raises(ValueError, match=r'"g" has 61 groups .* --bins 4 makes four'):
+        with_counted_groups(ages(61), ROLES)
 
 
 def test_numbers_that_are_cut_are_not_counted_as_groups():

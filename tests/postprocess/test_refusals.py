@@ -89,9 +89,9 @@ def test_groups_that_cannot_be_balanced():
     names = [f"row {i}" for i in range(N)]
     words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
     assert "400 groups in 400 rows" in words
-    names = [f"place {i % 60}" for i in range(N)]
+    names = [f"place {i % 70}" for i in range(N)]
     words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
-    assert "60 groups" in words and "at most 50" in words
+    assert "70 groups" in words and "at most 60" in words
     assert f'zero for all {IN_A.sum()} rows of group "M"' in sentence(
         fair(sensitive_features=None).fit,
         NUMBERS,

@@ -9,7 +9,7 @@ from rankfair._groups.records import Groups
 
 __all__ = ["check_groups", "holds_numbers", "refuse_quantity"]
 
-MOST_GROUPS = 50  # each is a demand of its own
+MOST_GROUPS = 60  # each is a demand of its own; states and territories are 56
 MOST_NUMBERS = 20  # more distinct numbers than that are a quantity, and no labels
 MOST_FRACTIONS = 10  # the same where some are fractions
 CUT = "Set bins=4 to balance four quantiles, or turn labels that are numbers into text."

@@ -79,7 +79,7 @@ class RankFairRegressor(TaskRegressor):
     intersect : bool, default=False
         Balance the combinations of several attributes, "F × black", as the groups of
         one attribute, instead of each attribute.  Combinations without rows do not
-        exist, and at most 50 are allowed.  As predictors the columns stay what they
+        exist, and at most 60 are allowed.  As predictors the columns stay what they
         are.
     bins : int, optional
         Cut an attribute of more distinct numbers than that into so many quantiles,
