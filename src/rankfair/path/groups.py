@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from rankfair._frames import Codes, Floats, column_numbers, shown
 from rankfair._groups import Groups, Protected, label_table
 from rankfair._validation import label_source_of
-from rankfair.postprocess import RankFairPostprocessor
 
 __all__ = ["compared_groups"]
 
@@ -32,8 +31,7 @@ def compared_groups(
             "column in the model."
         )
     bins = getattr(owner, "bins", None) if own else None
-    combines = isinstance(owner, RankFairPostprocessor)  # always
-    intersect = own and bool(getattr(owner, "intersect", combines))
+    intersect = own and bool(getattr(owner, "intersect", False))
     found = Protected.of(source, weights, bins, intersect).attributes
     if len(found) > 1:
         raise ValueError(

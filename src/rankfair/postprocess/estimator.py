@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +156,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     >>> model.predict(data.X[:2], sensitive_features=data.sensitive[:2]).shape
     (2,)
     """
+
+    intersect: ClassVar[bool] = True  # no setting: several columns are combined
 
     def __init__(
         self,
