@@ -29,6 +29,7 @@ from rankfair._validation import (
     read_target,
     refuse_unseen,
 )
+from rankfair.blocks import power_of_two
 from rankfair.engines.room import check_room
 from rankfair.linear import linear_predict
 from rankfair.penalties import PENALTIES, Penalty, Shared, make_penalty
@@ -147,7 +148,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         predicted = self.predict(X, tasks=tasks)
         observed = read_target(y)
         # R² has no unit: scaled values neither overflow nor vanish when squared.
-        scale = float(np.abs(observed).max()) or 1.0
+        scale = power_of_two(float(np.abs(observed).max()))
         return float(
             r2_score(observed / scale, predicted / scale, sample_weight=sample_weight)
         )

@@ -9,6 +9,7 @@ tasks there are and however uneven they come.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,8 @@ T = TypeVar("T")
 
 SPAN = 1 << 16  # rows gathered at a time by a thread
 CHUNK = 1 << 17  # numbers handled at a time: small enough to stay in the cache
+CONSTANT = 1e-15  # a spread below this share of the values is their last digit
+FAR = 1e-6  # with a spread below this share, rounding of the mean shows
 MANY = 16  # tasks a batch, on average, from which on threads share out the batches
 PARTS = 16  # in so many parts
 
@@ -87,12 +90,7 @@ class Blocks:
             if scaled:
                 Z3 *= unit
             w3 = None if weights is None else weights[order[rows]].reshape(-1, size)
-            centre[places] = mean_rows(Z3, w3)
-            Z3 -= centre[places][:, None]
-            Z3t = Z3.transpose(0, 2, 1)
-            if w3 is not None:
-                Z3t = Z3t * w3[:, None, :]
-            np.matmul(Z3t, Z3, out=gram[places])
+            centre[places] = centred(Z3, w3, gram[places])
 
         each_batch(fill, batches)
         return cls(Z, tasks, batches, centre, gram, unit)
@@ -249,6 +247,17 @@ def batches_of(sizes: Ints) -> Iterable[Batch]:
         )
 
 
+def power_of_two(size: float) -> float:
+    """That of a size, to divide by: no digit changes, and no square overflows.
+
+    Examples
+    --------
+    >>> power_of_two(5.0), power_of_two(0.0)
+    (4.0, 1.0)
+    """
+    return math.ldexp(1.0, math.frexp(size)[1] - 1) if size > 0 else 1.0
+
+
 def runs(starts: Ints, lengths: Ints, share: Floats | None = None) -> Ints:
     """``starts[i] + (0, 1, … lengths[i] − 1)`` of every i, in one array.
 
@@ -262,6 +271,30 @@ def runs(starts: Ints, lengths: Ints, share: Floats | None = None) -> Ints:
         rank = (low + luck * (high - low)).astype(np.intp)
     out: Ints = np.repeat(starts, lengths) + rank
     return out
+
+
+def centred(Z3: Floats, w3: Floats | None, gram: Floats) -> Floats:
+    """Centre the rows of each task (t, size, n) and return their means, (t, n).
+
+    ``Zᵀ S Z`` goes into ``gram`` (t, n, n).  A mean is rounded; where that shows,
+    because values are far from zero, what is left of it is taken off as well.
+    """
+    mean = mean_rows(Z3, w3)
+    Z3 -= mean[:, None]
+    _fill_gram(Z3, w3, gram)
+    weight = Z3.shape[1] if w3 is None else w3.sum(axis=1)[:, None]
+    squares, size = np.einsum("tff->tf", gram), weight * mean * mean
+    if ((squares < FAR**2 * size) & (squares > CONSTANT**2 * size)).any():
+        rest = mean_rows(Z3, w3)
+        Z3 -= rest[:, None]
+        mean += rest
+        _fill_gram(Z3, w3, gram)
+    return mean
+
+
+def _fill_gram(Z3: Floats, w3: Floats | None, gram: Floats) -> None:
+    Z3t = Z3.transpose(0, 2, 1)
+    np.matmul(Z3t if w3 is None else Z3t * w3[:, None, :], Z3, out=gram)
 
 
 def mean_rows(Z3: Floats, w3: Floats | None) -> Floats:

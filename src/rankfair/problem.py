@@ -20,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import shown
-from rankfair.blocks import Blocks, Floats, Ints, sorted_by_task
+from rankfair.blocks import (
+    CONSTANT,
+    Blocks,
+    Floats,
+    Ints,
+    power_of_two,
+    sorted_by_task,
+)
 from rankfair.engines.base import Asked, Engine
 from rankfair.engines.memory import Line
 from rankfair.linear import linear_predict
@@ -32,7 +39,6 @@ B = TypeVar("B", bound=Asked)
 
 THIN_ROWS = 1 << 15  # rows of the thinned problem on which directions are searched
 LARGE = 30  # powers of two: larger and smaller weights are brought to size
-CONSTANT = 1e-13  # a spread below this share of the values is rounding
 
 
 @dataclass(frozen=True)
@@ -344,7 +350,8 @@ def scale_of(
     """What turns a penalised coefficient into one of ``z``, and which columns vary."""
     share = counts / counts.sum()
     inside = np.einsum("kff->kf", blocks.gram)
-    between = share @ (blocks.centre - share @ blocks.centre) ** 2
+    off = blocks.centre - share @ blocks.centre
+    between = share @ (off - share @ off) ** 2  # twice, as the first mean is rounded
     spread = np.sqrt(inside.sum(axis=0) / counts.sum() + between)
     size = np.abs(blocks.centre).max(axis=0, initial=0.0)
     dead = ~(spread > CONSTANT * size)
@@ -393,11 +400,15 @@ def _standard(
     y: Floats, order: Ints, weights: Floats | None
 ) -> tuple[Floats, float, float]:
     """``y / unit − centre``, sorted, with mean 0, deviation 1; the centre, the unit."""
-    size = max(-float(y.min(initial=0.0)), float(y.max(initial=0.0))) or 1.0
+    largest = max(-float(y.min(initial=0.0)), float(y.max(initial=0.0)))
+    size = power_of_two(largest)
     scaled = np.take(y, order, mode="clip")
     scaled /= size
     mean = float(np.average(scaled, weights=weights))
     scaled -= mean
+    rest = float(np.average(scaled, weights=weights))  # as the first is rounded
+    scaled -= rest
+    mean += rest
     spread = float(np.sqrt(np.average(scaled * scaled, weights=weights)))
     if not spread > CONSTANT * abs(mean):
         spread = 1.0

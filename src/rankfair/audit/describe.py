@@ -12,6 +12,7 @@ from rankfair._groups import Bools
 from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Rows
+from rankfair.blocks import power_of_two
 from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.ordered import Ordered
@@ -34,7 +35,8 @@ def model_line(
     if rows.target is None:
         lost = Estimate(math.nan, note="y_true was not given")
         return ModelLine(name, lost, lost, lost)
-    size = max(float(np.abs(v).max()) for v in (rows.target, predicted)) or 1.0
+    largest = max(float(np.abs(v).max()) for v in (rows.target, predicted))
+    size = power_of_two(largest)
     # Squares of scaled values neither overflow nor vanish.
     target = rows.target / size
     error = np.abs(target - predicted / size)

@@ -11,7 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from rankfair._frames import Codes, Floats
 from rankfair._groups import quantile_places
 from rankfair._validation import Rows
+from rankfair.blocks import Blocks
 from rankfair.linear import linear_predict
+from rankfair.problem import scale_of
 from rankfair.solvers.pinned import KEPT
 
 __all__ = ["by_quantiles", "propensity", "stratum_record"]
@@ -52,20 +54,18 @@ def propensity(rows: Rows) -> Floats:
     others = [i for i, j in enumerate(rows.layout.predictors) if j != own]
     if not others:
         return np.zeros(len(rows.X))
-    size = np.abs(rows.X[:, others]).max(axis=0, initial=0.0)
-    Z = rows.X[:, others] / np.where(size > 0, size, 1.0)  # so that squares are safe
-    Z = Z - np.average(Z, axis=0, weights=rows.weights)
-    spread = np.sqrt(np.average(Z * Z, axis=0, weights=rows.weights))
-    varies = spread > 1e-12
-    if not varies.any():
-        return np.zeros(len(Z))
-    Z = Z[:, varies] / spread[varies]
-    weights = np.ones(len(Z)) if rows.weights is None else rows.weights
-    model = LogisticRegression(solver="newton-cholesky", C=1 / RIDGE, tol=1e-8)
+    weights = np.ones(len(rows.X)) if rows.weights is None else rows.weights
     # Shares of the whole: neither repeats of all rows nor a unit of weight matter.
-    model.fit(Z, rows.in_a, sample_weight=weights / weights.sum())
+    share = weights / weights.sum()
+    one = np.zeros(len(share), np.intp)
+    blocks = Blocks.from_rows(rows.X[:, others], one, 1, share)
+    scale, (varies,) = scale_of(blocks, np.ones(1), standardize=True)
+    if not varies.any():
+        return np.zeros(len(share))
+    Z = blocks.Z[:, varies] * scale[varies]
+    model = LogisticRegression(solver="newton-cholesky", C=1 / RIDGE, tol=1e-8)
+    model.fit(Z, rows.in_a, sample_weight=share)
     # Rows that are alike get the same score to the last digit, and one stratum.
-    one = np.zeros(len(Z), np.intp)
     return np.round(linear_predict(Z, one, model.coef_, model.intercept_), 9)
 
 

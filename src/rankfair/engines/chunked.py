@@ -11,7 +11,7 @@ import numpy as np
 
 from rankfair import problem as limits
 from rankfair._frames import shown
-from rankfair.blocks import Blocks, Floats, batches_of
+from rankfair.blocks import CONSTANT, Blocks, Floats, batches_of
 from rankfair.engines import memory
 from rankfair.engines.base import Engine, Field
 from rankfair.engines.chunk import (
@@ -29,7 +29,6 @@ from rankfair.engines.scattered import Scattered
 from rankfair.engines.summary import Summary
 from rankfair.engines.thin import Thin, collected
 from rankfair.problem import (
-    CONSTANT,
     Groups,
     Part,
     scale_of,
@@ -296,6 +295,7 @@ def _target_units(total: Summary) -> tuple[float, float]:
     share = total.weight / total.weight.sum()
     mean = float(share @ total.mean_y)
     off = total.mean_y - mean
+    off -= share @ off  # as the first is rounded
     spread = float(np.sqrt(total.yy.sum() / total.weight.sum() + share @ (off * off)))
     if not spread > CONSTANT * abs(mean):
         spread = size

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankfair.blocks import Floats, Ints, batches_of, mean_rows, sorted_by_task
+from rankfair.blocks import Floats, Ints, batches_of, centred, sorted_by_task
 from rankfair.engines.chunk import Chunk
 from rankfair.engines.scattered import own_codes
 
@@ -192,10 +192,8 @@ def _sums(tasks: Ints, Z3: Floats, w3: Floats | None) -> Sums:
     weight = np.full(len(tasks), float(size)) if w3 is None else w3.sum(axis=1)
     if size == 1:
         return Sums(tasks, weight, Z3[:, 0, :-1], Z3[:, 0, -1], None)
-    mean = mean_rows(Z3, w3)
-    Z3 -= mean[:, None]
-    Z3t = Z3.transpose(0, 2, 1)
-    P = np.matmul(Z3t if w3 is None else Z3t * w3[:, None, :], Z3)
+    P = np.empty((len(Z3), Z3.shape[2], Z3.shape[2]))
+    mean = centred(Z3, w3, P)
     products = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
     return Sums(tasks, weight, mean[:, :-1], mean[:, -1], products)
 

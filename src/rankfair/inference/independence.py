@@ -23,6 +23,7 @@ from rankfair._frames import (
     shown,
 )
 from rankfair._validation import check_choice, check_flag, check_lengths
+from rankfair.blocks import power_of_two
 
 __all__ = ["IndependenceTest", "independence_test"]
 
@@ -227,11 +228,9 @@ def _paired(a: Floats, b: Floats, kind: str) -> Found:
 
 
 def _scaled(*samples: Floats) -> tuple[Floats, ...]:
-    """Numbers of size 1 or less, by a power of two: no digit changes, no square
-    overflows."""
-    largest = max(float(np.abs(v).max()) for v in samples)
-    exponent = math.frexp(largest)[1]
-    return tuple(np.ldexp(v, -exponent) for v in samples)
+    """Numbers of size 2 or less, whose squares do not overflow."""
+    size = power_of_two(max(float(np.abs(v).max()) for v in samples))
+    return tuple(v / size for v in samples)
 
 
 def _deviation(sample: Floats) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from rankfair.blocks import power_of_two
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.parts import LEAST_DF, Part, welch_degrees
 from rankfair.inference.sides import Sides
@@ -16,7 +17,7 @@ from rankfair.inference.sides import Sides
 __all__ = ["Difference", "difference", "mean_gap"]
 
 Floats = NDArray[np.float64]
-ROUNDING = 1e-12  # of the largest value: a spread below it is none
+ROUNDING = 1e-14  # of the largest value: a spread below it is none
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def mean_gap(
     >>> print(found)
     1.000 (-1.267 to 3.267)
     """
-    scale = max(float(np.abs(v).max()) for v in (values_a, values_b)) or 1.0
+    scale = power_of_two(max(float(np.abs(v).max()) for v in (values_a, values_b)))
     # Squares of scaled values neither overflow nor vanish.
     found = difference(values_a / scale, values_b / scale, sides)
     value, se = found.mean_a - found.mean_b, found.se

@@ -8,12 +8,12 @@ from typing import TypeAlias
 import numpy as np
 
 from rankfair._frames import Codes, Floats
-from rankfair.problem import CONSTANT
 
 __all__ = ["AS_IT_IS", "Line", "lines_through", "on_line"]
 
 Line: TypeAlias = tuple[float, float]  # slope and height
 AS_IT_IS: Line = (1.0, 0.0)
+ROUNDING = 1e-14  # of the largest prediction: less is no difference
 
 
 def lines_through(
@@ -39,7 +39,7 @@ def lines_through(
         centre, height = np.average(x, weights=own), np.average(y, weights=own)
         spread = np.average((x - centre) ** 2, weights=own)
         both = np.average((x - centre) * (y - height), weights=own)
-        varies = spread > (CONSTANT * np.abs(x).max()) ** 2
+        varies = spread > (ROUNDING * np.abs(x).max()) ** 2
         slope = float(both / spread) if varies else 0.0
         rising = math.isfinite(slope) and slope > 0
         lines.append((slope, float(height - slope * centre)) if rising else AS_IT_IS)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankfair._frames import Codes, Floats
 from rankfair.balances import Balance
 from rankfair.balances.rank import deviation
+from rankfair.blocks import CONSTANT
 from rankfair.projections import swept
 
 
@@ -164,7 +165,7 @@ class Asked(ABC):
 
 
 def unit_of(y: Floats, weights: NDArray[Any] | None) -> float:
-    """The standard deviation of targets, 1 where all are the same.
+    """The standard deviation of targets, 1 where all are the same but for rounding.
 
     Examples
     --------
@@ -173,4 +174,4 @@ def unit_of(y: Floats, weights: NDArray[Any] | None) -> float:
     (2.0, 1.0)
     """
     unit = deviation(y, weights)
-    return unit if unit > 0 else 1.0
+    return unit if unit > CONSTANT * np.abs(y).max() else 1.0
