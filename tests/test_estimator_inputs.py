@@ -4,9 +4,20 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LinearRegression
 
 from four_tasks import COLUMNS, FRAME, IN_A, NUMBERS, SEX, TASK, N, Y, fair
-from rankfair import MultiTaskRegressor, RankFairRegressor
+from rankfair import (
+    DecisionBoundaryCovariance,
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    StratifiedEqualMeans,
+    TiltedRegressor,
+    stream,
+)
 from rankfair.metrics import rank_auc
 
 
@@ -200,3 +211,61 @@ def test_a_weight_of_the_penalty_beyond_all_digits_is_none(penalty):
         for beta in (0.0, 1e-200)
     ]
     np.testing.assert_allclose(*found, atol=1e-12)
+
+
+# Predictions that no float holds
+
+
+class First(RegressorMixin, BaseEstimator):
+    """Predicts the first column."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MultiTaskRegressor(),
+        RankFairRegressor(),
+        RankFairRegressorCV([1.0], cv=2),
+        DecisionBoundaryCovariance(),
+        StratifiedEqualMeans(2),
+        TiltedRegressor(LinearRegression(), 0.1),
+        RankFairPostprocessor(LinearRegression(), 0.1),
+        RankFairPostprocessor(First(), 0.1, calibrate=True),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.filterwarnings("ignore:overflow")  # of the estimator inside
+def test_predictions_too_large_to_be_numbers_are_refused(model):
+    y = 1e6 * NUMBERS @ [1.0, 0.5, 0.5] + Y
+    groups = {"sensitive_features": SEX}
+    model.fit(NUMBERS, y, **({} if isinstance(model, MultiTaskRegressor) else groups))
+    given = {}
+    if isinstance(model, RankFairPostprocessor):
+        given = {"sensitive_features": SEX[:5]}
+    new = NUMBERS[:5].copy()
+    assert np.isfinite(model.predict(new, **given)).all()
+    new[1:3] = 1.7e308
+    with pytest.raises(ValueError, match=r"\b2 (of 5 predictions are too large|inf)"):
+        model.predict(new, **given)
+
+
+def test_streamed_predictions_too_large_to_be_numbers_are_refused(tmp_path):
+    frame = FRAME.drop(columns=["task", "sex"])
+    model = MultiTaskRegressor().fit(frame, 1e6 * Y)
+    new = frame[:5].copy()
+    new.iloc[1:3] = 1.7e308
+    new.to_parquet(tmp_path / "new.parquet")
+    with pytest.raises(ValueError, match=r"2 of 5 predictions are .*Leave out"):
+        model.predict(stream(tmp_path / "new.parquet"))
+
+
+def test_maps_are_not_learnt_on_predictions_that_cannot_be_squared():
+    model = RankFairPostprocessor(First(), 0.1, balance="shift")
+    with pytest.raises(ValueError, match=r"prediction has values of up to .*e\+308"):
+        model.fit(1e308 * np.sign(NUMBERS), Y, sensitive_features=SEX)

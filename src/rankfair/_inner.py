@@ -33,8 +33,8 @@ WEIGHTS = "sample_weight"
 LARGE = 1e140  # squares of sums of larger numbers overflow; one over it, they vanish
 
 
-def check_unit(y: Floats) -> None:
-    """Refuse a target of which errors cannot be squared, by no estimator either.
+def check_unit(y: Floats, argument: str = "y") -> None:
+    """Refuse numbers of which errors cannot be squared, by no estimator either.
 
     Examples
     --------
@@ -42,9 +42,11 @@ def check_unit(y: Floats) -> None:
     >>> check_unit(np.array([1e100, -1e100]))
     """
     size, apart = float(np.abs(y).max()), float(np.ptp(y / 2)) * 2
-    what = f"y has values of up to {size:.3g}: their squares overflow"
+    what = f"{argument} has values of up to {size:.3g}: their squares overflow"
     if size <= LARGE:
-        what = f"y has values at most {apart:.3g} apart: squares of that vanish"
+        what = (
+            f"{argument} has values at most {apart:.3g} apart: squares of that vanish"
+        )
     if size > LARGE or 0.0 < apart < 1 / LARGE:
         raise ValueError(f"{what}. Give y in another unit.")
 

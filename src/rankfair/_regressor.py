@@ -25,6 +25,7 @@ from rankfair._validation import (
     check_number,
     check_verbose,
     feature_record,
+    finite_predictions,
     read_new,
     read_target,
     refuse_unseen,
@@ -115,7 +116,8 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
             codes = np.where(codes < 0, len(coef), codes)
             coef = np.vstack((coef, self.shared_coef_))
             intercept = np.append(intercept, self.shared_intercept_)
-        return linear_predict(rows, codes, coef, intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite_predictions(linear_predict(rows, codes, coef, intercept))
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None

@@ -46,7 +46,11 @@ from rankfair._validation.records import (
     is_pair,
 )
 from rankfair._validation.training import read_given, read_training, task_labels
-from rankfair._validation.values import read_target, read_weights
+from rankfair._validation.values import (
+    finite_predictions,
+    read_target,
+    read_weights,
+)
 
 # Model files name `Encoder` and `Layout` as records of this module.
 __all__ = [
@@ -68,6 +72,7 @@ __all__ = [
     "check_verbose",
     "column_name",
     "feature_record",
+    "finite_predictions",
     "group_mask",
     "has_names",
     "is_pair",

@@ -22,7 +22,13 @@ from rankfair._frames import (
 )
 from rankfair._validation.checks import check_lengths
 
-__all__ = ["read_target", "read_weights", "refuse_infinite", "refuse_target"]
+__all__ = [
+    "finite_predictions",
+    "read_target",
+    "read_weights",
+    "refuse_infinite",
+    "refuse_target",
+]
 
 # Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
 TOY_ROWS = 10
@@ -110,6 +116,25 @@ def refuse_infinite(values: Floats, names: Sequence[str], argument: str = "X") -
             f"{argument} must be finite, but has {'; '.join(bad[:5])}{more}. "
             "Drop or impute these rows."
         )
+
+
+def finite_predictions(m: Floats) -> Floats:
+    """Return predictions of finite rows; raise if some are too large for a float.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> finite_predictions(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    lost = len(m) - int(np.isfinite(m).sum())
+    if lost:
+        raise ValueError(
+            f"{lost} of {counted(len(m), 'prediction')} are too large to be numbers "
+            "(inf or NaN): X has values there that are far from those of training. "
+            "Leave out these rows, or give their values in the units of training."
+        )
+    return m
 
 
 def _describe_bad(column: Floats, name: str) -> str:

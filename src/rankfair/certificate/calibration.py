@@ -19,7 +19,11 @@ from rankfair._frames import (
     shown,
 )
 from rankfair._groups import Bools
-from rankfair._validation import is_reference, resolve_columns
+from rankfair._validation import (
+    finite_predictions,
+    is_reference,
+    resolve_columns,
+)
 from rankfair.certificate.bounds import certify_rows, completed
 from rankfair.certificate.records import Certificate
 from rankfair.certificate.rows import Rows, predict, unwrapped
@@ -90,8 +94,7 @@ class ShiftedModel:
             )
         # The last step, for code −1, is that of rows of unknown group.
         steps = np.array([*self.steps.values(), 0.0])
-        moved: Floats = predict(self.model, X, tasks=tasks) + steps[codes]
-        return moved
+        return finite_predictions(predict(self.model, X, tasks=tasks) + steps[codes])
 
 
 def calibrated(

@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats
 from rankfair._groups import Source, group_labels
-from rankfair._inner import explained, predictions_of
+from rankfair._inner import check_unit, explained, predictions_of
 from rankfair._validation import (
     as_in_training,
     feature_record,
+    finite_predictions,
     has_names,
     read_target,
 )
@@ -231,6 +232,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         apart = columns if self.blind else ()
         with explained(given.n_unknown if columns and not self.blind else 0):
             estimator, m = fit_and_predict(self, without(X, apart), given)
+        check_unit(m, "the estimator's prediction")
         learnt = learn(demand, m, given, self.calibrate)
         fitted = {
             **feature_record(X),
@@ -290,7 +292,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             m[rows] = self._followed(g, m[rows])
             average += self._shares[g] * (self._followed(g, m[unknown]) - m[unknown])
         m[unknown] += average
-        return m
+        return finite_predictions(m)
 
     def _followed(self, g: int, m: Floats) -> Floats:
         """Move predictions as those of a group."""

@@ -25,6 +25,7 @@ from rankfair._regressor import (
 from rankfair._validation import (
     Columns,
     feature_record,
+    finite_predictions,
     label_source,
     read_target,
 )
@@ -379,10 +380,9 @@ class TiltedRegressor(
             return m
         maps: Maps | None = self.maps_
         if maps is not None:
-            return maps(m, of_group)
+            return finite_predictions(maps(m, of_group))
         # Shifts cancel over the training rows: a row of unknown group stays.
-        moved: Floats = m + np.append(self.shift_, 0.0)[of_group]
-        return moved
+        return finite_predictions(m + np.append(self.shift_, 0.0)[of_group])
 
     def score(
         self,
