@@ -11,7 +11,12 @@ from rankfair._frames.labels import (
     label_array,
     recode,
 )
-from rankfair._frames.numbers import column_numbers, is_missing, unmasked
+from rankfair._frames.numbers import (
+    column_numbers,
+    exact_order,
+    is_missing,
+    unmasked,
+)
 from rankfair._frames.tables import (
     ArrayTable,
     FrameTable,
@@ -33,6 +38,7 @@ __all__ = [
     "column_numbers",
     "counted",
     "encode",
+    "exact_order",
     "find_known",
     "find_labels",
     "is_missing",

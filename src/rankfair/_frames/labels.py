@@ -125,7 +125,7 @@ def _plain(column: Column) -> NDArray[Any] | list[Any]:
     if isinstance(column, nw.Series):
         if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
             return column.to_list()
-        if column.dtype == nw.Boolean and column.null_count():
+        if not column.dtype.is_float() and column.null_count():
             return column.to_list()
         column = column.to_numpy()
     if column.dtype.kind == "M":
@@ -227,7 +227,10 @@ def label_array(labels: list[Any]) -> NDArray[Any]:
     """
     for kind in (str, bool, int, float):
         if all(isinstance(label, kind) for label in labels):
-            return np.array(labels)
+            found = np.array(labels)
+            if kind is int and found.dtype.kind == "f":
+                break  # some are beyond 2⁶³, where floats would tie them
+            return found
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out

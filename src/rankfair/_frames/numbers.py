@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from rankfair._frames.words import Column, Floats, shown
 
-__all__ = ["column_numbers", "is_missing", "refuse_complex", "unmasked"]
+__all__ = [
+    "EXACT",
+    "column_numbers",
+    "exact_order",
+    "is_missing",
+    "refuse_complex",
+    "unmasked",
+]
+
+EXACT = 2.0**53  # below it floats tell whole numbers apart
 
 _PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
 _CURE = (
@@ -78,6 +87,27 @@ def column_numbers(column: Column, argument: str) -> Floats:
             f"{_cure(argument)}."
         )
     return _object_numbers(column, argument)
+
+
+def exact_order(column: Column, values: Floats) -> Floats:
+    """Return numbers of the exact order and ties of a column without gaps.
+
+    They are its ``values`` as floats, unless these tie whole numbers that differ: then
+    they are ranks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> large = np.array([2**53 + 1, 2**53])
+    >>> exact_order(large, large.astype(float)).tolist()
+    [1.0, 0.0]
+    """
+    if values.min() > -EXACT and values.max() < EXACT:
+        return values
+    exact = column.to_numpy() if isinstance(column, nw.Series) else column
+    if exact.dtype.kind not in "iuO":
+        return values
+    return np.unique(exact, return_inverse=True)[1].astype(np.float64)
 
 
 def _object_numbers(column: NDArray[Any], argument: str) -> Floats:

@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from rankfair._frames.numbers import column_numbers, refuse_complex, unmasked
+from rankfair._frames.numbers import (
+    EXACT,
+    column_numbers,
+    refuse_complex,
+    unmasked,
+)
 from rankfair._frames.words import Column, Floats, shown
 
 __all__ = [
@@ -145,8 +150,11 @@ def _as_frame(X: Any) -> FrameTable | None:
 
 def _as_array(X: Any) -> NDArray[Any]:
     values = np.asarray(X)
-    # NumPy turns rows that mix text and numbers into text only.
-    return np.asarray(X, dtype=object) if values.dtype.kind in "US" else values
+    # NumPy turns rows that mix text and numbers into text only, and rows that mix
+    # fractions and large labels into floats, which tie them.
+    large = values.dtype.kind == "f" and (np.abs(values) >= EXACT).any()
+    mixed = values.dtype.kind in "US" or large
+    return np.asarray(X, dtype=object) if mixed else values
 
 
 def _refuse_empty(shape: tuple[int, int]) -> None:
@@ -195,4 +203,6 @@ def _labels_array(values: Any) -> NDArray[Any]:
     """Return a list as an array without letting NumPy unite mixed types."""
     array = np.asarray(values, dtype=object)
     kinds = {type(value) for value in array.ravel()}
-    return array if len(kinds) > 1 else np.asarray(values)
+    found = array if len(kinds) > 1 else np.asarray(values)
+    # NumPy turns whole numbers of which some are beyond 2⁶³ into floats.
+    return array if kinds == {int} and found.dtype.kind == "f" else found

@@ -19,7 +19,7 @@ def cut(groups: Groups, bins: int, weights: Floats | None) -> Groups:
     values = groups.labels.astype(np.float64)[total > 0]
     total = total[total > 0]
     place = quantile_places(total, bins)
-    starts = values[np.flatnonzero(np.diff(place, prepend=-1))]
+    starts = np.unique(values[np.flatnonzero(np.diff(place, prepend=-1))])
     return cut_at(groups, np.append(starts, values[-1]))
 
 

@@ -125,7 +125,8 @@ def _read(
     argument = source.argument
     codes, labels = find_known(source.columns[0], argument)
     if labels.dtype == object and all(map(_is_number, labels.tolist())):
-        labels = labels.astype(np.float64)
+        numbers = labels.astype(np.float64)
+        labels = numbers if (np.diff(numbers) > 0).all() else labels
     if not len(labels):
         raise ValueError(
             f"{argument} is unknown in all {len(codes)} rows: there is nothing to "

@@ -48,6 +48,7 @@ from rankfair._validation.records import (
 from rankfair._validation.training import read_given, read_training, task_labels
 from rankfair._validation.values import (
     finite_predictions,
+    read_ranked,
     read_target,
     read_weights,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "nearest",
     "read_given",
     "read_new",
+    "read_ranked",
     "read_target",
     "read_training",
     "read_weights",

@@ -12,10 +12,12 @@ from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
 
 from rankfair._frames import (
+    Column,
     Floats,
     as_columns,
     column_numbers,
     counted,
+    exact_order,
     shown,
     unmasked,
     values_shape,
@@ -24,6 +26,7 @@ from rankfair._validation.checks import check_lengths
 
 __all__ = [
     "finite_predictions",
+    "read_ranked",
     "read_target",
     "read_weights",
     "refuse_infinite",
@@ -42,17 +45,38 @@ def read_target(y: Any, argument: str = "y") -> Floats:
     >>> read_target([1, 2]).tolist()
     [1.0, 2.0]
     """
+    return _read(y, argument)[0]
+
+
+def read_ranked(y: Any, argument: str = "y") -> tuple[Floats, Floats]:
+    """Return a target as floats, and numbers of exactly its order and ties.
+
+    Most often the two are one.
+
+    Examples
+    --------
+    >>> large, small = read_ranked([2**53, 2**53 + 1]), read_ranked([3, 1])
+    >>> large[1].tolist(), small[1].tolist()
+    ([0.0, 1.0], [3.0, 1.0])
+    """
+    values, column = _read(y, argument)
+    return values, exact_order(column, values)
+
+
+def _read(y: Any, argument: str) -> tuple[Floats, Column]:
+    """Return a target as floats, and as it came."""
     if y is None and argument == "y":  # scikit-learn's own words
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None."
         )
     if y is None:
         raise ValueError(f"{argument} is None: one number a row is expected.")
-    values = _one_column(y, argument)
+    column = _one_column(y, argument)
+    values = np.ascontiguousarray(column_numbers(column, argument))
     if not len(values):
         raise ValueError(f"{argument} is empty: at least one row is expected.")
     refuse_infinite(values, (), argument)
-    return values
+    return values, column
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -67,7 +91,8 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, float(sample_weight))
-    weights = _one_column(sample_weight, "sample_weight", warn=False)
+    column = _one_column(sample_weight, "sample_weight", warn=False)
+    weights = np.ascontiguousarray(column_numbers(column, "sample_weight"))
     refuse_infinite(weights, (), "sample_weight")
     negative = int((weights < 0).sum())
     if negative:
@@ -81,7 +106,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     return None if (weights == 1.0).all() else weights
 
 
-def _one_column(values: Any, argument: str, warn: bool = True) -> Floats:
+def _one_column(values: Any, argument: str, warn: bool = True) -> Column:
     if issparse(values):
         raise TypeError(
             f"{argument} is sparse: dense data is required. Convert it with .toarray()."
@@ -95,7 +120,7 @@ def _one_column(values: Any, argument: str, warn: bool = True) -> Floats:
         column = column_or_1d(unmasked(array), warn=True)
     else:
         raise ValueError(f"{argument} must be 1D, got shape {shape}.")
-    return np.ascontiguousarray(column_numbers(column, argument))
+    return column
 
 
 def refuse_infinite(values: Floats, names: Sequence[str], argument: str = "X") -> None:

@@ -75,7 +75,7 @@ def _mean(values: Floats, rows: Rows, confidence: float, rounding: float) -> Est
 
 
 def median(ordered: Ordered, weights: Floats | None) -> float:
-    """Return the median of all predictions, by weight.
+    """Return the median of what tells predictions apart, by weight.
 
     Examples
     --------
@@ -85,13 +85,13 @@ def median(ordered: Ordered, weights: Floats | None) -> float:
     (2.5, 3.0)
     """
     if weights is None:
-        n = len(ordered.values)
-        return _middle(*ordered.values[[(n - 1) // 2, n // 2]].tolist())
+        n = len(ordered.told)
+        return _middle(*ordered.told[[(n - 1) // 2, n // 2]].tolist())
     so_far = np.cumsum(weights[ordered.order])
     half = so_far[-1] / 2
     last = len(so_far) - 1
     places = (np.searchsorted(so_far, half, side) for side in ("left", "right"))
-    return _middle(*(float(ordered.values[min(int(i), last)]) for i in places))
+    return _middle(*(float(ordered.told[min(int(i), last)]) for i in places))
 
 
 def _middle(low: float, high: float) -> float:

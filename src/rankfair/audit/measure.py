@@ -65,9 +65,11 @@ def measure(
 
 
 def _sort(name: str, predicted: Any, rows: Rows) -> Sorted:
-    by_value = Ordered.of(predicted)
+    ranked = rows.ranked.get(name)
+    by_value = Ordered.of(predicted, ranked)
     by_task = None if rows.tasks is None else by_value.by_task(rows.tasks)
-    above = predicted > median(by_value, rows.weights)
+    told = predicted if ranked is None else ranked
+    above = told > median(by_value, rows.weights)
     return Sorted(name, predicted, by_value, by_task, above)
 
 

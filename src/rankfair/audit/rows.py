@@ -10,7 +10,12 @@ import narwhals as nw
 import numpy as np
 
 from rankfair._frames import Codes, Floats, as_columns, find_labels
-from rankfair._validation import check_lengths, read_target, read_weights
+from rankfair._validation import (
+    check_lengths,
+    read_ranked,
+    read_target,
+    read_weights,
+)
 from rankfair.audit.groupings import (
     Grouping,
     intersections,
@@ -31,6 +36,7 @@ class Rows:
     """What is audited; arrays of one length N."""
 
     predicted: dict[str, Floats]
+    ranked: dict[str, Floats]  # of those that floats tie: their exact order and ties
     target: Floats | None
     groupings: tuple[Grouping, ...]
     tasks: Codes | None
@@ -52,7 +58,9 @@ def read_rows(
     frequency_weights: bool = False,
 ) -> Rows:
     """Check all arguments and return them as arrays."""
-    predicted = _read_predictions(y_pred)
+    read = _read_predictions(y_pred)
+    predicted = {name: values for name, (values, _) in read.items()}
+    ranked = {name: told for name, (values, told) in read.items() if told is not values}
     n_rows = len(next(iter(predicted.values())))
     target = None if y_true is None else read_target(y_true, "y_true")
     check_lengths(n_rows, **{f"y_pred[{name!r}]": p for name, p in predicted.items()})
@@ -68,12 +76,13 @@ def read_rows(
     codes, labels = _read_tasks(tasks, n_rows)
     rows = Rows(
         predicted,
+        ranked,
         target,
         groupings,
         codes,
         labels,
         None,
-        _fingerprint(predicted, target, groupings, (codes, labels), weights),
+        _fingerprint(predicted | ranked, target, groupings, (codes, labels), weights),
         n_rows,
         _backend(sensitive_features, y_pred),
     )
@@ -89,7 +98,7 @@ def _read_tasks(tasks: Any, n_rows: int) -> tuple[Codes | None, tuple[str, ...]]
     return codes, texts(labels.tolist())
 
 
-def _read_predictions(y_pred: Any) -> dict[str, Floats]:
+def _read_predictions(y_pred: Any) -> dict[str, tuple[Floats, Floats]]:
     if isinstance(y_pred, dict):
         if not y_pred:
             raise ValueError(
@@ -98,10 +107,10 @@ def _read_predictions(y_pred: Any) -> dict[str, Floats]:
             )
         refuse_namesakes("y_pred", list(y_pred))
         return {
-            str(name): read_target(values, f"y_pred[{name!r}]")
+            str(name): read_ranked(values, f"y_pred[{name!r}]")
             for name, values in y_pred.items()
         }
-    return {"predicted": read_target(y_pred, "y_pred")}
+    return {"predicted": read_ranked(y_pred, "y_pred")}
 
 
 def _refuse_no_frequencies(weights: Floats | None) -> None:
@@ -138,6 +147,7 @@ def _weighted(rows: Rows, weights: Floats, frequency: bool) -> Rows:
         kept = weights[index] / unit
     return Rows(
         {name: values[index] for name, values in rows.predicted.items()},
+        {name: values[index] for name, values in rows.ranked.items()},
         None if rows.target is None else rows.target[index],
         tuple(Grouping(g.name, g.codes[index], g.labels) for g in rows.groupings),
         None if rows.tasks is None else rows.tasks[index],

@@ -92,9 +92,7 @@ def certify_rows(rows: Rows, confidence: float) -> Certificate:
     labels = rows.labels.tolist()
     if len(labels) > 2:
         return _certify_each(rows, labels, confidence)
-    found = certify_predictions(
-        rows.predicted, rows.groups == 1, rows.tasks, confidence
-    )
+    found = certify_predictions(rows.ranked, rows.groups == 1, rows.tasks, confidence)
     return completed(found, rows, groups=(labels[0], labels[1]))
 
 
@@ -103,7 +101,7 @@ def _certify_each(rows: Rows, labels: list[Any], confidence: float) -> Certifica
     each = 1.0 - (1.0 - confidence) / len(labels)
     parts = tuple(
         replace(
-            certify_predictions(rows.predicted, rows.groups == code, rows.tasks, each),
+            certify_predictions(rows.ranked, rows.groups == code, rows.tasks, each),
             groups=(None, label),
         )
         for code, label in enumerate(labels)

@@ -105,7 +105,8 @@ def calibrated(
     first = _half(rows, rng)
     steps = _steps(rows.take(first))
     rest = rows.take(~first)
-    moved = replace(rest, predicted=rest.predicted + steps[rest.groups])
+    m = rest.predicted + steps[rest.groups]
+    moved = replace(rest, predicted=m, ranked=m)
     by_label = dict(zip(rows.labels.tolist(), steps.tolist(), strict=True))
     return replace(
         completed(

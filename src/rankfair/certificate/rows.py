@@ -20,11 +20,14 @@ from rankfair._validation import (
     check_lengths,
     is_reference,
     label_source_of,
+    read_ranked,
     read_target,
     reader_of,
 )
 
 __all__ = ["Rows", "predict", "read_rows", "unwrapped"]
+
+PREDICTED = "what the model predicts"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Rows:
     """Predictions of the rows with a known group, what they are of, and the target."""
 
     predicted: Floats
+    ranked: Floats  # of the same order and ties, exactly
     groups: Codes
     labels: NDArray[Any]
     tasks: Codes | None
@@ -43,6 +47,7 @@ class Rows:
         return replace(
             self,
             predicted=self.predicted[chosen],
+            ranked=self.ranked[chosen],
             groups=self.groups[chosen],
             tasks=None if self.tasks is None else _codes(self.tasks[chosen]),
             y=None if self.y is None else self.y[chosen],
@@ -68,7 +73,8 @@ def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -
             'sensitive_features="sex", or pass the labels of one.'
         )
     of_tasks = label_source_of("tasks", tasks, model, X)
-    predicted = predict(model, X, tasks=tasks, sensitive_features=sensitive_features)
+    given = {"tasks": tasks, "sensitive_features": sensitive_features}
+    predicted, ranked = read_ranked(_answer(model, X, given), PREDICTED)
     target = None if y is None else read_target(y)
     check_lengths(len(predicted), y=target)
     known, groups, labels = _known_groups(source.columns[0])
@@ -77,6 +83,7 @@ def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -
     gone = counted(unknown, "row of unknown group was", "rows of unknown group were")
     return Rows(
         predicted[known],
+        ranked[known],
         groups,
         labels,
         codes,
@@ -142,6 +149,11 @@ def predict(model: Any, X: Any, **labels: Any) -> Floats:
     >>> predict(model, [[2.0]], tasks=["north"]).round(6).tolist()
     [4.0]
     """
+    return read_target(_answer(model, X, labels), PREDICTED)
+
+
+def _answer(model: Any, X: Any, labels: dict[str, Any]) -> Any:
+    """What the model predicts, as it came."""
     passed = {
         name: given
         for name, given in labels.items()
@@ -151,7 +163,7 @@ def predict(model: Any, X: Any, **labels: Any) -> Floats:
         and getattr(reader, name, None) is None
         and not (name == "tasks" and _fitted_without_tasks(reader))
     }
-    return read_target(model.predict(X, **passed), "what the model predicts")
+    return model.predict(X, **passed)
 
 
 def _fitted_without_tasks(model: Any) -> bool:

@@ -107,7 +107,7 @@ class Labels:
         if not self.known or any(type(each) is not int for each in self.known):
             return None
         low, width = self.known[0], self.known[-1] - self.known[0] + 1
-        if width > SPARSE * len(self.known) + 4096:
+        if width > SPARSE * len(self.known) + 4096 or self.known[-1] >= 1 << 63:
             return None
         places = np.zeros(width, np.int32)
         places[np.array(self.known) - low] = np.arange(len(self.known))

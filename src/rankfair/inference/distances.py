@@ -83,7 +83,7 @@ def distances(
     lost = ""
     if grid.n_units < 2:
         lost = f"a group rests on one {units[:-1]} only, which shows no spread"
-    elif all(_is_flat(ordered.values[side.rows]) for side in (sides.a, sides.b)):
+    elif all(_is_flat(ordered.told[side.rows]) for side in (sides.a, sides.b)):
         lost = "no two rows of a group differ"
     if lost:
         return Estimate(ks, note=lost), Estimate(moved, note=lost)
@@ -242,7 +242,7 @@ def _p_value(
         return None, "", "no p-value: tasks, which may be clusters, mix the groups"
     n_a, n_b = _size(sides.a), _size(sides.b)
     if sides.a.weights is None and max(n_a, n_b) <= MOST_EXACT:
-        a, b = ordered.values[sides.a.rows], ordered.values[sides.b.rows]
+        a, b = ordered.told[sides.a.rows], ordered.told[sides.b.rows]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scipy says where it falls back
             return float(ks_2samp(a, b).pvalue), "scipy's ks_2samp", ""

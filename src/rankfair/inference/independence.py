@@ -17,6 +17,7 @@ from rankfair._frames import (
     Column,
     as_columns,
     column_numbers,
+    exact_order,
     find_known,
     find_labels,
     listed,
@@ -132,7 +133,10 @@ def independence_test(
         values = column_numbers(target, "y")
         if not np.isfinite(values).all():
             raise ValueError("y has missing or infinite values: drop those rows first.")
-        found = _numeric(values[in_a], values[~in_a], paired, kind)
+        if paired:
+            found = _paired(values[in_a], values[~in_a], kind)
+        else:
+            found = _numeric(values, exact_order(target, values), in_a, kind)
     test, statistic, p, reason = found
     return IndependenceTest(
         test,
@@ -194,12 +198,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _numeric(a: Floats, b: Floats, paired: bool, kind: str) -> Found:
-    if paired:
-        return _paired(a, b, kind)
-    if (a == a[0]).all() and (b == a[0]).all():
+def _numeric(
+    values: Floats, ranked: Floats, in_a: NDArray[np.bool_], kind: str
+) -> Found:
+    a, b = _scaled(values[in_a], values[~in_a])
+    if (ranked == ranked[0]).all():
         return "Mann-Whitney U", len(a) * len(b) / 2, 1.0, "y is constant"
-    a, b = _scaled(a, b)
     normal, why = (
         _looks_normal((a, b)) if kind == "numeric" else (False, "y is ordinal")
     )
@@ -207,7 +211,7 @@ def _numeric(a: Floats, b: Floats, paired: bool, kind: str) -> Found:
         parts = [n for v in (a, b) for n in (v.mean(), _deviation(v), len(v))]
         found = stats.ttest_ind_from_stats(*parts, equal_var=False)
         return "Student's t (Welch)", found.statistic, found.pvalue, why
-    found = stats.mannwhitneyu(a, b)
+    found = stats.mannwhitneyu(ranked[in_a], ranked[~in_a])
     return "Mann-Whitney U", found.statistic, found.pvalue, why
 
 

@@ -31,6 +31,8 @@ class Ordered:
         equal.
     segments : integer ndarray
         Where each task begins; ``[0]`` without tasks.
+    ranked : ndarray of shape (N,) or None
+        What tells predictions apart, where floats tie whole numbers that differ.
 
     Examples
     --------
@@ -46,13 +48,25 @@ class Ordered:
     values: Floats
     starts: Codes | None
     segments: Codes
+    ranked: Floats | None = None
 
     @classmethod
-    def of(cls, predicted: Floats) -> Ordered:
-        """Sort rows by prediction."""
-        order = np.argsort(predicted)
+    def of(cls, predicted: Floats, ranked: Floats | None = None) -> Ordered:
+        """Sort rows by prediction, or by numbers of the same order and exact ties."""
+        if ranked is None:
+            order = np.argsort(predicted)
+        else:
+            order = np.argsort(ranked)
+            ranked = ranked[order]
         values = predicted[order]
-        return cls(order, values, _starts(values[1:] != values[:-1]), np.zeros(1, int))
+        told = values if ranked is None else ranked
+        starts = _starts(told[1:] != told[:-1])
+        return cls(order, values, starts, np.zeros(1, int), ranked)
+
+    @property
+    def told(self) -> Floats:
+        """What tells predictions apart: themselves, unless there is better."""
+        return self.values if self.ranked is None else self.ranked
 
     def by_task(self, tasks: Codes) -> Ordered:
         """Return the rows sorted by task first; one pass more, not a sort of floats."""
@@ -62,10 +76,12 @@ class Ordered:
         small = codes.astype(np.uint16) if n_tasks <= 1 << 16 else codes
         inner = np.argsort(small, kind="stable")
         order, values, codes = self.order[inner], self.values[inner], codes[inner]
+        ranked = None if self.ranked is None else self.ranked[inner]
+        told = values if ranked is None else ranked
         new_task = codes[1:] != codes[:-1]
-        starts = _starts(new_task | (values[1:] != values[:-1]))
+        starts = _starts(new_task | (told[1:] != told[:-1]))
         segments = np.concatenate(([0], np.flatnonzero(new_task) + 1))
-        return Ordered(order, values, starts, segments)
+        return Ordered(order, values, starts, segments, ranked)
 
     def among(self, kept: NDArray[np.bool_]) -> Ordered:
         """Return some of the rows in the same order; nothing is sorted again.
@@ -91,7 +107,9 @@ class Ordered:
         if kept.all():
             return self
         order, values = self.order[kept], self.values[kept]
-        new = values[1:] != values[:-1]
+        ranked = None if self.ranked is None else self.ranked[kept]
+        told = values if ranked is None else ranked
+        new = told[1:] != told[:-1]
         segments = np.zeros(1, int)
         if len(self.segments) > 1:
             sizes = np.diff(self.segments, append=len(kept))
@@ -99,7 +117,7 @@ class Ordered:
             new_task = place[1:] != place[:-1]
             segments = np.concatenate(([0], np.flatnonzero(new_task) + 1))
             new |= new_task
-        return Ordered(order, values, _starts(new), segments)
+        return Ordered(order, values, _starts(new), segments, ranked)
 
     def below(self, mass: Array) -> Floats:
         """Return how much of ``mass`` is below each row (of its task), ties half.

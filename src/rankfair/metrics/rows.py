@@ -13,6 +13,7 @@ from rankfair._validation import (
     check_lengths,
     group_mask,
     label_source_of_rows,
+    read_ranked,
     read_target,
     read_weights,
 )
@@ -34,6 +35,7 @@ class Rows:
     def __init__(
         self,
         predicted: Floats,
+        ranked: Floats,
         in_a: Bools,
         known: Bools | None,
         weights: Floats | None,
@@ -41,6 +43,8 @@ class Rows:
         self.n_rows = len(predicted)
         self.known = known
         self.predicted = self.kept(predicted)
+        # Of the same order and ties, exactly.
+        self.ranked = self.predicted if ranked is predicted else self.kept(ranked)
         self.in_a = self.kept(in_a)
         self.weights = None if weights is None else counts_of(self.kept(weights))
         self.size_a = self._size(self.in_a)
@@ -67,7 +71,7 @@ class Rows:
 
     def twice_u(self) -> int | float:
         """Return twice U of A over B; an integer where weights are whole."""
-        a, b = split(self.predicted, self.in_a)
+        a, b = split(self.ranked, self.in_a)
         if self.weights is None:
             return twice_u(a, b)
         return twice_u(a, b, *split(self.weights, self.in_a))
@@ -75,26 +79,28 @@ class Rows:
 
 def read_rows(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> Rows:
     """Check what a metric of two groups was given."""
-    predicted, weights = _read(y_true, y_pred, sample_weight)
+    predicted, ranked, weights = _read(y_true, y_pred, sample_weight)
     in_a, known = group_mask(groups, len(predicted), weights)
-    return Rows(predicted, in_a, known, weights)
+    return Rows(predicted, ranked, in_a, known, weights)
 
 
-def _read(y_true: Any, y_pred: Any, sample_weight: Any) -> tuple[Floats, Floats | None]:
-    predicted = read_target(y_pred, "y_pred")
+def _read(
+    y_true: Any, y_pred: Any, sample_weight: Any
+) -> tuple[Floats, Floats, Floats | None]:
+    predicted, ranked = read_ranked(y_pred, "y_pred")
     weights = read_weights(sample_weight, len(predicted))
     check_lengths(len(predicted), y_true=y_true)
-    return predicted, weights
+    return predicted, ranked, weights
 
 
 def read_several(
     y_true: Any, y_pred: Any, groups: Any, sample_weight: Any
 ) -> tuple[Floats, list[Groups], NDArray[Any] | None]:
     """Check what a metric of several groups was given: a `Groups` an attribute."""
-    predicted, weights = _read(y_true, y_pred, sample_weight)
-    source = label_source_of_rows(groups, len(predicted))
+    _, ranked, weights = _read(y_true, y_pred, sample_weight)
+    source = label_source_of_rows(groups, len(ranked))
     counts = None if weights is None else counts_of(weights)
-    return predicted, read_attributes(source, weights, cure=CUT_FIRST), counts
+    return ranked, read_attributes(source, weights, cure=CUT_FIRST), counts
 
 
 def one_attribute(
