@@ -146,6 +146,18 @@ def test_a_column_that_differs_in_its_last_digit_is_no_predictor():
     assert not model.coef_[:, 3].any()
 
 
+@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e6 + 0.1])
+def test_a_constant_has_no_share_of_variance_explained(value):
+    _, y, groups = rows()
+    for predicted in (y, 1e20 * y):
+        (line,) = audit(
+            np.full(len(y), value), predicted, sensitive_features=groups
+        ).models
+        assert np.isnan(line.r2.value) and "constant" in line.r2.note
+    (line,) = audit(y, 1e20 * y, sensitive_features=groups).models
+    assert np.isfinite(line.r2.value)
+
+
 @pytest.mark.parametrize("tasks", [False, True])
 def test_audits_are_the_same_far_from_zero(tasks):
     X, y, groups = rows()

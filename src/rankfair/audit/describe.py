@@ -12,7 +12,7 @@ from rankfair._groups import Bools
 from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Rows
-from rankfair.blocks import power_of_two
+from rankfair.blocks import CONSTANT, power_of_two
 from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.ordered import Ordered
@@ -46,7 +46,7 @@ def model_line(
     mean = np.average(target, weights=rows.weights)
     spread = float(np.average((target - mean) ** 2, weights=rows.weights))
     r2 = Estimate(math.nan, note="y_true is constant")
-    if spread > 0.0:
+    if spread > (CONSTANT * np.abs(target).max()) ** 2:
         r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
     rmse = square.mapped(lambda v: size * math.sqrt(v))
     mae = mae.mapped(lambda v: size * v)
