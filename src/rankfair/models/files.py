@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rankfair import __version__
+from rankfair._disk import read_up_to
 from rankfair._regressor import TaskRegressor
 from rankfair.baselines import (
     DecisionBoundaryCovariance,
@@ -139,7 +140,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> A
     path : str or path
         The file.
     max_bytes : int, default=1 GiB
-        Larger files are refused before they are read.
+        Larger files are refused.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def describe_model(
     path : str or path
         The file.
     max_bytes : int, default=1 GiB
-        Larger files are refused before they are read.
+        Larger files are refused.
 
     Returns
     -------
@@ -227,7 +228,7 @@ def read_extra(
 def _reading(path: str | os.PathLike[str], max_bytes: int, read: Any) -> Any:
     try:
         with Path(path).open("rb") as stream:
-            raw = stream.read(max_bytes + 1)
+            raw = read_up_to(stream, max_bytes)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {reason}.") from error

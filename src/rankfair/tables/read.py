@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rankfair._disk import read_up_to
 from rankfair.tables.cells import as_numbers, as_text
 from rankfair.tables.decode import decode, refuse_foreign
 from rankfair.tables.errors import TableError
@@ -73,7 +74,7 @@ def read_table(
     spare : sequence of str
         Columns that do not matter, whether ``needed`` names others or not.
     max_bytes : int, default=4 GiB
-        Larger files are refused before they are read.
+        Larger files are refused.
 
     Returns
     -------
@@ -169,11 +170,11 @@ def read_bytes(
     if isinstance(source, bytes):
         return _small(source, max_bytes, "the data"), "the data"
     if os.fspath(source) == "-":
-        return _small(sys.stdin.buffer.read(max_bytes + 1), max_bytes, STDIN), STDIN
+        return _small(read_up_to(sys.stdin.buffer, max_bytes), max_bytes, STDIN), STDIN
     path = Path(source)
     try:
         with path.open("rb") as stream:
-            raw = stream.read(max_bytes + 1)
+            raw = read_up_to(stream, max_bytes)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TableError(f"cannot be read: {reason}", source=str(source)) from error
