@@ -192,7 +192,7 @@ def values_shape(values: Any) -> tuple[int, ...]:
 
 
 def _labels_array(values: Any) -> NDArray[Any]:
-    """Return a list as an array without letting NumPy unite mixed types."""
+    """Return a list as an array in which NumPy neither unites types nor cuts text."""
     array = np.asarray(values, dtype=object)
     kinds = {type(value) for value in array.ravel()}
-    return array if len(kinds) > 1 else np.asarray(values)
+    return array if len(kinds) > 1 or str in kinds else np.asarray(values)
