@@ -14,7 +14,7 @@ from rankfair._frames import counted
 from rankfair.tables.errors import TableError, clipped
 from rankfair.tables.table import Table, refuse_gaps
 
-__all__ = ["Encoded", "Encoding", "learn_encoding"]
+__all__ = ["Encoded", "Encoding", "distinct_texts", "learn_encoding"]
 
 Floats = NDArray[np.float64]
 
@@ -115,11 +115,29 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Encoding:
-        """Return what `to_dict` stored."""
-        return cls(
-            tuple(stored["columns"]),
-            {name: tuple(labels) for name, labels in stored["categories"].items()},
-        )
+        """Return what `to_dict` stored; a ValueError says what it did not."""
+        columns = distinct_texts(stored["columns"])
+        categories = {
+            name: distinct_texts(labels)
+            for name, labels in stored["categories"].items()
+        }
+        if not set(categories) <= set(columns) or not all(categories.values()):
+            raise ValueError("categories are of no column, or there are none")
+        return cls(columns, categories)
+
+
+def distinct_texts(stored: Any) -> tuple[str, ...]:
+    """Return names or labels from a file, if they are a list of different texts.
+
+    Examples
+    --------
+    >>> distinct_texts(["a", "b"])
+    ('a', 'b')
+    """
+    texts = isinstance(stored, list) and all(isinstance(each, str) for each in stored)
+    if not texts or len(set(stored)) < len(stored):
+        raise ValueError("names and labels must be a list of different texts")
+    return tuple(stored)
 
 
 def learn_encoding(
