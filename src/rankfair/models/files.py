@@ -167,7 +167,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> A
     ...     except ValueError as error:
     ...         print(str(error).replace(folder, "…"))
     …/no.rankfair is no sound model file: it looks like a pickle, which can run any code
-    when it is opened.
+    when it is opened. Save the model again, with this release, or get the file again.
     """
     return _reading(path, max_bytes, model_of)
 
