@@ -28,14 +28,16 @@ _STARTS = tuple("=+-@\t\r\n＝＋－＠")
 def neutral(cell: str) -> str:
     """Return text that no spreadsheet runs: an apostrophe before a formula.
 
-    A plain number is none, whatever its sign.
+    A plain number is none, whatever its sign.  A formula that has apostrophes before it
+    gets one more: different texts stay different.
 
     Examples
     --------
-    >>> neutral("=1+1"), neutral("-3.5"), neutral("a=b")
-    ("'=1+1", '-3.5', 'a=b')
+    >>> neutral("=1+1"), neutral("'=1+1"), neutral("-3.5"), neutral("a=b")
+    ("'=1+1", "''=1+1", '-3.5', 'a=b')
     """
-    if cell.startswith(_STARTS) and not PLAIN.fullmatch(cell):
+    bare = cell.lstrip("'")
+    if bare.startswith(_STARTS) and not PLAIN.fullmatch(bare):
         return "'" + cell
     return cell
 
