@@ -11,9 +11,9 @@ from typing import Any
 from rankfair._disk import read_up_to
 from rankfair.tables.cells import as_numbers, as_text
 from rankfair.tables.decode import decode, refuse_foreign
-from rankfair.tables.errors import TableError
+from rankfair.tables.errors import TableError, quoted
 from rankfair.tables.parquet import is_parquet, read_parquet
-from rankfair.tables.split import split
+from rankfair.tables.split import Sheet, split
 from rankfair.tables.style import Style
 from rankfair.tables.table import Table, check_names
 
@@ -135,7 +135,7 @@ def _read_csv(
     check_names([*text, *numbers, *(columns or ())], sheet.names, source)
     found: dict[str, Any] = {}
     why: dict[str, str] = {}
-    notes = list(sheet.notes)
+    notes = [*sheet.notes, *_no_line_end(content, source, sheet)]
     for name, cells in zip(sheet.names, sheet.columns, strict=True):
         if columns is not None and name not in columns:
             continue
@@ -155,6 +155,16 @@ def _read_csv(
             why[name] = reason
             notes += [reason] if matters else []
     return Table(found, source, tuple(notes), why, sheet.lines)
+
+
+def _no_line_end(content: str, source: str, sheet: Sheet) -> list[str]:
+    """Return a note if the last cell may be cut: nothing after it shows its end."""
+    if content.endswith(("\n", "\r", '"')):
+        return []
+    return [
+        f"{source}, line {sheet.lines[-1]}: the last line has no line end. Was the "
+        f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."
+    ]
 
 
 def read_bytes(
