@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +201,7 @@ def _odd_groups(table: Table, roles: Roles) -> list[str]:
     found = []
     for name in roles.sensitive:
         labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
-        for label in sorted(each for each in labels if each.strip().lower() in UNKNOWN):
+        for label in sorted(each for each in labels if _as_seen(each) in UNKNOWN):
             found.append(
                 f"{shown(name)} has a group called {shown(label)}; if that means “not "
                 f"known”, say --missing {shlex.quote(label)}."
@@ -215,14 +216,37 @@ def _near_labels(table: Table, roles: Roles) -> list[str]:
         alike: dict[str, list[str]] = {}
         labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
         for label in sorted(labels):
-            alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
+            alike.setdefault(_as_seen(label), []).append(label)
         for same in (each for each in alike.values() if len(each) > 1):
             found.append(
-                f'"{name}" has {listed(same)}, which differ in spaces or capitals '
-                "only; if they are the same, write them alike."
+                f"{shown(name)} has {_told_apart(same)}, which differ only in spaces, "
+                "capitals or the way letters are encoded (Unicode form, signs of no "
+                "width); if they are the same, write them alike."
             )
             break  # one example will do
     return found
+
+
+def _as_seen(label: str) -> str:
+    """Return a label without what the eye may miss.
+
+    That is spaces, capitals, signs of no width, and other forms of the same letters.
+
+    Examples
+    --------
+    >>> _as_seen("F\\u200b") == _as_seen(" f") == _as_seen("\\uff26") == "f"
+    True
+    """
+    letters = normalize("NFKC", label)
+    seen = "".join(sign for sign in letters if category(sign) != "Cf")
+    return normalize("NFKC", " ".join(seen.split()).casefold())
+
+
+def _told_apart(labels: list[str]) -> str:
+    """Return labels as they are shown, or by their signs where that shows the same."""
+    if len({normalize("NFC", label) for label in labels}) == len(labels):
+        return listed(labels)
+    return ", ".join(map(ascii, labels))
 
 
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
