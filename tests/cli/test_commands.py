@@ -244,6 +244,15 @@ def test_what_a_user_can_mend_is_a_sentence_and_code_2(here, line, sentence):
     assert {path: path.read_bytes() for path in here.iterdir()} == before
 
 
+@pytest.mark.xfail(reason="issue 17: in_flags takes names for arguments of Python")
+@pytest.mark.parametrize("name", ["beta=2", "scope=task", "sensitive_features"])
+def test_names_that_look_like_arguments_stay_names(tmp_path, name):
+    csv = write_csv(tmp_path / "a.csv", {name: [1, 2], "sex": ["f", "m"]})
+    done = run("audit", csv, "--target", name, "--sensitive", name)
+    assert done.exit_code == 2
+    assert f'"{name}"' in done.stderr
+
+
 def test_file_names_are_shown_as_they_are(here):
     assert run("audit", "none.csv", *COMMON).stderr.startswith("none.csv ")
 
