@@ -1,11 +1,13 @@
 """Rows of models that tests save, and files of models with other parts."""
 
+import copy
 import hashlib
 import io
 import json
 import zipfile
 
 import numpy as np
+import pandas as pd
 
 from rankfair.datasets import make_biased_tasks
 from rankfair.models.archive import META
@@ -18,6 +20,76 @@ NAMED = {"tasks": "task", "sensitive_features": "z"}
 def several_groups():
     rng = np.random.default_rng(0)
     return FRAME.assign(z=rng.choice(["a", "b", "c"], len(FRAME)))
+
+
+# What may stand in the place of anything: other types, marks, and marks of nonsense.
+ODD = [
+    *(None, True, 0, -1, 3, 2**70, 1.5, "", "x", "a\0b", [], {}, [1], ["a"], [[]]),
+    *({"a": 1}, {"$tuple": []}, {"$tuple": [0]}, {"$tuple": ["a", 1]}, {"$tuple": 3}),
+    *({"$float": "nan"}, {"$float": "inf"}, {"$float": []}, {"$what": 1}),
+    *({"$objects": []}, {"$objects": ["a"]}, {"$objects": [[1]]}, {"$objects": [None]}),
+    *({"$whole": ["<i8", [1, 2]]}, {"$whole": ["|b1", [True]]}, {"$whole": [[], 3]}),
+    *({"$array": 0}, {"$array": 1}, {"$array": 99}, {"$array": "0"}),
+    *({"$scalar": ["float64", [1, 2]]}, {"$scalar": ["int64", "a"]}, {"$scalar": 3}),
+    *({"$dict": [[1, 2]]}, {"$dict": [["a", 1, 2]]}, {"$dict": [[[], 1]]}),
+    *({"$decimal": "1"}, {"$decimal": [0, [1], "x"]}, {"$date": 3}, {"$datetime": ""}),
+    {"$record": ["rankfair.penalties", "Ridge", {}]},
+    {"$record": ["rankfair.penalties", "Ridge", 3]},
+    {"$record": ["rankfair.balances", "Rank", {"epsilon": "a"}]},
+    {"$record": ["rankfair._validation", "Layout", {}]},
+    {"$record": [["a"], {}, []]},
+]
+OTHER_ARRAYS = [
+    *(np.zeros(0), np.zeros((0, 3)), np.zeros((2, 2)), np.array(3.0), np.zeros(4, int)),
+    *(np.full((4, 6), np.nan), np.zeros((1, 1, 1)), np.zeros(4, bool), np.arange(4.0)),
+]
+
+
+def mutated(value, random):
+    """Return JSON with one or two of its parts lost, doubled, moved or replaced."""
+    value = copy.deepcopy(value)
+    for _ in range(random.choice([1, 1, 2])):
+        places = list(_places(value))
+        inner, key = random.choice(places)
+        change = random.randrange(4)
+        if change == 0:
+            del inner[key]
+        elif change == 1:
+            other, its = random.choice(places)
+            inner[key] = copy.deepcopy(other[its])
+        elif change == 2 and isinstance(inner, list):
+            inner.append(copy.deepcopy(random.choice(ODD)))
+        else:
+            inner[key] = copy.deepcopy(random.choice(ODD))
+    return value
+
+
+def _places(value):
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from _places(inner)
+
+
+def own_rows(model):
+    """Return rows made of the labels that a model says it knows, as predict has them.
+
+    That is X, and the tasks if they are not in X.
+    """
+    layout = model._layout
+    labels = {each.column: each.labels for each in layout.protected}
+    tasks = layout.tasks.tolist()
+    X = np.zeros((len(tasks), model.n_features_in_), object)
+    for column, known in labels.items():
+        if known is not None:
+            X[:, column] = [known.tolist()[i % len(known)] for i in range(len(tasks))]
+    at = layout.task_columns or ()
+    for place, column in enumerate(at):
+        X[:, column] = tasks if len(at) == 1 else [each[place] for each in tasks]
+    names = getattr(model, "feature_names_in_", None)
+    frame = X if names is None else pd.DataFrame(X, columns=list(names))
+    return frame, (layout.tasks if layout.task_columns == () else None)
 
 
 def tampered(raw, members, body=None):

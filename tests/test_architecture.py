@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rankfair"
 
 ROWS = (
-    {"_validation", "_groups", "_frames", "_disk", "tables"},
+    {"_validation", "_groups", "_frames", "_disk", "_printable", "tables"},
     {"datasets"},
     {"blocks", "linear"},
     {"ranks"},

@@ -1,3 +1,4 @@
+import io
 import os
 import stat
 import subprocess
@@ -6,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rankfair import MultiTaskRegressor, stream
-from rankfair._disk import write_whole
+from rankfair import MultiTaskRegressor, save_model, stream
+from rankfair._disk import read_up_to, write_whole
 from rankfair.datasets import _files, make_biased_tasks
 from rankfair.experiments import files
 from rankfair.streams import predict_parquet
@@ -115,7 +116,7 @@ def test_no_room_for_the_whole_file_leaves_the_old_one(tmp_path):
     # No file of the child may grow beyond 1000 bytes: the write stops half way.
     code = (
         "import resource, sys; from pathlib import Path; "
-        "from rankfair._disk import write_whole; "
+        "from rankfair._disk import read_up_to, write_whole; "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
         "write_whole(Path(sys.argv[1]), 'x' * 100_000)"
     )
@@ -180,3 +181,46 @@ def test_a_streamed_prediction_keeps_links_and_permissions(tmp_path):
     found = pq.read_table(target)["prediction"].to_numpy()
     assert (found == model.predict(data.frame.drop(columns="z"))).all()
     assert names(tmp_path) == ["link.parquet", "p.parquet", "rows.parquet"]
+
+
+@pytest.mark.parametrize("read", ["read_table(path)", 'read_table("-")', "load(path)"])
+def test_a_small_file_needs_little_room(tmp_path, read):
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("how much room a process has taken is not told here")
+    path = tmp_path / "a"
+    if read == "load(path)":
+        save_model(MultiTaskRegressor().fit([[0.0], [1.0], [3.0]], [1, 3, 5]), path)
+    else:
+        path.write_text("x,y\n" + "1,2\n" * 900)
+    script = f"""
+import resource, sys
+from rankfair import load_model as load
+from rankfair.tables import read_table
+path = sys.argv[1]
+{read.replace('"-"', "path")}  # loads whatever is needed
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + (64 << 20),) * 2)
+{read}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        input=path.read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_no_more_is_read_than_asked_for():
+    class Endless(io.RawIOBase):
+        given = 0
+
+        def read(self, size=-1):
+            assert 0 < size <= 1 << 20
+            self.given += size
+            return b"a" * size
+
+    endless = Endless()
+    assert read_up_to(endless, 3 << 20) == b"a" * (3 << 20) + b"a"
+    assert endless.given == (3 << 20) + 1
+    assert read_up_to(io.BytesIO(b"ab"), 2) == b"ab"

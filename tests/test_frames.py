@@ -281,10 +281,18 @@ def test_encode_tells_unknown_labels():
 
 
 def test_label_arrays_keep_the_type():
-    assert label_array(["a"]).dtype.kind == "U"
+    assert label_array(["a"]).dtype.kind == "O"  # as wide as each is, not the widest
     assert label_array([True]).dtype.kind == "b"
     assert label_array([1]).dtype.kind == "i"
     assert label_array([1, "a"]).dtype.kind == "O"
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_text_keeps_its_last_letter_whatever_it_is(kind):
+    labels = ["a", "a\0", "a"]
+    given = kind(labels) if kind is list else np.array(labels, object)
+    codes, found = find_labels(as_columns(given, "tasks"), "tasks")
+    assert codes.tolist() == [0, 1, 0] and found.tolist() == ["a", "a\0"]
 
 
 def test_long_lists_are_cut():

@@ -1,5 +1,6 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and no larger than allowed."""
 
+import io
 import os
 import shutil
 import stat
@@ -7,8 +8,31 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-__all__ = ["whole", "write_whole"]
+__all__ = ["read_up_to", "whole", "write_whole"]
+
+PIECE = 1 << 20
+
+
+def read_up_to(stream: Any, most: int) -> bytes:
+    """Return what a stream holds; of more than ``most`` bytes, one more than that.
+
+    Python takes the room for all bytes asked for before it reads the first: a small
+    file must not need the room of the largest one allowed.
+
+    Examples
+    --------
+    >>> read_up_to(io.BytesIO(b"abcdef"), 3)
+    b'abcd'
+    """
+    held = io.BytesIO()
+    while left := most + 1 - held.tell():
+        piece = stream.read(min(left, PIECE))
+        if not piece:
+            break
+        held.write(piece)
+    return held.getvalue()
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:

@@ -4,14 +4,19 @@ import json
 import re
 import shlex
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from rankfair.cli.app import app
+from rankfair.models.archive import unpack_meta
 from rankfair.tables import read_table, write_table
+from saved import mutated, tampered
 from sheets import at_auc, pay_csv, people, write_csv
 from tools import schema as schemas
 
@@ -237,6 +242,15 @@ def test_what_a_user_can_mend_is_a_sentence_and_code_2(here, line, sentence):
     assert sentence in done.stderr
     assert done.stdout == ""
     assert {path: path.read_bytes() for path in here.iterdir()} == before
+
+
+@pytest.mark.xfail(reason="issue 17: in_flags takes names for arguments of Python")
+@pytest.mark.parametrize("name", ["beta=2", "scope=task", "sensitive_features"])
+def test_names_that_look_like_arguments_stay_names(tmp_path, name):
+    csv = write_csv(tmp_path / "a.csv", {name: [1, 2], "sex": ["f", "m"]})
+    done = run("audit", csv, "--target", name, "--sensitive", name)
+    assert done.exit_code == 2
+    assert f'"{name}"' in done.stderr
 
 
 def test_file_names_are_shown_as_they_are(here):
@@ -522,6 +536,25 @@ def test_parquet_in_and_out(here):
         run("audit", f"pay.{kind}", *COMMON) for kind in ("csv", "parquet")
     )
     assert first.stdout == second.stdout
+
+
+@settings(max_examples=80)
+@given(seed=st.integers(0, 2**32))
+def test_a_forged_model_file_is_a_sentence_or_predicts(made, seed):
+    csv, model = made
+    random, raw = Random(seed), Path(model).read_bytes()
+    body = unpack_meta(raw)
+    forged = {**body, "extra": mutated(body["extra"], random)}
+    path = Path(model).with_name("forged.rankfair")
+    path.write_bytes(tampered(raw, {}, forged))
+    for line in (
+        ("predict", path, csv),
+        ("audit", csv, "--model", path, "--sensitive", "gender"),
+        ("describe", path),
+    ):
+        done = run(*line)
+        assert done.exit_code in (0, 2), (line, done.output)
+        assert done.exit_code == 0 or str(path) in done.stderr
 
 
 def test_describe_is_for_people_or_programs(here):

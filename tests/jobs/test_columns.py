@@ -140,13 +140,39 @@ def test_labels_that_look_alike_are_noted(tmp_path):
     data["gender"][:2] = "F"
     file = write_csv(tmp_path / "a.csv", data)
     (note,) = load([file], ROLES, Reading()).notes
-    assert note.startswith('"gender" has "F", "f", which differ in spaces or capitals')
+    assert note.startswith('"gender" has "F", "f", which differ only in spaces, capita')
     data["gender"][:2] = "m"
     data["job"] = [f"{job} " if i < 3 else job for i, job in enumerate(data["job"])]
     file = write_csv(tmp_path / "a.csv", data)
     (note,) = load([file], ROLES, Reading()).notes
     assert note.startswith('"job" has "')
     assert load([write_csv(tmp_path / "b.csv", people())], ROLES, Reading()).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("ne\u0301e", r"'ne\u0301e', 'n\xe9e'"),  # a letter and its accent, one by one
+        ("née\u200b", '"née", "née[U+200B]"'),
+        ("\ufeffnée", '"née", "[U+FEFF]née"'),
+        ("née\u00a0", "née"),
+        ("ｎée", "ｎée"),
+    ],
+)
+def test_labels_that_differ_by_what_is_not_seen_are_noted(tmp_path, other, said):
+    data = people(n=30)
+    data["gender"] = ["née", other] * 15
+    (note,) = load([write_csv(tmp_path / "a.csv", data)], ROLES, Reading()).notes
+    assert note.startswith('"gender" has ') and said in note
+    data["gender"] = ["née", "\u200bN/A"] * 15
+    (note,) = load([write_csv(tmp_path / "a.csv", data)], ROLES, Reading()).notes
+    assert "not known" in note
+
+
+def test_labels_that_look_different_are_not_noted(tmp_path):
+    data = people(n=30)
+    data["gender"] = ["née", "nee", "ne"] * 10
+    assert not load([write_csv(tmp_path / "a.csv", data)], ROLES, Reading()).notes
 
 
 def test_what_has_to_be_numbers_is_not_to_be_read_as_text(tmp_path):

@@ -13,7 +13,7 @@ from rankfair.jobs.fits import fit_files
 from rankfair.jobs.predicts import predict_files
 from rankfair.jobs.rows import Settings, data_of
 from rankfair.metrics import rank_auc
-from rankfair.models import read_extra
+from rankfair.models import ModelFileError, read_extra
 from rankfair.tables import TableError, read_table
 from sheets import pay_csv, people, write_csv
 
@@ -88,7 +88,7 @@ def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
     csv = pay_csv(tmp_path)
     roles = Roles("pay", ("age", "gender"), cut=("age", "gender"))
     done = fitted(csv, tmp_path, Settings(0.2, bins=2), roles)
-    design = Design.of_file(str(done.path))
+    design, _ = Design.of_file(str(done.path))
     assert design.roles.cut == ("age",)
     again = predictions(done.path, csv, tmp_path)["prediction"]
     data = data_of([csv], roles, PLAIN)
@@ -179,13 +179,15 @@ def test_a_model_made_in_python_has_no_design(tmp_path):
         np.arange(8.0)[:, None], np.arange(8.0), sensitive_features=["f", "m"] * 4
     )
     path = save_model(model, tmp_path / "m.rankfair")
-    with pytest.raises(TableError, match=r"m\.rankfair does not say how .*load_model"):
+    with pytest.raises(
+        ModelFileError, match=r"m\.rankfair does not say how .*load_model"
+    ):
         predict_files(str(path), [pay_csv(tmp_path)], PLAIN)
     model = load_model(path)
     for odd in ({}, {"target": "y", "sensitive": [1], "tasks": [], "cut": []}):
         extra = {"kind": "rankfair-design", **odd}
         path = save_model(model, tmp_path / "m.rankfair", extra=extra)
-        with pytest.raises(TableError, match="does not say what it was fitted to"):
+        with pytest.raises(ModelFileError, match="does not say what it was fitted to"):
             predict_files(str(path), [pay_csv(tmp_path)], PLAIN)
 
 

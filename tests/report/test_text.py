@@ -90,10 +90,3 @@ def test_an_interval_needs_both_ends(low, high, said):
 def test_p_values():
     said = [text.chance(p) for p in (0.0, 0.00099, 0.001, 1.0, math.nan, None)]
     assert said == ["p < 0.001", "p < 0.001", "p = 0.001", "p = 1.000", "", ""]
-
-
-@given(st.text(), st.integers(2, 30))
-def test_clipped_text_is_never_longer(any_text, most):
-    out = text.clipped(any_text, most)
-    assert len(out) <= most
-    assert out == text.shown(any_text) or out.endswith("…")

@@ -191,12 +191,19 @@ def test_wrong_groups_of_digits_are_no_number():
         (b"id,y\n12345678901234567890,1\n", "more digits"),
         (b"1,2\n3,4\n", "all numbers"),
         (b"x,y\r1,2\r", "CR alone"),
+        (b"x,y\n1,2\n3,45", "line 3: the last line has no line end. Was the file cut?"),
+        (b"x,y\n1,2\n3,45", 'Its last cell is read as "45"'),
+        (b"x,y\n1,a\n3,Fem", 'Its last cell is read as "Fem"'),
+        (b"x,y\r\n1,2\r\n3,", 'Its last cell is read as ""'),
+        (b"x,y\r1,2\r3,4", "line 3: the last line has no line end"),
+        (b"x,y\n" + b"1,2\n" * 5000 + b"3,45", "line 5002: the last line"),
     ],
 )
 def test_what_was_noticed_is_said(raw, note):
     table = read_table(raw)
     assert note in " ".join(table.notes)
-    assert read_table(b"x,y\n1,a\n").notes == ()
+    for whole in (b"x,y\n1,a\n", b"x,y\n1,a\n\n", b'x,y\n1,"a"', b"x,y\r\n1,a\r\n"):
+        assert read_table(whole).notes == ()
 
 
 def test_what_stopped_a_column_of_numbers_is_kept_for_later():

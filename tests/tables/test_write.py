@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -60,6 +60,17 @@ def test_what_a_spreadsheet_would_run_is_neutralised(cell):
     found = read_table(to_csv(table).encode(), text=[neutral(cell)], delimiter=",")
     assert found.names == ("'" + cell,)
     assert found[found.names[0]].tolist() == ["'" + cell]
+
+
+@given(st.lists(st.text("'=-1a", min_size=1, max_size=4), unique=True, min_size=1))
+@example(["=1", "'=1", "''=1"])
+def test_different_names_and_labels_stay_different(values):
+    table = Table({name: objects(values) for name in values})
+    names = [neutral(value) for value in values]
+    found = read_table(to_csv(table).encode(), text=names, delimiter=",")
+    assert len({*found.names}) == len(values)
+    for name in names:
+        assert len({*found[name].tolist()}) == len(values)
 
 
 @pytest.mark.parametrize("cell", ["-3.5", "+1", "a=b", "1-2", "", "'x", "-1e-5", "."])

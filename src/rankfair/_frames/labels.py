@@ -218,14 +218,17 @@ def _in_order(labels: list[Any]) -> list[Any]:
 
 
 def label_array(labels: list[Any]) -> NDArray[Any]:
-    """Return labels as an array of their own type, or of objects where they differ.
+    """Return numbers and booleans as an array of their own type, all else as objects.
+
+    Text as NumPy has it takes the room of the longest label for each of them, and loses
+    NULs at the end.
 
     Examples
     --------
-    >>> label_array([("a", 1), ("b", 2)]).shape
-    (2,)
+    >>> label_array(["a", "b" * 100_000]).dtype, label_array([("a", 1), ("b", 2)]).shape
+    (dtype('O'), (2,))
     """
-    for kind in (str, bool, int, float):
+    for kind in (bool, int, float):
         if all(isinstance(label, kind) for label in labels):
             found = np.array(labels)
             if kind is int and found.dtype.kind == "f":

@@ -200,9 +200,9 @@ def values_shape(values: Any) -> tuple[int, ...]:
 
 
 def _labels_array(values: Any) -> NDArray[Any]:
-    """Return a list as an array without letting NumPy unite mixed types."""
+    """Return a list as an array in which NumPy neither unites types nor cuts text."""
     array = np.asarray(values, dtype=object)
     kinds = {type(value) for value in array.ravel()}
-    found = array if len(kinds) > 1 else np.asarray(values)
+    found = array if len(kinds) > 1 or str in kinds else np.asarray(values)
     # NumPy turns whole numbers of which some are beyond 2⁶³ into floats.
     return array if kinds == {int} and found.dtype.kind == "f" else found

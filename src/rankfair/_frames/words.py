@@ -9,6 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._printable import printable
+
 __all__ = ["Codes", "Column", "Floats", "counted", "listed", "shown"]
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -21,10 +23,11 @@ def shown(label: Any) -> str:
 
     Examples
     --------
-    >>> shown("F"), shown(101)
-    ('"F"', '101')
+    >>> shown("F"), shown(101), shown("F\\u200b")
+    ('"F"', '101', '"F[U+200B]"')
     """
-    return f'"{label}"' if isinstance(label, str) else str(label)
+    text = printable(str(label))
+    return f'"{text}"' if isinstance(label, str) else text
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:

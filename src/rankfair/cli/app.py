@@ -8,8 +8,8 @@ import typer
 
 from rankfair import __version__
 from rankfair.cli import data, models
-from rankfair.cli.ends import fail, writing
-from rankfair.cli.once import Once
+from rankfair.cli.ends import echo, fail, writing
+from rankfair.cli.once import Commands, Once
 from rankfair.cli.reproduce import reproduce
 
 __all__ = ["app"]
@@ -17,6 +17,7 @@ __all__ = ["app"]
 # Rich help pages and tracebacks cost more import time than all the rest of `--help`.
 app = typer.Typer(
     name="rankfair",
+    cls=Commands,
     help="Regression whose predictions do not rank one group above another.\n\n"
     "Example: rankfair audit pay.csv --target pay --sensitive gender --task job",
     no_args_is_help=True,
@@ -28,7 +29,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"rankfair {__version__}")
+        echo(f"rankfair {__version__}")
         raise typer.Exit
 
 

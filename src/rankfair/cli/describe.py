@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
+from rankfair.cli.ends import echo
 from rankfair.cli.tables import show_table
 
 __all__ = ["described"]
@@ -16,20 +15,22 @@ MOST = 8  # labels shown
 def described(found: dict[str, Any]) -> None:
     """Print what a model file says of itself, for people."""
     size = f"{found['bytes']:,} bytes"
-    typer.echo(f"{found['estimator']} by rankfair {found['rankfair']}, {size}")
-    if found["notes"]:
-        typer.echo(found["notes"])
+    echo(f"{found['estimator']} by rankfair {found['rankfair']}, {size}")
+    for line in found["notes"].splitlines():
+        echo(line)
     _block("Reached on the rows fitted", found["achieved"] or {})
     _block("Settings", found["params"] or {})
     for name in ("tasks", "groups"):
         if found[name] and not (name == "tasks" and _is_single(found)):
-            typer.echo(f"\n{_counted(name, found[name])}")
-    typer.echo("")
+            echo()
+            _count(name, found[name])
+    echo()
     rows = [(c["name"], c["role"], c["type"]) for c in found["columns"]]
     show_table(("column", "role", "type"), rows)
     extra = found["extra"]
     if isinstance(extra, dict) and isinstance(extra.get("target"), str):
-        typer.echo(f"\nPredicts {extra['target']}.")
+        echo()
+        echo(f"Predicts {extra['target']}.")
 
 
 def _is_single(found: dict[str, Any]) -> bool:
@@ -41,21 +42,23 @@ def _is_single(found: dict[str, Any]) -> bool:
 def _block(title: str, pairs: dict[str, Any]) -> None:
     if not pairs:
         return
-    typer.echo(f"\n{title}")
+    echo()
+    echo(title)
     width = max(map(len, pairs))
     for name in sorted(pairs):
         label = name.rstrip("_").ljust(width)
-        typer.echo(f"  {label}  {_shown(pairs[name])}")
+        echo(f"  {label}  {_shown(pairs[name])}")
 
 
-def _counted(name: str, labels: Any) -> str:
+def _count(name: str, labels: Any) -> None:
     if isinstance(labels, dict):
-        return "\n".join(_counted(f"{name} of {k}", v) for k, v in labels.items())
+        for key, own in labels.items():
+            _count(f"{name} of {key}", own)
+        return
     shown = ", ".join(_shown(label) for label in list(labels)[:MOST])
     more = f" and {len(labels) - MOST} more" if len(labels) > MOST else ""
-    if len(labels) == 1 and name == "tasks":
-        return f"1 task: {shown}"
-    return f"{len(labels)} {name}: {shown}{more}"
+    named = "task" if len(labels) == 1 and name == "tasks" else name
+    echo(f"{len(labels)} {named}: {shown}{more}")
 
 
 def _shown(value: Any) -> str:

@@ -1,5 +1,6 @@
-"""How a command ends when it cannot go on: one sentence and a code."""
+"""What is printed, and how a command ends when it cannot go on."""
 
+import json
 import os
 import re
 import sys
@@ -7,14 +8,18 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+
+from rankfair._printable import printable
 
 __all__ = [
     "capital",
     "check_outputs",
     "check_sheet",
+    "echo",
+    "echo_json",
     "fail",
     "in_flags",
     "telling",
@@ -44,9 +49,24 @@ FILE = re.compile(r"\S*(?:[/\\]|\.\w)")
 PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
 
 
+def echo(line: str = "", *, err: bool = False, bold: bool = False) -> None:
+    """Print a line: nothing else does, but `echo_json` and progress.
+
+    What a file says is shown as letters and is no command to the terminal.
+    """
+    line = printable(line)
+    typer.echo(typer.style(line, bold=True) if bold else line, err=err)
+
+
+def echo_json(value: Any) -> None:
+    """Print plain JSON, signs of all languages as they are, unseen ones as escapes."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(printable(text, keep="\n", form="\\u{:04x}"))
+
+
 def fail(sentence: str, code: int = 2) -> NoReturn:
     """Say why, on stderr, and leave."""
-    typer.echo(sentence, err=True)
+    echo(sentence, err=True)
     raise typer.Exit(code)
 
 
@@ -109,7 +129,7 @@ def telling(quiet: bool = False) -> Iterator[None]:
         finally:
             if not quiet:
                 for line in dict.fromkeys(str(each.message) for each in caught):
-                    typer.echo(f"Note: {in_flags(line)}", err=True)
+                    echo(f"Note: {in_flags(line)}", err=True)
 
 
 @contextmanager

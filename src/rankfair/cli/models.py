@@ -7,7 +7,14 @@ from zipfile import is_zipfile
 import typer
 
 from rankfair.cli.bundles import Files, Scheduler
-from rankfair.cli.ends import check_outputs, check_sheet, fail, telling
+from rankfair.cli.ends import (
+    check_outputs,
+    check_sheet,
+    echo,
+    echo_json,
+    fail,
+    telling,
+)
 from rankfair.cli.spread import expanded
 
 __all__ = ["describe", "export_onnx", "predict"]
@@ -86,12 +93,11 @@ def describe(
     """
     with telling():
         from rankfair.cli.describe import described
-        from rankfair.cli.show import print_json
         from rankfair.models import describe_model
 
         found = describe_model(model)
         if as_json:
-            print_json(found)
+            echo_json(found)
         else:
             described(found)
 
@@ -117,4 +123,4 @@ def export_onnx(
         check_outputs([out], [model])
         path = export(load_model(model), out)
         if not quiet:
-            typer.echo(f"wrote {path}")
+            echo(f"wrote {path}")

@@ -1,15 +1,47 @@
-"""Options that take one value are given once."""
+"""Options that take one value are given once, and what is wrong is printable."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["Once"]
+from rankfair._printable import printable
+
+__all__ = ["Commands", "Once"]
 
 CHOICE = re.compile(r"'(.*)' is not one of ('.*')\.")
+
+
+# Typer has a copy of click of its own, or uses that of others.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class Commands(TyperGroup):
+    """Commands that say what is wrong with their words as `echo` would."""
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Parse the words before the command."""
+        with _printable_errors():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse the others, and run the command."""
+        with _printable_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_errors() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        said: Any = error
+        said.message = printable(said.message or "", keep="\n")
+        raise
 
 
 class Once(TyperCommand):

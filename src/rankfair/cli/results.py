@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankfair._frames import counted
+from rankfair._frames import counted, shown
+from rankfair._printable import clipped
 from rankfair.cli.ends import in_flags
-from rankfair.cli.tables import clipped, figures, limits, number, say, show_table
+from rankfair.cli.tables import WIDEST, figures, limits, number, say, show_table
 from rankfair.jobs.compares import not_run
 from rankfair.jobs.paths import NO_KNEE
 
@@ -35,20 +36,20 @@ OTHERS = (
 
 def say_audit(found: Audit, quiet: bool) -> None:
     """Say what an audit found, with the meaning of its columns unless ``quiet``."""
-    say(f"{found.verdict}\n")
+    say(found.verdict, "")
     _comparisons(found)
-    for line in [] if quiet else _asides(found):
-        say(line)
+    if not quiet:
+        say(*_asides(found))
 
 
 def say_fit(done: Fitted) -> None:
     """Say what a fit came to, and what it changed."""
-    say(_status(done))
+    say(*_status(done))
     if done.audit is not None:
         rows = "Held-out rows" if done.held_out else "The rows fitted"
-        say(f"{rows}, without the balance (before) and with it (after):\n")
+        say(f"{rows}, without the balance (before) and with it (after):", "")
         _comparisons(done.audit)
-        say(f"\n{done.audit.verdict}")
+        say("", done.audit.verdict)
 
 
 def say_path(done: Priced) -> None:
@@ -77,10 +78,11 @@ def say_path(done: Priced) -> None:
         [i for i, row in enumerate(rows) if row.epsilon == knee and done.path.has_knee],
     )
     if many:
-        say("\nAUC and MD are of the group farthest from AUC = 1/2, against the rest.")
+        farthest = "the group farthest from AUC = 1/2, against the rest"
+        say("", f"AUC and MD are of {farthest}.")
     else:
-        say(f"\nAUC and MD: {done.page.of_groups}.")
-    say(f"\n{done.page.summary}")
+        say("", f"AUC and MD: {done.page.of_groups}.")
+    say("", done.page.summary)
     if len(rows) > 1:
         marked = f"From ε = {knee:.3g} on, less fairness buys little accuracy."
         say(marked if done.path.has_knee else NO_KNEE)
@@ -108,8 +110,8 @@ def say_methods(done: Compared) -> None:
         [i for i, line in enumerate(lines) if line.chosen],
     )
     if done.page.of_groups:
-        say(f"\nRank gap, MD and KS: {done.page.of_groups}.")
-    say(f"\n{done.page.summary}")
+        say("", f"Rank gap, MD and KS: {done.page.of_groups}.")
+    say("", done.page.summary)
     for line in lines:
         if line.note:
             say(f"{line.method}: {line.note}.")
@@ -128,7 +130,7 @@ def _comparisons(found: Audit) -> None:
             (
                 c.model,
                 c.attribute if several else "",
-                f"{clipped(c.group)} v {clipped(c.against)}",
+                f"{clipped(c.group, WIDEST)} v {clipped(c.against, WIDEST)}",
                 f"{c.n_group} v {c.n_against}",
                 number(c.auc),
                 limits(c.auc),
@@ -176,7 +178,7 @@ def _tasks(lines: Sequence[TaskLine], least: int) -> str:
     )
 
 
-def _status(done: Fitted) -> str:
+def _status(done: Fitted) -> list[str]:
     model = done.model
     values = {**model.balance_, "rank": model.rank_auc_}
     came = ", ".join(
@@ -190,7 +192,7 @@ def _status(done: Fitted) -> str:
         lines.append(
             f"{len(apart)} of {counted(len(model.tasks_), 'task')} "
             f"{'is' if len(apart) == 1 else 'are'} in no band: "
-            + " ".join(f'"{name}": {why}' for name, why in few)
+            + " ".join(f"{shown(name)}: {why}" for name, why in few)
             + (" …" if len(apart) > len(few) else "")
         )
-    return "\n".join(lines)
+    return lines

@@ -8,9 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from rankfair.cli.tables import clipped
+from rankfair._printable import clipped
+from rankfair.cli.ends import echo
 from rankfair.experiments.demo import CURVE, Demo, OnStep
 from rankfair.experiments.table import LEGEND, notes, plain_table, rich_table
 
@@ -47,7 +46,7 @@ def progress(quiet: bool) -> Iterator[OnStep | None]:
     elif find_spec("rich") is None:
 
         def on_line(name: str, step: int, steps: int) -> None:
-            typer.echo(f"{step}/{steps} {clipped(name, MOST)}", err=True)
+            echo(f"{step}/{steps} {clipped(name, MOST)}", err=True)
 
         yield on_line
     else:
@@ -86,16 +85,21 @@ def show(done: Demo) -> None:
     wrote demo/frontier.png
     """
     if find_spec("rich") is None:
-        typer.echo(plain_table(done.table))
+        _echo_lines(plain_table(done.table))
     else:
         from rich.console import Console
 
         Console().print(rich_table(done.table, strong=CURVE))
-    typer.echo(f"\n{LEGEND}\n")
+    _echo_lines(f"\n{LEGEND}\n")
     for note in notes(done.table):
-        typer.echo(f"{note}\n")
+        _echo_lines(f"{note}\n")
     for path in done.files:
-        typer.echo(f"wrote {path}")
+        echo(f"wrote {path}")
+
+
+def _echo_lines(text: str) -> None:
+    for line in text.split("\n"):
+        echo(line)
 
 
 @contextmanager
@@ -169,7 +173,7 @@ def _lines() -> OnCell:
         tenth = int(now.share * 10 + 1e-9)
         if tenth > told:
             told = tenth
-            typer.echo(f"{tenth * 10} %, {now.done} of {now.cells} cells", err=True)
+            echo(f"{tenth * 10} %, {now.done} of {now.cells} cells", err=True)
 
     return on_cell
 
@@ -200,12 +204,12 @@ def show_reproduction(result: Result, written: list[Path]) -> None:
     summary = Summary(result.records)
     for claim in evaluate(summary, result.there) if result.there else ():
         mark = "holds" if claim.holds else "does not hold"
-        typer.echo(f"{mark}, {claim.held} of {claim.of} datasets: {claim.sentence}")
+        echo(f"{mark}, {claim.held} of {claim.of} datasets: {claim.sentence}")
         for line in claim.figures:
-            typer.echo(f"    {line.replace('**', '')}")
+            echo(f"    {line.replace('**', '')}")
     for name, why in result.missing.items():
-        typer.echo(f"{title_of(name)} was not run: {result.said.get(name, why)}")
+        echo(f"{title_of(name)} was not run: {result.said.get(name, why)}")
     for failure in summary.failures():
-        typer.echo(describe_failure(failure))
+        echo(describe_failure(failure))
     for path in written:
-        typer.echo(f"wrote {path}")
+        echo(f"wrote {path}")

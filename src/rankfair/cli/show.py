@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import typer
 from rankfair._disk import write_whole
 from rankfair._frames import counted
 from rankfair.audit.words import not_judged
+from rankfair.cli.ends import echo, echo_json
 from rankfair.cli.results import say_audit, say_fit, say_methods, say_path
 from rankfair.jobs import sheets
 from rankfair.tables import Table, write_table
@@ -32,7 +32,6 @@ __all__ = [
     "gated",
     "predicted",
     "priced",
-    "print_json",
 ]
 
 # Files are written before anything is printed: the reader of a pipe may have gone.
@@ -86,7 +85,7 @@ def gate(
             sentence += " They were ignored, as asked."
         elif result is not found.gate(max_gap, ignore_small=True):
             sentence += " --ignore-small-groups lets it hold without them."
-        typer.echo(sentence, err=out.as_json or sheet == "-")
+        echo(sentence, err=out.as_json or sheet == "-")
     raise typer.Exit(result.exit_code)
 
 
@@ -98,12 +97,12 @@ def fitted(done: Fitted, out: Out, gated: Mapping[str, Any] | None = None) -> No
         wrote.insert(0, out.html)
     _tell(done.notes, out)
     if out.as_json:
-        print_json({**sheets.fitted_dict(done), **(gated or {})})
+        echo_json({**sheets.fitted_dict(done), **(gated or {})})
     else:
         say_fit(done)
     _wrote(out, wrote)
     if done.path is None and not out.quiet:
-        typer.echo("The model was not kept: -o FILE writes it.", err=True)
+        echo("The model was not kept: -o FILE writes it.", err=True)
 
 
 def predicted(done: Predicted, out: str, quiet: bool) -> None:
@@ -111,9 +110,9 @@ def predicted(done: Predicted, out: str, quiet: bool) -> None:
     if quiet:
         return
     for note in done.notes:
-        typer.echo(f"Note: {note}", err=True)
+        echo(f"Note: {note}", err=True)
     if out != "-":
-        typer.echo(f"wrote {counted(done.n_rows, 'row')} to {out}", err=True)
+        echo(f"wrote {counted(done.n_rows, 'row')} to {out}", err=True)
 
 
 def priced(done: Priced, out: Out, sheet: str | None = None) -> None:
@@ -136,17 +135,12 @@ def compared(done: Compared, out: Out, sheet: str | None = None) -> None:
     _wrote(out, wrote, sheet)
 
 
-def print_json(value: Any) -> None:
-    """Print plain JSON, signs of all languages as they are."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
-
-
 def _is_plain(
     table: Table, out: Out, sheet: str | None, as_dict: Callable[[], Any]
 ) -> bool:
     """Print JSON, or the table to a pipe; tell whether neither was asked for."""
     if out.as_json:
-        print_json(as_dict())
+        echo_json(as_dict())
     elif sheet == "-":
         write_table(table, "-")
     return not out.as_json and sheet != "-"
@@ -171,10 +165,10 @@ def _write_methods(page: Any, out: Out) -> list[Any]:
 def _wrote(out: Out, paths: Sequence[Any], sheet: str | None = None) -> None:
     if not out.quiet:
         for path in paths:
-            typer.echo(f"wrote {path}", err=out.as_json or sheet == "-")
+            echo(f"wrote {path}", err=out.as_json or sheet == "-")
 
 
 def _tell(notes: Sequence[str], out: Out) -> None:
     if not out.quiet:
         for note in notes:
-            typer.echo(f"Note: {note}", err=True)
+            echo(f"Note: {note}", err=True)

@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Sequence
 from shutil import get_terminal_size
-from textwrap import fill
+from textwrap import wrap
 from unicodedata import combining, east_asian_width
 
-import typer
-
+from rankfair._printable import clipped, printable
+from rankfair.cli.ends import echo
 from rankfair.inference.estimate import Estimate
 
-__all__ = ["clipped", "figures", "limits", "number", "say", "show_table", "table_lines"]
+__all__ = ["WIDEST", "figures", "limits", "number", "say", "show_table", "table_lines"]
 
 FIGURE = re.compile(r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.,]*–\d[\d.,]*|")
 LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
@@ -91,14 +91,17 @@ def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
     return [lines[0], "─" * max(map(_width, lines)), *lines[1:]]
 
 
-def say(sentences: str, indent: str = "") -> None:
-    """Print prose in lines that fit the screen, 100 signs at most."""
+def say(*paragraphs: str) -> None:
+    """Print prose in lines that fit the screen, 100 signs at most.
+
+    A line end in a paragraph is not one of ours, and begins no line.
+    """
     width = min(get_terminal_size().columns, 100) - 1
-    for line in sentences.split("\n"):
+    for text in paragraphs:
         # No line begins with a lonely sign.
-        tied = line.replace(" %", "\u00a0%")
-        folded = fill(tied, width, subsequent_indent=indent, break_on_hyphens=False)
-        typer.echo(folded.replace("\u00a0%", " %"))
+        tied = printable(text).replace(" %", "\u00a0%")
+        for line in wrap(tied, width, break_on_hyphens=False) or [""]:
+            echo(line.replace("\u00a0%", " %"))
 
 
 def show_table(
@@ -108,20 +111,7 @@ def show_table(
     # The rest of the world asks for plain text by this name: no-color.org.
     plain = "NO_COLOR" in os.environ
     for i, line in enumerate(table_lines(head, rows)):
-        bold = i - 2 in strong and not plain
-        typer.echo(typer.style(line, bold=True) if bold else line)
-
-
-def clipped(text: str, most: int = WIDEST) -> str:
-    """Return a label as it is shown, its end left out where it is too long.
-
-    Examples
-    --------
-    >>> clipped("Native American", 8), clipped("F")
-    ('Native …', 'F')
-    """
-    shown = "".join(c if c.isprintable() else "�" for c in text)
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+        echo(line, bold=i - 2 in strong and not plain)
 
 
 def _width(text: str) -> int:

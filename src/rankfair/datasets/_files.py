@@ -11,7 +11,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankfair._disk import write_whole
+from rankfair._disk import read_up_to, write_whole
 
 __all__ = ["UCI", "DataFile", "checked", "find_files"]
 
@@ -104,7 +104,7 @@ def _fetch(file: DataFile, home: Path, base_url: str) -> None:
 
 def _read(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
-        content: bytes = response.read(MAX_BYTES + 1)
+        content = read_up_to(response, MAX_BYTES)
         announced = response.headers.get("Content-Length")
     if len(content) > MAX_BYTES:
         raise OSError(f"more than {MAX_BYTES} bytes came")

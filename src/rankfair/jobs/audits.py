@@ -21,7 +21,6 @@ from rankfair.jobs.columns import (
 )
 from rankfair.jobs.design import Design
 from rankfair.jobs.groups import as_labels, cut_groups, groups_of, with_counted_groups
-from rankfair.models import load_model
 from rankfair.tables import Table
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def predicted(
     files: Sequence[str], roles: Roles, reading: Reading, model: str
 ) -> Table:
     """Return the rows of some files with a column of a model's predictions."""
-    design = Design.of_file(model)
+    design, estimator = Design.of_file(model)
     own, reading = design.reading(reading)
     numbers = set(own.features or ()) - set(design.encoding.categories)
     labels = (*roles.sensitive, *roles.tasks)
@@ -143,7 +142,7 @@ def predicted(
     )
     table = load(files, wanted, reading)
     refuse_taken(PREDICTION, table.names, table.source, OTHER_NAME)
-    values, message = design.predict(load_model(model), table, model)
+    values, message = design.predict(estimator, table, model)
     said = (*table.notes, message) if message else table.notes
     return replace(table.with_column(PREDICTION, values), notes=said)
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import listed
+from rankfair._frames import listed, shown
 from rankfair.tables import Table, TableError, read_table
 from rankfair.tables.read import MAX_BYTES
 from rankfair.tables.table import refuse_gaps
@@ -120,8 +121,8 @@ class Roles:
                 if name in seen:
                     twice = "twice" if seen[name] == role else f"and {seen[name]}"
                     raise ValueError(
-                        f'column "{name}" is named by {role} {twice}: a column has '
-                        "one role."
+                        f"column {shown(name)} is named by {role} {twice}: a column "
+                        "has one role."
                     )
                 seen[name] = role
 
@@ -150,14 +151,14 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
     for name in roles.numbers:
         if name in reading.text:
             raise ValueError(
-                f'column "{name}" is to be read as text by --text, but what it is used '
-                "for needs numbers."
+                f"column {shown(name)} is to be read as text by --text, but what it is "
+                "used for needs numbers."
             )
     for name in reading.numbers:
         if name in (*reading.text, *roles.labels):
             raise ValueError(
-                f'column "{name}" is to be read as numbers by --number, but tasks, '
-                "groups, categories and columns named by --text are text."
+                f"column {shown(name)} is to be read as numbers by --number, but "
+                "tasks, groups, categories and columns named by --text are text."
             )
     parts = [_read(file, roles, reading) for file in files]
     table = parts[0] if len(parts) == 1 else _joined(parts, roles)
@@ -200,10 +201,10 @@ def _odd_groups(table: Table, roles: Roles) -> list[str]:
     found = []
     for name in roles.sensitive:
         labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
-        for label in sorted(each for each in labels if each.strip().lower() in UNKNOWN):
+        for label in sorted(each for each in labels if _as_seen(each) in UNKNOWN):
             found.append(
-                f'"{name}" has a group called "{label}"; if that means “not known”, '
-                f"say --missing {shlex.quote(label)}."
+                f"{shown(name)} has a group called {shown(label)}; if that means “not "
+                f"known”, say --missing {shlex.quote(label)}."
             )
     return found
 
@@ -215,14 +216,37 @@ def _near_labels(table: Table, roles: Roles) -> list[str]:
         alike: dict[str, list[str]] = {}
         labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
         for label in sorted(labels):
-            alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
+            alike.setdefault(_as_seen(label), []).append(label)
         for same in (each for each in alike.values() if len(each) > 1):
             found.append(
-                f'"{name}" has {listed(same)}, which differ in spaces or capitals '
-                "only; if they are the same, write them alike."
+                f"{shown(name)} has {_told_apart(same)}, which differ only in spaces, "
+                "capitals or the way letters are encoded (Unicode form, signs of no "
+                "width); if they are the same, write them alike."
             )
             break  # one example will do
     return found
+
+
+def _as_seen(label: str) -> str:
+    """Return a label without what the eye may miss.
+
+    That is spaces, capitals, signs of no width, and other forms of the same letters.
+
+    Examples
+    --------
+    >>> _as_seen("F\\u200b") == _as_seen(" f") == _as_seen("\\uff26") == "f"
+    True
+    """
+    letters = normalize("NFKC", label)
+    seen = "".join(sign for sign in letters if category(sign) != "Cf")
+    return normalize("NFKC", " ".join(seen.split()).casefold())
+
+
+def _told_apart(labels: list[str]) -> str:
+    """Return labels as they are shown, or by their signs where that shows the same."""
+    if len({normalize("NFC", label) for label in labels}) == len(labels):
+        return listed(labels)
+    return ", ".join(map(ascii, labels))
 
 
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
@@ -259,9 +283,9 @@ def _joined(parts: list[Table], roles: Roles) -> Table:
         more = [name for name in other.names if name not in first.names]
         if gone or more:
             what = (
-                f'no column "{gone[0]}", which {first.source} has'
+                f"no column {shown(gone[0])}, which {first.source} has"
                 if gone
-                else f'a column "{more[0]}" that {first.source} has not'
+                else f"a column {shown(more[0])} that {first.source} has not"
             )
             raise TableError(
                 f"has {what}",
@@ -325,7 +349,9 @@ def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> Non
     if not name.strip():
         raise ValueError(f"a new column needs a name, got {name!r}. {cure}")
     if name in names:
-        raise TableError(f'already has a column "{name}"', source=source, cure=cure)
+        raise TableError(
+            f"already has a column {shown(name)}", source=source, cure=cure
+        )
 
 
 def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:

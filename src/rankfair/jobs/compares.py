@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._frames import listed
+from rankfair._frames import listed, shown
 from rankfair._validation import check_number
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import gap_limits
@@ -113,8 +113,8 @@ def _known(names: Iterable[str]) -> list[str]:
     found = list(names)
     for name in found:
         if name not in METHODS:
-            known = ", ".join(f'"{each}"' for each in METHODS)
-            raise ValueError(f'no method is called "{name}"; there are {known}.')
+            known = listed(list(METHODS), len(METHODS))
+            raise ValueError(f"no method is called {shown(name)}; there are {known}.")
     return found
 
 
@@ -169,8 +169,7 @@ def not_run(refused: Mapping[str, str]) -> list[str]:
             found.append(f"{names[0]} was not run: {why}")
             continue
         said = f"each {why[3:]}" if why.startswith("it ") else why
-        quoted = ", ".join(f'"{name}"' for name in names)
-        found.append(f"{quoted} were not run: {said}")
+        found.append(f"{listed(names, len(names))} were not run: {said}")
     return found
 
 

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from rankfair._frames import counted, listed
 from rankfair._validation import UnseenError
 from rankfair.jobs.columns import Reading, Roles, refuse_gaps
-from rankfair.models import read_extra
+from rankfair.models import ModelFileError, load_model, read_extra
+from rankfair.models.archive import distrusted
 from rankfair.tables import Encoding, Table, TableError, learn_encoding
+from rankfair.tables.encoding import distinct_texts
 
 __all__ = ["Design", "Drawn"]
 
@@ -47,6 +49,11 @@ class Design:
     encoding: Encoding
     message: str = ""
     details: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of what the estimator takes: predictors and labels."""
+        return (*self.encoding.names, *self.roles.tasks, *self.roles.sensitive)
 
     @classmethod
     def learn(cls, table: Table, roles: Roles, cap: int = 50) -> Design:
@@ -126,31 +133,37 @@ class Design:
     def from_dict(cls, stored: dict[str, Any]) -> Design:
         """Return what `to_dict` stored."""
         if stored.get("kind") != KIND:
-            raise ValueError(
+            raise ModelFileError(
                 "does not say how the columns of a file become predictors, for it was "
                 "not made by `rankfair fit`. Predict with it in Python: load_model."
             )
-        try:
+        with distrusted("does not say what it was fitted to"):
             roles = Roles(
                 target=stored["target"],
-                sensitive=_names(stored["sensitive"]),
-                tasks=_names(stored["tasks"]),
-                cut=_names(stored["cut"]),
+                sensitive=distinct_texts(stored["sensitive"]),
+                tasks=distinct_texts(stored["tasks"]),
+                cut=distinct_texts(stored["cut"]),
             )
-            return cls(roles, Encoding.from_dict(stored["encoding"]))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"does not say what it was fitted to: {type(error).__name__} {error}."
-            ) from None
+            encoding = Encoding.from_dict(stored["encoding"])
+            design = cls(roles, encoding)
+            distinct_texts([*design.columns])
+            if not {*roles.cut} <= {*roles.sensitive, *roles.tasks}:
+                raise ValueError("numbers are cut that are neither groups nor tasks")
+        return design
 
     @classmethod
-    def of_file(cls, model: str) -> Design:
-        """Return the design in a model file, or say which file has none."""
-        stored = read_extra(model)
+    def of_file(cls, path: str) -> tuple[Design, Any]:
+        """Return the design and the model in a file, or say why it has none."""
+        model, stored = load_model(path), read_extra(path)
         try:
-            return cls.from_dict(stored)
-        except ValueError as error:
-            raise TableError(str(error).rstrip("."), source=model) from None
+            design = cls.from_dict(stored)
+            if {*design.columns} != {*getattr(model, "feature_names_in_", ())}:
+                raise ModelFileError(
+                    "does not say what it was fitted to: its model reads other columns."
+                )
+        except ModelFileError as error:
+            raise ModelFileError(f"{path} {error}") from None
+        return design, model
 
     def reading(self, reading: Reading) -> tuple[Roles, Reading]:
         """Return roles and reading of new rows, which may have no target."""
@@ -163,12 +176,6 @@ class Design:
         )
         text = tuple(dict.fromkeys((*reading.text, *categories)))
         return roles, replace(reading, text=text)
-
-
-def _names(stored: Any) -> tuple[str, ...]:
-    if not all(isinstance(name, str) for name in stored):
-        raise TypeError("names of columns must be text")
-    return tuple(stored)
 
 
 def _brief(encoding: Encoding) -> str:

@@ -15,7 +15,7 @@ from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
 from rankfair.jobs.predicts import OTHER_NAME, Predicted, predict_files
 from rankfair.jobs.rows import Settings
-from rankfair.models import load_model, save_model
+from rankfair.models import save_model
 from rankfair.streams import stream
 from rankfair.tables import Encoding, Table, TableError
 from rankfair.tables.table import check_names
@@ -333,12 +333,12 @@ def _predict_there(
     keep: Sequence[str] | None,
     scheduler: str,
 ) -> Predicted:
-    if Design.of_file(path).encoding.categories:
+    design, model = Design.of_file(path)
+    if design.encoding.categories:
         raise ValueError(
             "the model encodes columns of text, which workers do not: leave out "
             "--scheduler."
         )
-    model = load_model(path)
     files = files_of(folder)
     with _connected(scheduler):
         import dask.dataframe as dd

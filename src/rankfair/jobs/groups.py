@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import counted, find_known, listed
+from rankfair._frames import counted, find_known, listed, shown
 from rankfair._groups import (
     MOST_GROUPS,
     Groups,
@@ -57,7 +57,8 @@ def with_counted_groups(table: Table, roles: Roles) -> Table:
         labels = {*as_labels(table[name]).tolist()} - {None}
         if len(labels) > MOST_GROUPS:
             raise ValueError(
-                f'column "{name}" has {len(labels)} groups ({listed(sorted(labels))}): '
+                f"column {shown(name)} has {len(labels)} groups "
+                f"({listed(sorted(labels))}): "
                 f"at most {MOST_GROUPS} are expected. If it is a number, --bins 4 "
                 "makes four of it; otherwise join small groups, or name another column "
                 "in --sensitive."
@@ -71,8 +72,8 @@ def _may_be_number(name: str, n_groups: int) -> str:
     if n_groups <= MANY:
         return ""
     return (
-        f' "{name}" has {n_groups} groups; if it is a number, --bins 4 makes four of '
-        "it."
+        f" {shown(name)} has {n_groups} groups; if it is a number, --bins 4 makes four "
+        "of it."
     )
 
 
@@ -191,10 +192,10 @@ def compared_labels(name: str, labels: NDArray[Any]) -> set[Any]:
     """
     whole = {*labels.tolist()} - {None}
     if len(whole) < 2:
-        only = "".join(f' ("{label}")' for label in whole)
+        only = "".join(f" ({shown(label)})" for label in whole)
         raise ValueError(
-            f'column "{name}" has {len(whole) or "no"} group{"s" * (not whole)}{only}: '
-            "there is nothing to compare."
+            f"column {shown(name)} has {len(whole) or 'no'} group{'s' * (not whole)}"
+            f"{only}: there is nothing to compare."
         )
     return whole
 
@@ -205,9 +206,9 @@ def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) ->
         for label in sorted(whole - {*labels[rows].tolist()}, key=str):
             count = int((labels == label).sum())
             raise NotEstimableError(
-                f'group "{label}" of "{name}" has {counted(count, "row")}: too few to '
-                "hold some of them out. Join it with another group, or leave such "
-                f"cells empty.{_may_be_number(name, len(whole))}"
+                f"group {shown(label)} of {shown(name)} has {counted(count, 'row')}: "
+                "too few to hold some of them out. Join it with another group, or "
+                f"leave such cells empty.{_may_be_number(name, len(whole))}"
             )
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from rankfair.jobs.columns import Reading, load, refuse_taken
 from rankfair.jobs.design import Design
-from rankfair.models import load_model
 from rankfair.tables import Table, write_table
 
 __all__ = ["OTHER_NAME", "Predicted", "predict_files"]
@@ -55,8 +54,7 @@ def predict_files(
     Predicted
         What was written.
     """
-    design = Design.of_file(model)
-    estimator = load_model(model)
+    design, estimator = Design.of_file(model)
     roles, how = design.reading(reading)
     table = load(files, roles, how)
     refuse_taken(name, table.names, table.source, OTHER_NAME)

@@ -1,6 +1,6 @@
 """A zip of one JSON document and plain arrays, distrusted until it is proved whole.
 
-Members are stored, not compressed: what is read is never larger than the file.
+Members are stored, not compressed: arrays are never larger than the file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,21 @@ from numpy.typing import NDArray
 
 from rankfair._disk import write_whole
 
-__all__ = ["META", "ModelFileError", "pack", "unpack", "unpack_meta", "write_model"]
+__all__ = [
+    "META",
+    "ModelFileError",
+    "distrusted",
+    "pack",
+    "unpack",
+    "unpack_meta",
+    "write_model",
+]
 
-FORMAT, VERSION = "rankfair-model", 1
+FORMAT, VERSION = "rankfair-model", 2
 META = "meta.json"
 MAX_META = 64 << 20
 MAX_MEMBERS = 1000
+DEEPEST = 50
 _ARRAY = re.compile(r"arrays/[0-9]{1,4}\.npy")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
 _KINDS = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
@@ -51,6 +61,30 @@ class ModelFileError(ValueError):
     """A file that is no whole model file, or a model that cannot become one."""
 
 
+@contextmanager
+def distrusted(
+    otherwise: str = "its parts are unsound, or do not fit together",
+) -> Iterator[None]:
+    """Turn whatever the parts of a forged file bring about into one kind of error.
+
+    Examples
+    --------
+    >>> with distrusted():
+    ...     int("x")
+    Traceback (most recent call last):
+    ...
+    rankfair.models.archive.ModelFileError: its parts are unsound, or do not fit
+    together (ValueError: invalid literal for int() with base 10: 'x').
+    """
+    try:
+        yield
+    except (ModelFileError, MemoryError):
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"[:200].rstrip(".")
+        raise ModelFileError(f"{otherwise} ({why}).") from None
+
+
 def write_model(path: str | os.PathLike[str], raw: bytes) -> Path:
     """Write a file whole, or say why not."""
     try:
@@ -72,6 +106,7 @@ def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
     >>> unpack(raw)
     ({'a': 1}, [array([0, 1, 2])])
     """
+    _check_depth(body)
     members = {f"arrays/{i}.npy": _to_npy(array) for i, array in enumerate(arrays)}
     meta = {
         "format": FORMAT,
@@ -194,8 +229,7 @@ def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
     version = meta.get("version")
     if version != VERSION or isinstance(version, bool):
         raise ModelFileError(
-            f"it has format version {str(version)[:20]}; this release reads {VERSION}. "
-            "Upgrade rankfair, or save the model again."
+            f"it has format version {str(version)[:20]}; this release reads {VERSION}."
         )
     sums = meta.get("sha256")
     texts = isinstance(sums, dict) and all(isinstance(v, str) for v in sums.values())
@@ -203,7 +237,21 @@ def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
         raise ModelFileError(f"{META} lacks its checksums or its body.")
     if _sha256(_canonical(meta["body"])) != meta.get("body_sha256"):
         raise ModelFileError(f"{META} is damaged: its checksum differs.")
+    _check_depth(meta["body"])
     return meta
+
+
+def _check_depth(body: Any) -> None:
+    """Refuse what is nested so deeply that whoever walks through it may fail."""
+    level = [body]
+    for _ in range(DEEPEST):
+        inside: list[Any] = []
+        for each in level:
+            if isinstance(each, dict | list):
+                inside.extend(each.values() if isinstance(each, dict) else each)
+        level = inside
+    if level:
+        raise ModelFileError("its description is nested too deeply.")
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

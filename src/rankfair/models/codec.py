@@ -11,7 +11,7 @@ import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ RECORD_HOMES = (
 )
 _SCALARS = ("float64", "float32", "int64", "int32", "uint8", "bool")
 _WHOLE = {np.dtype(kind).newbyteorder("<").str for kind in "bBhHiIlLqQ?"}
-DEEPEST = 50
 
 
 class Encoder:
@@ -94,8 +93,7 @@ class Encoder:
             return {"$array": len(self.arrays) - 1}
         if value.dtype.kind not in "UO" or value.ndim != 1:
             raise _refuse(value, where)
-        key = "$text" if value.dtype.kind == "U" else "$objects"
-        return {key: self._each(value.tolist(), where)}
+        return {"$objects": self._each(value.tolist(), where)}
 
     def _record(self, value: Any, where: str) -> Any:
         name = type(value).__name__
@@ -131,7 +129,9 @@ def _refuse(value: Any, where: str) -> ModelFileError:
 
 
 class Decoder:
-    """Turn what `Encoder` made back into values.
+    """Turn what `Encoder` made back into values; what it did not make is an error.
+
+    Whoever decodes a file does so inside `distrusted`.
 
     Examples
     --------
@@ -142,96 +142,80 @@ class Decoder:
     def __init__(self, arrays: list[NDArray[Any]]):
         self.arrays = arrays
 
-    def decode(self, stored: Any, depth: int = 0) -> Any:
+    def decode(self, stored: Any) -> Any:
         """Return the value that a piece of JSON stands for."""
-        if depth > DEEPEST:
-            raise ModelFileError("its description is nested too deeply.")
         if isinstance(stored, list):
-            return [self.decode(each, depth + 1) for each in stored]
+            return [self.decode(each) for each in stored]
         if not isinstance(stored, dict):
             return stored
         marks = [key for key in stored if key.startswith("$")]
         if not marks:
-            return {key: self.decode(v, depth + 1) for key, v in stored.items()}
+            return {key: self.decode(each) for key, each in stored.items()}
         read = _READERS.get(marks[0])
         if read is None or len(stored) > 1:
             raise ModelFileError(
                 f"it holds {marks[0][:20]!r}, which is not known here."
             )
-        try:
-            return read(self, stored[marks[0]], depth + 1)
-        except ModelFileError:
-            raise
-        except (TypeError, ValueError, IndexError, KeyError, OverflowError) as error:
-            raise ModelFileError(f"a value of it is unsound ({error}).") from None
-        except InvalidOperation:
-            raise ModelFileError("a decimal number of it is unsound.") from None
+        return read(self, stored[marks[0]])
 
-    def _list(self, stored: Any, depth: int) -> list[Any]:
+    def _list(self, stored: Any) -> list[Any]:
         if not isinstance(stored, list):
             raise ModelFileError("a list is expected where it has another value.")
-        return [self.decode(each, depth) for each in stored]
+        return [self.decode(each) for each in stored]
 
-    def _float(self, stored: Any, depth: int) -> float:
+    def _float(self, stored: Any) -> float:
         if stored not in ("nan", "inf", "-inf"):
             raise ValueError(f"{str(stored)[:20]} as a number")
         return float(stored)
 
-    def _dict(self, stored: Any, depth: int) -> dict[Any, Any]:
-        return dict(self._list(stored, depth))
+    def _dict(self, stored: Any) -> dict[Any, Any]:
+        return dict(self._list(stored))
 
-    def _scalar(self, stored: Any, depth: int) -> Any:
+    def _scalar(self, stored: Any) -> Any:
         name, value = stored
-        if name not in _SCALARS:
-            raise ValueError(f"{str(name)[:20]} as a type")
-        return np.dtype(name).type(self.decode(value, depth))
+        if name not in _SCALARS or not isinstance(value, int | float | dict):
+            raise ValueError(f"{str(name)[:20]} as a type, or its value")
+        return np.dtype(name).type(self.decode(value))
 
-    def _array(self, stored: Any, depth: int) -> NDArray[Any]:
+    def _array(self, stored: Any) -> NDArray[Any]:
         if type(stored) is not int or stored < 0:
             raise ValueError("an array without a number")
         return self.arrays[stored]
 
-    def _text(self, stored: Any, depth: int) -> NDArray[Any]:
-        values = self._list(stored, depth)
-        if not all(isinstance(value, str) for value in values):
-            raise ValueError("text is expected")
-        return np.array(values, dtype=str)
-
-    def _whole(self, stored: Any, depth: int) -> NDArray[Any]:
+    def _whole(self, stored: Any) -> NDArray[Any]:
         name, values = stored
         if name not in _WHOLE or not all(type(v) in (int, bool) for v in values):
             raise ValueError("whole numbers are expected")
         return np.array(values, dtype=np.dtype(name).newbyteorder("="))
 
-    def _objects(self, stored: Any, depth: int) -> NDArray[Any]:
-        values = self._list(stored, depth)
+    def _objects(self, stored: Any) -> NDArray[Any]:
+        values = self._list(stored)
         out = np.empty(len(values), dtype=object)
         out[:] = values
         return out
 
-    def _record(self, stored: Any, depth: int) -> Any:
+    def _record(self, stored: Any) -> Any:
         home, name, parts = stored
         if home not in RECORD_HOMES or not isinstance(name, str):
             raise ValueError(f"a record of {str(home)[:40]}")
         cls = getattr(importlib.import_module(home), name, None)
         if not (isinstance(cls, type) and is_dataclass(cls)):
             raise ValueError(f"no record is called {name[:40]}")
-        return cls(**self.decode(parts, depth))
+        return cls(**self.decode(parts))
 
 
 _READERS: dict[str, Any] = {
     "$float": Decoder._float,
-    "$tuple": lambda self, stored, depth: tuple(self._list(stored, depth)),
+    "$tuple": lambda self, stored: tuple(self._list(stored)),
     "$dict": Decoder._dict,
     "$scalar": Decoder._scalar,
     "$array": Decoder._array,
-    "$text": Decoder._text,
     "$whole": Decoder._whole,
     "$objects": Decoder._objects,
     "$record": Decoder._record,
-    "$decimal": lambda self, stored, depth: Decimal(stored),
-    "$datetime": lambda self, stored, depth: datetime.datetime.fromisoformat(stored),
-    "$date": lambda self, stored, depth: datetime.date.fromisoformat(stored),
+    "$decimal": lambda self, stored: Decimal(stored),
+    "$datetime": lambda self, stored: datetime.datetime.fromisoformat(stored),
+    "$date": lambda self, stored: datetime.date.fromisoformat(stored),
 }
 
 
@@ -247,19 +231,13 @@ def plain(stored: Any) -> Any:
         return [plain(each) for each in stored]
     if not isinstance(stored, dict):
         return stored
-    mark, value = next(iter(stored.items()), ("", None))
+    mark: str = next(iter(stored), "")
+    value: Any = stored.get(mark)
     if not mark.startswith("$"):
         return {key: plain(each) for key, each in stored.items()}
-    try:
-        return _shown(mark, value)
-    except (TypeError, ValueError, IndexError):
-        raise ModelFileError("a value of it is unsound.") from None
-
-
-def _shown(mark: str, value: Any) -> Any:
     if mark == "$float":
         return None
-    if mark in ("$tuple", "$text", "$objects"):
+    if mark in ("$tuple", "$objects"):
         return plain(value)
     if mark in ("$whole", "$scalar"):
         return plain(value[1])

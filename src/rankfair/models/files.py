@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rankfair import __version__
+from rankfair._disk import read_up_to
 from rankfair._regressor import TaskRegressor
 from rankfair.baselines import (
     DecisionBoundaryCovariance,
@@ -19,6 +20,7 @@ from rankfair.baselines import (
 from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
 from rankfair.models.archive import (
     ModelFileError,
+    distrusted,
     pack,
     unpack,
     unpack_meta,
@@ -112,19 +114,20 @@ def model_bytes(
         for key, value in sorted(vars(model).items())
         if key not in params and key not in _NOT_STORED
     }
+    settings = {key: encoder.encode(value, key) for key, value in params.items()}
+    try:
+        check_sound(model)  # what could not be read again is not written
+    except ModelFileError as error:
+        raise ModelFileError(f"This {name} cannot be stored: {error}") from None
     body = {
         "estimator": name,
         "rankfair": __version__,
         "notes": _checked_notes(notes),
         "columns": columns_of(model),
-        "params": {key: encoder.encode(value, key) for key, value in params.items()},
+        "params": settings,
         "fitted": fitted,
         "extra": _checked_extra(extra),
     }
-    try:
-        check_sound(model)  # what could not be read again is not written
-    except ModelFileError as error:
-        raise ModelFileError(f"This {name} cannot be stored: {error}") from None
     return pack(body, encoder.arrays)
 
 
@@ -139,7 +142,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> A
     path : str or path
         The file.
     max_bytes : int, default=1 GiB
-        Larger files are refused before they are read.
+        Larger files are refused.
 
     Returns
     -------
@@ -164,7 +167,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> A
     ...     except ValueError as error:
     ...         print(str(error).replace(folder, "…"))
     …/no.rankfair is no sound model file: it looks like a pickle, which can run any code
-    when it is opened.
+    when it is opened. Save the model again, with this release, or get the file again.
     """
     return _reading(path, max_bytes, model_of)
 
@@ -179,7 +182,7 @@ def describe_model(
     path : str or path
         The file.
     max_bytes : int, default=1 GiB
-        Larger files are refused before they are read.
+        Larger files are refused.
 
     Returns
     -------
@@ -220,34 +223,36 @@ def read_extra(
     ...     read_extra(path)
     {'target': 'pay'}
     """
-    found: dict[str, Any] = _reading(path, max_bytes, lambda raw: _body(raw)["extra"])
+    found: dict[str, Any] = _reading(path, max_bytes, extra_of)
     return found
 
 
 def _reading(path: str | os.PathLike[str], max_bytes: int, read: Any) -> Any:
     try:
         with Path(path).open("rb") as stream:
-            raw = stream.read(max_bytes + 1)
+            raw = read_up_to(stream, max_bytes)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelFileError(f"{os.fspath(path)} cannot be read: {reason}.") from error
     try:
         if len(raw) > max_bytes:
-            raise ModelFileError(f"it is larger than {max_bytes:,} bytes.")
+            raise ModelFileError(f"it is larger than max_bytes, {max_bytes:,} bytes.")
         return read(raw)
     except ModelFileError as error:
         raise ModelFileError(
-            f"{os.fspath(path)} is no sound model file: {error}"
+            f"{os.fspath(path)} is no sound model file: {error} Save the model again, "
+            "with this release, or get the file again."
         ) from None
 
 
+@distrusted()
 def model_of(raw: bytes) -> Any:
     """Return the model that the bytes of a file hold."""
     body, arrays = unpack(raw)
     cls = MODELS[_check_body(body)["estimator"]]
     decoder = Decoder(arrays)
-    params = decoder.decode(body["params"])
-    fitted = decoder.decode(body["fitted"])
+    params = _named(decoder.decode(body["params"]))
+    fitted = _named(decoder.decode(body["fitted"]))
     known = cls._get_param_names()
     for name in params:
         if name not in known:
@@ -258,20 +263,30 @@ def model_of(raw: bytes) -> Any:
     model = cls(**params)
     model.__dict__.update(fitted)
     check_sound(model)
+    if columns_of(model) != body["columns"]:
+        raise ModelFileError("its columns are not those that it describes.")
     return model
 
 
+@distrusted()
+def extra_of(raw: bytes) -> dict[str, Any]:
+    """Return what `read_extra` does, of the bytes of a file."""
+    extra: dict[str, Any] = _check_body(unpack_meta(raw))["extra"]
+    return extra
+
+
+@distrusted()
 def describe_bytes(raw: bytes) -> dict[str, Any]:
     """Return what `describe_model` does, of the bytes of a file."""
-    body = _body(raw)
+    body = _check_body(unpack_meta(raw))
     return {
         "estimator": body["estimator"],
         "rankfair": body["rankfair"],
         "notes": body["notes"],
-        "params": plain(body["params"]),
+        "params": _named(plain(body["params"])),
         "columns": body["columns"],
-        "tasks": plain(body["fitted"].get("tasks_")),
-        "groups": plain(body["fitted"].get("groups_")),
+        "tasks": _labels(plain(body["fitted"].get("tasks_"))),
+        "groups": _labels(plain(body["fitted"].get("groups_"))),
         "achieved": {
             name: plain(body["fitted"][name])
             for name in ACHIEVED
@@ -282,8 +297,19 @@ def describe_bytes(raw: bytes) -> dict[str, Any]:
     }
 
 
-def _body(raw: bytes) -> dict[str, Any]:
-    return _check_body(unpack_meta(raw))
+def _named(values: Any) -> dict[str, Any]:
+    """Return settings or attributes, if these are values by name."""
+    if not (isinstance(values, dict) and all(isinstance(name, str) for name in values)):
+        raise ModelFileError("its settings or attributes have no names.")
+    return values
+
+
+def _labels(values: Any) -> Any:
+    """Return labels to be shown, if these are a list, or lists by name."""
+    lists = values.values() if isinstance(values, dict) else [values]
+    if values is not None and not all(isinstance(each, list) for each in lists):
+        raise ModelFileError("its tasks or groups are no labels.")
+    return values
 
 
 def _check_body(body: Any) -> dict[str, Any]:
@@ -301,6 +327,11 @@ def _check_body(body: Any) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(body.get(key), kind):
             raise ModelFileError(f"its description lacks {key!r}.")
+    for column in body["columns"]:
+        if not isinstance(column, dict) or set(column) != {"name", "role", "type"}:
+            raise ModelFileError("its columns are not described by name, role, type.")
+        if not all(isinstance(each, str) for each in column.values()):
+            raise ModelFileError("its columns are not described by text.")
     if body["estimator"] not in MODELS:
         raise ModelFileError(
             f"it holds a {body['estimator'][:40]!r}; known are {', '.join(MODELS)}."

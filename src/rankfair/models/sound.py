@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rankfair._frames import find_labels
 from rankfair._groups import Encoder
 from rankfair._regressor import TaskRegressor
 from rankfair._validation import Layout, is_reference
 from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
-from rankfair.models.archive import ModelFileError
+from rankfair.models.archive import ModelFileError, distrusted
 
 __all__ = ["check_sound", "columns_of"]
 
@@ -80,17 +81,13 @@ def _unused_type(model: Any, name: str) -> str:
     return "unknown" if several else _label_type(labels, 0)
 
 
+@distrusted()
 def check_sound(model: TaskRegressor) -> None:
     """Raise if the attributes of a model that was read do not fit together."""
-    try:
-        _check_fitted(model)
-        _check_coefficients(model)
-        _check_layout(model)
-        _check_settings(model)
-    except (AttributeError, TypeError, ValueError, IndexError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"its parts do not fit together ({error}).") from None
+    _check_fitted(model)
+    _check_coefficients(model)
+    _check_layout(model)
+    _check_settings(model)
 
 
 def _check_fitted(model: Any) -> None:
@@ -107,10 +104,8 @@ def _check_fitted(model: Any) -> None:
         _demand(isinstance(model.status_, str), "status_ is no text")
         groups = model.groups_
         of_each = groups.values() if isinstance(groups, dict) else [groups]
-        _demand(
-            groups is None or all(isinstance(each, np.ndarray) for each in of_each),
-            "groups_ are no labels",
-        )
+        known = groups is None or all(map(_are_labels, of_each))
+        _demand(known, "groups_ are no labels")
     if "bin_edges_" in needed:
         edges = model.bin_edges_
         _demand(
@@ -134,8 +129,16 @@ def _check_layout(model: Any) -> None:
         "it reads columns that are not there",
     )
     _demand(len(set(used)) == len(used), "it reads a column twice")
+    _demand(
+        len(used) == width or not isinstance(model, MultiTaskRegressor),
+        "it has columns that are neither tasks nor predictors",
+    )
     names = getattr(model, "feature_names_in_", None)
     _demand(names is None or len(names) == width, "names of columns are missing")
+    _demand(
+        names is None or (_are_labels(names) and _are_text(names)),
+        "names of columns are no text, or not distinct",
+    )
     _demand(isinstance(layout.protected, tuple), "protected columns are no columns")
     for each in layout.protected:
         _check_encoder(each, layout)
@@ -146,10 +149,9 @@ def _check_layout(model: Any) -> None:
         len(layout.names) == len(predictors) + more,
         "names and the columns that it reads differ in number",
     )
-    _demand(all(isinstance(name, str) for name in layout.names), "a name is no text")
-    labels = layout.groups
+    _demand(_are_text(layout.names), "a name is no text")
     _demand(
-        labels is None or isinstance(labels, np.ndarray), "its groups are no labels"
+        layout.groups is None or _are_labels(layout.groups), "its groups are no labels"
     )
 
 
@@ -165,13 +167,9 @@ def _check_encoder(each: Any, layout: Layout) -> None:
     if each.labels is None:
         _demand(len(fill) == 1, "a protected number is not one column")
         return
+    _demand(_are_labels(each.labels), "labels of a protected column are no labels")
     _demand(
-        isinstance(each.labels, np.ndarray) and each.labels.ndim == 1,
-        "labels of a protected column are no labels",
-    )
-    distinct = len(set(each.labels.tolist()))
-    _demand(
-        len(each.labels) == distinct == len(fill) + 1,
+        len(each.labels) == len(fill) + 1,
         "labels of a protected column are not as many as its columns",
     )
 
@@ -189,18 +187,21 @@ def _check_coefficients(model: Any) -> None:
         isinstance(layout.tasks, np.ndarray) and layout.tasks.shape == (n_tasks,),
         "tasks and coefficients differ in number",
     )
-    _demand(len(set(layout.tasks.tolist())) == n_tasks, "a task is there twice")
+    _demand(_are_labels(layout.tasks), "tasks are no labels, or one is there twice")
+    n_columns = len(layout.task_columns or ())
+    _demand(
+        n_columns < 2
+        or all(isinstance(t, tuple) and len(t) == n_columns for t in layout.tasks),
+        "tasks are not as the columns that name them",
+    )
     _demand(
         layout.task_columns is not None or n_tasks == 1,
         "it has several tasks, and does not read which",
     )
-    _demand(
-        np.array_equal(model.tasks_, layout.tasks), "tasks_ are not those that it reads"
-    )
-    _demand(
-        list(model.predictors_) == list(layout.names),
-        "predictors_ are not those that it reads",
-    )
+    for name, read in (("tasks_", layout.tasks), ("predictors_", layout.names)):
+        said = getattr(model, name)
+        same = isinstance(said, np.ndarray) and said.tolist() == list(read)
+        _demand(same, f"{name} are not those that it reads")
     shared = model.shared_coef_
     if shared is not None:
         fits = _floats(shared, 1) and len(shared) == n_predictors
@@ -225,6 +226,17 @@ def _check_settings(model: Any) -> None:
         model._check_settings()
     except (AttributeError, TypeError, ValueError) as error:
         raise ModelFileError(f"a setting of it is unsound ({error}).") from None
+
+
+def _are_labels(value: Any) -> bool:
+    """Tell whether this is an array of distinct labels, as rows can have them."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
+        return False
+    return len(find_labels([value], "labels")[1]) == len(value)
+
+
+def _are_text(values: Any) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def _floats(value: Any, ndim: int) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rankfair._printable import clipped
 from rankfair.report.scales import Scale, ticks
-from rankfair.report.text import clipped, round_number
+from rankfair.report.text import round_number
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Attribute, Audit, Histogram

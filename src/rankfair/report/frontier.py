@@ -7,9 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rankfair._printable import clipped
 from rankfair.report.labels import Box, Label, along, place
 from rankfair.report.scales import Scale, covering, ticks
-from rankfair.report.text import clipped, round_number
+from rankfair.report.text import round_number
 
 __all__ = ["Dot", "Picture", "Spot", "draw"]
 

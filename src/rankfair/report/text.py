@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from rankfair._printable import printable
 
 __all__ = [
     "DASH",
@@ -16,7 +17,6 @@ __all__ = [
     "as_json",
     "between",
     "chance",
-    "clipped",
     "count",
     "decimal",
     "decimals",
@@ -27,38 +27,18 @@ __all__ = [
 
 DASH = "–"
 Form = Callable[[Sequence[float]], list[str]]  # numbers of one kind → texts
-# Direction marks that reorder what follows, and characters that a file cannot hold.
-_UNSEEN = re.compile(
-    "[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]"
-    "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[\ud800-\udfff]|[\ufdd0-\ufdef\ufffe\uffff]"
-)
 _IN_HTML = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
 
 def shown(text: str) -> str:
-    """Return a text in which control characters are spelt out.
-
-    Letters of right-to-left scripts stay; marks that would turn the rest of a sentence
-    round, and characters that UTF-8 or HTML cannot hold, are named instead.
+    """Return a text in which control characters are spelt out; white space stays.
 
     Examples
     --------
     >>> shown("a\\u202eb"), shown("שלום")
     ('a[U+202E]b', 'שלום')
     """
-    return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
-
-
-def clipped(text: str, most: int) -> str:
-    """Return a text as it is shown, its end left out where it is too long.
-
-    Examples
-    --------
-    >>> clipped("Native American", 8), clipped("F", 8)
-    ('Native …', 'F')
-    """
-    whole = shown(text)
-    return whole if len(whole) <= most else whole[: most - 1] + "…"
+    return printable(text, keep="\t\n\r")
 
 
 def as_json(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.errors import TableError, quoted
 from rankfair.tables.style import PLAIN, Style
 
 __all__ = ["as_numbers", "as_text"]
@@ -151,7 +151,7 @@ class _Column:
             return self._keep_text(lost, what, asked)
         coded = self._zero_first()
         if coded is not None and not asked:
-            cure = f"for numbers say --number {_quoted(self.name)}"
+            cure = f"for numbers say --number {_in_shell(self.name)}"
             what = f"begins with 0, as codes do; {cure}"
             return self._keep_text(coded, what, asked)
         return found, ""
@@ -214,17 +214,17 @@ class _Column:
         if asked:
             raise self._error(i, what)
         return None, (
-            f"Read column {clipped(self.name)} as text: {clipped(self.cells[i])} in "
+            f"Read column {quoted(self.name)} as text: {quoted(self.cells[i])} in "
             f"line {self.lines[i]} {what}."
         )
 
     def _error(self, i: int, what: str, cure: str | None = None) -> TableError:
         return TableError(
-            f"{clipped(self.cells[i])} {what}",
+            f"{quoted(self.cells[i])} {what}",
             line=int(self.lines[i]),
             column=self.name,
             cure=cure
-            or f"Is it a label? Read the column as text: --text {_quoted(self.name)}",
+            or f"Is it a label? Read the column as text: --text {_in_shell(self.name)}",
         )
 
     def _not_numbers(self, i: int, asked: bool) -> tuple[None, str]:
@@ -233,7 +233,7 @@ class _Column:
         flags = self._flags(cell)
         if flags and (asked or self._all_numbers_of_some_kind()):
             # What has to be numbers cannot be read as text.
-            text = f", or read the column as text: --text {_quoted(self.name)}"
+            text = f", or read the column as text: --text {_in_shell(self.name)}"
             cure = f"Say {flags}{'' if asked else text}"
             raise self._error(i, "is not a plain number", cure)
         if asked and self._all_words():
@@ -242,7 +242,9 @@ class _Column:
         if asked:
             cure = "Mend the cell, or leave it empty if it is not known"
             if len(cell) < 20 and cell.isprintable():
-                cure += f"; cells that mean so can be named: --missing {_quoted(cell)}"
+                cure += (
+                    f"; cells that mean so can be named: --missing {_in_shell(cell)}"
+                )
             raise self._error(i, "is not a number", cure)
         return None, self._why(i)
 
@@ -254,7 +256,7 @@ class _Column:
             sign = grouped[1]
             decimal = (grouped[2] or "")[:1] or ("," if sign == "." else ".")
             if decimal != sign:
-                text = f"--thousands {_quoted(sign, always=True)}"
+                text = f"--thousands {_in_shell(sign, always=True)}"
                 said.append(text + (" --decimal ','" if decimal == "," else ""))
         if _COMMA.fullmatch(cell):
             said.append("--decimal ','")
@@ -280,9 +282,9 @@ class _Column:
         if 2 * plain <= len(sample):
             return ""
         return (
-            f"Read column {clipped(self.name)} as text: {clipped(self.cells[i])} in "
+            f"Read column {quoted(self.name)} as text: {quoted(self.cells[i])} in "
             f"line {self.lines[i]} is not a number. Does it mean that the value is not "
-            f"known? Say --missing {_quoted(self.cells[i].strip(_SPACES))}."
+            f"known? Say --missing {_in_shell(self.cells[i].strip(_SPACES))}."
         )
 
 
@@ -299,7 +301,7 @@ def _keeps_digits(bare: str, value: float) -> bool:
     return Decimal(f"{value:.{n_digits - 1}e}") == written
 
 
-def _quoted(cell: str, always: bool = False) -> str:
+def _in_shell(cell: str, always: bool = False) -> str:
     """Return text as one writes it in a shell; a comma is seen better in quotes."""
     safe = shlex.quote(cell)
     return f"'{cell}'" if always and safe == cell else safe

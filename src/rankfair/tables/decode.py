@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.errors import TableError, quoted
 
 __all__ = ["decode", "refuse_foreign"]
 
@@ -66,7 +66,7 @@ def decode(raw: bytes, encoding: str | None) -> str:
         raise _undecodable(raw, named, error) from error
     except (LookupError, ValueError) as error:
         raise TableError(
-            f"cannot be read: {clipped(named)} is no encoding known here",
+            f"cannot be read: {quoted(named)} is no encoding known here",
             cure="Names are for example utf-8, utf-16, latin-1, cp1252.",
         ) from error
     place = text.find("\0")

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import counted
-from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.errors import TableError, quoted
 from rankfair.tables.table import Table, refuse_gaps
 
-__all__ = ["Encoded", "Encoding", "learn_encoding"]
+__all__ = ["Encoded", "Encoding", "distinct_texts", "learn_encoding"]
 
 Floats = NDArray[np.float64]
 
@@ -115,11 +115,29 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Encoding:
-        """Return what `to_dict` stored."""
-        return cls(
-            tuple(stored["columns"]),
-            {name: tuple(labels) for name, labels in stored["categories"].items()},
-        )
+        """Return what `to_dict` stored; a ValueError says what it did not."""
+        columns = distinct_texts(stored["columns"])
+        categories = {
+            name: distinct_texts(labels)
+            for name, labels in stored["categories"].items()
+        }
+        if not set(categories) <= set(columns) or not all(categories.values()):
+            raise ValueError("categories are of no column, or there are none")
+        return cls(columns, categories)
+
+
+def distinct_texts(stored: Any) -> tuple[str, ...]:
+    """Return names or labels from a file, if they are a list of different texts.
+
+    Examples
+    --------
+    >>> distinct_texts(["a", "b"])
+    ('a', 'b')
+    """
+    texts = isinstance(stored, list) and all(isinstance(each, str) for each in stored)
+    if not texts or len(set(stored)) < len(stored):
+        raise ValueError("names and labels must be a list of different texts")
+    return tuple(stored)
 
 
 def learn_encoding(
@@ -224,10 +242,10 @@ def _codes(table: Table, name: str, labels: tuple[str, ...]) -> NDArray[np.intp]
 
 def _say(name: str, labels: tuple[str, ...]) -> str:
     if len(labels) < 2:
-        return f"Left out {clipped(name)}: all rows have {clipped(labels[0])}."
+        return f"Left out {quoted(name)}: all rows have {quoted(labels[0])}."
     return (
-        f"Encoded {clipped(name)} as 0/1 columns ({len(labels)} categories, against "
-        f"{clipped(labels[0])})."
+        f"Encoded {quoted(name)} as 0/1 columns ({len(labels)} categories, against "
+        f"{quoted(labels[0])})."
     )
 
 
@@ -235,9 +253,9 @@ def _say_unknown(
     name: str, count: int, categories: Mapping[str, tuple[str, ...]]
 ) -> str:
     return (
-        f"{counted(count, 'row has', 'rows have')} a category of {clipped(name)} that "
+        f"{counted(count, 'row has', 'rows have')} a category of {quoted(name)} that "
         "was not there when the model was fitted; read as "
-        f"{clipped(categories[name][0])}."
+        f"{quoted(categories[name][0])}."
     )
 
 
@@ -245,7 +263,7 @@ def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> Tab
     reason = table.why_text.get(name, "")
     return TableError(
         f"has {len(labels)} categories, more than {cap}, for example "
-        f"{', '.join(clipped(label) for label in labels[:3])}",
+        f"{', '.join(quoted(label) for label in labels[:3])}",
         source=table.source,
         column=name,
         cure=reason

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["TableError", "clipped"]
+from rankfair._printable import clipped, printable
+
+__all__ = ["TableError", "quoted"]
 
 
-def clipped(cell: str, most: int = 40) -> str:
+def quoted(cell: str, most: int = 40) -> str:
     """Return a cell in quotes, cut where it is long, control characters shown.
 
     Examples
     --------
-    >>> clipped("a\\tb"), clipped("x" * 100, most=5)
-    ('"a\\\\tb"', '"xxxxx…"')
+    >>> quoted("a\\tb"), quoted("x" * 100, most=5)
+    ('"a[U+0009]b"', '"xxxx…"')
     """
-    shown = cell[:most].encode("unicode_escape").decode() if _odd(cell) else cell[:most]
-    return f'"{shown}{"…" if len(cell) > most else ""}"'
-
-
-def _odd(cell: str) -> bool:
-    return not cell.isprintable()
+    return f'"{clipped(cell, most)}"'
 
 
 class TableError(ValueError):
@@ -54,9 +51,9 @@ class TableError(ValueError):
         super().__init__(reason, source, line, column, cure)
 
     def __str__(self) -> str:
-        place = [self.source] if self.source else []
+        place = [printable(self.source)] if self.source else []
         place += [f"line {self.line}"] if self.line is not None else []
-        place += [f"column {clipped(self.column)}"] if self.column is not None else []
+        place += [f"column {quoted(self.column)}"] if self.column is not None else []
         link = ": " if self.line is not None or self.column is not None else " "
         head = ", ".join(place) + link if place else ""
         end = "" if self.cure.endswith((".", "?")) else "."

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.tables.cells import as_text
-from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.errors import TableError, quoted
 from rankfair.tables.table import Table, check_names
 
 __all__ = ["is_parquet", "read_parquet", "to_parquet"]
@@ -170,7 +170,7 @@ def _column(
                 cure=f"A label? Read it as text: --text {shlex.quote(series.name)}",
             )
         return _objects(series, missing), (
-            f"Read column {clipped(series.name)} as text: {reason}."
+            f"Read column {quoted(series.name)} as text: {reason}."
         )
     return _floats(series), ""
 

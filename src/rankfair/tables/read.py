@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rankfair._disk import read_up_to
 from rankfair.tables.cells import as_numbers, as_text
 from rankfair.tables.decode import decode, refuse_foreign
-from rankfair.tables.errors import TableError
+from rankfair.tables.errors import TableError, quoted
 from rankfair.tables.parquet import is_parquet, read_parquet
-from rankfair.tables.split import split
+from rankfair.tables.split import Sheet, split
 from rankfair.tables.style import Style
 from rankfair.tables.table import Table, check_names
 
@@ -73,7 +74,7 @@ def read_table(
     spare : sequence of str
         Columns that do not matter, whether ``needed`` names others or not.
     max_bytes : int, default=4 GiB
-        Larger files are refused before they are read.
+        Larger files are refused.
 
     Returns
     -------
@@ -134,7 +135,7 @@ def _read_csv(
     check_names([*text, *numbers, *(columns or ())], sheet.names, source)
     found: dict[str, Any] = {}
     why: dict[str, str] = {}
-    notes = list(sheet.notes)
+    notes = [*sheet.notes, *_no_line_end(content, source, sheet)]
     for name, cells in zip(sheet.names, sheet.columns, strict=True):
         if columns is not None and name not in columns:
             continue
@@ -156,6 +157,16 @@ def _read_csv(
     return Table(found, source, tuple(notes), why, sheet.lines)
 
 
+def _no_line_end(content: str, source: str, sheet: Sheet) -> list[str]:
+    """Return a note if the last cell may be cut: nothing after it shows its end."""
+    if content.endswith(("\n", "\r", '"')):
+        return []
+    return [
+        f"{source}, line {sheet.lines[-1]}: the last line has no line end. Was the "
+        f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."
+    ]
+
+
 def read_bytes(
     source: str | os.PathLike[str] | bytes, max_bytes: int
 ) -> tuple[bytes, str]:
@@ -169,11 +180,11 @@ def read_bytes(
     if isinstance(source, bytes):
         return _small(source, max_bytes, "the data"), "the data"
     if os.fspath(source) == "-":
-        return _small(sys.stdin.buffer.read(max_bytes + 1), max_bytes, STDIN), STDIN
+        return _small(read_up_to(sys.stdin.buffer, max_bytes), max_bytes, STDIN), STDIN
     path = Path(source)
     try:
         with path.open("rb") as stream:
-            raw = stream.read(max_bytes + 1)
+            raw = read_up_to(stream, max_bytes)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TableError(f"cannot be read: {reason}", source=str(source)) from error

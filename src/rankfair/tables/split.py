@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import counted
-from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.errors import TableError, quoted
 from rankfair.tables.quick import cut_by_polars
 
 __all__ = ["Sheet", "split"]
@@ -168,7 +168,7 @@ def _check_header(names: Sequence[str], line: int, delimiter: str) -> tuple[str,
             if place == 0:
                 cure += " An index written by pandas? Write with index=False."
             if not names[-1].strip() and place == len(names) - 1:
-                cure += f" Does the header end with a {clipped(delimiter)} too many?"
+                cure += f" Does the header end with a {quoted(delimiter)} too many?"
             raise TableError(
                 f"column {place + 1} of {len(names)} has no name", line=line, cure=cure
             )

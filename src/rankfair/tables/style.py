@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rankfair.tables.errors import TableError, clipped
+from rankfair.tables.errors import TableError, quoted
 
 __all__ = ["PLAIN", "Style"]
 
@@ -34,28 +34,28 @@ class Style:
         """Raise if the signs contradict each other."""
         if self.decimal not in (".", ","):
             raise TableError(
-                f"decimal must be a point or a comma; got {clipped(self.decimal)}",
+                f"decimal must be a point or a comma; got {quoted(self.decimal)}",
                 cure="--decimal '.' or --decimal ','",
             )
         if self.thousands is not None and self.thousands not in THOUSANDS:
             raise TableError(
-                f"thousands cannot be {clipped(self.thousands)}",
+                f"thousands cannot be {quoted(self.thousands)}",
                 cure="It is one of comma, point, apostrophe, space, underscore.",
             )
         if self.thousands == self.decimal:
             raise TableError(
-                f"{clipped(self.decimal)} cannot be both the decimal sign and that of "
+                f"{quoted(self.decimal)} cannot be both the decimal sign and that of "
                 "thousands",
                 cure="Give --decimal and --thousands different signs.",
             )
         if delimiter is not None and len(delimiter) != 1:
             raise TableError(
-                f"delimiter must be one character; got {clipped(delimiter)}",
+                f"delimiter must be one character; got {quoted(delimiter)}",
                 cure="For a tab write --delimiter $'\\t'",
             )
         if delimiter is not None and delimiter in '"\r\n\0':
             raise TableError(
-                f"delimiter cannot be {clipped(delimiter)}",
+                f"delimiter cannot be {quoted(delimiter)}",
                 cure="Use a comma, a semicolon, a tab or a bar.",
             )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import counted
+from rankfair._frames import counted, listed, shown
 from rankfair._validation import nearest
 from rankfair.tables.errors import TableError
 
@@ -128,12 +128,10 @@ def check_names(wanted: Sequence[str], names: Sequence[str], source: str) -> Non
     for name in wanted:
         if name not in names:
             hint = nearest(name, list(names))
-            had = ", ".join(f'"{each}"' for each in list(names)[:8])
-            more = f" and {len(names) - 8} more" if len(names) > 8 else ""
             raise TableError(
-                f'has no column "{name}"',
+                f"has no column {shown(name)}",
                 source=source or "the table",
-                cure=(hint or f"It has {had}{more}.").strip(),
+                cure=(hint or f"It has {listed(names, 8)}.").strip(),
             )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._disk import write_whole
+from rankfair._printable import printable
 from rankfair.tables.errors import TableError
 from rankfair.tables.parquet import to_parquet
 from rankfair.tables.style import PLAIN
@@ -27,14 +28,16 @@ _STARTS = tuple("=+-@\t\r\n＝＋－＠")
 def neutral(cell: str) -> str:
     """Return text that no spreadsheet runs: an apostrophe before a formula.
 
-    A plain number is none, whatever its sign.
+    A plain number is none, whatever its sign.  A formula that has apostrophes before it
+    gets one more: different texts stay different.
 
     Examples
     --------
-    >>> neutral("=1+1"), neutral("-3.5"), neutral("a=b")
-    ("'=1+1", '-3.5', 'a=b')
+    >>> neutral("=1+1"), neutral("'=1+1"), neutral("-3.5"), neutral("a=b")
+    ("'=1+1", "''=1+1", '-3.5', 'a=b')
     """
-    if cell.startswith(_STARTS) and not PLAIN.fullmatch(cell):
+    bare = cell.lstrip("'")
+    if bare.startswith(_STARTS) and not PLAIN.fullmatch(bare):
         return "'" + cell
     return cell
 
@@ -86,7 +89,12 @@ def write_table(table: Table, target: str | os.PathLike[str]) -> None:
 
 
 def _to_stdout(content: str) -> None:
-    """Write UTF-8 whatever the terminal speaks, as to a file."""
+    """Write UTF-8 whatever the terminal speaks, as to a file.
+
+    Cells are commands to no terminal: there, unlike in a pipe, they are for the eye.
+    """
+    if sys.stdout.isatty():
+        content = printable(content, keep="\n")
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     if binary is None:  # a stand-in, as in notebooks
