@@ -1,9 +1,7 @@
-"""Streams: predictions, progress, many tasks, and fits that go on after a kill."""
+"""Streams: predictions, progress, many tasks."""
 
 import os
-import signal
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -11,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from rankfair import RankFairRegressor, stream
-from rankfair.engines.journal import Journal, digest
 from rankfair.streams import predict_parquet
 
 BY = {"tasks": "task", "sensitive_features": "group", "target": "y"}
@@ -67,132 +64,24 @@ def test_progress_by_rows(tmp_path, capsys, large):
 
 
 def test_nothing_is_left_behind(tmp_path, large, monkeypatch):
-    own, temporary = tmp_path / "own", tmp_path / "temporary"
+    temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     written(tmp_path / "rows")
-    RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY, scratch=own))
     RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
-    assert not list(own.iterdir())
     assert not list(temporary.iterdir())
 
 
-class StoppedError(Exception):
-    """What ends a fit in the middle."""
+def test_two_fits_at_once_do_not_meet(tmp_path, large):
+    written(tmp_path)
 
+    def fit(epsilon):
+        return RankFairRegressor(epsilon).fit(stream(tmp_path, **BY)).coef_
 
-class Watch:
-    """Counts the passes over all rows, and stops in a certain one."""
-
-    def __init__(self, stop=None):
-        self.passes, self.stop = [], stop
-
-    def __call__(self, what, done, total):
-        if done == 3000:
-            self.passes.append(what)
-        if len(self.passes) == self.stop:
-            raise StoppedError
-
-
-@pytest.mark.parametrize("penalty", ["ridge", "task"])
-def test_a_fit_goes_on_where_it_was(tmp_path, large, penalty):
-    written(tmp_path / "rows")
-
-    def fit(watch, scratch=tmp_path / "scratch"):
-        rows = stream(tmp_path / "rows", **BY, scratch=scratch, on_rows=watch)
-        return RankFairRegressor(0.02, penalty=penalty).fit(rows)
-
-    whole = Watch()
-    known = fit(whole, None)
-    assert len(whole.passes) >= 5
-    # StoppedError in the third pass each time: labels and one more are done.
-    for _ in whole.passes:
-        watch = Watch(3)
-        try:
-            found = fit(watch)
-            break
-        except StoppedError:
-            pass
-    assert len(watch.passes) < 3
-    np.testing.assert_array_equal(found.coef_, known.coef_)
-    assert not list((tmp_path / "scratch").iterdir())
-
-
-def test_a_changed_file_begins_anew(tmp_path, large):
-    written(tmp_path / "rows")
-    rows = {**BY, "scratch": tmp_path / "scratch"}
-    with pytest.raises(StoppedError):
-        RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **rows, on_rows=Watch(4)))
-    written(tmp_path / "rows", seed=1)
-    watch = Watch()
-    found = RankFairRegressor(0.02).fit(
-        stream(tmp_path / "rows", **rows, on_rows=watch)
-    )
-    known = RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
-    np.testing.assert_array_equal(found.coef_, known.coef_)
-    assert "reading" in watch.passes
-
-
-def test_a_fit_that_was_killed(tmp_path):
-    written(tmp_path / "rows")
-    script = tmp_path / "fit.py"
-    script.write_text(
-        "import sys, time\n"
-        "import numpy as np\n"
-        "from rankfair import RankFairRegressor, problem, stream\n"
-        "problem.THIN_ROWS = 1 << 10\n"
-        "passes = []\n"
-        "def watch(what, done, total):\n"
-        "    if done == 3000:\n"
-        "        passes.append(what)\n"
-        "    if sys.argv[3] == 'stop' and len(passes) == 4:\n"
-        "        print('here', flush=True)\n"
-        "        time.sleep(600)\n"
-        "rows = stream(sys.argv[1], tasks='task', sensitive_features='group',\n"
-        "              target='y', scratch=sys.argv[2], on_rows=watch)\n"
-        "model = RankFairRegressor(0.02).fit(rows)\n"
-        "print(len(passes), *map(float.hex, model.coef_.ravel().tolist()))\n"
-    )
-    folders = [tmp_path / "rows", tmp_path / "scratch", tmp_path / "other"]
-
-    def run(scratch, how):
-        return subprocess.Popen(
-            [sys.executable, script, folders[0], scratch, how],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    with run(folders[1], "stop") as first:
-        assert first.stdout.readline() == "here\n"
-        first.send_signal(signal.SIGKILL)
-    with run(folders[1], "go on") as second, run(folders[2], "go on") as whole:
-        found = second.communicate()[0].split()
-        known = whole.communicate()[0].split()
-    assert found[1:] == known[1:]
-    assert int(found[0]) < int(known[0])
-
-
-def test_a_journal_that_is_broken_is_asked_anew(tmp_path):
-    journal = Journal.open(tmp_path, "fit", "state")
-    answers = iter([1.0, 2.0, 3.0])
-
-    def ask():
-        return journal.remember("q", lambda: {"found": np.array(next(answers))})
-
-    assert ask() == ask() == {"found": 1.0}
-    (path,) = journal.folder.glob("*.npz")
-    path.write_bytes(b"half")
-    assert ask()["found"] == 2.0
-    assert Journal.open(tmp_path, "fit", "state").folder == journal.folder
-    assert ask()["found"] == 2.0
-    Journal.open(tmp_path, "fit", "another state")
-    assert ask()["found"] == 3.0
-
-
-def test_digests_tell_things_apart():
-    things = [1, 1.0, "1", [1], (1, 2), None, True, np.array(1), np.array([1.0]), len]
-    things += [np.array([1]), {"a": 1}, {"b": 1}, float, Journal(None)]
-    assert len({digest(each) for each in things}) == len(things)
+    alone = [fit(0.02), fit(0.1)]
+    with ThreadPoolExecutor(2) as both:
+        together = list(both.map(fit, (0.02, 0.1)))
+    np.testing.assert_array_equal(together, alone)
 
 
 def test_a_million_tasks_need_a_sentence(tmp_path, monkeypatch):

@@ -38,7 +38,6 @@ class Stream:
     sensitive: str | None
     weight: str | None
     features: tuple[str, ...] | None
-    scratch: Path | None
     on_rows: OnRows | None = field(default=None, repr=False)
     given: tuple[str, ...] = field(default=(), repr=False)  # as the files were named
 
@@ -80,7 +79,6 @@ def stream(
     sensitive_features: str | None = None,
     sample_weight: str | None = None,
     features: Sequence[str] | None = None,
-    scratch: str | os.PathLike[str] | None = None,
     on_rows: OnRows | None = None,
 ) -> Stream:
     """Name Parquet files to be fitted without being held in memory.
@@ -103,9 +101,6 @@ def stream(
         The column with weights.
     features : sequence of str, optional
         Columns to predict from; by default all others.
-    scratch : path, optional
-        A folder for what is kept on disk meanwhile; by default one for the time of the
-        fit.  With a folder of one's own a fit that was stopped goes on where it was.
     on_rows : callable, optional
         Told what is being done, how many rows are done, and how many there are.
 
@@ -134,7 +129,6 @@ def stream(
         sensitive=sensitive_features,
         weight=sample_weight,
         features=None if features is None else column_names("features", features),
-        scratch=None if scratch is None else Path(scratch),
         on_rows=on_rows,
         given=named(files),
     )

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rankfair._frames import listed, shown
-from rankfair.engines.coding import Roles
-from rankfair.engines.journal import Journal
 from rankfair.engines.parquet import OnRows, ParquetRows, read_coding
 from rankfair.streams.files import Stream, check_columns, check_kinds
 from rankfair.streams.frames import open_frame
@@ -62,8 +60,8 @@ def open_rows(
     )
     coding = read_coding(found.files, roles, found.on_rows)
     two_groups(coding.groups.known, roles.group)
-    with _scratch(found, roles) as (folder, journal):
-        rows = ParquetRows(found.files, coding, folder, journal, found.on_rows)
+    with tempfile.TemporaryDirectory(prefix="rankfair-") as made:
+        rows = ParquetRows(found.files, coding, Path(made), found.on_rows)
         yield Opened(rows, coding, found.names)
 
 
@@ -104,22 +102,3 @@ def _agreed(argument: str, own: T, other: T, where: str) -> T:
             "Give one of them."
         )
     return own or other
-
-
-@contextmanager
-def _scratch(found: Stream, roles: Roles) -> Iterator[tuple[Path, Journal]]:
-    """A folder for what is kept, and a journal where the user named the folder.
-
-    What is in a folder of the user's stays there if the fit is stopped.
-    """
-    if found.scratch is None:
-        with tempfile.TemporaryDirectory(prefix="rankfair-") as made:
-            yield Path(made), Journal(None)
-        return
-    states = [each.stat() for each in found.files]
-    fit = ([str(each.resolve()) for each in found.files], roles)
-    state = [(each.st_size, each.st_mtime_ns) for each in states]
-    journal = Journal.open(found.scratch, fit, state)
-    assert journal.folder is not None
-    yield journal.folder, journal
-    journal.close()
