@@ -1,6 +1,8 @@
-"""Streams: predictions, progress, many tasks."""
+"""Streams: predictions, progress, many tasks, files that are not read."""
 
 import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from rankfair import RankFairRegressor, stream
+from rankfair import RankFairRegressor, save_model, stream
 from rankfair.streams import predict_parquet
 
 BY = {"tasks": "task", "sensitive_features": "group", "target": "y"}
@@ -70,6 +72,59 @@ def test_nothing_is_left_behind(tmp_path, large, monkeypatch):
     written(tmp_path / "rows")
     RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
     assert not list(temporary.iterdir())
+
+
+def test_a_prediction_that_was_killed_is_not_read(tmp_path):
+    """All is written but for the rename: the rows of the folder are what they were."""
+    file, folder = tmp_path / "m.rankfair", tmp_path / "rows"
+    frame = written(folder, 600, files=1)
+    model = RankFairRegressor(0.02).fit(stream(folder, **BY))
+    save_model(model, file)
+    code = (
+        "import os, sys, time; from rankfair import load_model; "
+        "from rankfair.streams import predict_parquet; "
+        "os.fsync = lambda _: (print('here', flush=True), time.sleep(600)); "
+        "model, rows, out, *keep = sys.argv[1:]; "
+        "predict_parquet(load_model(model), rows, out, name='y', keep=keep)"
+    )
+    paths = [file, folder / "0.parquet", folder / "p.parquet"]
+    command = [sys.executable, "-c", code, *paths, *frame.columns.drop("y")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "here\n"
+        process.kill()
+    for given in (folder, folder / "**" / "*.parquet", tmp_path / "*" / "**" / "*"):
+        assert stream(given).n_rows == 600
+    predict_parquet(model, *paths[1:])
+    assert sorted(each.name for each in folder.iterdir()) == ["0.parquet", "p.parquet"]
+
+
+@pytest.mark.parametrize("links", [("a",), ("a", "b")])
+def test_links_that_lead_in_a_circle(tmp_path, links):
+    written(tmp_path / "rows", 60)
+    for link in links:  # two of them make as many paths as there are powers of two
+        (tmp_path / "rows" / link).symlink_to(tmp_path / "rows")
+    (tmp_path / "rows" / ".hidden").mkdir()
+    written(tmp_path / "rows" / ".hidden", 60)
+    (tmp_path / "more").mkdir()
+    written(tmp_path / "more", 60)
+    (tmp_path / "rows" / "more").symlink_to(tmp_path / "more")
+    assert stream(tmp_path / "rows").n_rows == 60
+    assert stream(f"{tmp_path}/rows/*.parquet").n_rows == 60
+    assert stream(f"{tmp_path}/rows/**/*.parquet").n_rows == 120
+    assert stream(f"{tmp_path}/r*/**/1.parquet").n_rows == 60
+
+
+def test_a_link_to_itself_is_named(tmp_path):
+    written(tmp_path, 60)
+    model = RankFairRegressor(0.02).fit(stream(tmp_path, **BY))
+    loop = tmp_path / "loop.parquet"
+    loop.symlink_to(loop)
+    for given in (tmp_path, loop):
+        with pytest.raises(ValueError, match=r"loop\.parquet cannot be read as Parq"):
+            stream(given)
+    rows = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    with pytest.raises(OSError, match=r"symbolic links.*loop\.parquet"):
+        predict_parquet(model, rows, loop)
 
 
 def test_two_fits_at_once_do_not_meet(tmp_path, large):

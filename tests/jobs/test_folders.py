@@ -1,12 +1,15 @@
 """Folders of Parquet files: in memory while they are small, else not."""
 
+import stat
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankfair.jobs import folders
-from rankfair.jobs.columns import Reading, Roles, load
+from rankfair.jobs import folders, predicts
+from rankfair.jobs.columns import Reading, Roles, files_of, load
 from rankfair.jobs.folders import fit_rows, predict_rows
 from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
@@ -175,28 +178,134 @@ def test_predictions_of_a_folder_go_to_another(folder, tmp_path, out):
         predict_rows("m.rankfair", [str(folder)], PLAIN, out=to)
 
 
-def test_predictions_of_a_folder_are_whole_and_alone(folder, tmp_path):
-    model, out = str(tmp_path / "m.rankfair"), tmp_path / "out"
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=tmp_path / model, folds=0)
+@pytest.fixture
+def model(folder, tmp_path):
+    """A model file of the rows of the folder."""
+    path = tmp_path / "m.rankfair"
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=path, folds=0)
+    return str(path)
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_predictions_of_a_folder_are_whole_and_alone(folder, model, tmp_path, there):
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+        (out / "notes.txt").write_text("mine")
+        (out / ".hidden.parquet").write_text("read by nobody")
 
     def predict():
         return predict_rows(model, [str(folder)], PLAIN, out=str(out))
 
-    assert predict().n_rows == predict().n_rows == 240  # the same names are replaced
-    assert sorted(each.name for each in out.iterdir()) == ["a.parquet", "b.parquet"]
-    (out / "other.parquet").write_bytes(b"x")
-    with pytest.raises(ValueError, match='already holds "other\\.parquet", which'):
-        predict()
-    (out / "other.parquet").unlink()
-    before = {each.name: each.read_bytes() for each in out.iterdir()}
-    (folder / "b.parquet").write_bytes(b"PAR1 no")
+    mine = names(out) if there else []
+    rows, whole = folder / "b.parquet", (folder / "b.parquet").read_bytes()
+    rows.write_bytes(b"PAR1 no")
     with pytest.raises(TableError):
         predict()
-    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
-    beside = {each.name for each in tmp_path.iterdir()}
-    assert beside == {"m.rankfair", "out", "rows"}
+    assert (names(out) if there else []) == mine
+    rows.write_bytes(whole)
+    assert predict().n_rows == 240
+    assert names(out) == sorted([*mine, "a.parquet", "b.parquet"])
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert out.stat().st_mode == plain.stat().st_mode
+    assert names(tmp_path) == ["m.rankfair", "out", "plain", "rows"]
+    before = (out / "b.parquet").read_bytes()
+    (out / "a.parquet").unlink()
+    with pytest.raises(ValueError, match='already holds "b\\.parquet", which would be'):
+        predict()
+    assert (out / "b.parquet").read_bytes() == before
     with pytest.raises(ValueError, match="is no folder, as predictions"):
         predict_rows(model, [str(folder)], PLAIN, out=model)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_prediction_of_a_folder_that_is_killed_at_the_end(
+    folder, model, tmp_path, there
+):
+    """A new folder has all files or is not there; in an old one each file is whole."""
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+    code = (
+        "import os, sys, time; from pathlib import Path; "
+        "from rankfair.jobs.columns import Reading; "
+        "from rankfair.jobs.folders import predict_rows\n"
+        "rename, out = Path.rename, Path(sys.argv[3])\n"
+        "def stop(self, to):\n"
+        "    done = rename(self, to)\n"
+        "    if to == out or to.parent == out and to.suffix == '.parquet':\n"
+        "        print('here', flush=True)\n"
+        "        time.sleep(600)\n"
+        "    return done\n"
+        "Path.rename = stop\n"
+        "predict_rows(sys.argv[1], [sys.argv[2]], Reading(), out=str(out))\n"
+    )
+    command = [sys.executable, "-c", code, model, folder, out]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "here\n"
+        process.kill()
+    files = files_of(str(out))
+    assert len(files) == (1 if there else 2)
+    assert sum(read_table(file).n_rows for file in files) == (100 if there else 240)
+    with pytest.raises(ValueError, match=r"already holds .*a\.parquet"):
+        predict_rows(model, [str(folder)], PLAIN, out=str(out))
+    for file in files:
+        Path(file).unlink()
+    assert predict_rows(model, [str(folder)], PLAIN, out=str(out)).n_rows == 240
+    assert names(out) == ["a.parquet", "b.parquet"]  # what was left is gone
+
+
+def test_an_error_at_the_end_leaves_no_file(folder, model, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    rename = Path.rename
+
+    def fail(self, to):
+        if Path(to) == out / "b.parquet":
+            raise OSError("disk full")
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(OSError, match="disk full"):
+        predict_rows(model, [str(folder)], PLAIN, out=str(out))
+    assert names(out) == []
+
+
+def test_a_working_folder_is_nobody_elses(folder, model, tmp_path, monkeypatch):
+    tmp_path.chmod(0o1777)
+    modes, write = [], predicts.write_table
+
+    def seen(table, target):
+        inside = Path(target).relative_to(tmp_path)
+        modes.append(stat.S_IMODE((tmp_path / inside.parts[0]).stat().st_mode))
+        write(table, target)
+
+    monkeypatch.setattr(predicts, "write_table", seen)
+    predict_rows(model, [str(folder)], PLAIN, out=str(tmp_path / "out"))
+    assert modes == [0o700, 0o700]
+
+
+def test_a_folder_is_predicted_by_one_model(folder, model, tmp_path, monkeypatch):
+    """Whoever writes another model file meanwhile does not change the rest."""
+    out, write = tmp_path / "out", predicts.write_table
+
+    def replaced(table, target):
+        write(table, target)
+        Path(model).write_bytes(b"another model")
+
+    monkeypatch.setattr(predicts, "write_table", replaced)
+    assert predict_rows(model, [str(folder)], PLAIN, out=str(out)).n_rows == 240
+
+
+def test_hidden_files_are_not_read(folder):
+    (folder / ".a.parquet").write_bytes((folder / "a.parquet").read_bytes())
+    assert load([str(folder)], ROLES, PLAIN).n_rows == 240
+    assert [Path(each).name for each in files_of(str(folder))] == names(folder)[1:]
 
 
 def test_files_are_predicted_as_before(tmp_path):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from rankfair._disk import real, visible
 from rankfair._frames import shown
 
 __all__ = ["common_schema", "find_files", "kind_of", "named", "refuse_own"]
@@ -18,20 +19,43 @@ INDEX = re.compile(r"__index_level_\d+__")
 
 
 def find_files(given: Any) -> tuple[Path, ...]:
-    """Files by name, folder or pattern, each once; none is an error."""
-    found: list[Path] = []
+    """Files by name, folder or pattern, each once; none is an error.
+
+    What is hidden in a folder (its name begins with a dot) is left out.
+    """
+    found: dict[Path, Path] = {}
     for part in named(given):
         path = Path(part)
         if path.is_dir():
-            here = sorted(path.rglob("*.parquet"))
+            inside = (each.relative_to(path) for each in path.rglob("*.parquet"))
+            here = sorted(path / each for each in inside if visible(each))
         elif path.exists():
             here = [path]
         else:
-            here = sorted(map(Path, glob.glob(part, recursive=True)))
+            here = sorted(map(Path, _matching(part)))
         if not here:
             raise FileNotFoundError(f"{part}: no Parquet file is there.")
-        found += here
-    return tuple(dict.fromkeys(found))
+        for each in here:
+            found.setdefault(real(each), each)
+    return tuple(found.values())
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What a pattern finds; of links that lead in a circle nothing twice."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob.iglob(pattern)
+        return
+    place = parts.index("**")
+    rest = parts[place + 1 :] or ("*",)
+    for top in glob.iglob(str(Path(*parts[:place]))):
+        seen: set[Path] = set()
+        for folder, inside, _ in os.walk(top, followlinks=True):
+            again = real(folder) in seen
+            inside[:] = [] if again else [each for each in inside if each[0] != "."]
+            if not again:
+                seen.add(real(folder))
+                yield from _matching(str(Path(glob.escape(folder), *rest)))
 
 
 def named(given: Any) -> tuple[str, ...]:
@@ -54,12 +78,12 @@ def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> N
     """
     there = out.exists()
     for each in files:
-        if each.resolve() == out.resolve() or (there and out.samefile(each)):
+        if real(each) == real(out) or (there and out.samefile(each)):
             raise ValueError(
                 f"{out} is read and would be written over: give another name."
             )
     for part in given:
-        if _would_find(part, out.resolve()):
+        if _would_find(part, real(out)):
             raise ValueError(
                 f"{out} would be read as one of the rows of {part} the next time: "
                 "write to another folder."
@@ -69,12 +93,12 @@ def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> N
 def _would_find(part: str, path: Path) -> bool:
     """Tell whether a folder or a pattern finds a file once it is there."""
     if Path(part).is_dir():
-        return path.is_relative_to(Path(part).resolve()) and path.suffix == ".parquet"
+        return path.is_relative_to(real(part)) and path.suffix == ".parquet"
     if Path(part).exists():
         return False
     # What stands before the first wild card may be a link.
     fixed = Path(*_fixed(Path(part)))
-    pattern = str(fixed.resolve() / Path(part).relative_to(fixed))
+    pattern = str(real(fixed) / Path(part).relative_to(fixed))
     return path.match(pattern) or ("**" in pattern and fnmatch(str(path), pattern))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._disk import real, visible
 from rankfair._frames import listed
 from rankfair.tables import Table, TableError, read_table
 from rankfair.tables.read import MAX_BYTES
@@ -169,8 +170,9 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
 
 
 def files_of(folder: str) -> list[str]:
-    """Return the Parquet files of a folder, in order."""
-    found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
+    """Return the Parquet files of a folder, in order, hidden ones left out."""
+    inside = Path(folder).glob("*.parquet")
+    found = sorted(str(path) for path in inside if visible(Path(path.name)))
     if not found:
         raise TableError(
             "is a folder without Parquet files",
@@ -187,7 +189,7 @@ def _parts(file: str) -> list[str]:
 def _refuse_twice(files: Sequence[str]) -> None:
     seen: set[Path | str] = set()
     for file in files:
-        place = file if file == "-" else Path(file).resolve()
+        place = file if file == "-" else real(file)
         if place in seen:
             raise ValueError(
                 f"{file} is named twice: its rows would count double. Name it once."

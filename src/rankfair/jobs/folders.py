@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from rankfair._disk import real, sync, visible, working_folder
 from rankfair._frames import listed
 from rankfair.engines.files import common_schema
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
-from rankfair.jobs.predicts import OTHER_NAME, Predicted, predict_files
+from rankfair.jobs.predicts import (
+    OTHER_NAME,
+    Predicted,
+    Predictor,
+    predict_files,
+)
 from rankfair.jobs.rows import Settings
 from rankfair.models import load_model, save_model
 from rankfair.streams import stream
@@ -224,50 +229,66 @@ def predict_folder(
     """Predict a folder file by file into another; with a scheduler, by its workers.
 
     Files are named as those that they are of; workers write a file a partition,
-    ``part.0.parquet`` and so on.  They are there when all are written, or not at all.
+    ``part.0.parquet`` and so on.  See `_together` for what is there if it is stopped.
     """
-    if out == "-" or Path(out).resolve() == Path(folder).resolve():
+    if out == "-" or real(out) == real(folder):
         raise ValueError("name another folder for the predictions of a folder: --out.")
     if scheduler is not None:
         _refuse_reading(reading, "leave out --scheduler")
-    names = [Path(file).name for file in files_of(folder)]
-    with _all_or_none(Path(out), names if scheduler is None else []) as part:
+    files = files_of(folder)
+    with _together(Path(out)) as part:
         if scheduler is not None:
             return _predict_there(model, folder, str(part), name, keep, scheduler)
+        predictor = Predictor.of_file(model)
         n_rows, table = 0, Table({})
         notes: list[str] = []
-        for file, own in zip(files_of(folder), names, strict=True):
-            to = str(part / own)
-            done = predict_files(model, [file], reading, out=to, name=name, keep=keep)
+        for file in files:
+            to = str(part / Path(file).name)
+            done = predictor.predict([file], reading, out=to, name=name, keep=keep)
             n_rows, table = n_rows + done.n_rows, done.table
             notes += done.notes
         return Predicted(table, n_rows, tuple(dict.fromkeys(notes)))
 
 
 @contextmanager
-def _all_or_none(out: Path, replaced: Sequence[str]) -> Iterator[Path]:
+def _together(out: Path) -> Iterator[Path]:
     """Give a folder to write to, whose files go to ``out`` when all are there.
 
-    Parquet files of ``out`` that would not be replaced are refused: whoever reads the
-    folder would read them as well.
+    A folder ``out`` that is not there yet comes with all of them in one step.  Into one
+    that is there they go one by one, each whole: a process that is killed meanwhile
+    leaves some, and the next one refuses them.  After an error none is left.
+
+    Parquet files in ``out`` are refused: whoever reads the folder would read them as
+    well, or could not tell which were new.
     """
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is no folder, as predictions of a folder need: --out.")
-    others = sorted({path.name for path in out.glob("*.parquet")} - {*replaced})
+    names = (Path(each.name) for each in out.glob("*.parquet"))
+    others = sorted(str(name) for name in names if visible(name))
     if others:
         raise ValueError(
             f"{out} already holds {listed(others, 2)}, which would be read with the "
             "predictions: name another folder with --out, or empty it."
         )
-    target = out.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as made:
-        # Workers of a cluster may be other users than the one who asks.
-        Path(made).chmod(target.parent.stat().st_mode & 0o777)
-        yield Path(made)
-        target.mkdir(exist_ok=True)
-        for path in sorted(Path(made).glob("*.parquet")):
-            path.replace(target / path.name)
+    target = real(out)
+    there = target.exists()
+    where = target if there else target.parent
+    where.mkdir(parents=True, exist_ok=True)
+    with working_folder(where) as made, ExitStack() as undo:
+        part = made / "part"
+        part.mkdir()
+        yield part
+        files = sorted(part.glob("*.parquet"))
+        for path in (*files, part):
+            sync(path)
+        if there:
+            for path in files:
+                undo.callback((target / path.name).unlink, missing_ok=True)
+                path.rename(target / path.name)
+        else:
+            part.rename(target)
+        undo.pop_all()
+        sync(where)
 
 
 def _kinds(file: str) -> dict[str, bool]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
+from rankfair._disk import working_folder
 from rankfair._frames import listed, shown
 from rankfair.engines.parquet import OnRows, ParquetRows, read_coding
 from rankfair.streams.files import Stream, check_columns, check_kinds
@@ -60,8 +59,8 @@ def open_rows(
     )
     coding = read_coding(found.files, roles, found.on_rows)
     two_groups(coding.groups.known, roles.group)
-    with tempfile.TemporaryDirectory(prefix="rankfair-") as made:
-        rows = ParquetRows(found.files, coding, Path(made), found.on_rows)
+    with working_folder() as folder:
+        rows = ParquetRows(found.files, coding, folder, found.on_rows)
         yield Opened(rows, coding, found.names)
 
 
