@@ -74,6 +74,94 @@ def test_nothing_is_left_behind(tmp_path, large, monkeypatch):
     assert not list(temporary.iterdir())
 
 
+def rewritten(path, how):
+    """Change a file as somebody might who does not know that it is read."""
+    before = path.stat()
+    frame = pd.read_parquet(path)
+    if how == "gone":
+        path.unlink()
+        return
+    if how == "longer":
+        frame = pd.concat([frame, frame])
+    elif how == "another task":
+        frame["task"] += 100
+    else:
+        frame["y"] = -frame["y"]
+    frame.to_parquet(path, index=False, compression="none")
+    if how == "dated back":  # only the footer tells
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_size == before.st_size
+
+
+@pytest.mark.parametrize("how", ["values", "dated back", "longer", "gone"])
+@pytest.mark.parametrize("when", [1, 2, 3, 5, 8, 9])
+def test_files_that_change_meanwhile(tmp_path, large, how, when):
+    """Between two passes or within one: after so many batches, two of each pass."""
+    written(tmp_path)
+    rewritten(tmp_path / "1.parquet", "values")  # to what it is uncompressed
+    rewritten(tmp_path / "1.parquet", "values")
+    told = []
+
+    def change(*each):
+        told.append(each)
+        if len(told) == when:
+            rewritten(tmp_path / "1.parquet", how)
+
+    model = RankFairRegressor(0.02)
+    with pytest.raises(ValueError, match=r"1\.parquet was changed while its rows were"):
+        model.fit(stream(tmp_path, **BY, on_rows=change))
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("when", [1, 3])
+def test_a_change_that_leads_to_another_error(tmp_path, when):
+    written(tmp_path)
+    told = []
+
+    def change(*each):
+        told.append(each)
+        if len(told) == when:
+            rewritten(tmp_path / "1.parquet", "another task")
+
+    with pytest.raises(ValueError, match=r"1\.parquet was changed while its rows were"):
+        RankFairRegressor(0.02).fit(stream(tmp_path, **BY, on_rows=change))
+
+
+def test_a_change_before_a_fit_is_none(tmp_path):
+    frame = written(tmp_path)
+    rows = stream(tmp_path, **BY)
+    assert rows.n_rows == 6000
+    frame.assign(more=1.0)[:3000].to_parquet(tmp_path / "0.parquet", index=False)
+    with pytest.raises(ValueError, match=r'1\.parquet has no column "more", which'):
+        RankFairRegressor(0.02).fit(rows)
+    frame[3000:].drop(columns="a").to_parquet(tmp_path / "0.parquet", index=False)
+    frame[3000:].drop(columns="a").to_parquet(tmp_path / "1.parquet", index=False)
+    model = RankFairRegressor(0.02).fit(rows)
+    assert "a" not in model.feature_names_in_
+    frame[3000:].drop(columns="b").to_parquet(tmp_path / "0.parquet", index=False)
+    frame[3000:].drop(columns="b").to_parquet(tmp_path / "1.parquet", index=False)
+    for predict in (model.predict, lambda rows: predict_parquet(model, rows, "p.pq")):
+        with pytest.raises(ValueError, match='a column "b", which the files do not'):
+            predict(rows)
+
+
+@pytest.mark.parametrize("when", [1, 2])
+def test_files_that_change_while_they_are_predicted(tmp_path, when):
+    written(tmp_path / "rows")
+    told, out = [], tmp_path / "p.parquet"
+    model = RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
+
+    def change(*each):
+        told.append(each)
+        if len(told) == when:
+            rewritten(tmp_path / "rows" / "0.parquet", "values")
+
+    rows = stream(tmp_path / "rows", on_rows=change)
+    with pytest.raises(ValueError, match=r"0\.parquet was changed while its rows were"):
+        predict_parquet(model, rows, out)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["rows"]
+
+
 def test_a_prediction_that_was_killed_is_not_read(tmp_path):
     """All is written but for the rename: the rows of the folder are what they were."""
     file, folder = tmp_path / "m.rankfair", tmp_path / "rows"

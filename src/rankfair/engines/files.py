@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,14 @@ from typing import Any
 from rankfair._disk import real, visible
 from rankfair._frames import shown
 
-__all__ = ["common_schema", "find_files", "kind_of", "named", "refuse_own"]
+__all__ = [
+    "Unchanged",
+    "common_schema",
+    "find_files",
+    "kind_of",
+    "named",
+    "refuse_own",
+]
 
 INDEX = re.compile(r"__index_level_\d+__")
 
@@ -107,6 +116,58 @@ def _fixed(path: Path) -> list[str]:
     parts = list(path.parts)
     wild = [i for i, each in enumerate(parts) if glob.has_magic(each)]
     return parts[: wild[0]] if wild else parts
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Parquet files, and what they were like when they were first looked at.
+
+    Who reads them several times would otherwise add up rows of two kinds.
+    """
+
+    files: tuple[Path, ...]
+    states: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, files: Iterable[str | os.PathLike[str]]) -> Unchanged:
+        """Look at some files."""
+        paths = tuple(map(Path, files))
+        return cls(paths, tuple(map(_state, paths)))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        from pyarrow.parquet import ParquetFile
+
+        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
+
+    def check(self) -> None:
+        """Raise if a file is not what it was."""
+        for path, state in zip(self.files, self.states, strict=True):
+            try:
+                same = _state(path) == state
+            except OSError:
+                same = False
+            if not same:
+                raise ValueError(
+                    f"{path} was changed while its rows were read: files have to stay "
+                    "as they are until the end. Start again when nobody writes to it."
+                )
+
+
+def _state(path: Path) -> tuple[int, int, bytes]:
+    """Return size and time of a Parquet file, and a digest of its footer.
+
+    The footer has the places, sizes and extremes of all columns, and its own length
+    before the last four bytes.
+    """
+    with path.open("rb") as source:
+        state = os.fstat(source.fileno())
+        source.seek(max(0, state.st_size - 8))
+        length = int.from_bytes(source.read(8)[:4], "little")
+        source.seek(max(0, state.st_size - 8 - length))
+        footer = hashlib.sha256(source.read(length)).digest()
+    return state.st_size, state.st_mtime_ns, footer
 
 
 def common_schema(files: tuple[Path, ...]) -> Any:

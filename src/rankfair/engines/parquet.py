@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Held, joined
 from rankfair.engines.coding import Coding, Roles, checked
+from rankfair.engines.files import Unchanged
 from rankfair.engines.rows import Kept, Rows, Summand
 from rankfair.engines.scattered import added
 from rankfair.engines.scratch import OnDisk, ahead
@@ -30,7 +31,7 @@ BATCH = 1 << 21  # numbers a batch
 class ParquetRows(Rows):
     """Rows of some files; codes of tasks and groups are places in sorted labels."""
 
-    files: tuple[Path, ...]
+    files: Unchanged
     coding: Coding
     folder: Path  # for what is kept beside the rows
     on_rows: OnRows | None = None
@@ -75,7 +76,7 @@ class ParquetRows(Rows):
 
 
 def read_coding(
-    files: tuple[Path, ...], roles: Roles, on_rows: OnRows | None = None
+    files: Unchanged, roles: Roles, on_rows: OnRows | None = None
 ) -> Coding:
     """Read the columns of labels once and return what they hold."""
     columns = roles.counted or [roles.target]
@@ -84,7 +85,7 @@ def read_coding(
 
 
 def batches_of_files(
-    files: tuple[Path, ...],
+    files: Unchanged,
     columns: list[str],
     what: str,
     on_rows: OnRows | None,
@@ -92,16 +93,17 @@ def batches_of_files(
 ) -> Iterator[tuple[Any, str]]:
     """The rows of some columns of all files, in batches, and where each is from.
 
-    A batch has ``least`` rows or more, if its file has.  Files that cannot be read are
-    named.
+    A batch has ``least`` rows or more, if its file has.  Files that cannot be read, or
+    are not what they were, before the first batch or after the last, are named.
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
+    files.check()
     size = max(4096, least, BATCH // max(len(columns), 1))
-    total = sum(ParquetFile(each).metadata.num_rows for each in files)
+    total = files.n_rows
     done = 0
-    for path in files:
+    for path in files.files:
         try:
             for batch in ParquetFile(path).iter_batches(size, columns=columns):
                 yield batch, str(path)
@@ -109,5 +111,7 @@ def batches_of_files(
                 if on_rows is not None:
                     on_rows(what, done, total)
         except (ArrowException, OSError) as error:
+            files.check()
             why = (str(error).splitlines() or [type(error).__name__])[0]
             raise ValueError(f"{path} is broken: {why}") from error
+    files.check()

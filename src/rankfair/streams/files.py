@@ -11,7 +11,13 @@ from typing import Any
 
 from rankfair._frames import listed, shown
 from rankfair._validation import nearest
-from rankfair.engines.files import common_schema, find_files, kind_of, named
+from rankfair.engines.files import (
+    Unchanged,
+    common_schema,
+    find_files,
+    kind_of,
+    named,
+)
 from rankfair.engines.parquet import OnRows
 from rankfair.streams.roles import column_names
 
@@ -66,9 +72,7 @@ class Stream:
     @property
     def n_rows(self) -> int:
         """Rows of all files."""
-        from pyarrow.parquet import ParquetFile
-
-        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
+        return Unchanged.of(self.files).n_rows
 
 
 def stream(
@@ -85,12 +89,14 @@ def stream(
 
     Rows may come in any order, a task may be spread over all files, and columns may
     stand in another order in each.  A fit reads the files a few times; what it keeps is
-    a batch of rows, the sums of every task, and a few bytes a row on disk.
+    a batch of rows, the sums of every task, and a few bytes a row on disk.  A file that
+    is changed meanwhile ends it with an error.
 
     Parameters
     ----------
     files : str, path or sequence of them
         Files, folders with Parquet files in them, or patterns (``"rows/*.parquet"``).
+        What is hidden in a folder (its name begins with a dot) is left out.
     target : str, optional
         The column to predict; needed to fit.
     tasks : str or sequence of str, optional

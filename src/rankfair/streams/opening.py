@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from rankfair._disk import working_folder
 from rankfair._frames import listed, shown
+from rankfair.engines.files import Unchanged
 from rankfair.engines.parquet import OnRows, ParquetRows, read_coding
 from rankfair.streams.files import Stream, check_columns, check_kinds
 from rankfair.streams.frames import open_frame
@@ -47,6 +48,7 @@ def open_rows(
     if not isinstance(X, Stream):
         yield open_frame(X, y, weight, named)
         return
+    files = Unchanged.of(X.files)
     found = _with_names(replace(X, on_rows=X.on_rows or on_rows), y, weight, named)
     assert found.target is not None
     roles = roles_of(
@@ -57,11 +59,15 @@ def open_rows(
         found.weight,
         named.blind,
     )
-    coding = read_coding(found.files, roles, found.on_rows)
-    two_groups(coding.groups.known, roles.group)
-    with working_folder() as folder:
-        rows = ParquetRows(found.files, coding, folder, found.on_rows)
-        yield Opened(rows, coding, found.names)
+    try:
+        coding = read_coding(files, roles, found.on_rows)
+        two_groups(coding.groups.known, roles.group)
+        with working_folder() as folder:
+            rows = ParquetRows(files, coding, folder, found.on_rows)
+            yield Opened(rows, coding, found.names)
+    except Exception:
+        files.check()  # what went wrong may come of that
+        raise
 
 
 def _with_names(X: Stream, y: Any, weight: str | None, named: Any) -> Stream:
