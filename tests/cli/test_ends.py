@@ -46,7 +46,7 @@ def ended(error, capsys, **more):
             2,
             "a.html: No space left\n",
         ),
-        (OSError("odd"), 2, "odd\n"),
+        (OSError("odd"), 2, "Odd\n"),
         (ModuleNotFoundError(name="onnx"), 2, 'pip install "rankfair[all]" (onnx)'),
         (MemoryError(), 2, "not enough memory"),
         (KeyboardInterrupt(), 130, "Stopped.\n"),

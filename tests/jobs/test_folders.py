@@ -1,13 +1,22 @@
 """Folders of Parquet files: in memory while they are small, else not."""
 
+import os
+import re
+import socket
 import stat
 import subprocess
 import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from clusters import one_worker
+from rankfair import RankFairRegressor
 from rankfair.jobs import folders, predicts
 from rankfair.jobs.columns import Reading, Roles, files_of, load
 from rankfair.jobs.folders import fit_rows, predict_rows
@@ -415,8 +424,110 @@ def test_damaged_footers_do_not_reach_polars(folder, monkeypatch):
         fit_rows([str(folder)], ROLES, PLAIN, Settings())
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_scheduler_that_is_not_there_is_named(folder):
+@contextmanager
+def listening(say):
+    """A server that says the same to everybody; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as heard:
+
+        def serve():
+            with suppress(OSError):
+                while True:
+                    heard.enter_context(server.accept()[0]).sendall(say)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    ("say", "why"),
+    [
+        (b"", "no word in 1 s"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it speaks of something else"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "it speaks of something else"),
+        (bytes(64), "it speaks of something else"),
+        (None, "(Timed out trying to connect|no word in 1 s)"),
+    ],
+    ids=["silent", "http", "ssh", "zeros", "nobody"],
+)
+def test_a_port_that_is_no_scheduler(folder, model, tmp_path, say, why):
     pytest.importorskip("distributed")
-    with pytest.raises(ValueError, match="does not answer"):
-        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler="nonsense://a")
+    dask, out = pytest.importorskip("dask"), tmp_path / "out"
+    with ExitStack() as stack:
+        stack.enter_context(
+            dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+        )
+        port = 1 if say is None else stack.enter_context(listening(say))
+        address = f"tcp://127.0.0.1:{port}"
+        words = f"--scheduler {address} does not answer as a Dask scheduler: {why}"
+        start = time.monotonic()
+        with pytest.raises(ValueError, match=words):
+            fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=address)
+        with pytest.raises(ValueError, match=words):
+            predict_rows(model, [str(folder)], PLAIN, out=str(out), scheduler=address)
+        assert time.monotonic() - start < 10
+    assert not out.exists()
+
+
+def test_schedulers_that_are_none(folder):
+    pytest.importorskip("distributed")
+    for address in ("nonsense://a", "", "tls://127.0.0.1:1"):
+        with pytest.raises(ValueError, match=f"--scheduler {address} does not answer"):
+            fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=address)
+
+
+@contextmanager
+def abandoned():
+    """The port of a scheduler whose only worker was killed."""
+    with one_worker() as (client, worker):
+        worker.kill()
+        worker.wait()
+        yield client.scheduler.address.rpartition(":")[2]
+
+
+@pytest.mark.parametrize("folder", [int], indirect=True, ids=["numbers"])
+@pytest.mark.parametrize(
+    ("served", "said"),
+    [
+        (partial(listening, b""), "--scheduler tcp://127.0.0.1:.* no word in 3 s"),
+        (abandoned, "The cluster at tcp://127.0.0.1:.* no workers for 3 s"),
+    ],
+    ids=["silent", "no workers"],
+)
+def test_commands_end_where_nobody_works(folder, model, tmp_path, served, said):
+    pytest.importorskip("distributed")
+    waits = {
+        "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",
+        "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "3s",
+    }
+    command = [sys.executable, "-m", "rankfair", "predict", model, folder]
+    with served() as port:
+        done = subprocess.run(
+            [
+                *command,
+                "-o",
+                tmp_path / "out",
+                "--scheduler",
+                f"tcp://127.0.0.1:{port}",
+            ],
+            env={**os.environ, **waits},
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(f"{said}\\.\n", done.stderr)
+    assert names(tmp_path) == ["m.rankfair", "rows"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_that_change_while_a_cluster_reads_them(folder, monkeypatch, scheduler):
+    """A worker that is lost is stood in for by one that reads its files again."""
+    path, fit = folder / "a.parquet", RankFairRegressor.fit
+
+    def changed(self, *given, **more):
+        fit(self, *given, **more)
+        path.write_bytes((folder / "b.parquet").read_bytes())
+
+    monkeypatch.setattr(RankFairRegressor, "fit", changed)
+    with pytest.raises(ValueError, match=r"a\.parquet was changed while its rows were"):
+        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=scheduler)

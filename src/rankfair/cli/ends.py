@@ -149,8 +149,10 @@ def _of_system(error: OSError) -> str:
     """Say what the system said, and of which file."""
     if error.errno == errno.EBADF and error.filename is None:
         return "Standard input or output is closed."
+    if error.strerror is None:
+        return capital(str(error))
     name = f"{error.filename}: " if error.filename is not None else ""
-    return f"{name}{error.strerror or error}"
+    return f"{name}{error.strerror}"
 
 
 @contextmanager

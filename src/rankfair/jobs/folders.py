@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -9,7 +11,8 @@ from typing import Any, cast
 
 from rankfair._disk import real, sync, visible, working_folder
 from rankfair._frames import listed
-from rankfair.engines.files import common_schema
+from rankfair.engines.cluster import Cluster
+from rankfair.engines.files import Unchanged, common_schema
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -310,12 +313,6 @@ def _kinds(file: str) -> dict[str, bool]:
     return dict(_ask(file, by_pyarrow, by_polars))
 
 
-def _columns_of_all(files: Sequence[str]) -> list[str]:
-    """Return the columns that all files have; name one that differs from the first."""
-    names: list[str] = common_schema(tuple(map(Path, files))).names
-    return names
-
-
 def _fit_here(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], on_step: Any
 ) -> int:
@@ -336,14 +333,15 @@ def _fit_there(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], scheduler: str
 ) -> int:
     columns = [*dict.fromkeys((*predictors, *roles.named))]
-    files = files_of(folder)
+    files = Unchanged.of(files_of(folder))
     with _connected(scheduler):
         import dask.dataframe as dd
 
-        check_names(columns, _columns_of_all(files), folder)
-        frame = dd.read_parquet(files, columns=columns)
+        check_names(columns, common_schema(files.files).names, folder)
+        frame = dd.read_parquet([*map(str, files.files)], columns=columns)
         model.fit(frame, roles.target, sample_weight=roles.weight)
-        return len(frame)
+        files.check()  # workers read again what a lost one had
+    return files.n_rows
 
 
 def _predict_there(
@@ -360,19 +358,20 @@ def _predict_there(
             "--scheduler."
         )
     model = load_model(path)
-    files = files_of(folder)
-    with _connected(scheduler):
+    files = Unchanged.of(files_of(folder))
+    with _connected(scheduler) as cluster:
         import dask.dataframe as dd
 
-        needed = [*model.feature_names_in_, *(keep or ())]
-        check_names(needed, _columns_of_all(files), folder)
-        frame = dd.read_parquet(files)
-        there = [*frame.columns]
+        there = common_schema(files.files).names
+        check_names([*model.feature_names_in_, *(keep or ())], there, folder)
         refuse_taken(name, there, folder, OTHER_NAME)
-        values = model.predict(frame)
+        frame = dd.read_parquet([*map(str, files.files)])
         kept = frame if keep is None else frame[list(keep)]
-        kept.assign(**{name: values}).to_parquet(out, write_index=False)
-        return Predicted(Table({}), len(frame), ())
+        rows = kept.assign(**{name: model.predict(frame)})
+        write = rows.to_parquet(out, write_index=False, compute=False)
+        cluster.result(cluster.client.compute(write))
+        files.check()
+    return Predicted(Table({}), files.n_rows, ())
 
 
 def _only(roles: Roles) -> str:
@@ -384,13 +383,44 @@ def _only(roles: Roles) -> str:
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """A client of a cluster for the time of a block."""
+def _connected(address: str) -> Iterator[Cluster]:
+    """A cluster for the time of a block; what it logs is not for this terminal."""
     from distributed import Client
 
+    handlers = logging.getLogger("distributed").handlers
+    levels = [handler.level for handler in handlers]
+    for handler in handlers:
+        handler.setLevel(logging.CRITICAL + 1)
     try:
-        client: Any = cast(Any, Client)(address, timeout="10s")
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ValueError(f"--scheduler {address} does not answer: {error}") from None
-    with client:
-        yield client
+        try:
+            asyncio.run(_greet(address))
+            client: Any = cast(Any, Client)(address)
+        except Exception as error:  # whatever comes of bytes that mean something else
+            known = isinstance(error, OSError | ValueError)
+            why = str(error).rstrip(".") if known else "it speaks of something else"
+            raise ValueError(
+                f"--scheduler {address} does not answer as a Dask scheduler: {why}."
+            ) from None
+        with client:
+            yield Cluster.of(client)
+    finally:
+        for handler, level in zip(handlers, levels, strict=True):
+            handler.setLevel(level)
+
+
+async def _greet(address: str) -> None:
+    """Exchange the first words with a scheduler; a client would wait for them."""
+    import dask
+    from dask.utils import parse_timedelta
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    seconds = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
+    ways = cast(Any, Security)().get_connection_args("client")
+    try:
+        comm: Any = await asyncio.wait_for(
+            cast(Any, connect)(address, timeout=seconds, **ways), seconds
+        )
+    except TimeoutError:
+        raise TimeoutError(f"no word in {seconds:g} s") from None
+    await comm.close()
