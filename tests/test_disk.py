@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rankfair import MultiTaskRegressor, save_model, stream
-from rankfair._disk import read_up_to, write_whole
+from rankfair._disk import read_up_to, working_folder, write_whole
 from rankfair.datasets import _files, make_biased_tasks
 from rankfair.experiments import files
 from rankfair.streams import predict_parquet
@@ -158,6 +158,74 @@ def test_a_folder_that_may_not_be_written_is_as_before(tmp_path):
         assert names(tmp_path) == ["a.txt"]
     finally:
         tmp_path.chmod(0o700)
+
+
+def stopped(path):
+    """A process that has written a file, and now waits instead of renaming it."""
+    code = (
+        "import os, sys, time; from pathlib import Path; "
+        "from rankfair._disk import write_whole; "
+        "os.fsync = lambda _: (print('here', flush=True), time.sleep(600)); "
+        "write_whole(Path(sys.argv[1]), 'new')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "here\n"
+    return process
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
+def test_what_the_killed_leave_is_removed_and_what_others_write_is_not(tmp_path):
+    path = write_whole(tmp_path / "a.parquet", "old")
+    with stopped(path) as process:
+        (left,) = tmp_path.glob(".*")
+        assert not left.name.endswith(".parquet")
+        assert not any(name.endswith(".parquet") for name in names(left))
+        write_whole(tmp_path / "b.parquet", "b")
+        assert left.exists()  # its writer is alive
+        process.kill()
+    assert path.read_text() == "old"
+    assert left.exists()
+    write_whole(tmp_path / "b.parquet", "c")
+    assert names(tmp_path) == ["a.parquet", "b.parquet"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
+def test_only_leftovers_are_removed(tmp_path):
+    mine = [tmp_path / name for name in (".rankfair", ".rankfair-a.part", "a.part")]
+    with working_folder(tmp_path) as other:
+        mine[0].mkdir()
+        mine[1].symlink_to(mine[0])
+        mine[2].mkdir()
+        (left := tmp_path / ".rankfair-b.part").mkdir()  # not even a lock is in it
+        write_whole(tmp_path / "a.txt", "")
+        assert not left.exists()
+        assert all(each.exists() for each in (*mine, other))
+        assert not list(mine[0].iterdir())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
+def test_nobody_else_may_look_into_a_working_folder(tmp_path):
+    tmp_path.chmod(0o1777)
+    with working_folder(tmp_path) as folder:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks the system")
+def test_the_folder_is_on_disk_after_the_rename(tmp_path, monkeypatch):
+    path = write_whole(tmp_path / "a.txt", "old")
+    synced, fsync = [], os.fsync
+
+    def seen(handle):
+        synced.append((os.readlink(f"/proc/self/fd/{handle}"), path.read_text()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    write_whole(path, "new")
+    assert [text for _, text in synced] == ["old", "new"]
+    assert synced[1][0] == str(tmp_path)
 
 
 def test_there_is_one_such_function():

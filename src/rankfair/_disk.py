@@ -1,17 +1,31 @@
-"""Files that are whole or not there, and no larger than allowed."""
+"""Files that are whole or not there, no larger than allowed, and no leftovers."""
 
 import io
 import os
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_up_to", "whole", "write_whole"]
+if sys.platform != "win32":
+    import fcntl
 
+__all__ = [
+    "read_up_to",
+    "real",
+    "sync",
+    "visible",
+    "whole",
+    "working_folder",
+    "write_whole",
+]
+
+# A dot hides them from readers of folders, and they do not end as data do.
+PREFIX, SUFFIX = ".rankfair-", ".part"
 PIECE = 1 << 20
 
 
@@ -94,24 +108,25 @@ def whole(path: Path) -> Iterator[Path]:
     """
     mode = _mode(path)
     if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        with tempfile.TemporaryDirectory() as elsewhere:
-            part = Path(elsewhere) / "part"
+        with working_folder() as elsewhere:
+            part = elsewhere / "part"
             yield part
             with part.open("rb") as source, path.open("wb") as stream:
                 shutil.copyfileobj(source, stream)
         return
-    target = Path(os.path.realpath(path))
+    target = real(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     # The folder beside it is on the same disk, so the rename is one step.
-    with tempfile.TemporaryDirectory(dir=target.parent) as beside:
-        part = Path(beside) / target.name
+    with working_folder(target.parent) as beside:
+        part = beside / "part"
         yield part
+        # Else a power cut after the rename could leave an empty file.
         with part.open("r+b") as stream:
-            # Else a power cut after the rename could leave an empty file.
             os.fsync(stream.fileno())
         if mode is not None and stat.S_ISREG(mode):
             part.chmod(stat.S_IMODE(mode))
         part.replace(target)
+        sync(target.parent)
 
 
 def _mode(path: Path) -> int | None:
@@ -120,3 +135,96 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except FileNotFoundError:
         return None
+
+
+@contextmanager
+def working_folder(parent: Path | None = None) -> Iterator[Path]:
+    """Give a hidden folder that nobody else may look into; it goes at the end.
+
+    Those that processes of the same user left in the same place when they were killed
+    go first (not on Windows).  A lock, which ends with its process, tells them from
+    those at work.
+
+    Parameters
+    ----------
+    parent : Path, optional
+        Where to make it; by default where temporary files are.
+
+    Examples
+    --------
+    >>> with working_folder() as folder:
+    ...     folder.is_dir(), visible(folder)
+    (True, False)
+    >>> folder.exists()
+    False
+    """
+    parent = Path(tempfile.gettempdir()) if parent is None else parent
+    _sweep(parent)
+    made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    # Windows does not rename a folder with an open file in it.
+    place = os.devnull if sys.platform == "win32" else made / "lock"
+    lock = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _hold(lock)
+        # It has the name of a leftover no sooner than it has its lock.
+        made = made.rename(made.with_suffix(SUFFIX))
+        yield made
+    finally:
+        os.close(lock)
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    """Delete what dead processes of this user left in a folder."""
+    if sys.platform == "win32":
+        return  # there are no such locks
+    for left in parent.glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(OSError):  # it has just gone
+            if not left.is_symlink() and left.stat().st_uid == os.getuid():
+                lock = os.open(left / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+                if _hold(lock):
+                    shutil.rmtree(left, ignore_errors=True)
+                os.close(lock)
+
+
+def _hold(lock: int) -> bool:
+    """Take a lock, or tell that it cannot be had."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # another process has it, or the disk knows no locks
+        return False
+    return True
+
+
+def sync(path: Path) -> None:
+    """Put a file, or the names in a folder, on the disk before going on."""
+    with suppress(OSError):  # some disks cannot, and folders of Windows
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def real(path: str | os.PathLike[str]) -> Path:
+    """Return the place behind all links; those that lead in a circle stay as they are.
+
+    Examples
+    --------
+    >>> real("/a/../b").as_posix()
+    '/b'
+    """
+    return Path(os.path.realpath(path))
+
+
+def visible(path: Path) -> bool:
+    """Tell whether no part of a name begins with a dot, as those of leftovers do.
+
+    Examples
+    --------
+    >>> visible(Path("a/b.parquet")), visible(Path(".rankfair-x.part/b.parquet"))
+    (True, False)
+    """
+    return not any(part.startswith(".") for part in path.parts)

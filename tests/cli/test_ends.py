@@ -3,18 +3,27 @@
 import errno
 import io
 import os
+import shlex
+import signal
+import subprocess
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 import typer
 
 from rankfair.cli import ends
-from rankfair.cli.ends import check_outputs, check_sheet, in_flags, telling
+from rankfair.cli.ends import check_outputs, check_sheet, ending, in_flags, telling
 from rankfair.cli.tables import figures, say, show_table, table_lines
-from rankfair.jobs.columns import NotEstimableError
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles
+from rankfair.jobs.fits import fit_files
+from rankfair.jobs.rows import Settings
 from rankfair.models.archive import ModelFileError
 from rankfair.tables import Table, TableError, write_table
+from sheets import pay_csv
 
 
 def ended(error, capsys, **more):
@@ -37,7 +46,7 @@ def ended(error, capsys, **more):
             2,
             "a.html: No space left\n",
         ),
-        (OSError("odd"), 2, "odd\n"),
+        (OSError("odd"), 2, "Odd\n"),
         (ModuleNotFoundError(name="onnx"), 2, 'pip install "rankfair[all]" (onnx)'),
         (MemoryError(), 2, "not enough memory"),
         (KeyboardInterrupt(), 130, "Stopped.\n"),
@@ -111,6 +120,80 @@ def test_a_reader_that_went_away_is_no_error(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
     with pytest.raises(BrokenPipeError):
         stream.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A model and rows for it."""
+    folder = tmp_path_factory.mktemp("files")
+    rows, model = pay_csv(folder), folder / "m.rankfair"
+    roles = Roles(target="pay", sensitive=("gender",), tasks=("job",))
+    fit_files([rows], roles, Reading(), Settings(), out=model, folds=0)
+    return {"rows": rows, "model": str(model)}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="asks a shell")
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("--version >&-", 2, "Standard input or output is closed.\n"),
+        ("describe {model} >&-", 2, "Standard input or output is closed.\n"),
+        ("predict {model} {rows} >&-", 2, "- could not be written: Bad file"),
+        ("predict {model} - <&-", 2, "Standard input or output is closed.\n"),
+        ("describe {model} 2>&-", 0, ""),
+        ("describe {model} <&- >&- 2>&-", 2, ""),
+        ("--help >/dev/full", 2, "No space left on device\n"),
+        ("describe {model} | true; exit ${{PIPESTATUS[0]}}", 141, ""),
+    ],
+)
+def test_standard_streams_that_are_closed(files, command, code, said):
+    if "/dev/full" in command and not Path("/dev/full").exists():
+        pytest.skip("there is no full device")
+    words = f"{shlex.quote(sys.executable)} -m rankfair {command.format(**files)}"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stderr.startswith(said) and len(done.stderr.splitlines()) <= 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_command_that_is_told_to_stop_leaves_nothing(files, tmp_path, name):
+    """Predictions wait for a reader who does not come, beside their pipe."""
+    pipe, temporary = tmp_path / "p.csv", tmp_path / "temporary"
+    os.mkfifo(pipe)
+    temporary.mkdir()
+    command = [sys.executable, "-m", "rankfair", "predict"]
+    with subprocess.Popen(
+        [*command, files["model"], files["rows"], "-o", str(pipe)],
+        env={**os.environ, "TMPDIR": str(temporary)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        for _ in range(600):
+            if list(temporary.glob(".*/part")):
+                break
+            time.sleep(0.05)
+        for _ in range(60):  # it may come just before the process waits
+            process.send_signal(getattr(signal, name))
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.5)
+                break
+        process.kill()
+        assert process.stderr.read() == "Stopped.\n"
+    assert process.returncode == 128 + getattr(signal, name)
+    assert not list(temporary.iterdir())
+
+
+def test_signals_that_are_ignored_stay_so():
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with ending():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with ending():
+        assert signal.getsignal(signal.SIGTERM) is not before
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.skipif(os.name == "nt" or not os.getuid(), reason="root may write all")

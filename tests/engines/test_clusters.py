@@ -4,12 +4,15 @@ import itertools
 import os
 import signal
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from clusters import one_worker, scheduler, started
 from rankfair import RankFairRegressor
 from rankfair.engines import cluster as engine
 
@@ -90,7 +93,7 @@ def test_shares_are_even(cluster):
     parts = [pd.DataFrame({"a": np.zeros(size)}) for size in (50, 3, 40, 0, 7, 100)]
     worker = sorted(cluster.nthreads())[0]
     futures = cluster.scatter(parts, workers=[worker])
-    shares = engine.shares_of(cluster, futures)
+    shares = engine.shares_of(engine.Cluster(cluster), futures)
     assert sorted(itertools.chain(*shares)) == list(range(6))
     assert len(shares) == 2
     sizes = [sum(len(parts[i]) for i in share) for share in shares]
@@ -99,12 +102,13 @@ def test_shares_are_even(cluster):
 
 def test_what_is_large_is_lent(cluster, monkeypatch):
     small, large = partial(np.add, 1.0), partial(np.add, np.zeros(200_000))
-    assert engine.lend(cluster, small) is small
+    here = engine.Cluster(cluster)
+    assert engine.lend(here, small) is small
     monkeypatch.setattr(engine, "LARGE", 1 << 10)
-    futures = engine.asked(cluster, large, [1.0, 2.0])
+    futures = engine.asked(here, large, [1.0, 2.0])
     assert [float(each[0]) for each in cluster.gather(futures)] == [1.0, 2.0]
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": 10_000}):
-        (found,) = engine.said(cluster, large, [3.0])
+        (found,) = engine.said(here, large, [3.0])
     assert found[-1] == 3.0
 
 
@@ -160,3 +164,77 @@ def test_a_worker_is_lost(monkeypatch, large):
     np.testing.assert_allclose(found.coef_, whole.coef_, rtol=1e-7)
     np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-4)
     assert found.status_ == "satisfied"
+
+
+NO_WORKERS = {"distributed.scheduler.no-workers-timeout": "3s"}
+
+
+def dying(frame):
+    """Rows that end the worker that has them."""
+    # Workers get a nameless function as it is, and do not import this module for it.
+    return frame.map_partitions(lambda _: os.kill(os.getpid(), 9), meta=frame)
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_all_workers_are_lost(when):
+    with one_worker() as (client, worker), dask.config.set(NO_WORKERS):
+        there = dd.from_pandas(rows(600), npartitions=3)
+        if when == "before":
+            worker.kill()
+            worker.wait()
+        else:
+            there = dying(there)
+        start, model = time.monotonic(), RankFairRegressor(**BY)
+        words = f"the cluster at {client.scheduler.address} failed: no workers for 3 s"
+        with pytest.raises(ConnectionError, match=words):
+            model.fit(there, "pay")
+        assert time.monotonic() - start < 30
+        assert not hasattr(model, "coef_")
+
+
+def test_rows_that_end_every_worker():
+    allowed = {"distributed.scheduler.allowed-failures": 0}
+    with one_worker(**allowed), dask.config.set(NO_WORKERS):
+        there = dd.from_pandas(rows(600), npartitions=1)
+        with pytest.raises(ConnectionError, match="but all those workers died while"):
+            RankFairRegressor(**BY).fit(dying(there), "pay")
+
+
+@pytest.mark.parametrize("name", ["SIGSTOP", "SIGKILL"])
+def test_the_scheduler_is_lost(tmp_path, name):
+    there = dd.from_pandas(rows(600), npartitions=3)
+    with (
+        dask.config.set({**NO_WORKERS, "distributed.comm.timeouts.connect": "3s"}),
+        scheduler(tmp_path) as (process, address),
+        distributed.Client(address) as client,
+    ):
+        assert client.scheduler.address == address
+        process.send_signal(getattr(signal, name))
+        start = time.monotonic()
+        with pytest.raises(ConnectionError, match=f"the cluster at {address} failed"):
+            RankFairRegressor(**BY).fit(there, "pay")
+        assert time.monotonic() - start < 30
+
+
+def test_a_worker_that_comes_late_is_waited_for(tmp_path):
+    frame = rows(600)
+    there = dd.from_pandas(frame, npartitions=3)
+    with (
+        scheduler(tmp_path) as (_, address),
+        distributed.Client(address),
+        ThreadPoolExecutor(1) as aside,
+    ):
+        coming = aside.submit(RankFairRegressor(**BY).fit, there, "pay")
+        with started("worker", address, "--nthreads", "1", "--no-nanny"):
+            found = coming.result(timeout=60)
+    known = RankFairRegressor(**BY).fit(frame.drop(columns="pay"), frame["pay"])
+    np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-9)
+
+
+def test_an_error_of_the_rows_is_no_error_of_the_cluster(cluster):
+    """Nor is a function that takes long, or says that something took too long."""
+    here = engine.Cluster(cluster)
+    assert list(engine.said(here, time.sleep, [1.2, 0.0])) == [None, None]
+    error = TimeoutError("too long")
+    with pytest.raises(TimeoutError, match="too long"):
+        list(engine.said(here, lambda it: (_ for _ in ()).throw(it), [error]))

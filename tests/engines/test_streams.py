@@ -1,17 +1,16 @@
-"""Streams: predictions, progress, many tasks, and fits that go on after a kill."""
+"""Streams: predictions, progress, many tasks, files that are not read."""
 
 import os
-import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from rankfair import RankFairRegressor, stream
-from rankfair.engines.journal import Journal, digest
+from rankfair import RankFairRegressor, save_model, stream
 from rankfair.streams import predict_parquet
 
 BY = {"tasks": "task", "sensitive_features": "group", "target": "y"}
@@ -67,132 +66,165 @@ def test_progress_by_rows(tmp_path, capsys, large):
 
 
 def test_nothing_is_left_behind(tmp_path, large, monkeypatch):
-    own, temporary = tmp_path / "own", tmp_path / "temporary"
+    temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     written(tmp_path / "rows")
-    RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY, scratch=own))
     RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
-    assert not list(own.iterdir())
     assert not list(temporary.iterdir())
 
 
-class StoppedError(Exception):
-    """What ends a fit in the middle."""
+def rewritten(path, how):
+    """Change a file as somebody might who does not know that it is read."""
+    before = path.stat()
+    frame = pd.read_parquet(path)
+    if how == "gone":
+        path.unlink()
+        return
+    if how == "longer":
+        frame = pd.concat([frame, frame])
+    elif how == "another task":
+        frame["task"] += 100
+    else:
+        frame["y"] = -frame["y"]
+    frame.to_parquet(path, index=False, compression="none")
+    if how == "dated back":  # only the footer tells
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.stat().st_size == before.st_size
 
 
-class Watch:
-    """Counts the passes over all rows, and stops in a certain one."""
+@pytest.mark.parametrize("how", ["values", "dated back", "longer", "gone"])
+@pytest.mark.parametrize("when", [1, 2, 3, 5, 8, 9])
+def test_files_that_change_meanwhile(tmp_path, large, how, when):
+    """Between two passes or within one: after so many batches, two of each pass."""
+    written(tmp_path)
+    rewritten(tmp_path / "1.parquet", "values")  # to what it is uncompressed
+    rewritten(tmp_path / "1.parquet", "values")
+    told = []
 
-    def __init__(self, stop=None):
-        self.passes, self.stop = [], stop
+    def change(*each):
+        told.append(each)
+        if len(told) == when:
+            rewritten(tmp_path / "1.parquet", how)
 
-    def __call__(self, what, done, total):
-        if done == 3000:
-            self.passes.append(what)
-        if len(self.passes) == self.stop:
-            raise StoppedError
+    model = RankFairRegressor(0.02)
+    with pytest.raises(ValueError, match=r"1\.parquet was changed while its rows were"):
+        model.fit(stream(tmp_path, **BY, on_rows=change))
+    assert not hasattr(model, "coef_")
 
 
-@pytest.mark.parametrize("penalty", ["ridge", "task"])
-def test_a_fit_goes_on_where_it_was(tmp_path, large, penalty):
+@pytest.mark.parametrize("when", [1, 3])
+def test_a_change_that_leads_to_another_error(tmp_path, when):
+    written(tmp_path)
+    told = []
+
+    def change(*each):
+        told.append(each)
+        if len(told) == when:
+            rewritten(tmp_path / "1.parquet", "another task")
+
+    with pytest.raises(ValueError, match=r"1\.parquet was changed while its rows were"):
+        RankFairRegressor(0.02).fit(stream(tmp_path, **BY, on_rows=change))
+
+
+def test_a_change_before_a_fit_is_none(tmp_path):
+    frame = written(tmp_path)
+    rows = stream(tmp_path, **BY)
+    assert rows.n_rows == 6000
+    frame.assign(more=1.0)[:3000].to_parquet(tmp_path / "0.parquet", index=False)
+    with pytest.raises(ValueError, match=r'1\.parquet has no column "more", which'):
+        RankFairRegressor(0.02).fit(rows)
+    frame[3000:].drop(columns="a").to_parquet(tmp_path / "0.parquet", index=False)
+    frame[3000:].drop(columns="a").to_parquet(tmp_path / "1.parquet", index=False)
+    model = RankFairRegressor(0.02).fit(rows)
+    assert "a" not in model.feature_names_in_
+    frame[3000:].drop(columns="b").to_parquet(tmp_path / "0.parquet", index=False)
+    frame[3000:].drop(columns="b").to_parquet(tmp_path / "1.parquet", index=False)
+    for predict in (model.predict, lambda rows: predict_parquet(model, rows, "p.pq")):
+        with pytest.raises(ValueError, match='a column "b", which the files do not'):
+            predict(rows)
+
+
+@pytest.mark.parametrize("when", [1, 2])
+def test_files_that_change_while_they_are_predicted(tmp_path, when):
     written(tmp_path / "rows")
+    told, out = [], tmp_path / "p.parquet"
+    model = RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
 
-    def fit(watch, scratch=tmp_path / "scratch"):
-        rows = stream(tmp_path / "rows", **BY, scratch=scratch, on_rows=watch)
-        return RankFairRegressor(0.02, penalty=penalty).fit(rows)
+    def change(*each):
+        told.append(each)
+        if len(told) == when:
+            rewritten(tmp_path / "rows" / "0.parquet", "values")
 
-    whole = Watch()
-    known = fit(whole, None)
-    assert len(whole.passes) >= 5
-    # StoppedError in the third pass each time: labels and one more are done.
-    for _ in whole.passes:
-        watch = Watch(3)
-        try:
-            found = fit(watch)
-            break
-        except StoppedError:
-            pass
-    assert len(watch.passes) < 3
-    np.testing.assert_array_equal(found.coef_, known.coef_)
-    assert not list((tmp_path / "scratch").iterdir())
+    rows = stream(tmp_path / "rows", on_rows=change)
+    with pytest.raises(ValueError, match=r"0\.parquet was changed while its rows were"):
+        predict_parquet(model, rows, out)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["rows"]
 
 
-def test_a_changed_file_begins_anew(tmp_path, large):
-    written(tmp_path / "rows")
-    rows = {**BY, "scratch": tmp_path / "scratch"}
-    with pytest.raises(StoppedError):
-        RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **rows, on_rows=Watch(4)))
-    written(tmp_path / "rows", seed=1)
-    watch = Watch()
-    found = RankFairRegressor(0.02).fit(
-        stream(tmp_path / "rows", **rows, on_rows=watch)
+def test_a_prediction_that_was_killed_is_not_read(tmp_path):
+    """All is written but for the rename: the rows of the folder are what they were."""
+    file, folder = tmp_path / "m.rankfair", tmp_path / "rows"
+    frame = written(folder, 600, files=1)
+    model = RankFairRegressor(0.02).fit(stream(folder, **BY))
+    save_model(model, file)
+    code = (
+        "import os, sys, time; from rankfair import load_model; "
+        "from rankfair.streams import predict_parquet; "
+        "os.fsync = lambda _: (print('here', flush=True), time.sleep(600)); "
+        "model, rows, out, *keep = sys.argv[1:]; "
+        "predict_parquet(load_model(model), rows, out, name='y', keep=keep)"
     )
-    known = RankFairRegressor(0.02).fit(stream(tmp_path / "rows", **BY))
-    np.testing.assert_array_equal(found.coef_, known.coef_)
-    assert "reading" in watch.passes
+    paths = [file, folder / "0.parquet", folder / "p.parquet"]
+    command = [sys.executable, "-c", code, *paths, *frame.columns.drop("y")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "here\n"
+        process.kill()
+    for given in (folder, folder / "**" / "*.parquet", tmp_path / "*" / "**" / "*"):
+        assert stream(given).n_rows == 600
+    predict_parquet(model, *paths[1:])
+    assert sorted(each.name for each in folder.iterdir()) == ["0.parquet", "p.parquet"]
 
 
-def test_a_fit_that_was_killed(tmp_path):
-    written(tmp_path / "rows")
-    script = tmp_path / "fit.py"
-    script.write_text(
-        "import sys, time\n"
-        "import numpy as np\n"
-        "from rankfair import RankFairRegressor, problem, stream\n"
-        "problem.THIN_ROWS = 1 << 10\n"
-        "passes = []\n"
-        "def watch(what, done, total):\n"
-        "    if done == 3000:\n"
-        "        passes.append(what)\n"
-        "    if sys.argv[3] == 'stop' and len(passes) == 4:\n"
-        "        print('here', flush=True)\n"
-        "        time.sleep(600)\n"
-        "rows = stream(sys.argv[1], tasks='task', sensitive_features='group',\n"
-        "              target='y', scratch=sys.argv[2], on_rows=watch)\n"
-        "model = RankFairRegressor(0.02).fit(rows)\n"
-        "print(len(passes), *map(float.hex, model.coef_.ravel().tolist()))\n"
-    )
-    folders = [tmp_path / "rows", tmp_path / "scratch", tmp_path / "other"]
-
-    def run(scratch, how):
-        return subprocess.Popen(
-            [sys.executable, script, folders[0], scratch, how],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    with run(folders[1], "stop") as first:
-        assert first.stdout.readline() == "here\n"
-        first.send_signal(signal.SIGKILL)
-    with run(folders[1], "go on") as second, run(folders[2], "go on") as whole:
-        found = second.communicate()[0].split()
-        known = whole.communicate()[0].split()
-    assert found[1:] == known[1:]
-    assert int(found[0]) < int(known[0])
+@pytest.mark.parametrize("links", [("a",), ("a", "b")])
+def test_links_that_lead_in_a_circle(tmp_path, links):
+    written(tmp_path / "rows", 60)
+    for link in links:  # two of them make as many paths as there are powers of two
+        (tmp_path / "rows" / link).symlink_to(tmp_path / "rows")
+    (tmp_path / "rows" / ".hidden").mkdir()
+    written(tmp_path / "rows" / ".hidden", 60)
+    (tmp_path / "more").mkdir()
+    written(tmp_path / "more", 60)
+    (tmp_path / "rows" / "more").symlink_to(tmp_path / "more")
+    assert stream(tmp_path / "rows").n_rows == 60
+    assert stream(f"{tmp_path}/rows/*.parquet").n_rows == 60
+    assert stream(f"{tmp_path}/rows/**/*.parquet").n_rows == 120
+    assert stream(f"{tmp_path}/r*/**/1.parquet").n_rows == 60
 
 
-def test_a_journal_that_is_broken_is_asked_anew(tmp_path):
-    journal = Journal.open(tmp_path, "fit", "state")
-    answers = iter([1.0, 2.0, 3.0])
-
-    def ask():
-        return journal.remember("q", lambda: {"found": np.array(next(answers))})
-
-    assert ask() == ask() == {"found": 1.0}
-    (path,) = journal.folder.glob("*.npz")
-    path.write_bytes(b"half")
-    assert ask()["found"] == 2.0
-    assert Journal.open(tmp_path, "fit", "state").folder == journal.folder
-    assert ask()["found"] == 2.0
-    Journal.open(tmp_path, "fit", "another state")
-    assert ask()["found"] == 3.0
+def test_a_link_to_itself_is_named(tmp_path):
+    written(tmp_path, 60)
+    model = RankFairRegressor(0.02).fit(stream(tmp_path, **BY))
+    loop = tmp_path / "loop.parquet"
+    loop.symlink_to(loop)
+    for given in (tmp_path, loop):
+        with pytest.raises(ValueError, match=r"loop\.parquet cannot be read as Parq"):
+            stream(given)
+    rows = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    with pytest.raises(OSError, match=r"symbolic links.*loop\.parquet"):
+        predict_parquet(model, rows, loop)
 
 
-def test_digests_tell_things_apart():
-    things = [1, 1.0, "1", [1], (1, 2), None, True, np.array(1), np.array([1.0]), len]
-    things += [np.array([1]), {"a": 1}, {"b": 1}, float, Journal(None)]
-    assert len({digest(each) for each in things}) == len(things)
+def test_two_fits_at_once_do_not_meet(tmp_path, large):
+    written(tmp_path)
+
+    def fit(epsilon):
+        return RankFairRegressor(epsilon).fit(stream(tmp_path, **BY)).coef_
+
+    alone = [fit(0.02), fit(0.1)]
+    with ThreadPoolExecutor(2) as both:
+        together = list(both.map(fit, (0.02, 0.1)))
+    np.testing.assert_array_equal(together, alone)
 
 
 def test_a_million_tasks_need_a_sentence(tmp_path, monkeypatch):

@@ -1,12 +1,24 @@
 """Folders of Parquet files: in memory while they are small, else not."""
 
+import os
+import re
+import socket
+import stat
+import subprocess
 import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rankfair.jobs import folders
-from rankfair.jobs.columns import Reading, Roles, load
+from clusters import one_worker
+from rankfair import RankFairRegressor
+from rankfair.jobs import folders, predicts
+from rankfair.jobs.columns import Reading, Roles, files_of, load
 from rankfair.jobs.folders import fit_rows, predict_rows
 from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
@@ -175,28 +187,134 @@ def test_predictions_of_a_folder_go_to_another(folder, tmp_path, out):
         predict_rows("m.rankfair", [str(folder)], PLAIN, out=to)
 
 
-def test_predictions_of_a_folder_are_whole_and_alone(folder, tmp_path):
-    model, out = str(tmp_path / "m.rankfair"), tmp_path / "out"
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=tmp_path / model, folds=0)
+@pytest.fixture
+def model(folder, tmp_path):
+    """A model file of the rows of the folder."""
+    path = tmp_path / "m.rankfair"
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=path, folds=0)
+    return str(path)
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_predictions_of_a_folder_are_whole_and_alone(folder, model, tmp_path, there):
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+        (out / "notes.txt").write_text("mine")
+        (out / ".hidden.parquet").write_text("read by nobody")
 
     def predict():
         return predict_rows(model, [str(folder)], PLAIN, out=str(out))
 
-    assert predict().n_rows == predict().n_rows == 240  # the same names are replaced
-    assert sorted(each.name for each in out.iterdir()) == ["a.parquet", "b.parquet"]
-    (out / "other.parquet").write_bytes(b"x")
-    with pytest.raises(ValueError, match='already holds "other\\.parquet", which'):
-        predict()
-    (out / "other.parquet").unlink()
-    before = {each.name: each.read_bytes() for each in out.iterdir()}
-    (folder / "b.parquet").write_bytes(b"PAR1 no")
+    mine = names(out) if there else []
+    rows, whole = folder / "b.parquet", (folder / "b.parquet").read_bytes()
+    rows.write_bytes(b"PAR1 no")
     with pytest.raises(TableError):
         predict()
-    assert {each.name: each.read_bytes() for each in out.iterdir()} == before
-    beside = {each.name for each in tmp_path.iterdir()}
-    assert beside == {"m.rankfair", "out", "rows"}
+    assert (names(out) if there else []) == mine
+    rows.write_bytes(whole)
+    assert predict().n_rows == 240
+    assert names(out) == sorted([*mine, "a.parquet", "b.parquet"])
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert out.stat().st_mode == plain.stat().st_mode
+    assert names(tmp_path) == ["m.rankfair", "out", "plain", "rows"]
+    before = (out / "b.parquet").read_bytes()
+    (out / "a.parquet").unlink()
+    with pytest.raises(ValueError, match='already holds "b\\.parquet", which would be'):
+        predict()
+    assert (out / "b.parquet").read_bytes() == before
     with pytest.raises(ValueError, match="is no folder, as predictions"):
         predict_rows(model, [str(folder)], PLAIN, out=model)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_prediction_of_a_folder_that_is_killed_at_the_end(
+    folder, model, tmp_path, there
+):
+    """A new folder has all files or is not there; in an old one each file is whole."""
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+    code = (
+        "import os, sys, time; from pathlib import Path; "
+        "from rankfair.jobs.columns import Reading; "
+        "from rankfair.jobs.folders import predict_rows\n"
+        "rename, out = Path.rename, Path(sys.argv[3])\n"
+        "def stop(self, to):\n"
+        "    done = rename(self, to)\n"
+        "    if to == out or to.parent == out and to.suffix == '.parquet':\n"
+        "        print('here', flush=True)\n"
+        "        time.sleep(600)\n"
+        "    return done\n"
+        "Path.rename = stop\n"
+        "predict_rows(sys.argv[1], [sys.argv[2]], Reading(), out=str(out))\n"
+    )
+    command = [sys.executable, "-c", code, model, folder, out]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "here\n"
+        process.kill()
+    files = files_of(str(out))
+    assert len(files) == (1 if there else 2)
+    assert sum(read_table(file).n_rows for file in files) == (100 if there else 240)
+    with pytest.raises(ValueError, match=r"already holds .*a\.parquet"):
+        predict_rows(model, [str(folder)], PLAIN, out=str(out))
+    for file in files:
+        Path(file).unlink()
+    assert predict_rows(model, [str(folder)], PLAIN, out=str(out)).n_rows == 240
+    assert names(out) == ["a.parquet", "b.parquet"]  # what was left is gone
+
+
+def test_an_error_at_the_end_leaves_no_file(folder, model, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    rename = Path.rename
+
+    def fail(self, to):
+        if Path(to) == out / "b.parquet":
+            raise OSError("disk full")
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(OSError, match="disk full"):
+        predict_rows(model, [str(folder)], PLAIN, out=str(out))
+    assert names(out) == []
+
+
+def test_a_working_folder_is_nobody_elses(folder, model, tmp_path, monkeypatch):
+    tmp_path.chmod(0o1777)
+    modes, write = [], predicts.write_table
+
+    def seen(table, target):
+        inside = Path(target).relative_to(tmp_path)
+        modes.append(stat.S_IMODE((tmp_path / inside.parts[0]).stat().st_mode))
+        write(table, target)
+
+    monkeypatch.setattr(predicts, "write_table", seen)
+    predict_rows(model, [str(folder)], PLAIN, out=str(tmp_path / "out"))
+    assert modes == [0o700, 0o700]
+
+
+def test_a_folder_is_predicted_by_one_model(folder, model, tmp_path, monkeypatch):
+    """Whoever writes another model file meanwhile does not change the rest."""
+    out, write = tmp_path / "out", predicts.write_table
+
+    def replaced(table, target):
+        write(table, target)
+        Path(model).write_bytes(b"another model")
+
+    monkeypatch.setattr(predicts, "write_table", replaced)
+    assert predict_rows(model, [str(folder)], PLAIN, out=str(out)).n_rows == 240
+
+
+def test_hidden_files_are_not_read(folder):
+    (folder / ".a.parquet").write_bytes((folder / "a.parquet").read_bytes())
+    assert load([str(folder)], ROLES, PLAIN).n_rows == 240
+    assert [Path(each).name for each in files_of(str(folder))] == names(folder)[1:]
 
 
 def test_files_are_predicted_as_before(tmp_path):
@@ -306,8 +424,110 @@ def test_damaged_footers_do_not_reach_polars(folder, monkeypatch):
         fit_rows([str(folder)], ROLES, PLAIN, Settings())
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_scheduler_that_is_not_there_is_named(folder):
+@contextmanager
+def listening(say):
+    """A server that says the same to everybody; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as heard:
+
+        def serve():
+            with suppress(OSError):
+                while True:
+                    heard.enter_context(server.accept()[0]).sendall(say)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    ("say", "why"),
+    [
+        (b"", "no word in 1 s"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it speaks of something else"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "it speaks of something else"),
+        (bytes(64), "it speaks of something else"),
+        (None, "(Timed out trying to connect|no word in 1 s)"),
+    ],
+    ids=["silent", "http", "ssh", "zeros", "nobody"],
+)
+def test_a_port_that_is_no_scheduler(folder, model, tmp_path, say, why):
     pytest.importorskip("distributed")
-    with pytest.raises(ValueError, match="does not answer"):
-        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler="nonsense://a")
+    dask, out = pytest.importorskip("dask"), tmp_path / "out"
+    with ExitStack() as stack:
+        stack.enter_context(
+            dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+        )
+        port = 1 if say is None else stack.enter_context(listening(say))
+        address = f"tcp://127.0.0.1:{port}"
+        words = f"--scheduler {address} does not answer as a Dask scheduler: {why}"
+        start = time.monotonic()
+        with pytest.raises(ValueError, match=words):
+            fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=address)
+        with pytest.raises(ValueError, match=words):
+            predict_rows(model, [str(folder)], PLAIN, out=str(out), scheduler=address)
+        assert time.monotonic() - start < 10
+    assert not out.exists()
+
+
+def test_schedulers_that_are_none(folder):
+    pytest.importorskip("distributed")
+    for address in ("nonsense://a", "", "tls://127.0.0.1:1"):
+        with pytest.raises(ValueError, match=f"--scheduler {address} does not answer"):
+            fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=address)
+
+
+@contextmanager
+def abandoned():
+    """The port of a scheduler whose only worker was killed."""
+    with one_worker() as (client, worker):
+        worker.kill()
+        worker.wait()
+        yield client.scheduler.address.rpartition(":")[2]
+
+
+@pytest.mark.parametrize("folder", [int], indirect=True, ids=["numbers"])
+@pytest.mark.parametrize(
+    ("served", "said"),
+    [
+        (partial(listening, b""), "--scheduler tcp://127.0.0.1:.* no word in 3 s"),
+        (abandoned, "The cluster at tcp://127.0.0.1:.* no workers for 3 s"),
+    ],
+    ids=["silent", "no workers"],
+)
+def test_commands_end_where_nobody_works(folder, model, tmp_path, served, said):
+    pytest.importorskip("distributed")
+    waits = {
+        "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",
+        "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "3s",
+    }
+    command = [sys.executable, "-m", "rankfair", "predict", model, folder]
+    with served() as port:
+        done = subprocess.run(
+            [
+                *command,
+                "-o",
+                tmp_path / "out",
+                "--scheduler",
+                f"tcp://127.0.0.1:{port}",
+            ],
+            env={**os.environ, **waits},
+            capture_output=True,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(f"{said}\\.\n", done.stderr)
+    assert names(tmp_path) == ["m.rankfair", "rows"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_that_change_while_a_cluster_reads_them(folder, monkeypatch, scheduler):
+    """A worker that is lost is stood in for by one that reads its files again."""
+    path, fit = folder / "a.parquet", RankFairRegressor.fit
+
+    def changed(self, *given, **more):
+        fit(self, *given, **more)
+        path.write_bytes((folder / "b.parquet").read_bytes())
+
+    monkeypatch.setattr(RankFairRegressor, "fit", changed)
+    with pytest.raises(ValueError, match=r"a\.parquet was changed while its rows were"):
+        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=scheduler)

@@ -1,6 +1,7 @@
 """The command `rankfair`: parse, call one function, print."""
 
 import io
+import os
 import sys
 
 __all__ = ["main"]
@@ -22,8 +23,10 @@ def main() -> None:
     rankfair ...
     exit code 0
     """
+    _open_closed()
     try:
         from rankfair.cli.app import app
+        from rankfair.cli.ends import ending
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise
@@ -33,7 +36,24 @@ def main() -> None:
         )
         raise SystemExit(2) from None
     _never_fail_to_print()
-    app(prog_name="rankfair")
+    with ending():
+        app(prog_name="rankfair")
+
+
+def _open_closed() -> None:
+    """Stand in for standard streams that are closed, before a file gets their number.
+
+    To read from one or to print is an error then; what is said on stderr goes nowhere.
+    """
+    for name, mode, way in (
+        ("stdin", "r", os.O_WRONLY),
+        ("stdout", "w", os.O_RDONLY),
+        ("stderr", "w", os.O_WRONLY),
+    ):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, way)
+            stand_in = open(handle, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stand_in)
 
 
 def _never_fail_to_print() -> None:

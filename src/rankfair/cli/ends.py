@@ -1,9 +1,12 @@
 """What is printed, and how a command ends when it cannot go on."""
 
+import errno
 import json
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +15,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from rankfair._disk import real
 from rankfair._printable import printable
 
 __all__ = [
@@ -20,6 +24,7 @@ __all__ = [
     "check_sheet",
     "echo",
     "echo_json",
+    "ending",
     "fail",
     "in_flags",
     "telling",
@@ -75,19 +80,19 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
 
     Nobody wants to learn that after the work is done.
     """
-    read = {Path(each).resolve(): each for each in inputs if each != "-"}
+    read = {real(each): each for each in inputs if each != "-"}
     folders = [path for path in read if path.is_dir()]
     written: set[Path] = set()
     for path in outputs:
         if path is None or str(path) == "-":
             continue
-        if Path(path).resolve() in written:
+        if real(path) in written:
             fail(f"{path} is named twice as what to write: give each its own name.")
-        written.add(Path(path).resolve())
-        given = read.get(Path(path).resolve())
+        written.add(real(path))
+        given = read.get(real(path))
         if given is not None:
             fail(f"{path} is read and would be written over: give another name.")
-        folder = Path(path).resolve().parent
+        folder = real(path).parent
         if folder in folders and Path(path).suffix == ".parquet":
             fail(
                 f"{path} is in a folder that is read, as one of its files: give "
@@ -116,6 +121,57 @@ def writing(option: str, folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         fail(f"Could not write to {option} {folder}: {error.strerror or error}")
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """End a process as it should, whatever the command in this block does.
+
+    What would end it without a word (SIGTERM, a terminal that is closed) is taken for
+    Ctrl-C, after which nothing is left behind; the code is that of the signal.  What
+    cannot be printed is a sentence.
+    """
+    came: list[int] = []
+
+    def stop(number: int, _: Any) -> NoReturn:
+        signal.signal(number, signal.SIG_IGN)  # once is enough, also on the way out
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = _handled(stop)
+    try:
+        yield
+    except OSError as error:
+        typer.echo(_of_system(error), err=True)
+        raise SystemExit(2) from None
+    except SystemExit:
+        if came:
+            raise SystemExit(128 + came[0]) from None
+        raise
+    finally:
+        for number in before.keys() - came:
+            signal.signal(number, before[number])
+        _flush()
+
+
+def _handled(stop: Any) -> dict[int, Any]:
+    """Set what is done at signals that end a process; return what was done before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}  # only a main thread may
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    # Who ignores one, as nohup does, goes on ignoring it.
+    plain = [n for n in numbers if n and signal.getsignal(n) is signal.SIG_DFL]
+    return {number: signal.signal(number, stop) for number in plain}
+
+
+def _of_system(error: OSError) -> str:
+    """Say what the system said, and of which file."""
+    if error.errno == errno.EBADF and error.filename is None:
+        return "Standard input or output is closed."
+    if error.strerror is None:
+        return capital(str(error))
+    name = f"{error.filename}: " if error.filename is not None else ""
+    return f"{name}{error.strerror}"
 
 
 @contextmanager
@@ -151,8 +207,7 @@ def _sentences() -> Iterator[None]:
             _leave_quietly()
         fail(str(error))
     except OSError as error:
-        name = f"{error.filename}: " if error.filename is not None else ""
-        fail(f"{name}{error.strerror or error}")
+        fail(_of_system(error))
     except ModuleNotFoundError as error:
         fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
     except ValueError as error:
@@ -213,8 +268,15 @@ def capital(sentence: str) -> str:
 
 def _leave_quietly() -> NoReturn:
     """End as a program does whose reader has gone away, `| head` say."""
-    # What is still in the buffer goes nowhere, rather than into a traceback at exit.
-    null = os.open(os.devnull, os.O_WRONLY)
-    with suppress(OSError, ValueError):  # a stand-in has no number
-        os.dup2(null, sys.stdout.fileno())
+    _flush()
     raise typer.Exit(CLOSED)
+
+
+def _flush() -> None:
+    """Let what cannot be printed go, rather than into a traceback at exit."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        with suppress(OSError, ValueError):  # a stand-in has no number
+            os.dup2(null, sys.stdout.fileno())

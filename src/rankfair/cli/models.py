@@ -50,7 +50,9 @@ def predict(
 
     A folder of Parquet files is predicted file by file into another folder, under the
     same names; with --scheduler a file a partition, part.0.parquet and so on. A folder
-    that holds other Parquet files is refused, and nothing is left there after an error.
+    that is not there yet comes with all files in one step; into one that is there they
+    go one by one, each whole. One that holds Parquet files is refused, and no file is
+    left after an error.
 
     Example: rankfair predict pay.rankfair new.csv -o predicted.csv
     """

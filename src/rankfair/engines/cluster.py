@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -24,13 +25,73 @@ from rankfair.engines.scattered import added
 from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.thin import Picked, Thin, picked
 
-__all__ = ["DaskRows", "arrow", "said"]
+__all__ = ["Cluster", "DaskRows", "arrow", "said"]
 
 T = TypeVar("T")
 Many = list[Any]  # futures
 
 UNEVEN = 1.25  # times an equal share that a worker may have before others help
 LARGE = 1 << 20  # bytes from which on something goes to the workers once, by itself
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A client of a scheduler, and how long it waits where nobody works.
+
+    Work on rows takes as long as it takes.
+    """
+
+    client: Any
+    patience: float = 60.0  # seconds without a worker, or an answer of the scheduler
+
+    @classmethod
+    def of(cls, client: Any) -> Cluster:
+        """The cluster of a client, as patient as Dask is configured to be."""
+        import dask
+        from dask.utils import parse_timedelta
+
+        asked = dask.config.get("distributed.scheduler.no-workers-timeout", None)
+        return cls(client) if asked is None else cls(client, parse_timedelta(asked))
+
+    def result(self, future: Any) -> Any:
+        """What a worker answers."""
+        tick = 1.0
+        while True:
+            try:
+                return future.result(timeout=tick)
+            except TimeoutError:
+                if future.status == "error":
+                    raise  # that of the function itself
+            except Exception as error:
+                if type(error).__module__.startswith("distributed"):
+                    raise self.failed(str(error)) from error
+                raise
+            self.threads()
+            # An answer that is under way may be long.
+            tick = 2 * tick if future.status == "finished" else 1.0
+
+    def threads(self) -> dict[str, int]:
+        """How many threads each worker has; while there is none, one is waited for."""
+        end = time.monotonic() + self.patience
+        while not (found := self.ask("ncores")):
+            if time.monotonic() > end:
+                raise self.failed(f"no workers for {self.patience:g} s")
+            time.sleep(0.1)
+        return dict(found)
+
+    def ask(self, question: str, **given: Any) -> Any:
+        """What the scheduler answers."""
+        ask = partial(getattr(self.client.scheduler, question), **given)
+        try:
+            return self.client.sync(ask, callback_timeout=self.patience)
+        except (OSError, TimeoutError) as error:
+            raise self.failed("the scheduler does not answer") from error
+
+    def failed(self, why: str) -> ConnectionError:
+        """An error that names the cluster."""
+        first = why.partition(". ")[0].splitlines()[0].rstrip(".")
+        where = self.client.scheduler.address
+        return ConnectionError(f"the cluster at {where} failed: {first}.")
 
 
 @dataclass(frozen=True)
@@ -41,23 +102,23 @@ class DaskRows(Rows):
     by another.
     """
 
-    client: Any
+    cluster: Cluster
     shares: Many  # futures of lists of chunks
     numbers: list[list[int]]  # which partitions each has
     coding: Coding
 
     @classmethod
-    def of(cls, client: Any, partitions: Many, coding: Coding) -> DaskRows:
+    def of(cls, cluster: Cluster, partitions: Many, coding: Coding) -> DaskRows:
         """Turn partitions into chunks, where they are."""
-        numbers = shares_of(client, partitions)
-        lent = lend(client, coding)
+        numbers = shares_of(cluster, partitions)
+        lent = lend(cluster, coding)
         made = [
-            client.submit(
+            cluster.client.submit(
                 _chunks, [partitions[i] for i in share], share, lent, pure=False
             )
             for share in numbers
         ]
-        return cls(client, made, numbers, coding)
+        return cls(cluster, made, numbers, coding)
 
     def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
         """Sums over all rows, and the rows of a thinned problem."""
@@ -65,24 +126,24 @@ class DaskRows(Rows):
         total = Summary.empty(self.n_tasks, self.n_features)
         some: list[list[Chunk]] = []
         scan = partial(_scan, n_tasks=self.n_tasks, n_features=self.n_features)
-        for summary, rows in said(self.client, scan, self.shares, wanted):
+        for summary, rows in said(self.cluster, scan, self.shares, wanted):
             total.add(summary)
             some.append(rows)
         return total, None if thin is None else joined(self._in_order(some))
 
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""
-        answers = said(self.client, partial(_each, function), self.shares)
+        answers = said(self.cluster, partial(_each, function), self.shares)
         return iter(self._in_order(list(answers)))
 
     def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
         """The sum of what a function says of each chunk."""
-        return added(said(self.client, partial(_total, function), self.shares))
+        return added(said(self.cluster, partial(_total, function), self.shares))
 
     def keep(self, function: Callable[[Chunk], Held]) -> Kept:
         """What a function makes of each chunk, kept by the worker that has it."""
-        held = asked(self.client, partial(_each, function), self.shares)
-        return OnWorkers(self.client, self.shares, held)
+        held = asked(self.cluster, partial(_each, function), self.shares)
+        return OnWorkers(self.cluster, self.shares, held)
 
     def _in_order(self, answers: list[list[T]]) -> list[T]:
         """What shares answered, partition by partition."""
@@ -106,39 +167,36 @@ class DaskRows(Rows):
 class OnWorkers(Kept):
     """What is kept beside the chunks by the workers that have them."""
 
-    client: Any
+    cluster: Cluster
     shares: Many
     held: Many  # futures of lists of what is kept
 
     def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
         """The sum of what a function says of what is kept of each chunk."""
-        return added(said(self.client, partial(_total, function), self.held))
+        return added(said(self.cluster, partial(_total, function), self.held))
 
     def extent(self, step: float) -> Extent:
         """The range of the predictions ``step`` along the line, and their sums."""
-        found = said(self.client, partial(_extent, step=step), self.held)
+        found = said(self.cluster, partial(_extent, step=step), self.held)
         return reduce(operator.add, found)
 
     def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
         """The sum for a function of the chunk and what is kept of it."""
         ask = partial(_total, function)
-        return added(said(self.client, ask, self.shares, self.held))
+        return added(said(self.cluster, ask, self.shares, self.held))
 
     def drop(self) -> None:
         """Forget the futures: the workers let go of what nobody asks for."""
         self.held.clear()
 
 
-def shares_of(client: Any, partitions: Many) -> list[list[int]]:
+def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
     """Partitions by the worker, and its thread, that has them, none much too large."""
-    from distributed import wait
-
-    wait(partitions)  # type: ignore[no-untyped-call]
-    sizes = client.gather(client.map(len, partitions, pure=False))
-    places = client.who_has(partitions)
+    sizes = list(said(cluster, len, partitions))
+    places = cluster.ask("who_has", keys=[each.key for each in partitions])
     threads = [
         (address, i)
-        for address, number in sorted(client.nthreads().items())
+        for address, number in sorted(cluster.threads().items())
         for i in range(number)
     ]
     most = UNEVEN * sum(sizes) / len(threads)
@@ -155,7 +213,7 @@ def shares_of(client: Any, partitions: Many) -> list[list[int]]:
     return [each for each in shares.values() if each]
 
 
-def lend(client: Any, thing: Any) -> Any:
+def lend(cluster: Cluster, thing: Any) -> Any:
     """The thing, or a future of it where it is large.
 
     It then goes to one worker, from which the others have it, and not with every task.
@@ -172,23 +230,25 @@ def lend(client: Any, thing: Any) -> Any:
     # What is meant by a large graph is one that has the same thing in many tasks.
     most = "distributed.admin.large-graph-warning-threshold"
     with dask.config.set({most: size + (1 << 20)}):
-        return client.submit(_itself, thing, pure=False)
+        return cluster.client.submit(_itself, thing, pure=False)
 
 
-def asked(client: Any, function: Callable[..., Any], *parts: list[Any]) -> Many:
+def asked(cluster: Cluster, function: Callable[..., Any], *parts: list[Any]) -> Many:
     """Futures of what a function says of the parts, where they are."""
-    lent = lend(client, function)
+    lent = lend(cluster, function)
     if lent is not function:
         parts, function = ([lent] * len(parts[0]), *parts), _call
-    found: Many = client.map(function, *parts, pure=False)
+    found: Many = cluster.client.map(function, *parts, pure=False)
     return found
 
 
-def said(client: Any, function: Callable[..., T], *parts: list[Any]) -> Iterator[T]:
+def said(
+    cluster: Cluster, function: Callable[..., T], *parts: list[Any]
+) -> Iterator[T]:
     """What the workers answer, in the order of the parts."""
-    futures = asked(client, function, *parts)
+    futures = asked(cluster, function, *parts)
     for i, future in enumerate(futures):
-        yield future.result()
+        yield cluster.result(future)
         futures[i] = None  # so that its worker lets go of it
 
 

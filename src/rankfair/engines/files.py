@@ -3,35 +3,68 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from rankfair._disk import real, visible
 from rankfair._frames import shown
 
-__all__ = ["common_schema", "find_files", "kind_of", "named", "refuse_own"]
+__all__ = [
+    "Unchanged",
+    "common_schema",
+    "find_files",
+    "kind_of",
+    "named",
+    "refuse_own",
+]
 
 INDEX = re.compile(r"__index_level_\d+__")
 
 
 def find_files(given: Any) -> tuple[Path, ...]:
-    """Files by name, folder or pattern, each once; none is an error."""
-    found: list[Path] = []
+    """Files by name, folder or pattern, each once; none is an error.
+
+    What is hidden in a folder (its name begins with a dot) is left out.
+    """
+    found: dict[Path, Path] = {}
     for part in named(given):
         path = Path(part)
         if path.is_dir():
-            here = sorted(path.rglob("*.parquet"))
+            inside = (each.relative_to(path) for each in path.rglob("*.parquet"))
+            here = sorted(path / each for each in inside if visible(each))
         elif path.exists():
             here = [path]
         else:
-            here = sorted(map(Path, glob.glob(part, recursive=True)))
+            here = sorted(map(Path, _matching(part)))
         if not here:
             raise FileNotFoundError(f"{part}: no Parquet file is there.")
-        found += here
-    return tuple(dict.fromkeys(found))
+        for each in here:
+            found.setdefault(real(each), each)
+    return tuple(found.values())
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What a pattern finds; of links that lead in a circle nothing twice."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob.iglob(pattern)
+        return
+    place = parts.index("**")
+    rest = parts[place + 1 :] or ("*",)
+    for top in glob.iglob(str(Path(*parts[:place]))):
+        seen: set[Path] = set()
+        for folder, inside, _ in os.walk(top, followlinks=True):
+            again = real(folder) in seen
+            inside[:] = [] if again else [each for each in inside if each[0] != "."]
+            if not again:
+                seen.add(real(folder))
+                yield from _matching(str(Path(glob.escape(folder), *rest)))
 
 
 def named(given: Any) -> tuple[str, ...]:
@@ -54,12 +87,12 @@ def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> N
     """
     there = out.exists()
     for each in files:
-        if each.resolve() == out.resolve() or (there and out.samefile(each)):
+        if real(each) == real(out) or (there and out.samefile(each)):
             raise ValueError(
                 f"{out} is read and would be written over: give another name."
             )
     for part in given:
-        if _would_find(part, out.resolve()):
+        if _would_find(part, real(out)):
             raise ValueError(
                 f"{out} would be read as one of the rows of {part} the next time: "
                 "write to another folder."
@@ -69,12 +102,12 @@ def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> N
 def _would_find(part: str, path: Path) -> bool:
     """Tell whether a folder or a pattern finds a file once it is there."""
     if Path(part).is_dir():
-        return path.is_relative_to(Path(part).resolve()) and path.suffix == ".parquet"
+        return path.is_relative_to(real(part)) and path.suffix == ".parquet"
     if Path(part).exists():
         return False
     # What stands before the first wild card may be a link.
     fixed = Path(*_fixed(Path(part)))
-    pattern = str(fixed.resolve() / Path(part).relative_to(fixed))
+    pattern = str(real(fixed) / Path(part).relative_to(fixed))
     return path.match(pattern) or ("**" in pattern and fnmatch(str(path), pattern))
 
 
@@ -83,6 +116,58 @@ def _fixed(path: Path) -> list[str]:
     parts = list(path.parts)
     wild = [i for i, each in enumerate(parts) if glob.has_magic(each)]
     return parts[: wild[0]] if wild else parts
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """Parquet files, and what they were like when they were first looked at.
+
+    Who reads them several times would otherwise add up rows of two kinds.
+    """
+
+    files: tuple[Path, ...]
+    states: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, files: Iterable[str | os.PathLike[str]]) -> Unchanged:
+        """Look at some files."""
+        paths = tuple(map(Path, files))
+        return cls(paths, tuple(map(_state, paths)))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        from pyarrow.parquet import ParquetFile
+
+        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
+
+    def check(self) -> None:
+        """Raise if a file is not what it was."""
+        for path, state in zip(self.files, self.states, strict=True):
+            try:
+                same = _state(path) == state
+            except OSError:
+                same = False
+            if not same:
+                raise ValueError(
+                    f"{path} was changed while its rows were read: files have to stay "
+                    "as they are until the end. Start again when nobody writes to it."
+                )
+
+
+def _state(path: Path) -> tuple[int, int, bytes]:
+    """Return size and time of a Parquet file, and a digest of its footer.
+
+    The footer has the places, sizes and extremes of all columns, and its own length
+    before the last four bytes.
+    """
+    with path.open("rb") as source:
+        state = os.fstat(source.fileno())
+        source.seek(max(0, state.st_size - 8))
+        length = int.from_bytes(source.read(8)[:4], "little")
+        source.seek(max(0, state.st_size - 8 - length))
+        footer = hashlib.sha256(source.read(length)).digest()
+    return state.st_size, state.st_mtime_ns, footer
 
 
 def common_schema(files: tuple[Path, ...]) -> Any:

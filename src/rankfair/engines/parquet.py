@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Held, joined
 from rankfair.engines.coding import Coding, Roles, checked
-from rankfair.engines.journal import Arrays, Journal
+from rankfair.engines.files import Unchanged
 from rankfair.engines.rows import Kept, Rows, Summand
 from rankfair.engines.scattered import added
 from rankfair.engines.scratch import OnDisk, ahead
@@ -31,19 +31,22 @@ BATCH = 1 << 21  # numbers a batch
 class ParquetRows(Rows):
     """Rows of some files; codes of tasks and groups are places in sorted labels."""
 
-    files: tuple[Path, ...]
+    files: Unchanged
     coding: Coding
-    scratch: Path
-    journal: Journal
+    folder: Path  # for what is kept beside the rows
     on_rows: OnRows | None = None
 
     def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
         """Sums over all rows, and the rows of a thinned problem."""
-        question = ("scan", None if thin is None else (thin.sizes, thin.step))
-        found = self.journal.remember(question, lambda: self._scanned(thin))
-        names = [each.name for each in fields(Summary)]
-        total = Summary(**{name: found[name] for name in names})
-        return total, None if thin is None else _unpacked(found)
+        total = Summary.empty(self.n_tasks, self.n_features)
+        some: list[Chunk] = []
+        for chunk in self.chunks("reading"):
+            by_task = Sorted.of(checked(chunk, self.coding.roles).codes)
+            if thin is not None:
+                wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
+                some.append(picked(chunk, by_task, wanted))
+            total.take(chunk, by_task)
+        return total, None if thin is None else joined(some)
 
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""
@@ -52,15 +55,11 @@ class ParquetRows(Rows):
 
     def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
         """The sum of what a function says of each chunk."""
-        found = self.journal.remember(
-            ("total", function),
-            lambda: {"found": added(map(function, self.chunks("summing")))},
-        )
-        return found["found"]
+        return added(map(function, self.chunks("summing")))
 
     def keep(self, function: Callable[[Chunk], Held]) -> Kept:
-        """What a function makes of each chunk, in a file of the scratch folder."""
-        return OnDisk(self.scratch, self.chunks, function, self.journal)
+        """What a function makes of each chunk, in a file of the folder."""
+        return OnDisk(self.folder, self.chunks, function)
 
     def chunks(self, what: str) -> Iterator[Chunk]:
         """The rows, batch by batch, the next one read while one is worked on."""
@@ -75,21 +74,9 @@ class ParquetRows(Rows):
             yield self.coding.chunk(batch, first, source)
             first += batch.num_rows
 
-    def _scanned(self, thin: Thin | None) -> Arrays:
-        total = Summary.empty(self.n_tasks, self.n_features)
-        some: list[Chunk] = []
-        for chunk in self.chunks("reading"):
-            by_task = Sorted.of(checked(chunk, self.coding.roles).codes)
-            if thin is not None:
-                wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
-                some.append(picked(chunk, by_task, wanted))
-            total.take(chunk, by_task)
-        arrays = {each.name: getattr(total, each.name) for each in fields(Summary)}
-        return arrays | ({} if thin is None else _packed(joined(some)))
-
 
 def read_coding(
-    files: tuple[Path, ...], roles: Roles, on_rows: OnRows | None = None
+    files: Unchanged, roles: Roles, on_rows: OnRows | None = None
 ) -> Coding:
     """Read the columns of labels once and return what they hold."""
     columns = roles.counted or [roles.target]
@@ -98,7 +85,7 @@ def read_coding(
 
 
 def batches_of_files(
-    files: tuple[Path, ...],
+    files: Unchanged,
     columns: list[str],
     what: str,
     on_rows: OnRows | None,
@@ -106,16 +93,17 @@ def batches_of_files(
 ) -> Iterator[tuple[Any, str]]:
     """The rows of some columns of all files, in batches, and where each is from.
 
-    A batch has ``least`` rows or more, if its file has.  Files that cannot be read are
-    named.
+    A batch has ``least`` rows or more, if its file has.  Files that cannot be read, or
+    are not what they were, before the first batch or after the last, are named.
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
+    files.check()
     size = max(4096, least, BATCH // max(len(columns), 1))
-    total = sum(ParquetFile(each).metadata.num_rows for each in files)
+    total = files.n_rows
     done = 0
-    for path in files:
+    for path in files.files:
         try:
             for batch in ParquetFile(path).iter_batches(size, columns=columns):
                 yield batch, str(path)
@@ -123,17 +111,7 @@ def batches_of_files(
                 if on_rows is not None:
                     on_rows(what, done, total)
         except (ArrowException, OSError) as error:
+            files.check()
             why = (str(error).splitlines() or [type(error).__name__])[0]
             raise ValueError(f"{path} is broken: {why}") from error
-
-
-def _packed(chunk: Chunk) -> Arrays:
-    """A chunk as arrays by name."""
-    arrays = {"X": chunk.rows(), "y": chunk.y, "codes": chunk.codes, "in_a": chunk.in_a}
-    return arrays if chunk.weights is None else arrays | {"weights": chunk.weights}
-
-
-def _unpacked(found: Arrays) -> Chunk:
-    columns = tuple(found["X"].T.copy())
-    weights = found.get("weights")
-    return Chunk(columns, found["y"], found["codes"], found["in_a"], weights)
+    files.check()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Extent, Held
-from rankfair.engines.journal import Journal, digest
 from rankfair.engines.rows import Kept, Summand
 from rankfair.engines.scattered import added
 
@@ -40,31 +42,19 @@ class OnDisk(Kept):
     folder: Path
     chunks: Callable[[str], Iterator[Chunk]]
     function: Callable[[Chunk], Held]
-    journal: Journal
 
     def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
         """The sum of what a function says of what is kept of each chunk."""
-        question = ("kept", self.function, function)
-        return self._asked(question, lambda: added(map(function, self._all())))
+        return added(map(function, self._all()))
 
     def extent(self, step: float) -> Extent:
         """The range of the predictions ``step`` along the line, and their sums."""
-
-        def found() -> NDArray[Any]:
-            parts = map(partial(Extent.of, step=step), self._all())
-            return np.array(astuple(reduce(operator.add, parts)))
-
-        answer = self._asked(("extent", self.function, step), found)
-        return Extent(*answer.tolist())
+        return reduce(operator.add, map(partial(Extent.of, step=step), self._all()))
 
     def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
         """The sum for a function of the chunk and what is kept of it."""
-
-        def found() -> NDArray[Any]:
-            kept = self._read()
-            return added(map(function, self.chunks("summing"), kept))
-
-        return self._asked(("beside", self.function, function), found)
+        both = zip(self.chunks("summing"), self._read(), strict=True)
+        return added(itertools.starmap(function, both))
 
     def drop(self) -> None:
         """Delete the file."""
@@ -74,19 +64,12 @@ class OnDisk(Kept):
 
     @cached_property
     def path(self) -> Path:
-        """The file; if it is there, it is whole."""
-        path = self.folder / f"kept-{digest(self.function)[:32]}.bin"
-        if not path.exists():
-            part = path.with_suffix(".part")
-            with part.open("wb") as out:
-                for chunk in self.chunks("predicting"):
-                    _write(out, self.function(chunk))
-            part.replace(path)
-        return path
-
-    def _asked(self, question: Any, answer: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        found = self.journal.remember(question, lambda: {"found": answer()})
-        return found["found"]
+        """The file, written when it is first asked for."""
+        handle, name = tempfile.mkstemp(dir=self.folder)
+        with os.fdopen(handle, "wb") as out:
+            for chunk in self.chunks("predicting"):
+                _write(out, self.function(chunk))
+        return Path(name)
 
     def _all(self) -> Iterator[Held]:
         return ahead(self._read())

@@ -12,6 +12,7 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._disk import real, visible
 from rankfair._frames import listed, shown
 from rankfair.tables import Table, TableError, read_table
 from rankfair.tables.read import MAX_BYTES
@@ -170,8 +171,9 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
 
 
 def files_of(folder: str) -> list[str]:
-    """Return the Parquet files of a folder, in order."""
-    found = sorted(str(path) for path in Path(folder).glob("*.parquet"))
+    """Return the Parquet files of a folder, in order, hidden ones left out."""
+    inside = Path(folder).glob("*.parquet")
+    found = sorted(str(path) for path in inside if visible(Path(path.name)))
     if not found:
         raise TableError(
             "is a folder without Parquet files",
@@ -188,7 +190,7 @@ def _parts(file: str) -> list[str]:
 def _refuse_twice(files: Sequence[str]) -> None:
     seen: set[Path | str] = set()
     for file in files:
-        place = file if file == "-" else Path(file).resolve()
+        place = file if file == "-" else real(file)
         if place in seen:
             raise ValueError(
                 f"{file} is named twice: its rows would count double. Name it once."

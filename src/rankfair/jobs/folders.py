@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import tempfile
+import asyncio
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from rankfair._disk import real, sync, visible, working_folder
 from rankfair._frames import listed
-from rankfair.engines.files import common_schema
+from rankfair.engines.cluster import Cluster
+from rankfair.engines.files import Unchanged, common_schema
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
-from rankfair.jobs.predicts import OTHER_NAME, Predicted, predict_files
+from rankfair.jobs.predicts import (
+    OTHER_NAME,
+    Predicted,
+    Predictor,
+    predict_files,
+)
 from rankfair.jobs.rows import Settings
 from rankfair.models import save_model
 from rankfair.streams import stream
@@ -224,50 +232,66 @@ def predict_folder(
     """Predict a folder file by file into another; with a scheduler, by its workers.
 
     Files are named as those that they are of; workers write a file a partition,
-    ``part.0.parquet`` and so on.  They are there when all are written, or not at all.
+    ``part.0.parquet`` and so on.  See `_together` for what is there if it is stopped.
     """
-    if out == "-" or Path(out).resolve() == Path(folder).resolve():
+    if out == "-" or real(out) == real(folder):
         raise ValueError("name another folder for the predictions of a folder: --out.")
     if scheduler is not None:
         _refuse_reading(reading, "leave out --scheduler")
-    names = [Path(file).name for file in files_of(folder)]
-    with _all_or_none(Path(out), names if scheduler is None else []) as part:
+    files = files_of(folder)
+    with _together(Path(out)) as part:
         if scheduler is not None:
             return _predict_there(model, folder, str(part), name, keep, scheduler)
+        predictor = Predictor.of_file(model)
         n_rows, table = 0, Table({})
         notes: list[str] = []
-        for file, own in zip(files_of(folder), names, strict=True):
-            to = str(part / own)
-            done = predict_files(model, [file], reading, out=to, name=name, keep=keep)
+        for file in files:
+            to = str(part / Path(file).name)
+            done = predictor.predict([file], reading, out=to, name=name, keep=keep)
             n_rows, table = n_rows + done.n_rows, done.table
             notes += done.notes
         return Predicted(table, n_rows, tuple(dict.fromkeys(notes)))
 
 
 @contextmanager
-def _all_or_none(out: Path, replaced: Sequence[str]) -> Iterator[Path]:
+def _together(out: Path) -> Iterator[Path]:
     """Give a folder to write to, whose files go to ``out`` when all are there.
 
-    Parquet files of ``out`` that would not be replaced are refused: whoever reads the
-    folder would read them as well.
+    A folder ``out`` that is not there yet comes with all of them in one step.  Into one
+    that is there they go one by one, each whole: a process that is killed meanwhile
+    leaves some, and the next one refuses them.  After an error none is left.
+
+    Parquet files in ``out`` are refused: whoever reads the folder would read them as
+    well, or could not tell which were new.
     """
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is no folder, as predictions of a folder need: --out.")
-    others = sorted({path.name for path in out.glob("*.parquet")} - {*replaced})
+    names = (Path(each.name) for each in out.glob("*.parquet"))
+    others = sorted(str(name) for name in names if visible(name))
     if others:
         raise ValueError(
             f"{out} already holds {listed(others, 2)}, which would be read with the "
             "predictions: name another folder with --out, or empty it."
         )
-    target = out.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as made:
-        # Workers of a cluster may be other users than the one who asks.
-        Path(made).chmod(target.parent.stat().st_mode & 0o777)
-        yield Path(made)
-        target.mkdir(exist_ok=True)
-        for path in sorted(Path(made).glob("*.parquet")):
-            path.replace(target / path.name)
+    target = real(out)
+    there = target.exists()
+    where = target if there else target.parent
+    where.mkdir(parents=True, exist_ok=True)
+    with working_folder(where) as made, ExitStack() as undo:
+        part = made / "part"
+        part.mkdir()
+        yield part
+        files = sorted(part.glob("*.parquet"))
+        for path in (*files, part):
+            sync(path)
+        if there:
+            for path in files:
+                undo.callback((target / path.name).unlink, missing_ok=True)
+                path.rename(target / path.name)
+        else:
+            part.rename(target)
+        undo.pop_all()
+        sync(where)
 
 
 def _kinds(file: str) -> dict[str, bool]:
@@ -287,12 +311,6 @@ def _kinds(file: str) -> dict[str, bool]:
         return {name: kind.is_numeric() for name, kind in schema.items()}
 
     return dict(_ask(file, by_pyarrow, by_polars))
-
-
-def _columns_of_all(files: Sequence[str]) -> list[str]:
-    """Return the columns that all files have; name one that differs from the first."""
-    names: list[str] = common_schema(tuple(map(Path, files))).names
-    return names
 
 
 def _fit_here(
@@ -315,14 +333,15 @@ def _fit_there(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], scheduler: str
 ) -> int:
     columns = [*dict.fromkeys((*predictors, *roles.named))]
-    files = files_of(folder)
+    files = Unchanged.of(files_of(folder))
     with _connected(scheduler):
         import dask.dataframe as dd
 
-        check_names(columns, _columns_of_all(files), folder)
-        frame = dd.read_parquet(files, columns=columns)
+        check_names(columns, common_schema(files.files).names, folder)
+        frame = dd.read_parquet([*map(str, files.files)], columns=columns)
         model.fit(frame, roles.target, sample_weight=roles.weight)
-        return len(frame)
+        files.check()  # workers read again what a lost one had
+    return files.n_rows
 
 
 def _predict_there(
@@ -339,19 +358,20 @@ def _predict_there(
             "the model encodes columns of text, which workers do not: leave out "
             "--scheduler."
         )
-    files = files_of(folder)
-    with _connected(scheduler):
+    files = Unchanged.of(files_of(folder))
+    with _connected(scheduler) as cluster:
         import dask.dataframe as dd
 
-        needed = [*model.feature_names_in_, *(keep or ())]
-        check_names(needed, _columns_of_all(files), folder)
-        frame = dd.read_parquet(files)
-        there = [*frame.columns]
+        there = common_schema(files.files).names
+        check_names([*model.feature_names_in_, *(keep or ())], there, folder)
         refuse_taken(name, there, folder, OTHER_NAME)
-        values = model.predict(frame)
+        frame = dd.read_parquet([*map(str, files.files)])
         kept = frame if keep is None else frame[list(keep)]
-        kept.assign(**{name: values}).to_parquet(out, write_index=False)
-        return Predicted(Table({}), len(frame), ())
+        rows = kept.assign(**{name: model.predict(frame)})
+        write = rows.to_parquet(out, write_index=False, compute=False)
+        cluster.result(cluster.client.compute(write))
+        files.check()
+    return Predicted(Table({}), files.n_rows, ())
 
 
 def _only(roles: Roles) -> str:
@@ -363,13 +383,44 @@ def _only(roles: Roles) -> str:
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """A client of a cluster for the time of a block."""
+def _connected(address: str) -> Iterator[Cluster]:
+    """A cluster for the time of a block; what it logs is not for this terminal."""
     from distributed import Client
 
+    handlers = logging.getLogger("distributed").handlers
+    levels = [handler.level for handler in handlers]
+    for handler in handlers:
+        handler.setLevel(logging.CRITICAL + 1)
     try:
-        client: Any = cast(Any, Client)(address, timeout="10s")
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ValueError(f"--scheduler {address} does not answer: {error}") from None
-    with client:
-        yield client
+        try:
+            asyncio.run(_greet(address))
+            client: Any = cast(Any, Client)(address)
+        except Exception as error:  # whatever comes of bytes that mean something else
+            known = isinstance(error, OSError | ValueError)
+            why = str(error).rstrip(".") if known else "it speaks of something else"
+            raise ValueError(
+                f"--scheduler {address} does not answer as a Dask scheduler: {why}."
+            ) from None
+        with client:
+            yield Cluster.of(client)
+    finally:
+        for handler, level in zip(handlers, levels, strict=True):
+            handler.setLevel(level)
+
+
+async def _greet(address: str) -> None:
+    """Exchange the first words with a scheduler; a client would wait for them."""
+    import dask
+    from dask.utils import parse_timedelta
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    seconds = parse_timedelta(dask.config.get("distributed.comm.timeouts.connect"))
+    ways = cast(Any, Security)().get_connection_args("client")
+    try:
+        comm: Any = await asyncio.wait_for(
+            cast(Any, connect)(address, timeout=seconds, **ways), seconds
+        )
+    except TimeoutError:
+        raise TimeoutError(f"no word in {seconds:g} s") from None
+    await comm.close()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rankfair.jobs.columns import Reading, load, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.tables import Table, write_table
 
-__all__ = ["OTHER_NAME", "Predicted", "predict_files"]
+__all__ = ["OTHER_NAME", "Predicted", "Predictor", "predict_files"]
 
 OTHER_NAME = "Give the new one another name with --name."
 
@@ -54,13 +55,39 @@ def predict_files(
     Predicted
         What was written.
     """
-    design, estimator = Design.of_file(model)
-    roles, how = design.reading(reading)
-    table = load(files, roles, how)
-    refuse_taken(name, table.names, table.source, OTHER_NAME)
-    values, message = design.predict(estimator, table, model)
-    shown = table if keep is None else table.select(list(keep))
-    written = shown.with_column(name, values)
-    write_table(written, out)
-    notes = tuple(filter(None, (*table.notes, message)))
-    return Predicted(written, table.n_rows, notes)
+    predictor = Predictor.of_file(model)
+    return predictor.predict(files, reading, out=out, name=name, keep=keep)
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A model file, read once: all that it predicts is of one model."""
+
+    file: str
+    design: Design
+    estimator: Any
+
+    @classmethod
+    def of_file(cls, file: str) -> Predictor:
+        """Read a model file that `rankfair fit` wrote."""
+        return cls(file, *Design.of_file(file))
+
+    def predict(
+        self,
+        files: Sequence[str],
+        reading: Reading,
+        *,
+        out: str,
+        name: str,
+        keep: Sequence[str] | None,
+    ) -> Predicted:
+        """Predict the rows of some files; see `predict_files`."""
+        roles, how = self.design.reading(reading)
+        table = load(files, roles, how)
+        refuse_taken(name, table.names, table.source, OTHER_NAME)
+        values, message = self.design.predict(self.estimator, table, self.file)
+        shown = table if keep is None else table.select(list(keep))
+        written = shown.with_column(name, values)
+        write_table(written, out)
+        notes = tuple(filter(None, (*table.notes, message)))
+        return Predicted(written, table.n_rows, notes)

@@ -11,7 +11,13 @@ from typing import Any
 
 from rankfair._frames import listed, shown
 from rankfair._validation import nearest
-from rankfair.engines.files import common_schema, find_files, kind_of, named
+from rankfair.engines.files import (
+    Unchanged,
+    common_schema,
+    find_files,
+    kind_of,
+    named,
+)
 from rankfair.engines.parquet import OnRows
 from rankfair.streams.roles import column_names
 
@@ -38,7 +44,6 @@ class Stream:
     sensitive: str | None
     weight: str | None
     features: tuple[str, ...] | None
-    scratch: Path | None
     on_rows: OnRows | None = field(default=None, repr=False)
     given: tuple[str, ...] = field(default=(), repr=False)  # as the files were named
 
@@ -67,9 +72,7 @@ class Stream:
     @property
     def n_rows(self) -> int:
         """Rows of all files."""
-        from pyarrow.parquet import ParquetFile
-
-        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
+        return Unchanged.of(self.files).n_rows
 
 
 def stream(
@@ -80,19 +83,20 @@ def stream(
     sensitive_features: str | None = None,
     sample_weight: str | None = None,
     features: Sequence[str] | None = None,
-    scratch: str | os.PathLike[str] | None = None,
     on_rows: OnRows | None = None,
 ) -> Stream:
     """Name Parquet files to be fitted without being held in memory.
 
     Rows may come in any order, a task may be spread over all files, and columns may
     stand in another order in each.  A fit reads the files a few times; what it keeps is
-    a batch of rows, the sums of every task, and a few bytes a row on disk.
+    a batch of rows, the sums of every task, and a few bytes a row on disk.  A file that
+    is changed meanwhile ends it with an error.
 
     Parameters
     ----------
     files : str, path or sequence of them
         Files, folders with Parquet files in them, or patterns (``"rows/*.parquet"``).
+        What is hidden in a folder (its name begins with a dot) is left out.
     target : str, optional
         The column to predict; needed to fit.
     tasks : str or sequence of str, optional
@@ -103,9 +107,6 @@ def stream(
         The column with weights.
     features : sequence of str, optional
         Columns to predict from; by default all others.
-    scratch : path, optional
-        A folder for what is kept on disk meanwhile; by default one for the time of the
-        fit.  With a folder of one's own a fit that was stopped goes on where it was.
     on_rows : callable, optional
         Told what is being done, how many rows are done, and how many there are.
 
@@ -134,7 +135,6 @@ def stream(
         sensitive=sensitive_features,
         weight=sample_weight,
         features=None if features is None else column_names("features", features),
-        scratch=None if scratch is None else Path(scratch),
         on_rows=on_rows,
         given=named(files),
     )

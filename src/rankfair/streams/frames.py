@@ -7,13 +7,13 @@ from typing import Any
 
 from rankfair._frames import shown
 from rankfair._validation import nearest
-from rankfair.engines.cluster import DaskRows, arrow, said
+from rankfair.engines.cluster import Cluster, DaskRows, arrow, said
 from rankfair.engines.coding import Roles
 from rankfair.engines.tally import Tally, coded, tally
 from rankfair.streams.opened import Opened
 from rankfair.streams.roles import column_names, one_column, roles_of, two_groups
 
-__all__ = ["client_here", "open_frame"]
+__all__ = ["cluster_here", "open_frame"]
 
 TARGET = "rankfair target"  # no column of a user's is likely to be called that
 
@@ -32,7 +32,7 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> Opened:
     named : Columns
         What the constructor of the estimator names.
     """
-    client = client_here()
+    cluster = cluster_here()
     target, frame = _with_target(X, y)
     names = tuple(name for name in X.columns if name not in (target, weight))
     tasks = column_names("tasks", named.tasks)
@@ -41,20 +41,20 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> Opened:
     _check(X, [*labelled, *((weight,) if weight else ())])
     roles = roles_of(names, target, tasks, sensitive, weight, named.blind)
     _check_numbers(frame, [name for name in roles.columns if name not in labelled])
-    partitions = client.compute(frame.to_delayed())
+    partitions = cluster.client.compute(frame.to_delayed())
     numbers = list(range(len(partitions)))
-    tallies = said(client, partial(_tally, roles=roles), partitions, numbers)
+    tallies = said(cluster, partial(_tally, roles=roles), partitions, numbers)
     coding = coded(tallies, roles)
     two_groups(coding.groups.known, roles.group)
-    return Opened(DaskRows.of(client, partitions, coding), coding, names)
+    return Opened(DaskRows.of(cluster, partitions, coding), coding, names)
 
 
-def client_here() -> Any:
-    """Return the client of the cluster at work, or say how to start one."""
+def cluster_here() -> Cluster:
+    """Return the cluster at work, or say how to start one."""
     from distributed import get_client
 
     try:
-        return get_client()
+        return Cluster.of(get_client())
     except ValueError:
         raise ValueError(
             "a Dask frame is fitted where its partitions are: start a cluster first, "

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
+from rankfair._disk import working_folder
 from rankfair._frames import listed, shown
-from rankfair.engines.coding import Roles
-from rankfair.engines.journal import Journal
+from rankfair.engines.files import Unchanged
 from rankfair.engines.parquet import OnRows, ParquetRows, read_coding
 from rankfair.streams.files import Stream, check_columns, check_kinds
 from rankfair.streams.frames import open_frame
@@ -50,6 +48,7 @@ def open_rows(
     if not isinstance(X, Stream):
         yield open_frame(X, y, weight, named)
         return
+    files = Unchanged.of(X.files)
     found = _with_names(replace(X, on_rows=X.on_rows or on_rows), y, weight, named)
     assert found.target is not None
     roles = roles_of(
@@ -60,11 +59,15 @@ def open_rows(
         found.weight,
         named.blind,
     )
-    coding = read_coding(found.files, roles, found.on_rows)
-    two_groups(coding.groups.known, roles.group)
-    with _scratch(found, roles) as (folder, journal):
-        rows = ParquetRows(found.files, coding, folder, journal, found.on_rows)
-        yield Opened(rows, coding, found.names)
+    try:
+        coding = read_coding(files, roles, found.on_rows)
+        two_groups(coding.groups.known, roles.group)
+        with working_folder() as folder:
+            rows = ParquetRows(files, coding, folder, found.on_rows)
+            yield Opened(rows, coding, found.names)
+    except Exception:
+        files.check()  # what went wrong may come of that
+        raise
 
 
 def _with_names(X: Stream, y: Any, weight: str | None, named: Any) -> Stream:
@@ -104,22 +107,3 @@ def _agreed(argument: str, own: T, other: T, where: str) -> T:
             "Give one of them."
         )
     return own or other
-
-
-@contextmanager
-def _scratch(found: Stream, roles: Roles) -> Iterator[tuple[Path, Journal]]:
-    """A folder for what is kept, and a journal where the user named the folder.
-
-    What is in a folder of the user's stays there if the fit is stopped.
-    """
-    if found.scratch is None:
-        with tempfile.TemporaryDirectory(prefix="rankfair-") as made:
-            yield Path(made), Journal(None)
-        return
-    states = [each.stat() for each in found.files]
-    fit = ([str(each.resolve()) for each in found.files], roles)
-    state = [(each.st_size, each.st_mtime_ns) for each in states]
-    journal = Journal.open(found.scratch, fit, state)
-    assert journal.folder is not None
-    yield journal.folder, journal
-    journal.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from rankfair._disk import whole
 from rankfair._frames import shown
 from rankfair._validation import nearest
-from rankfair.engines.files import refuse_own
+from rankfair.engines.files import Unchanged, refuse_own
 from rankfair.engines.parquet import batches_of_files
 from rankfair.streams.files import Stream, stream
 from rankfair.streams.roles import column_names
@@ -37,7 +38,7 @@ def predict_elsewhere(model: Any, X: Any, tasks: Any = None) -> Any:
     if tasks is not None:
         raise ValueError("tasks of rows in files or on a cluster are a column of them.")
     if isinstance(X, Stream):
-        parts = [values for _, values in predicted_batches(model, X)]
+        parts = [values for _, values in predicted_batches(model, replace(X))]
         return np.concatenate(parts) if parts else np.zeros(0)
     names = list(getattr(model, "feature_names_in_", X.columns))
     _check_known("the frame does", list(X.columns), names)
@@ -96,7 +97,8 @@ def predict_parquet(
     from pyarrow.parquet import ParquetWriter
 
     path = Path(out)
-    rows = rows if isinstance(rows, Stream) else stream(rows)
+    # A copy does not know yet what columns there are: files may have changed since.
+    rows = replace(rows) if isinstance(rows, Stream) else stream(rows)
     refuse_own(path, rows.files, rows.given)
     kept = column_names("keep", keep)
     _check_kept(kept, name, rows.schema.names)
@@ -131,10 +133,11 @@ def predicted_batches(
     """Yield batches of Arrow columns with their predictions."""
     import pyarrow as pa
 
+    files = Unchanged.of(rows.files)
     names = list(getattr(model, "feature_names_in_", rows.names))
     _check_known("the files do", rows.schema.names, names)
     columns = list(dict.fromkeys((*names, *keep)))
-    for batch, _ in batches_of_files(rows.files, columns, "predicting", rows.on_rows):
+    for batch, _ in batches_of_files(files, columns, "predicting", rows.on_rows):
         X = pa.Table.from_batches([batch]).select(names)
         yield batch, model.predict(X)
 
