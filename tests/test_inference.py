@@ -209,7 +209,6 @@ def test_weights_are_repeats_within_a_cluster():
     once = auc_spread(m, in_a, clusters, weights.astype(float))
     repeated = auc_spread(m[again], in_a[again], clusters[again])
     assert once.se == pytest.approx(repeated.se)
-    assert once.df == pytest.approx(repeated.df)
 
 
 def test_swapping_groups_mirrors_the_limits():
@@ -224,7 +223,7 @@ def test_swapping_groups_mirrors_the_limits():
 @pytest.mark.parametrize("auc", [0.5, 0.7, 0.97])
 @pytest.mark.parametrize("units", [5, 30, 5000])
 def test_more_confidence_is_wider_and_the_bound_is_within_the_interval(auc, units):
-    spread = Spread(auc, 0.3 / math.sqrt(units), units, units)
+    spread = Spread(auc, 0.3 / math.sqrt(units), units, units, units)
     bounds = [spread.bound(c) for c in (0.5, 0.9, 0.95, 0.999)]
     assert bounds == sorted(bounds)
     assert abs(auc - 0.5) - 1e-12 <= bounds[0] and bounds[-1] <= 0.5

@@ -212,10 +212,10 @@ def test_more_confidence_and_fewer_rows_are_wider():
     ]
     assert widths == sorted(widths)
     rows = GroupSpread(0.002, 99.0, 100.0, 100.0)
-    alike = over_tasks((rows, rows), (TaskPart(0.01, 9.0, 10.0),) * 2)
-    apart = over_tasks((rows, rows), (TaskPart(0.002, 9.0, 10.0),) * 2)
+    alike = over_tasks((rows, rows), (TaskPart(0.01, 9.0, 10.0, 0.5, 10),) * 2)
+    apart = over_tasks((rows, rows), (TaskPart(0.002, 9.0, 10.0, 0.0, 10),) * 2)
     assert alike[0].size < apart[0].size <= 100
-    single = over_tasks((rows, rows), (TaskPart(0.002, 99.0, 1.0),) * 2)
+    single = over_tasks((rows, rows), (TaskPart(0.002, 99.0, 1.0, 1.0, 100),) * 2)
     assert single[0].size == 100
 
 

@@ -17,7 +17,13 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFo
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from rankfair import RankFairPostprocessor, RankFairRegressor, fairness_path
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    audit,
+    fairness_path,
+)
 from rankfair.balances import Mean, Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import mean_difference, rank_auc, rmse
@@ -101,6 +107,54 @@ def test_default_path_goes_from_zero_to_the_unconstrained_gap():
     assert path.rows[-1].train_gap == pytest.approx(epsilon[-1])
     assert (np.diff(path.column("train_rmse")) < 1e-6).all()
     assert path.rows[-1].status == "inactive"
+
+
+def held_out(model, folds, X=FRAME):
+    """Held-out predictions by hand."""
+    predicted = np.full(len(Y), np.nan)
+    for train, test in folds:
+        predicted[test] = model.fit(X.iloc[train], Y[train]).predict(X.iloc[test])
+    return predicted
+
+
+@pytest.mark.parametrize("scope", ["global", "task"])
+def test_the_last_row_of_the_default_path_is_the_fit_without_a_band(scope):
+    model = RankFairRegressor(**{**MODEL.get_params(), "scope": scope})
+    folds = list(KFold(5, shuffle=True, random_state=1).split(Y))
+    free = MultiTaskRegressor(penalty="ridge", tasks="task")
+    predicted = held_out(free, folds, FRAME.astype({"z": float}))
+    path = path_of(model, epsilons=None, cv=folds)
+    last = path.rows[-1]
+    given = {"sensitive_features": GROUPS}
+    assert last.status == "inactive"
+    assert last.rmse == pytest.approx(rmse(Y, predicted), rel=1e-9)
+    assert last.auc == pytest.approx(rank_auc(None, predicted, **given), rel=1e-9)
+    assert last.md == pytest.approx(mean_difference(None, predicted, **given))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_intervals_are_those_of_an_audit_of_the_same_predictions(mixed, weighted):
+    rng = np.random.default_rng(0)
+    tasks = np.repeat(np.arange(20), 9)  # ten and more that mix the groups, or not
+    groups = GROUPS if mixed else tasks % 2
+    y = Y + 2.0 * rng.normal(size=20)[tasks] * np.where(groups == groups[0], 1, -1)
+    weights = rng.integers(1, 4, len(y)).astype(float) if weighted else None
+    model = RankFairRegressor(0.1, penalty="ridge")
+    folds = list(KFold(3, shuffle=True, random_state=0).split(y))
+    given = {"tasks": tasks, "sensitive_features": groups, "sample_weight": weights}
+    row = fairness_path(model, NUMBERS, y, epsilons=[0.1], cv=folds, **given).rows[0]
+    predicted = np.empty(len(y))
+    for train, test in folds:
+        taken = {k: None if v is None else v[train] for k, v in given.items()}
+        model.fit(NUMBERS.iloc[train], y[train], **taken)
+        predicted[test] = model.predict(NUMBERS.iloc[test], tasks=tasks[test])
+    found = audit(y, predicted, **given)
+    auc, error = found.comparisons[0].auc, found.models[0].rmse
+    assert (row.auc_low, row.auc_high) == pytest.approx((auc.low, auc.high))
+    assert (row.rmse_low, row.rmse_high) == pytest.approx((error.low, error.high))
+    assert "tasks" in auc.method  # the rows alone would be surer than they are
 
 
 def test_default_path_needs_a_model_in_units_of_auc():

@@ -15,7 +15,7 @@ from rankfair import (
     audit,
     fairness_path,
 )
-from rankfair.inference import auc_spread, clusters_of
+from rankfair.inference import clusters_of
 from rankfair.metrics import (
     mean_difference,
     rank_auc,
@@ -38,6 +38,13 @@ MODELS = {
     "tilted": TiltedRegressor(Ridge(), random_state=0),
     "mapped": RankFairPostprocessor(Ridge()),
 }
+
+
+def limits(predicted, in_a, doubt, tasks=None, weights=None):
+    """What an audit says of the AUC."""
+    given = {"tasks": tasks, "sample_weight": weights, "confidence": 1 - doubt}
+    found = audit(None, predicted, sensitive_features=in_a, **given)
+    return found.comparisons[0].auc.low, found.comparisons[0].auc.high
 
 
 def path_of(model, **settings):
@@ -105,9 +112,9 @@ def test_figures_are_the_metrics_of_predictions_by_hand(weighted):
         in_a = row.group == GROUPS
         given["sensitive_features"] = in_a
         assert row.md == pytest.approx(mean_difference(None, predicted, **given))
-        ends = auc_spread(predicted, in_a, None, w).interval(1 - 0.05 / 3)
+        ends = limits(predicted, in_a, 0.05 / 3, weights=w)
         assert (row.auc_low, row.auc_high) == pytest.approx(ends)
-        alone = auc_spread(predicted, in_a, None, w).interval(0.95)
+        alone = limits(predicted, in_a, 0.05, weights=w)
         assert row.auc_low < alone[0] < alone[1] < row.auc_high
 
 
@@ -186,8 +193,8 @@ def test_intervals_take_clusters_group_by_group():
     assert judge.n_clusters(np.arange(60)) == 10
     found = judge(low, np.arange(60))
     assert found.group == "c"
-    spread = auc_spread(low, groups == 2, tasks)
-    assert (found.auc_low, found.auc_high) == spread.interval(1 - 0.05 / 3)
+    ends = limits(low, groups == 2, 0.05 / 3, tasks)
+    assert (found.auc_low, found.auc_high) == pytest.approx(ends)
     apart = Judge(y, groups, ("a", "b", "c"), None, None)
     assert apart.n_clusters(np.arange(60)) is None
 
@@ -218,7 +225,7 @@ def test_limits_are_as_wide_as_the_groups_judged_need():
     assert found.group in "ab"
     in_a = groups == "ab".index(found.group)
     assert found.auc == pytest.approx(rank_auc(None, y, sensitive_features=in_a))
-    ends = auc_spread(y, in_a).interval(1 - 0.05 / 2)
+    ends = limits(y, in_a, 0.05 / 2)
     assert (found.auc_low, found.auc_high) == pytest.approx(ends)
     assert Judge(y, groups, ("a", "b", "c"), None, None)(y, everywhere).group == "c"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import t as student
 
 from rankfair._frames import Codes, Floats
 from rankfair._groups import Bools
@@ -13,12 +12,19 @@ from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Rows
 from rankfair.blocks import CONSTANT, power_of_two
-from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
+from rankfair.inference.means import mean_error
 from rankfair.inference.ordered import Ordered
-from rankfair.inference.parts import LEAST_DF, Part
 
-__all__ = ["attribute", "edges_of", "histograms", "median", "model_line", "shares"]
+__all__ = [
+    "attribute",
+    "edges_of",
+    "errors",
+    "histograms",
+    "median",
+    "model_line",
+    "shares",
+]
 
 BINS = 40
 ROUNDING = 1e-14  # of the largest number that errors are made from
@@ -28,50 +34,39 @@ MOST_PAIRED = 20  # groups; more are compared with the rest only
 def model_line(
     name: str, predicted: Floats, rows: Rows, confidence: float
 ) -> ModelLine:
-    """Return RMSE, mean absolute error and R² of one model, the first two with limits.
-
-    From ten tasks on, tasks are the sample; else rows are.
-    """
+    """Return RMSE and mean absolute error of one model with limits, and its R²."""
     if rows.target is None:
         lost = Estimate(math.nan, note="y_true was not given")
         return ModelLine(name, lost, lost, lost)
-    largest = max(float(np.abs(v).max()) for v in (rows.target, predicted))
+    given = rows.tasks, rows.weights, confidence
+    return ModelLine(name, *errors(rows.target, predicted, *given))
+
+
+def errors(
+    target: Floats,
+    predicted: Floats,
+    tasks: Codes | None,
+    weights: Floats | None,
+    confidence: float,
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return RMSE and mean absolute error with limits, and R²."""
+    largest = max(float(np.abs(v).max()) for v in (target, predicted))
     size = power_of_two(largest)
     # Squares of scaled values neither overflow nor vanish.
-    target = rows.target / size
+    target = target / size
     error = np.abs(target - predicted / size)
     largest = float(error.max())
-    square = _mean(error**2, rows, confidence, 2.0 * largest * ROUNDING)
-    mae = _mean(error, rows, confidence, ROUNDING)
-    mean = np.average(target, weights=rows.weights)
-    spread = float(np.average((target - mean) ** 2, weights=rows.weights))
+    given = tasks, weights, confidence
+    square = mean_error(error**2, *given, 2.0 * largest * ROUNDING)
+    mae = mean_error(error, *given, ROUNDING)
+    mean = np.average(target, weights=weights)
+    spread = float(np.average((target - mean) ** 2, weights=weights))
     r2 = Estimate(math.nan, note="y_true is constant")
     if spread > (CONSTANT * np.abs(target).max()) ** 2:
         r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
     rmse = square.mapped(lambda v: size * math.sqrt(v))
     mae = mae.mapped(lambda v: size * v)
-    return ModelLine(name, rmse.finite(), mae.finite(), r2)
-
-
-def _mean(values: Floats, rows: Rows, confidence: float, rounding: float) -> Estimate:
-    """A mean with limits by Student's t, over tasks if there are enough of them.
-
-    Values that differ by no more than ``rounding`` show no spread.
-    """
-    value = float(np.average(values, weights=rows.weights))
-    method = "Student's t"
-    codes: Codes = np.arange(len(values))
-    n_tasks = 0 if rows.tasks is None else len(np.unique(rows.tasks))
-    if rows.tasks is not None and n_tasks >= ENOUGH_TASKS:
-        codes, method = rows.tasks, f"Student's t over {n_tasks:,} tasks"
-    n_codes = int(codes.max()) + 1
-    part = Part.of_clusters(values - value, codes, n_codes, rows.weights)
-    apart = math.sqrt(part.variance * len(values))  # NaN for one task
-    if not apart > rounding or part.df < LEAST_DF:
-        return Estimate(value, note="errors show no spread")
-    half = float(student.isf((1.0 - confidence) / 2, part.df))
-    half *= math.sqrt(part.variance)
-    return Estimate(value, max(value - half, 0.0), value + half, None, method)
+    return rmse.finite(), mae.finite(), r2
 
 
 def median(ordered: Ordered, weights: Floats | None) -> float:

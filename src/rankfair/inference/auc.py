@@ -15,12 +15,13 @@ from rankfair.inference.limits import (
     GroupSpread,
     Prior,
     TaskPart,
+    information,
     over_tasks,
     score_limits,
     score_p_value,
 )
 from rankfair.inference.ordered import snapped
-from rankfair.inference.parts import LEAST_DF, NO_SPREAD, Part
+from rankfair.inference.parts import NO_SPREAD, Part, welch_degrees
 from rankfair.inference.permutation import mann_whitney
 from rankfair.inference.sides import Side, Sides
 
@@ -119,16 +120,18 @@ class _View:
         (code_a, code_b), (w_a, w_b) = sides.tasks, sides.weights
         a = Part.of_clusters(above - rows.auc, code_a, sides.n_tasks, w_a)
         b = Part.of_clusters(below - rows.auc, code_b, sides.n_tasks, w_b)
+        both, factor = _together(rows.auc, a, b)
         parts = (
             TaskPart(
-                part.variance, part.df, float(own.size * (part.share @ part.share))
+                part.variance,
+                both or part.df,
+                float(own.size * (part.share @ part.share)),
+                part.clusters.rho if part.clusters else 1.0,
+                int(np.count_nonzero(part.share)),
             )
             for part, own in ((a, rows.a), (b, rows.b))
         )
         spread_a, spread_b = over_tasks((rows.a, rows.b), (next(parts), next(parts)))
-        total = a.variance + b.variance
-        shared = 2.0 * float(a.pulls @ b.pulls)
-        factor = 1.0 + shared / total if total > 0.0 else 1.0
         present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
         return cls(rows.auc, spread_a, spread_b, TASKS, factor, present)
 
@@ -137,7 +140,7 @@ class _View:
         """Why nothing is known about the population, if so."""
         unit = "row" if self.n_tasks is None else "task"
         total = float(self.a.variance + self.b.variance)
-        if math.isnan(total) or min(self.a.df, self.b.df) < LEAST_DF:
+        if math.isnan(total):
             return f"a group rests on one {unit} only, which shows no spread"
         if self.auc in (0.0, 1.0):
             return ""
@@ -164,6 +167,22 @@ class _View:
         return float(low), float(high)
 
 
+def _together(auc: float, a: Part, b: Part) -> tuple[float | None, float]:
+    """Degrees of freedom of tasks with both groups, and what these add to the variance.
+
+    That is a ratio, averaged with the one that sizes of tasks let expect.
+    """
+    total, shared = a.variance + b.variance, 2.0 * float(a.pulls @ b.pulls)
+    if not shared or not total > 0.0 or not a.clusters or not b.clusters:
+        return None, 1.0
+    df = welch_degrees(a, b)
+    both = float(a.clusters.joined(b.clusters, 1.0).variances().sum())
+    apart = float(a.clusters.variances().sum() + b.clusters.variances().sum())
+    weight = TASKS.variance / information(auc, df + 1.0)
+    seen, expected = 1.0 + shared / total, both / apart
+    return df, float((df * seen + weight * expected) / (df + weight))
+
+
 def _wider(rows: _View, tasks: _View, confidence: float) -> _View:
     if rows.doubt or tasks.doubt:
         return rows
@@ -175,6 +194,5 @@ def _row_spread(excess: Floats, side: Side) -> GroupSpread:
     if side.weights is None:
         part = Part.of_rows(excess)
         return GroupSpread(part.variance, part.df, float(side.n), float(side.n))
-    part = Part.of_clusters(excess, np.arange(side.n), side.n, side.weights)
-    size = 1.0 / float(part.share @ part.share)  # Kish's effective size
-    return GroupSpread(part.variance, part.df, size, part.df + 1.0)
+    part = Part.of_weighted(excess, side.weights)
+    return GroupSpread(part.variance, part.df, part.rows, part.df + 1.0)

@@ -26,6 +26,7 @@ __all__ = [
     "Prior",
     "TaskPart",
     "apart_limits",
+    "information",
     "over_tasks",
     "score_limits",
     "score_p_value",
@@ -80,14 +81,27 @@ class GroupSpread:
 
 @dataclass(frozen=True)
 class TaskPart:
-    """One group's variance over tasks, and how many rows a task has, large ones more.
+    """What one group says where tasks are the units; numbers, or arrays of many AUCs.
 
-    Numbers, or arrays of many AUCs.
+    Attributes
+    ----------
+    variance : float or ndarray
+        Of the mean placement.
+    df : float or ndarray
+        Its degrees of freedom.
+    rows_a_task : float or ndarray
+        How many rows a task has, large ones counting more.
+    alike : float or ndarray
+        How alike rows of a task are, ρ.
+    n_tasks : int
+        How many tasks say so.
     """
 
     variance: Floats | float
     df: Floats | float
     rows_a_task: Floats | float
+    alike: Floats | float
+    n_tasks: int
 
 
 def over_tasks(
@@ -114,20 +128,16 @@ def over_tasks(
     Examples
     --------
     >>> row = GroupSpread(variance=0.002, df=99.0, size=100.0, units=100.0)
-    >>> task = TaskPart(variance=0.004, df=9.0, rows_a_task=10.0)
+    >>> task = TaskPart(0.004, df=9.0, rows_a_task=10.0, alike=0.1, n_tasks=10)
     >>> round(float(over_tasks((row, row), (task, task))[0].size), 1)
-    44.4
+    46.5
     """
     seen, weight = np.zeros(()), np.zeros(())
-    for own, part in zip(rows, tasks, strict=True):
-        more = np.maximum(np.asarray(part.rows_a_task) - 1.0, 0.0)
+    for part in tasks:
         # A group whose tasks have one row each says nothing about it.
-        known = (more > 0.0) & (np.asarray(own.variance) > 0.0)
-        share = np.where(known, part.df * more / (more + 1.0), 0.0)
-        ratio = part.variance / np.where(known, own.variance, 1.0) - 1.0
-        seen = seen + share * np.where(known, ratio, 0.0) / np.where(known, more, 1.0)
-        weight = weight + share
-    doubt = DOUBT / np.maximum(tasks[0].df + tasks[1].df, 1e-300)
+        share = (part.n_tasks - 1) * (1.0 - 1.0 / np.maximum(part.rows_a_task, 1.0))
+        seen, weight = seen + share * part.alike, weight + share
+    doubt = DOUBT / max(tasks[0].n_tasks + tasks[1].n_tasks - 2, 1)
     alike = np.clip(seen / np.where(weight > 0.0, weight, 1.0) + doubt, 0.0, 1.0)
     a, b = (
         GroupSpread(
@@ -235,6 +245,18 @@ def apart_limits(
     return limits, float(_apart_p(units))
 
 
+def information(auc: Floats | float, units: Floats | float) -> Floats:
+    """Return ``units × θ(1 − θ)``, what a prior is worth the less of."""
+    share = _off_the_edge(auc, units)
+    return np.asarray(units * share * (1.0 - share))
+
+
+def _off_the_edge(auc: Floats | float, units: Floats | float) -> Floats:
+    """A share of 0 or 1 is no estimate of the share: half a row in either group."""
+    edge = 0.25 / np.asarray(units)
+    return np.clip(auc, edge, 1.0 - edge)
+
+
 def _reach(units: Floats | float, confidence: float) -> Floats:
     """How far from 0 or 1 Clopper and Pearson's limit is."""
     return np.asarray(1.0 - ((1.0 - confidence) / 2) ** (1.0 / np.asarray(units)))
@@ -266,12 +288,9 @@ class _Model:
         factor: Floats | float,
     ) -> _Model:
         units = np.minimum(a.units, b.units)
-        # A share of 0 or 1 is no estimate of the share: half a row in either group.
-        edge = 0.25 / units
-        share = np.clip(auc, edge, 1.0 - edge)
-        information = units * share * (1.0 - share)
-        weight, more = prior.variance / information, prior.df / information
-        of_a, of_b, _ = _parts(share, a.size, b.size)
+        known = information(auc, units)
+        weight, more = prior.variance / known, prior.df / known
+        of_a, of_b, _ = _parts(_off_the_edge(auc, units), a.size, b.size)
         ratio_a = (a.df * (a.variance / of_a) + weight) / (a.df + weight)
         ratio_b = (b.df * (b.variance / of_b) + weight) / (b.df + weight)
         all_a, all_b = ratio_a * of_a, ratio_b * of_b

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from rankfair.blocks import power_of_two
+from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
-from rankfair.inference.parts import LEAST_DF, Part, welch_degrees
+from rankfair.inference.parts import Part, welch_degrees
 from rankfair.inference.sides import Sides
 
-__all__ = ["Difference", "difference", "mean_gap"]
+__all__ = ["Difference", "differences", "mean_error", "mean_gap", "quantile"]
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
 ROUNDING = 1e-14  # of the largest value: a spread below it is none
+MOST = 100.0  # logarithms: limits wider than that say nothing
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Difference:
 
     mean_a: float
     mean_b: float
-    variance_a: float
-    variance_b: float
+    a: Part
+    b: Part
     covariance: float
     df: float
     n_clusters: int | None
@@ -35,15 +38,25 @@ class Difference:
     @property
     def se(self) -> float:
         """Standard error of ``mean_a − mean_b``; NaN if a group has one unit."""
-        total = self.variance_a + self.variance_b - 2.0 * self.covariance
+        total = self.a.variance + self.b.variance - 2.0 * self.covariance
         return math.sqrt(max(total, 0.0)) if total == total else math.nan
 
+    def half(self, confidence: float) -> float:
+        """Half the width of the interval of ``mean_a − mean_b``."""
+        return quantile(confidence, self.df) * self.se
 
-def difference(values_a: Floats, values_b: Floats, sides: Sides) -> Difference:
-    """Return both means and the spread of their difference, wider of rows and tasks.
+
+def quantile(confidence: float, df: float) -> float:
+    """Student's quantile of an interval with half of the doubt at either end."""
+    return float(student.isf((1.0 - confidence) / 2, df))
+
+
+def differences(values_a: Floats, values_b: Floats, sides: Sides) -> list[Difference]:
+    """Return both means and the spread of their difference, by rows, tasks or both.
 
     Rows are independent, or summed by task first where tasks are clusters (with the
-    jackknife's factor for large ones); degrees of freedom are Satterthwaite's.
+    jackknife's factor for large ones); degrees of freedom are Satterthwaite's.  Of two
+    ways to see it, the wider limits count.
 
     Parameters
     ----------
@@ -54,14 +67,13 @@ def difference(values_a: Floats, values_b: Floats, sides: Sides) -> Difference:
 
     Returns
     -------
-    Difference
-        With NaN variances where a group has one row, or one task.
+    list of Difference
+        One, with NaN variances where a group has one row, or one task; or two without.
     """
-    found = _difference(values_a, values_b, sides, clustered=sides.needed)
+    found = [_difference(values_a, values_b, sides, clustered=sides.needed)]
     if sides.possible:
-        other = _difference(values_a, values_b, sides, clustered=True)
-        found = max(found, other, key=lambda d: d.se if d.se == d.se else -1.0)
-    return found
+        found.append(_difference(values_a, values_b, sides, clustered=True))
+    return [each for each in found if each.se == each.se] or found[:1]
 
 
 def _difference(
@@ -78,16 +90,12 @@ def _difference(
         covariance = float(a.pulls @ b.pulls)
         n_clusters = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
     elif w_a is not None and w_b is not None:
-        a = Part.of_clusters(values_a - mean_a, np.arange(len(w_a)), len(w_a), w_a)
-        b = Part.of_clusters(values_b - mean_b, np.arange(len(w_b)), len(w_b), w_b)
+        a = Part.of_weighted(values_a - mean_a, w_a)
+        b = Part.of_weighted(values_b - mean_b, w_b)
     else:
         a, b = Part.of_rows(values_a), Part.of_rows(values_b)
-    df = welch_degrees(a, b, covariance)
-    if min(a.df, b.df) < LEAST_DF:
-        a, b = replace(a, variance=math.nan), replace(b, variance=math.nan)
-    return Difference(
-        mean_a, mean_b, a.variance, b.variance, covariance, df, n_clusters
-    )
+    df = welch_degrees(a, b, -1.0)
+    return Difference(mean_a, mean_b, a, b, covariance, df, n_clusters)
 
 
 def mean_gap(
@@ -127,7 +135,8 @@ def mean_gap(
     """
     scale = power_of_two(max(float(np.abs(v).max()) for v in (values_a, values_b)))
     # Squares of scaled values neither overflow nor vanish.
-    found = difference(values_a / scale, values_b / scale, sides)
+    ways = differences(values_a / scale, values_b / scale, sides)
+    found = max(ways, key=lambda way: way.half(confidence))
     value, se = found.mean_a - found.mean_b, found.se
     unit = "row" if found.n_clusters is None else "task"
     if math.isnan(se):
@@ -137,10 +146,63 @@ def mean_gap(
     apart = se * math.sqrt(min(len(values_a), len(values_b)))
     if apart <= ROUNDING * max(1.0, size / scale):
         return Estimate(scale * value, note=f"no two {unit}s of a group differ")
-    half = float(student.isf((1.0 - confidence) / 2, found.df)) * se
+    half = found.half(confidence)
     p = 2.0 * float(student.sf(abs(value) / se, found.df))
     method = "Welch's t"
     if found.n_clusters is not None:
         method = f"Welch's t over {found.n_clusters:,} tasks"
     limits = scale * (value - half), scale * (value + half)
     return Estimate(scale * value, *limits, p, method)
+
+
+def mean_error(
+    values: Floats,
+    tasks: Codes | None,
+    weights: Floats | None,
+    confidence: float,
+    rounding: float = 0.0,
+) -> Estimate:
+    """Return the mean of positive numbers, errors or their squares, with limits.
+
+    From ten tasks on, tasks are the sample; else rows are.  Such numbers are skew:
+    their mean is too small more often than too large, and its limits hold better on the
+    scale of logarithms, there with Student's t.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N,)
+        None below 0.
+    tasks : integer ndarray of shape (N,) or None
+        The task of each row.
+    weights : ndarray of shape (N,) or None
+        Weights of the rows.
+    confidence : float
+        Between 0 and 1.
+    rounding : float
+        Values that differ by no more show no spread.
+
+    Returns
+    -------
+    Estimate
+        Without limits where one unit has all the weight, or values do not differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(mean_error(np.array([1.0, 2.0, 3.0, 4.0]), None, None, 0.95))
+    2.500 (1.099 to 5.686)
+    """
+    value = float(np.average(values, weights=weights))
+    units, method = np.arange(len(values)), "Student's t on logarithms"
+    n_tasks = 0 if tasks is None else len(np.unique(tasks))
+    if tasks is not None and n_tasks >= ENOUGH_TASKS:
+        units, method = tasks, f"{method}, over {n_tasks:,} tasks"
+    part = Part.of_clusters(values - value, units, int(units.max()) + 1, weights)
+    se = math.sqrt(part.variance)
+    if not se * math.sqrt(len(values)) > rounding:  # NaN for one task
+        return Estimate(value, note="errors show no spread")
+    half = quantile(confidence, part.df) * se / value
+    if half > MOST:
+        return Estimate(value, note="a few errors outweigh all others")
+    times = math.exp(half)
+    return Estimate(value, value / times, value * times, None, method)

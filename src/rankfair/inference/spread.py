@@ -99,6 +99,8 @@ class Spread:
         Degrees of freedom of the standard error.
     units : float
         Rows of the smaller group, or one over the share of its largest cluster.
+    worth : float
+        How many independent rows the smaller group is worth.
     n_clusters : int or None
         How many clusters there are; None if rows are independent.
     below, above : Footing or None
@@ -106,7 +108,7 @@ class Spread:
 
     Examples
     --------
-    >>> spread = Spread(auc=0.6, se=0.1, df=20.0, units=15.0)
+    >>> spread = Spread(auc=0.6, se=0.1, df=20.0, units=15.0, worth=15.0)
     >>> round(spread.bound(0.95), 3)
     0.255
     >>> [round(end, 3) for end in spread.interval(0.95)]
@@ -117,6 +119,7 @@ class Spread:
     se: float
     df: float
     units: float
+    worth: float
     n_clusters: int | None = None
     below: Footing | None = None
     above: Footing | None = None
@@ -134,7 +137,7 @@ class Spread:
     @property
     def few(self) -> bool:
         """Whether too few pairs were won or lost for a variance to be trusted."""
-        return self.units * min(self.auc, 1.0 - self.auc) < FEW
+        return self.worth * min(self.auc, 1.0 - self.auc) < FEW
 
     def bound(self, confidence: float) -> float:
         """Return what ``|AUC − 1/2|`` of the population stays below, that surely.
@@ -161,7 +164,8 @@ class Spread:
 
         Where few pairs were won or lost, the end towards 1/2 also allows for the
         greatest variance that any two distributions with that AUC can have,
-        ``AUC (1 − AUC) / n`` with n rows in the smaller group (Birnbaum and Klose).
+        ``AUC (1 − AUC) / n`` with n rows in the smaller group (Birnbaum and Klose), or
+        as many as its clusters are worth.
 
         Parameters
         ----------
@@ -176,7 +180,7 @@ class Spread:
         alpha = (1.0 - confidence) / 2
         low, high = self._limits(alpha)
         if self.estimable and self.few and not self.exact:
-            centre, half = _wilson(self.auc, self.units, float(norm.isf(alpha)))
+            centre, half = _wilson(self.auc, self.worth, float(norm.isf(alpha)))
             if self.auc >= 0.5:
                 low = min(low, centre - half)
             if self.auc <= 0.5:
@@ -286,20 +290,19 @@ def placement_spread(
     """
     w_a, w_b = weights
     auc = float(np.average(above, weights=w_a))
-    if clusters is None and w_a is None:
-        return _spread(auc, (Part.of_rows(above), Part.of_rows(below)), ties)
     if clusters is None:
-        # Rows are their own clusters: they differ in weight only.
-        n = len(above) + len(below)
-        code_a, code_b = np.arange(len(above)), np.arange(len(above), n)
-    else:
-        (code_a, code_b), n = clusters, n_clusters or 0
+        if w_a is None or w_b is None:
+            return _spread(auc, (Part.of_rows(above), Part.of_rows(below)), ties)
+        weighted = (
+            Part.of_weighted(above - auc, w_a),
+            Part.of_weighted(below - auc, w_b),
+        )
+        return _spread(auc, weighted, ties)
+    (code_a, code_b), n = clusters, n_clusters or 0
     part_a = Part.of_clusters(above - auc, code_a, n, w_a)
     part_b = Part.of_clusters(below - auc, code_b, n, w_b)
     mixed = 2.0 * float(part_a.pulls @ part_b.pulls)
-    present = None
-    if clusters is not None:
-        present = int(np.count_nonzero((part_a.share > 0) | (part_b.share > 0)))
+    present = int(np.count_nonzero((part_a.share > 0) | (part_b.share > 0)))
     return _spread(auc, (part_a, part_b), ties, mixed, present)
 
 
@@ -314,14 +317,17 @@ def _spread(
     total = a.variance + b.variance
     units = min(a.units, b.units)
     if math.isnan(total):
-        return Spread(auc, math.nan, math.nan, units, n_clusters)
+        return Spread(auc, math.nan, math.nan, units, units, n_clusters)
     # Clusters with both groups do not say twice what they say once.
-    df = welch_degrees(a, b, mixed)
+    df = welch_degrees(a, b)
     se = math.sqrt(max(total + mixed, 0.0))
+    worth = min(a.rows, b.rows)
+    if a.clusters and b.clusters:
+        worth /= a.clusters.joined(b.clusters, 1.0).inflation
     if not any(ties):
-        return Spread(auc, se, df, units, n_clusters)
+        return Spread(auc, se, df, units, worth, n_clusters)
     starts = (footing(auc, parts, ties, mixed, end) for end in (0.0, 1.0))
-    return Spread(auc, se, df, units, n_clusters, *starts)
+    return Spread(auc, se, df, units, worth, n_clusters, *starts)
 
 
 def _limit(start: Footing, alpha: float, sign: float) -> float:

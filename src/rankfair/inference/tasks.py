@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.limits import apart_limits, score_limits, score_p_value
-from rankfair.inference.parts import LEAST_DF, NO_SPREAD
+from rankfair.inference.parts import NO_SPREAD, NOTHING, Clusters
 from rankfair.inference.permutation import SMALL, mann_whitney
 from rankfair.inference.within import WithinTasks
 
@@ -99,7 +99,7 @@ def _notes(found: WithinTasks, min_group: int, labels: tuple[str, str]) -> list[
     counts = zip(found.n_a.tolist(), found.n_b.tolist(), strict=True)
     flat = (found.variance_a + found.variance_b <= NO_SPREAD) & (found.auc > 0)
     flat &= found.auc < 1
-    flat |= np.fmin(found.df_a, found.df_b) < LEAST_DF
+    flat |= np.isnan(found.variance_a + found.variance_b)
     for (n_a, n_b), still in zip(counts, flat.tolist(), strict=True):
         note = ""
         for label, n in zip(labels, (n_a, n_b), strict=True):
@@ -149,7 +149,7 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
     share = w / w.sum()
     value = float(share @ found.auc)
     if k >= ENOUGH_TASKS:
-        se, df = _over_tasks(share, found.auc - value)
+        se, df = _over_tasks(share, found.auc - value, float(w.sum()))
         method = f"how {k:,} tasks differ"
     else:
         se, df = _over_rows(share, found)
@@ -157,7 +157,7 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
     if not se**2 > NO_SPREAD:
         first = float(found.auc[0])
         apart = first in (0.0, 1.0) and bool((found.auc == first).all())
-        if k < ENOUGH_TASKS or df < LEAST_DF or not apart:
+        if k < ENOUGH_TASKS or not df or not apart:
             return Estimate(value, note="rows within tasks show no spread")
         value = first  # without the rounding of its weights
         limits, p = apart_limits(value, 1.0 / float(share @ share), confidence)
@@ -174,27 +174,32 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
 
 def _with_spread(found: WithinTasks) -> tuple[WithinTasks, str]:
     """Leave out tasks that show no spread, where there are few; and say so."""
-    spread = np.fmin(found.df_a, found.df_b) >= LEAST_DF
-    spread &= np.minimum(found.n_a, found.n_b) > 1
+    spread = np.isfinite(found.variance_a + found.variance_b)
     if len(spread) >= ENOUGH_TASKS or spread.all() or not spread.any():
         return found, ""
     lost = int((~spread).sum())
     return found.at(spread), f"{lost} tasks with one row of a group are left out"
 
 
-def _over_tasks(share: Floats, excess: Floats) -> tuple[float, float]:
+def _over_tasks(share: Floats, excess: Floats, whole: float) -> tuple[float, float]:
+    """The spread of a mean of AUCs of tasks with these shares of the ``whole`` weight.
+
+    Rows that do not tell the groups apart give an AUC the variance 1 / 12w, and no AUC
+    has more than 1/4.
+    """
     k = len(share)
-    pulls = share * excess / np.where(share < 1.0, 1.0 - share, 1.0)
-    squares = share**2
-    df = float(squares.sum() ** 2 / (squares @ squares)) - 1.0
-    se = math.sqrt((k - 1) / k * float(pulls @ pulls))
-    return (se, df) if df >= LEAST_DF else (math.nan, df)
+    if share.max() > 1.0 - NOTHING:
+        return math.nan, 0.0
+    sums, alone = share * excess, share / (12.0 * whole)
+    pulls = sums / (1.0 - share)
+    df = Clusters(share, sums, alone, alone, share / 2.0).degrees()
+    return math.sqrt((k - 1) / k * float(pulls @ pulls)), df
 
 
 def _over_rows(share: Floats, found: WithinTasks) -> tuple[float, float]:
     part_a, part_b = share**2 * found.variance_a, share**2 * found.variance_b
     total = float((part_a + part_b).sum())
-    if not total > 0.0 or np.minimum(found.df_a, found.df_b).min() < LEAST_DF:
+    if not total > 0.0:
         return math.nan, math.nan
     spread = float((part_a**2 / found.df_a + part_b**2 / found.df_b).sum())
     return math.sqrt(total), total**2 / spread

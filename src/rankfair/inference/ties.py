@@ -84,7 +84,7 @@ def footing(
     )
     variance = max(a.variance + b.variance + mixed, 0.0)
     moved = auc + sum(shares) * (end - auc)
-    return Footing(moved, variance**0.5, welch_degrees(a, b, mixed))
+    return Footing(moved, variance**0.5, welch_degrees(a, b))
 
 
 def _with_one_more(part: Part, k: float, between: float) -> Part:

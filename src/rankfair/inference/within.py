@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from rankfair.inference.limits import GroupSpread
 from rankfair.inference.ordered import Ordered, is_whole, snapped
+from rankfair.inference.parts import NOTHING
 
 __all__ = ["WithinTasks"]
 
@@ -155,10 +156,12 @@ def _parts(
     share = mass / np.repeat(np.where(whole > 0, whole, 1.0), sizes)
     left = np.where(share < 1.0, 1.0 - share, 1.0)
     variance = total((share * excess / left) ** 2)
-    variance = np.where(several, variance * (n - 1) / np.maximum(n, 1.0), np.nan)
     squares = total(share**2)
     fourth = np.where(squares > 0, total(share**4), 1.0)
-    df = np.where(several, squares**2 / fourth - 1.0, np.nan)
+    # Where one row has all the weight, but for rounding, nothing is known.
+    several &= squares < 1.0 - 2.0 * NOTHING
+    variance = np.where(several, variance * (n - 1) / np.maximum(n, 1.0), np.nan)
+    df = np.where(several, np.maximum(squares**2 / fourth - 1.0, 1.0), np.nan)
     return variance, df
 
 

@@ -14,7 +14,7 @@ from rankfair._validation import check_number, check_seed, values_to_try
 from rankfair.path.folds import Folds, make_folds
 from rankfair.path.judge import Judge, small_groups
 from rankfair.path.records import Path, PathRow
-from rankfair.path.refits import Refits
+from rankfair.path.refits import FREE, Refits
 
 __all__ = ["fairness_path"]
 
@@ -35,9 +35,9 @@ def fairness_path(
     """Fit a model for each of many ε, and measure it on rows it has not seen.
 
     Held-out figures are of the predictions of all folds together.  Intervals of RMSE
-    and AUC take tasks as clusters where most rows are in tasks of one group only.
-    Those of RMSE hold for many rows: squares of few errors with long tails, or of
-    unequal weights, do not show how large the next may be.
+    and AUC are those that `audit` gives the same predictions, with tasks as clusters
+    by the same rule.  Those of RMSE hold for many rows: squares of few errors with long
+    tails, or of unequal weights, do not show how large the next may be.
 
     Of three or more groups each is compared with all others: AUC, gap and difference
     of means are those of the group whose AUC is farthest from 1/2, named in ``group``.
@@ -58,8 +58,10 @@ def fairness_path(
     y : array-like of shape (N,)
         The target.
     epsilons : sequence of float, optional
-        By default twelve from 0 to the rank gap of the fit with ε = 1/2, which asks for
-        nothing, closer together near 0.
+        By default twelve from 0 to the rank gap of the fit that nothing is asked of,
+        closer together near 0.  The last row is that fit, in every fold: it is made
+        with ε = 1/2, as the gap of a fold may be larger.  Bands within tasks
+        (``scope``) go up to 1/2.
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task is always learnt from.  Other folds
@@ -99,6 +101,7 @@ def fairness_path(
     check_seed("random_state", random_state)
     refits = Refits.of(model, X, y, sensitive_features, tasks, sample_weight)
     chosen = refits.default_epsilons() if epsilons is None else _checked(epsilons)
+    asked = chosen if epsilons is not None else [*chosen[:-1], FREE]
     rng = np.random.default_rng(random_state)
     codes = np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks
     folds = make_folds(
@@ -116,10 +119,11 @@ def fairness_path(
     given = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
     judge = Judge(*given, small)
     rows = []
-    for i, epsilon in enumerate(chosen, start=1):
+    for i, epsilon in enumerate(chosen):
         if on_step is not None:
-            on_step(f"epsilon {epsilon:.4g}", i, len(chosen))
-        rows.append(_row(refits, judge, folds, epsilon))
+            on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
+        row = _row(refits, judge, folds, asked[i])
+        rows.append(row._replace(epsilon=epsilon))
     return Path(
         rows=tuple(rows),
         n_train=len(refits.everywhere),

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from rankfair._frames import Codes, Floats, listed
-from rankfair.inference import auc_spread, clusters_of
-from rankfair.inference.parts import LEAST_DF, Part
+from rankfair.audit.describe import errors
+from rankfair.inference.auc import auc_estimate
+from rankfair.inference.estimate import Estimate
+from rankfair.inference.parts import placements
+from rankfair.inference.sides import Sides
 from rankfair.metrics import mean_difference, rmse
 
 __all__ = ["MIN_GROUP", "Figures", "Judge", "small_groups"]
 
 CONFIDENCE = 0.95
 MIN_GROUP = 5  # rows of a group that is judged, as in an audit
-MOST = 50.0  # logarithms: limits wider than that say nothing
 
 
 class Figures(NamedTuple):
@@ -58,27 +58,22 @@ class Judge:
         y, known = self.y[at], self.groups[at] >= 0
         weights = None if self.weights is None else self.weights[at]
         of_known = None if weights is None else weights[known]
-        clusters = [self._clusters(at[known], g) for g in self._compared]
-        sides = [self.groups[at][known] == g for g in self._compared]
-        spreads = [
-            auc_spread(predicted[known], in_a, units, of_known)
-            for in_a, units in zip(sides, clusters, strict=True)
-        ]
-        gaps = [abs(spread.auc - 0.5) for spread in spreads]
+        sides = [self._sides(at[known], g) for g in self._compared]
+        confidence = 1.0 - (1.0 - CONFIDENCE) / len(sides)
+        aucs = [_auc(predicted[known], each, confidence) for each in sides]
+        gaps = [abs(auc.value - 0.5) for auc in aucs]
         most = int(np.argmax(gaps))
-        low, high = spreads[most].interval(1.0 - (1.0 - CONFIDENCE) / len(spreads))
-        error = rmse(y, predicted, sample_weight=weights)
-        free = self.tasks is None or all(units is None for units in clusters)
-        units = None if free or self.tasks is None else self.tasks[at]
-        times = _times(np.abs(y - predicted) / (error or 1.0), units, weights)
-        by_group = {"sensitive_features": sides[most], "sample_weight": of_known}
+        tasks = None if self.tasks is None else self.tasks[at]
+        error = errors(y, predicted, tasks, weights, CONFIDENCE)[0]
+        in_a = self.groups[at][known] == self._compared[most]
+        by_group = {"sensitive_features": in_a, "sample_weight": of_known}
         return Figures(
-            rmse=error,
-            rmse_low=error / times,
-            rmse_high=error * times,
-            auc=spreads[most].auc,
-            auc_low=low,
-            auc_high=high,
+            rmse=rmse(y, predicted, sample_weight=weights),
+            rmse_low=error.low,
+            rmse_high=error.high,
+            auc=aucs[most].value,
+            auc_low=aucs[most].low,
+            auc_high=aucs[most].high,
             gap=gaps[most],
             md=mean_difference(None, predicted[known], **by_group),
             group=self.labels[self._compared[most]],
@@ -108,16 +103,28 @@ class Judge:
                 "groups."
             )
 
-    def _clusters(self, at: Codes, g: int) -> Codes | None:
+    def _sides(self, at: Codes, g: int) -> Sides:
+        """Group g and all others, as in an audit."""
+        in_a = self.groups[at] == g
         tasks = None if self.tasks is None else self.tasks[at]
-        return clusters_of(tasks, self.groups[at] == g)[0]
+        weights = None if self.weights is None else self.weights[at]
+        return Sides.of(in_a, ~in_a, ("", ""), tasks, weights)
 
     def n_clusters(self, at: Codes) -> int | None:
         """Return how many tasks of these rows are clusters; None if rows are free."""
         known = at[self.groups[at] >= 0]
-        found = (self._clusters(known, g) for g in self._compared)
-        clusters = next((units for units in found if units is not None), None)
-        return None if clusters is None else len(np.unique(clusters))
+        found = (self._sides(known, g) for g in self._compared)
+        if self.tasks is None or not any(s.needed or s.possible for s in found):
+            return None
+        return len(np.unique(self.tasks[known]))
+
+
+def _auc(predicted: Floats, sides: Sides, confidence: float) -> Estimate:
+    """The AUC with the limits that an audit gives it."""
+    a, b = predicted[sides.a.rows], predicted[sides.b.rows]
+    above = placements(a, b, sides.b.weights)
+    below = 1.0 - placements(b, a, sides.a.weights)
+    return auc_estimate(above, below, sides, confidence)
 
 
 def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
@@ -134,19 +141,3 @@ def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
     counts = np.bincount(groups[groups >= 0], minlength=n_groups)
     small = np.flatnonzero(np.minimum(counts, counts.sum() - counts) < MIN_GROUP)
     return () if len(small) == n_groups or n_groups == 2 else tuple(small.tolist())
-
-
-def _times(relative: Floats, clusters: Codes | None, weights: Floats | None) -> float:
-    """How many times larger, or smaller, a root mean square of 1 may be, 95 % sure.
-
-    Squares are skew: their mean is too small more often than too large, and its limits
-    hold better on the scale of logarithms, there with Student's t.  NaN if one unit
-    outweighs all others.
-    """
-    units = np.arange(len(relative)) if clusters is None else clusters
-    part = Part.of_clusters(relative**2 - 1.0, units, int(units.max()) + 1, weights)
-    if part.df < LEAST_DF:
-        return math.nan
-    quantile = float(student.isf((1.0 - CONFIDENCE) / 2, part.df))
-    half = quantile * math.sqrt(part.variance) / 2  # of a root: half that of its square
-    return math.exp(half) if half < MOST else math.nan

@@ -59,7 +59,7 @@ class Path:
         Rows fitted in all, and rows that were held out once.
     n_clusters : int or None
         Tasks that intervals of AUC, of three or more groups some of them, take as
-        clusters; None if rows are independent.
+        clusters, or try as such; None if rows are independent.
     backend : {"pandas", "polars"} or None
         What `to_frame` makes; None for a dict.
     groups : tuple of str

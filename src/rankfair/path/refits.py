@@ -29,9 +29,10 @@ from rankfair.path.groups import compared_groups
 from rankfair.path.judge import Judge
 from rankfair.solvers import Following
 
-__all__ = ["Refits"]
+__all__ = ["FREE", "Refits"]
 
 POINTS = 12
+FREE = 0.5  # no AUC is farther from 1/2
 
 
 @dataclass(frozen=True)
@@ -159,13 +160,19 @@ class Refits:
                 f"epsilons is needed with balance={balance!r}: the default path is "
                 "in units of AUC."
             )
+        # Bands within tasks bind as long as some task is outside, up to 1/2.
+        everywhere = getattr(owner, "scope", "global") == "global"
+        gap = self._free_gap(owner) if everywhere else FREE
+        return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
+
+    def _free_gap(self, owner: Any) -> float:
+        """The rank gap of the fit that nothing is asked of."""
         at = self.everywhere
         # A band with one side would ask for something even at ε = 1/2.
         free = {"side": "both"} if hasattr(owner, "side") else {}
-        predicted = self.predict(self.fit(0.5, at, **free), at)
+        predicted = self.predict(self.fit(FREE, at, **free), at)
         judge = Judge(self.y, self.groups, self.names, None, self.weights)
-        gap = judge(predicted, at).gap
-        return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
+        return judge(predicted, at).gap
 
 
 def _epsilon_of(model: Any) -> str:
