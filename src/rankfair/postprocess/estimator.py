@@ -79,9 +79,11 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         inside scikit-learn's `FrozenEstimator`.
     cv : int, splitter or iterable, optional
         Learn the maps on out-of-fold predictions of that many folds, dealt at random
-        and evenly by group, or of the given ones.  Without it they are learnt on
-        predictions of the training rows, which a flexible estimator has fitted too
-        well: the maps are then those of other distributions than new rows have.
+        and evenly by group, or of the given ones.  In each fold every group is first
+        put where the fit to all rows has it, by the rows that both fits learnt from.
+        Without `cv` the maps are learnt on predictions of the training rows, which a
+        flexible estimator has fitted too well: the maps are then those of other
+        distributions than new rows have.
     calibrate : bool, default=False
         Put predictions on a straight line through y in each group first, by least
         squares over the rows that the maps are learnt on, and move them from there: for
