@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 INDEX = re.compile(r"__index_level_\d+__")
+TEXT = ("string", "large_string", "string_view")
 
 
 def find_files(given: Any) -> tuple[Path, ...]:
@@ -185,6 +186,7 @@ def common_schema(files: tuple[Path, ...]) -> Any:
             ) from error
         if first is None:
             first = schema
+        _check_names(schema.names, path)
         _check_alike(first, schema, path, files[0])
     return first
 
@@ -194,6 +196,17 @@ def _without_index(schema: Any) -> Any:
     from pyarrow import schema as made
 
     return made([each for each in schema if not INDEX.fullmatch(each.name)])
+
+
+def _check_names(names: list[str], path: Path) -> None:
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names):
+        first = seen.setdefault(name, place)
+        if first != place:
+            raise ValueError(
+                f"{path}: columns {first + 1} and {place + 1} are both called "
+                f"{shown(name)}: rename one of them."
+            )
 
 
 def _check_alike(first: Any, other: Any, path: Path, first_path: Path) -> None:
@@ -224,4 +237,4 @@ def kind_of(kind: Any) -> str:
         kind = kind.value_type
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "numbers"
-    return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
+    return "text" if str(kind) in TEXT else str(kind)
