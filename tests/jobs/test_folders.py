@@ -228,8 +228,11 @@ def test_predictions_of_a_folder_are_whole_and_alone(folder, model, tmp_path, th
     with pytest.raises(ValueError, match='already holds "b\\.parquet", which would be'):
         predict()
     assert (out / "b.parquet").read_bytes() == before
-    with pytest.raises(ValueError, match="is no folder, as predictions"):
-        predict_rows(model, [str(folder)], PLAIN, out=model)
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    for place in (model, str(loop)):
+        with pytest.raises(ValueError, match="is no folder, as predictions"):
+            predict_rows(model, [str(folder)], PLAIN, out=place)
 
 
 @pytest.mark.parametrize("there", [False, True])

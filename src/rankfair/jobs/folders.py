@@ -264,7 +264,9 @@ def _together(out: Path) -> Iterator[Path]:
     Parquet files in ``out`` are refused: whoever reads the folder would read them as
     well, or could not tell which were new.
     """
-    if out.exists() and not out.is_dir():
+    target = real(out)
+    # What is a link behind all links leads in a circle.
+    if (target.exists() or target.is_symlink()) and not target.is_dir():
         raise ValueError(f"{out} is no folder, as predictions of a folder need: --out.")
     names = (Path(each.name) for each in out.glob("*.parquet"))
     others = sorted(str(name) for name in names if visible(name))
@@ -273,7 +275,6 @@ def _together(out: Path) -> Iterator[Path]:
             f"{out} already holds {listed(others, 2)}, which would be read with the "
             "predictions: name another folder with --out, or empty it."
         )
-    target = real(out)
     there = target.exists()
     where = target if there else target.parent
     where.mkdir(parents=True, exist_ok=True)
