@@ -446,9 +446,9 @@ def listening(say):
     ("say", "why"),
     [
         (b"", "no word in 1 s"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it speaks of something else"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "it speaks of something else"),
-        (bytes(64), "it speaks of something else"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it speaks another protocol"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "it speaks another protocol"),
+        (bytes(64), "it speaks another protocol"),
         (None, "(Timed out trying to connect|no word in 1 s)"),
     ],
     ids=["silent", "http", "ssh", "zeros", "nobody"],

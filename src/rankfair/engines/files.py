@@ -20,6 +20,7 @@ __all__ = [
     "common_schema",
     "find_files",
     "kind_of",
+    "n_rows_of",
     "named",
     "refuse_own",
 ]
@@ -135,13 +136,6 @@ class Unchanged:
         paths = tuple(map(Path, files))
         return cls(paths, tuple(map(_state, paths)))
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of all files."""
-        from pyarrow.parquet import ParquetFile
-
-        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
-
     def check(self) -> None:
         """Raise if a file is not what it was."""
         for path, state in zip(self.files, self.states, strict=True):
@@ -167,8 +161,15 @@ def _state(path: Path) -> tuple[int, int, bytes]:
         source.seek(max(0, state.st_size - 8))
         length = int.from_bytes(source.read(8)[:4], "little")
         source.seek(max(0, state.st_size - 8 - length))
-        footer = hashlib.sha256(source.read(length)).digest()
+        footer = hashlib.file_digest(source, "sha256").digest()
     return state.st_size, state.st_mtime_ns, footer
+
+
+def n_rows_of(files: Iterable[Path]) -> int:
+    """Rows of all files together."""
+    from pyarrow.parquet import ParquetFile
+
+    return sum(ParquetFile(each).metadata.num_rows for each in files)
 
 
 def common_schema(files: tuple[Path, ...]) -> Any:
