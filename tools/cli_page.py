@@ -25,6 +25,7 @@ Files are CSV or Parquet; `-` is a pipe. How they are read is in
 | 3 | what was asked for cannot be estimated from these rows |
 | 70 | of a fault of its own; `RANKFAIR_TRACEBACK=1` shows where |
 | 130 | it was stopped by Ctrl-C |
+| 129, 143 | its terminal was closed, or it was told to end (SIGHUP, SIGTERM) |
 | 141 | the reader of its pipe went away |
 
 With `--json` the answer alone is on standard output, and notes on standard error. The

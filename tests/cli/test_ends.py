@@ -18,7 +18,7 @@ import typer
 from rankfair.cli import ends
 from rankfair.cli.ends import check_outputs, check_sheet, ending, in_flags, telling
 from rankfair.cli.tables import figures, say, show_table, table_lines
-from rankfair.jobs.columns import NotEstimableError, Reading, Roles
+from rankfair.jobs.columns import NotEstimableError, Reading, Roles, load
 from rankfair.jobs.fits import fit_files
 from rankfair.jobs.rows import Settings
 from rankfair.models.archive import ModelFileError
@@ -202,6 +202,19 @@ def test_a_folder_that_may_not_be_written_is_told_before_the_work(tmp_path, caps
     with pytest.raises(typer.Exit):
         check_outputs([tmp_path / "a.html"], [])
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_links_that_lead_in_a_circle_are_let_through(tmp_path, capsys):
+    """Whoever reads or writes them says what is wrong."""
+    loop = tmp_path / "loop.csv"
+    loop.symlink_to(loop)
+    check_outputs([tmp_path / "a.csv"], [str(loop)])
+    check_outputs([loop], [str(tmp_path / "a.csv")])
+    with pytest.raises(typer.Exit):
+        check_outputs([loop], [str(loop)])
+    assert "is read and would be written over" in capsys.readouterr().err
+    with pytest.raises(TableError, match="cannot be read: Too many levels of symbolic"):
+        load([str(loop)], Roles(), Reading())
 
 
 def test_outputs_that_are_fine_are_let_through(tmp_path):

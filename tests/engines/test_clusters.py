@@ -62,6 +62,11 @@ def test_a_series_and_predictions(cluster):
             "pay",
             "column 3 of the frame has no",
         ),
+        (
+            lambda f: f.set_axis(["a", "b", "a", *f.columns[3:]], axis=1),
+            "pay",
+            'the frame has several columns called "a": give each',
+        ),
         (lambda f: f.assign(a="x"), "pay", 'column "a" holds .*: predictors, target'),
         (lambda f: f.drop(columns="task"), "pay", '"task" is no column of the frame'),
         (lambda f: f.assign(group=1), "pay", "has one group only"),

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rankfair import RankFairRegressor, stream
@@ -118,6 +120,58 @@ def test_files_with_other_columns(folder):
     refused(folder, r'b\.parquet has a column "more" that .*a\.parquet has not')
     rows().astype({"age": str}).to_parquet(folder / "b.parquet")
     refused(folder, r'b\.parquet: column "age" holds .*string, but double in ')
+
+
+@pytest.mark.parametrize("name", ["age", "pay", "group", "task"])
+def test_columns_of_the_same_name(folder, name):
+    table = pa.table(rows())
+    column = table.column(name)
+    pq.write_table(table.append_column(name, column), folder / "b.parquet")
+    place = table.column_names.index(name) + 1
+    said = rf'b\.parquet: columns {place} and 6 are both called "{name}": rename'
+    refused(folder, said)
+    refused(folder / "b.parquet", said)
+    with pytest.raises(ValueError, match=said):
+        stream(folder)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "category"])
+def test_text_of_another_type_is_text(folder, tmp_path, kind, first):
+    """Predictions keep the type that a column has in the first file."""
+    known = RankFairRegressor(0.1).fit(stream(folder, **BY))
+    table = pa.table(rows())
+    text = table.column("group").cast(pa.string())
+    as_kind = text.dictionary_encode() if kind == "category" else text.cast(kind)
+    other = table.set_column(table.column_names.index("group"), "group", as_kind)
+    pq.write_table(other, folder / ("a.parquet" if first else "b.parquet"))
+    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+    np.testing.assert_array_equal(model.coef_, known.coef_)
+    out = predict_parquet(model, folder, tmp_path / "p.pq", keep=["group", "years"])
+    found = pq.read_table(out)
+    assert found["group"].cast(pa.string()).to_pylist() == 2 * text.to_pylist()
+
+
+def test_kept_columns_that_do_not_fit_together(folder, tmp_path):
+    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+    rows().astype({"years": "int8"}).to_parquet(folder / "a.parquet")
+    rows().assign(years=1000).to_parquet(folder / "b.parquet")
+    said = 'keep names "years", which holds int8 in the first file and int64 in another'
+    with pytest.raises(ValueError, match=said):
+        predict_parquet(model, folder, tmp_path / "p.pq", keep=["years"])
+    assert not (tmp_path / "p.pq").exists()
+
+
+@pytest.mark.parametrize("value", [[1.0], {"a": 1.0}])
+def test_predictors_that_are_neither_numbers_nor_text(folder, value):
+    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+    for name in ("a", "b"):
+        odd = rows().assign(age=[value] * 60)
+        odd.to_parquet(folder / f"{name}.parquet")
+    with pytest.raises(
+        ValueError, match=r'column "age" holds .*: the model reads numb'
+    ):
+        model.predict(stream(folder))
 
 
 def test_numbers_of_another_width_are_numbers(folder):

@@ -83,6 +83,26 @@ def test_what_cannot_be_read_is_named(raw, settings, said):
         read_table(raw, **settings)
 
 
+@pytest.fixture(scope="module")
+def same():
+    """A file with two columns of one name."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    stream = io.BytesIO()
+    names = ["a", "pay", "a"]
+    pq.write_table(pa.Table.from_arrays([pa.array([1.0])] * 3, names=names), stream)
+    return stream.getvalue()
+
+
+def test_columns_of_the_same_name(same, reader):
+    said = r'column "a": columns 1 and 3 have the same name\. Rename'
+    if reader == "polars":  # which does not say which
+        said = r"cannot be read: .*'a'.*\. Rename one of them"
+    with pytest.raises(TableError, match=said):
+        read_table(same)
+    if reader == "pyarrow":
+        assert read_table(same, columns=["pay"]).names == ("pay",)
+
+
 def test_rows_beyond_memory_are_refused_before_they_are_read(monkeypatch):
     monkeypatch.setattr(parquet, "MAX_CELLS", 8)
     with pytest.raises(TableError, match="more than fit in memory"):

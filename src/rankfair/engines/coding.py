@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankfair.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
+from rankfair.engines.files import kind_of
 
 __all__ = ["Coding", "Labels", "Roles", "checked", "label_column", "weighing"]
 
@@ -178,7 +179,7 @@ def label_column(column: Any) -> Any:
     types = pa.types
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if types.is_string(column.type):
+    if kind_of(column.type) == "text":
         return column.cast(pa.large_string())
     if types.is_integer(column.type) and column.type != pa.uint64():
         return column.cast(pa.int64())

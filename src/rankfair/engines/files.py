@@ -20,11 +20,13 @@ __all__ = [
     "common_schema",
     "find_files",
     "kind_of",
+    "n_rows_of",
     "named",
     "refuse_own",
 ]
 
 INDEX = re.compile(r"__index_level_\d+__")
+TEXT = ("string", "large_string", "string_view")
 
 
 def find_files(given: Any) -> tuple[Path, ...]:
@@ -134,13 +136,6 @@ class Unchanged:
         paths = tuple(map(Path, files))
         return cls(paths, tuple(map(_state, paths)))
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of all files."""
-        from pyarrow.parquet import ParquetFile
-
-        return sum(ParquetFile(each).metadata.num_rows for each in self.files)
-
     def check(self) -> None:
         """Raise if a file is not what it was."""
         for path, state in zip(self.files, self.states, strict=True):
@@ -166,8 +161,15 @@ def _state(path: Path) -> tuple[int, int, bytes]:
         source.seek(max(0, state.st_size - 8))
         length = int.from_bytes(source.read(8)[:4], "little")
         source.seek(max(0, state.st_size - 8 - length))
-        footer = hashlib.sha256(source.read(length)).digest()
+        footer = hashlib.file_digest(source, "sha256").digest()
     return state.st_size, state.st_mtime_ns, footer
+
+
+def n_rows_of(files: Iterable[Path]) -> int:
+    """Rows of all files together."""
+    from pyarrow.parquet import ParquetFile
+
+    return sum(ParquetFile(each).metadata.num_rows for each in files)
 
 
 def common_schema(files: tuple[Path, ...]) -> Any:
@@ -185,6 +187,7 @@ def common_schema(files: tuple[Path, ...]) -> Any:
             ) from error
         if first is None:
             first = schema
+        _check_names(schema.names, path)
         _check_alike(first, schema, path, files[0])
     return first
 
@@ -194,6 +197,17 @@ def _without_index(schema: Any) -> Any:
     from pyarrow import schema as made
 
     return made([each for each in schema if not INDEX.fullmatch(each.name)])
+
+
+def _check_names(names: list[str], path: Path) -> None:
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names):
+        first = seen.setdefault(name, place)
+        if first != place:
+            raise ValueError(
+                f"{path}: columns {first + 1} and {place + 1} are both called "
+                f"{shown(name)}: rename one of them."
+            )
 
 
 def _check_alike(first: Any, other: Any, path: Path, first_path: Path) -> None:
@@ -224,4 +238,4 @@ def kind_of(kind: Any) -> str:
         kind = kind.value_type
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
         return "numbers"
-    return "text" if types.is_string(kind) or types.is_large_string(kind) else str(kind)
+    return "text" if str(kind) in TEXT else str(kind)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Held, joined
 from rankfair.engines.coding import Coding, Roles, checked
-from rankfair.engines.files import Unchanged
+from rankfair.engines.files import Unchanged, n_rows_of
 from rankfair.engines.rows import Kept, Rows, Summand
 from rankfair.engines.scattered import added
 from rankfair.engines.scratch import OnDisk, ahead
@@ -101,7 +101,7 @@ def batches_of_files(
 
     files.check()
     size = max(4096, least, BATCH // max(len(columns), 1))
-    total = files.n_rows
+    total = n_rows_of(files.files)
     done = 0
     for path in files.files:
         try:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from rankfair._disk import real, sync, visible, working_folder
 from rankfair._frames import listed
 from rankfair.engines.cluster import Cluster
-from rankfair.engines.files import Unchanged, common_schema
+from rankfair.engines.files import Unchanged, common_schema, n_rows_of
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -264,7 +264,9 @@ def _together(out: Path) -> Iterator[Path]:
     Parquet files in ``out`` are refused: whoever reads the folder would read them as
     well, or could not tell which were new.
     """
-    if out.exists() and not out.is_dir():
+    target = real(out)
+    # What is a link behind all links leads in a circle.
+    if (target.exists() or target.is_symlink()) and not target.is_dir():
         raise ValueError(f"{out} is no folder, as predictions of a folder need: --out.")
     names = (Path(each.name) for each in out.glob("*.parquet"))
     others = sorted(str(name) for name in names if visible(name))
@@ -273,7 +275,6 @@ def _together(out: Path) -> Iterator[Path]:
             f"{out} already holds {listed(others, 2)}, which would be read with the "
             "predictions: name another folder with --out, or empty it."
         )
-    target = real(out)
     there = target.exists()
     where = target if there else target.parent
     where.mkdir(parents=True, exist_ok=True)
@@ -286,8 +287,7 @@ def _together(out: Path) -> Iterator[Path]:
             sync(path)
         if there:
             for path in files:
-                undo.callback((target / path.name).unlink, missing_ok=True)
-                path.rename(target / path.name)
+                undo.callback(path.rename(target / path.name).unlink)
         else:
             part.rename(target)
         undo.pop_all()
@@ -341,7 +341,7 @@ def _fit_there(
         frame = dd.read_parquet([*map(str, files.files)], columns=columns)
         model.fit(frame, roles.target, sample_weight=roles.weight)
         files.check()  # workers read again what a lost one had
-    return files.n_rows
+    return n_rows_of(files.files)
 
 
 def _predict_there(
@@ -371,7 +371,7 @@ def _predict_there(
         write = rows.to_parquet(out, write_index=False, compute=False)
         cluster.result(cluster.client.compute(write))
         files.check()
-    return Predicted(Table({}), files.n_rows, ())
+    return Predicted(Table({}), n_rows_of(files.files), ())
 
 
 def _only(roles: Roles) -> str:
@@ -397,7 +397,7 @@ def _connected(address: str) -> Iterator[Cluster]:
             client: Any = cast(Any, Client)(address)
         except Exception as error:  # whatever comes of bytes that mean something else
             known = isinstance(error, OSError | ValueError)
-            why = str(error).rstrip(".") if known else "it speaks of something else"
+            why = str(error).rstrip(".") if known else "it speaks another protocol"
             raise ValueError(
                 f"--scheduler {address} does not answer as a Dask scheduler: {why}."
             ) from None

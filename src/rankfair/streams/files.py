@@ -12,10 +12,10 @@ from typing import Any
 from rankfair._frames import listed, shown
 from rankfair._validation import nearest
 from rankfair.engines.files import (
-    Unchanged,
     common_schema,
     find_files,
     kind_of,
+    n_rows_of,
     named,
 )
 from rankfair.engines.parquet import OnRows
@@ -72,7 +72,7 @@ class Stream:
     @property
     def n_rows(self) -> int:
         """Rows of all files."""
-        return Unchanged.of(self.files).n_rows
+        return n_rows_of(self.files)
 
 
 def stream(

@@ -75,6 +75,13 @@ def _with_target(X: Any, y: Any) -> tuple[str, Any]:
             f"column {shown(others[0])} of the frame has no name in text: rename it, "
             "frame.rename(columns=str)."
         )
+    names = list(X.columns)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(
+            f"the frame has several columns called {shown(twice[0])}: give each a name "
+            "of its own."
+        )
     if y is None:
         raise ValueError(
             'fit needs the target: name its column, fit(frame, "pay"), or pass a Dask '

@@ -105,7 +105,7 @@ def predict_parquet(
     with whole(path) as part, ExitStack() as open_files:
         writer = None
         for batch, values in predicted_batches(model, rows, kept):
-            columns = {each: batch.column(each) for each in kept}
+            columns = {each: _as_first(batch, rows.schema.field(each)) for each in kept}
             table = pa.table({**columns, name: values})
             if writer is None:
                 writer = open_files.enter_context(ParquetWriter(part, table.schema))
@@ -127,6 +127,20 @@ def _check_kept(kept: Sequence[str], name: str, known: list[str]) -> None:
         )
 
 
+def _as_first(batch: Any, field: Any) -> Any:
+    """A column of a batch in the type that it has in the first file."""
+    from pyarrow import ArrowException
+
+    column = batch.column(field.name)
+    try:
+        return column.cast(field.type)
+    except ArrowException:
+        raise ValueError(
+            f"keep names {shown(field.name)}, which holds {field.type} in the first "
+            f"file and {column.type} in another: write it as the same type in all."
+        ) from None
+
+
 def predicted_batches(
     model: Any, rows: Stream, keep: Sequence[str] = ()
 ) -> Iterator[tuple[Any, NDArray[np.float64]]]:
@@ -136,6 +150,13 @@ def predicted_batches(
     files = Unchanged.of(rows.files)
     names = list(getattr(model, "feature_names_in_", rows.names))
     _check_known("the files do", rows.schema.names, names)
+    for name in names:
+        kind = rows.schema.field(name).type
+        if pa.types.is_nested(kind):
+            raise ValueError(
+                f"column {shown(name)} holds {kind}: the model reads numbers and "
+                "labels."
+            )
     columns = list(dict.fromkeys((*names, *keep)))
     for batch, _ in batches_of_files(files, columns, "predicting", rows.on_rows):
         X = pa.Table.from_batches([batch]).select(names)

@@ -63,13 +63,26 @@ def _open(raw: bytes, columns: Sequence[str] | None, source: str) -> Any:
     pl = _polars(source)
     try:
         names, height, read = _parts(raw, pl)
+    except pl.exceptions.DuplicateError as error:
+        cure = "Rename one of them."
+        raise TableError(f"cannot be read: {error}", source=source, cure=cure) from None
     except _failures(pl) as error:
         raise _broken(source, error) from error
     check_names(columns or (), names, source)
-    kept = [name for name in names if columns is None or name in columns]
-    for place, name in enumerate(kept):
+    kept: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if columns is not None and name not in columns:
+            continue
         if not name.strip():
             raise TableError(f"column {place + 1} has no name", source=source)
+        first = kept.setdefault(name, place)
+        if first < place:
+            raise TableError(
+                f"columns {first + 1} and {place + 1} have the same name",
+                source=source,
+                column=name,
+                cure="Rename one of them.",
+            )
     if height * len(kept) > MAX_CELLS:
         raise TableError(
             f"has {height:,} rows of {len(kept)} columns, more than fit in memory",
@@ -77,7 +90,7 @@ def _open(raw: bytes, columns: Sequence[str] | None, source: str) -> Any:
             cure="Take fewer rows or columns.",
         )
     try:
-        return read(kept)
+        return read([*kept])
     except _failures(pl) as error:
         raise _broken(source, error) from error
 
