@@ -23,6 +23,7 @@ Codes = NDArray[np.intp]
 
 # A variance of placements (numbers from 0 to 1) that is nothing but rounding.
 NO_SPREAD = 1e-24
+ROUNDING = 1e-12
 # What all other clusters weigh, if one has all the weight but for rounding.
 NOTHING = 1e-8
 
@@ -55,8 +56,9 @@ class Clusters(NamedTuple):
         """
         share = np.where(self.share > 0.0, self.share, 1.0)
         seen = self.sums**2 / np.where(share < 1.0, 1.0 - share, 1.0) - self.squares
-        most = float(((self.alike**2 - self.alone) / share).sum())
-        return float((seen / share).sum()) / most if most > 0.0 else 1.0
+        whole = float((self.alike**2 / share).sum())
+        most = whole - float((self.alone / share).sum())
+        return float((seen / share).sum()) / most if most > ROUNDING * whole else 1.0
 
     def variances(self) -> Floats:
         """Return the variance of each cluster's sum, ``(1 − ρ) alone + ρ alike²``."""
