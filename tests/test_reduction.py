@@ -44,6 +44,7 @@ from rankfair.reduction.demand import Demand
 from rankfair.reduction.loop import solve
 from rankfair.reduction.refits import Refits
 from refusals import sentence
+from schools import held_out_gap
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
 
@@ -340,6 +341,14 @@ def test_folds_leave_no_task_out():
     assert told.startswith("cv=5 needs as many rows, and two of each task")
 
 
+def test_no_gap_of_one_sign_is_left_on_held_out_rows():
+    model = TiltedRegressor(
+        Ridge(300.0), 0.0, sensitive_features=0, blind=True, cv=5, random_state=0
+    )
+    gap, error = held_out_gap(model, 3)
+    assert abs(gap) <= max(2 * error, 0.005)
+
+
 def test_folds_share_groups_evenly():
     folds = deal_folds(IN_A.astype(np.intp), 7, np.random.default_rng(0))
     counts = [IN_A[test].sum() for _, test in folds]
@@ -420,8 +429,8 @@ def test_max_refits_is_kept(slow, max_refits, finish, cv):
     model = fair(slow(), 0.0, **settings).fit(X, Y)
     assert model.status_ == "satisfied"
     assert 1 <= model.n_refits_ <= max_refits
-    k = cv or 1
-    assert Slow.fits == (1 + model.n_refits_) * k + (cv is not None)
+    # With folds one of the fits is to all rows.
+    assert Slow.fits == (1 + model.n_refits_) * (1 if cv is None else cv + 1)
 
 
 @pytest.mark.parametrize("stop_at", [1, 2, 4])
@@ -442,8 +451,9 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(slow, stop_at):
 def test_refits_predict_out_of_fold():
     folds = deal_folds(np.zeros(N, np.intp), 3, np.random.default_rng(0))
     codes = np.zeros(N, np.intp)
-    models, m = Refits(DecisionTreeRegressor(), X, codes, 1, folds=folds).fit(Y)
-    assert models is None
+    refits = Refits(DecisionTreeRegressor(), X, codes, 1, folds=folds, groups=codes)
+    (model,), m = refits.fit(Y)
+    assert model.score(X, Y) > 0.9
     train, test = folds[1]
     tree = DecisionTreeRegressor(random_state=0).fit(X[train], Y[train])
     assert r2_score(Y, m) < 0.9 < tree.score(X[train], Y[train])

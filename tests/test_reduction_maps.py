@@ -145,8 +145,9 @@ def test_a_model_that_learns_by_heart_is_fair_on_new_rows():
     assert abs(auc - 0.5) < 0.04
     plain = clone(tree).fit(Z[train], y[train])
     demand = Demand.of(Rank(0.01), y[train], Groups(z[train]), shifts=True)
-    folds = deal_folds(z[train].astype(np.intp), 5, np.random.default_rng(0))
-    unseen = Refits(tree, Z[train], np.zeros(1500, np.intp), 1, folds=folds)
+    groups, one = z[train].astype(np.intp), np.zeros(1500, np.intp)
+    folds = deal_folds(groups, 5, np.random.default_rng(0))
+    unseen = Refits(tree, Z[train], one, 1, folds=folds, groups=groups)
     shift = np.array(demand.closing_shift(unseen.fit(y[train])[1])[0])
     moved = plain.predict(Z[~train]) + shift[z[~train].astype(int)]
     assert rmse(y[~train], m) < 0.97 * rmse(y[~train], moved)

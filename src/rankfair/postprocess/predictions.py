@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from rankfair._folds import Folds, deal_folds, gives_folds, split_folds
+from rankfair._folds import Folds, deal_folds, gives_folds, out_of_fold, split_folds
 from rankfair._frames import Codes, Floats
 from rankfair._inner import fitted_to, predictions_of, taken, weight_argument
 from rankfair.postprocess.readings import Given
@@ -35,53 +35,18 @@ def fit_and_predict(model: Any, X: Any, given: Given) -> tuple[Any, Floats]:
         folds = split_folds(model.cv, X, given.target)
     else:
         folds = _dealt(model, given, n_rows)
-    return estimator, _out_of_fold(model.estimator, X, given, folds, whole)
-
-
-def _out_of_fold(
-    estimator: Any, X: Any, given: Given, folds: Folds, whole: Floats
-) -> Floats:
-    """Predict the rows of each fold by a fit to the others, as the whole fit would.
-
-    A fit to fewer rows may shrink more, and then its groups are nearer to each other
-    than those of the fit to all rows, which predicts new ones (``whole`` are its
-    predictions here).  The rows that both fits learnt from tell how far it puts each
-    group from there, and held-out rows of the group move by as much.
-    """
     y, weights = given.target, given.weights
     assert y is not None
-    cells = np.zeros(len(y), np.intp) if given.codes is None else given.codes + 1
-    m = np.empty(len(y))
-    for train, test in folds:
-        seen, held = taken(estimator, X, train), taken(estimator, X, test, train)
+
+    def predicted(train: Codes, test: Codes) -> tuple[Floats, Floats]:
+        seen = taken(model.estimator, X, train)
         own = None if weights is None else weights[train]
-        fold = fitted_to(estimator, seen, y[train], own)
-        apart = whole[train] - predictions_of(fold, seen)
-        steps = _means(apart, cells[train], own, int(cells.max()) + 1)
-        m[test] = predictions_of(fold, held) + steps[cells[test]]
-    return m
+        fold = fitted_to(model.estimator, seen, y[train], own)
+        held = taken(model.estimator, X, test, train)
+        return predictions_of(fold, seen), predictions_of(fold, held)
 
-
-def _means(
-    values: Floats, cells: Codes, weights: Floats | None, n_cells: int
-) -> Floats:
-    """The mean of the values in each cell; the median of all in a cell without any.
-
-    Means are taken around that median: of equal values they are that value to the bit,
-    so that predictions that tie stay tied.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> _means(np.array([1.0, 2.0, 6.0]), np.array([0, 2, 2]), None, 3).tolist()
-    [1.0, 2.0, 4.0]
-    """
-    middle = float(np.median(values))
-    w = np.ones(len(values)) if weights is None else weights
-    sums = np.bincount(cells, w * (values - middle), n_cells)
-    totals = np.bincount(cells, w, n_cells)
-    means = np.divide(sums, totals, out=np.zeros(n_cells), where=totals > 0)
-    return middle + means
+    codes = np.zeros(n_rows, np.intp) if given.codes is None else given.codes
+    return estimator, out_of_fold(whole, folds, predicted, codes, weights)
 
 
 def _dealt(model: Any, given: Given, n_rows: int) -> Folds:

@@ -17,7 +17,7 @@ from rankfair.ranks import Duels
 from rankfair.reduction.asked import Asked
 from rankfair.reduction.loop import Found
 from rankfair.reduction.reading import Rows
-from rankfair.reduction.refits import Refits, levelled
+from rankfair.reduction.refits import Refits
 from rankfair.solvers.base import Status
 
 
@@ -26,14 +26,13 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return what a fit leaves; ``may_shift`` if groups may be moved as wholes."""
     best = found.fit
-    models = best.models or refits.whole(levelled(asked.y - best.tilt, asked.unit))
     shift = best.shift
     if may_shift and not asked.shifts and not best.at.inside:
         shift = asked.closing_shift(best.m)[0]
     assert rows.groups is not None
     m = best.m + asked.by_group(best.shift)
     return {
-        "estimator_": models[0] if refits.n_tasks == 1 else models,
+        "estimator_": best.models[0] if refits.n_tasks == 1 else best.models,
         "status_": str(found.status),
         **standings(m, rows.groups, rows.weights),
         "balance_": {type(asked.kind).__name__.lower(): asked.shown(best.shifted)},

@@ -109,13 +109,13 @@ class TiltedRegressor(
         Cut a column of more distinct numbers than that into so many quantiles,
         "[18, 35)", which are the groups.  The estimator sees the number.
     max_refits : int, default=20
-        The most refits.  The first fit, without a tilt, is not counted, nor is the
-        last one that `cv` needs, nor one to the mean of y, which is made where what is
-        in the band is a worse fit than that.
+        The most refits.  The first fit, without a tilt, is not counted, nor is one to
+        the mean of y, which is made where what is in the band is a worse fit than that.
     cv : int, splitter or list of (train, test), optional
         Count on predictions of rows that the model did not see: with k folds a refit
-        is k fits, and the final model is one more fit, to all rows with the tilt that
-        was found.  Folds are dealt at random, evenly by group and task, and anew for
+        is k fits and one more, to all rows.  In each fold every group is first put
+        where the fit to all rows has it, by the rows that both fits learnt from.
+        Folds are dealt at random, evenly by group and task, and anew for
         the last refits, which decide how far to go.  None counts on the training
         rows, which is right for models that hardly overfit (linear ones).  Trees and
         networks that learn their rows by heart are fair there and unfair on new rows:
@@ -503,6 +503,7 @@ class TiltedRegressor(
             len(rows.layout.tasks),
             rows.weights,
             rows.folds(self.cv, rng),
+            None if rows.groups is None else rows.groups.codes,
         )
 
 
