@@ -212,8 +212,10 @@ def test_calibration_is_the_same_for_the_same_seed(model):
     )
     assert one.bound == two.bound and one.model.steps == two.model.steps
     assert other.model.steps != one.model.steps
-    assert isinstance(one.model, ShiftedModel) and one.model.tasks == "task"
+    assert isinstance(one.model, ShiftedModel)
     assert np.isfinite(one.model.predict(NEW)).all()
+    # It knows the tasks of the model inside.
+    assert certify(one.model, NEW).method == certify(model, NEW).method == "clusters"
 
 
 def test_calibration_keeps_clusters_whole():

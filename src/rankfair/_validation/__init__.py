@@ -36,7 +36,7 @@ from rankfair._validation.new import (
     refuse_retyped,
     refuse_unseen,
 )
-from rankfair._validation.passing import reader_of
+from rankfair._validation.passing import naming, reader_of
 from rankfair._validation.records import (
     Columns,
     Layout,
@@ -81,6 +81,7 @@ __all__ = [
     "label_source",
     "label_source_of",
     "label_source_of_rows",
+    "naming",
     "nearest",
     "read_given",
     "read_new",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._validation import check_flag, check_number, check_seed
+from rankfair._validation import check_flag, check_number, check_seed, naming
 from rankfair.certificate.bounds import certify_rows
 from rankfair.certificate.calibration import calibrated
 from rankfair.certificate.records import Certificate
@@ -44,8 +44,9 @@ def certify(
         The target, for the error beside the bound.
     sensitive_features : array-like of shape (N,), or str or int, optional
         The group of each row, or the column of X that says so; by default the column
-        that the model was given, cut by `bins` and combined as in training.  Rows of
-        unknown group are left out.
+        that the model was given, or one inside a pipeline, a search or a transformed
+        target, cut by `bins` and combined as in training.  Rows of unknown group are
+        left out.
     tasks : array-like of shape (N,) or (N, q), or str or int, optional
         The task of each row, or the column of X that says so; by default the columns
         that the model was given.
@@ -84,8 +85,9 @@ def certify(
         )
     check_flag("calibrate", calibrate)
     check_seed("random_state", random_state)
-    if sensitive_features is None and _regroups(model):
-        sensitive_features = _regrouped(model, X, calibrate)
+    owner, seen = naming(model, X, "sensitive_features")
+    if sensitive_features is None and _regroups(owner):
+        sensitive_features = _regrouped(owner, seen, calibrate)
     sensitive_features = unwrapped(sensitive_features)
     rows = read_rows(model, X, y, sensitive_features, tasks)
     if not calibrate:

@@ -61,10 +61,9 @@ class ShiftedModel:
     sensitive_features: Any
     steps: dict[Any, float]
 
-    @property
-    def tasks(self) -> Any:
-        """The task columns of the model."""
-        return getattr(self.model, "tasks", None)
+    def _inside(self, X: Any) -> tuple[Any, Any]:
+        """The model, which knows the task columns of X."""
+        return self.model, X
 
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
         """Return the model's predictions, moved by group.

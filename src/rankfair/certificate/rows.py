@@ -14,12 +14,14 @@ from rankfair._groups import (
     MOST_GROUPS,
     Bools,
     Groups,
+    Source,
     refuse_quantity,
 )
 from rankfair._validation import (
     check_lengths,
     is_reference,
     label_source_of,
+    naming,
     read_ranked,
     read_target,
     reader_of,
@@ -60,7 +62,7 @@ def _codes(values: NDArray[Any]) -> Codes:
 
 def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -> Rows:
     """Predict and read new rows; leave out those of unknown group."""
-    source = label_source_of("sensitive_features", sensitive_features, model, X)
+    source = _labels("sensitive_features", sensitive_features, model, X)
     if source is None:
         raise ValueError(
             "sensitive_features is missing: give the group of each row, or the column "
@@ -72,7 +74,7 @@ def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -
             "attribute is certified at a time. Name one column of X, "
             'sensitive_features="sex", or pass the labels of one.'
         )
-    of_tasks = label_source_of("tasks", tasks, model, X)
+    of_tasks = _labels("tasks", tasks, model, X)
     given = {"tasks": tasks, "sensitive_features": sensitive_features}
     predicted, ranked = read_ranked(_answer(model, X, given), PREDICTED)
     target = None if y is None else read_target(y)
@@ -90,6 +92,13 @@ def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -
         None if target is None else target[known],
         (f"{gone} left out.",) if unknown else (),
     )
+
+
+def _labels(argument: str, given: Any, model: Any, X: Any) -> Source | None:
+    """Return labels that were given, else those of columns that a model names."""
+    if given is None:
+        model, X = naming(model, X, argument)
+    return label_source_of(argument, given, model, X)
 
 
 def _known_groups(column: Column) -> tuple[Bools, Codes, NDArray[Any]]:

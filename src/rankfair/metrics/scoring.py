@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from rankfair._frames import open_table
 from rankfair._validation import (
     check_choice,
     column_name,
+    naming,
     reader_of,
     resolve_columns,
 )
@@ -44,7 +46,8 @@ def scorer(name: str, *, sensitive_features: Any = None) -> GroupScorer:
         The metric; for three or more groups and for several attributes "rank_gap".
     sensitive_features : str, int or list of them, optional
         The column of X (name or position) that holds the groups.  Without it, it is the
-        column that the model itself was given as `sensitive_features`, read as the
+        column that the model itself was given as `sensitive_features`, or a model
+        inside it (in pipelines, searches and transformed targets), read as the
         model reads it (its `bins` and `intersect`), or they come as an array, through
         metadata routing: the scorer asks for ``sensitive_features``, and for ``tasks``.
         It hands ``tasks`` to ``predict``, and ``sensitive_features`` where ``predict``
@@ -54,7 +57,9 @@ def scorer(name: str, *, sensitive_features: Any = None) -> GroupScorer:
     Returns
     -------
     callable
-        For ``scoring=`` of ``cross_validate``, ``GridSearchCV`` and the like.
+        For ``scoring=`` of ``cross_validate``, ``GridSearchCV`` and the like.  There a
+        score that cannot be had is an error, whatever ``error_score`` says: a search
+        whose scores are all NaN takes its first candidate.
 
     Examples
     --------
@@ -65,6 +70,29 @@ def scorer(name: str, *, sensitive_features: Any = None) -> GroupScorer:
     -0.25
     """
     return GroupScorer(check_choice("name", name, LOSSES), sensitive_features)
+
+
+# Where scikit-learn calls scorers for folds.
+FOLDS = "sklearn.model_selection._validation", "sklearn.metrics._scorer"
+
+
+class Unscored:
+    """Why there is no score, in place of one, for scikit-learn's folds.
+
+    They turn an exception into NaN, and a search whose scores are all NaN takes its
+    first candidate.  What is no number they refuse, with these words.
+
+    Examples
+    --------
+    >>> print(Unscored(ValueError("sex has one group only.")))
+    sex has one group only.
+    """
+
+    def __init__(self, error: Exception):
+        self.error = error
+
+    def __str__(self) -> str:
+        return str(self.error)
 
 
 class GroupScorer:
@@ -98,28 +126,46 @@ class GroupScorer:
         sensitive_features: Any = None,
         sample_weight: Any = None,
         tasks: Any = None,
-    ) -> float:
+    ) -> Any:
         """Return the score of the model's predictions of X."""
+        try:
+            return self._score(
+                estimator, X, y, sensitive_features, sample_weight, tasks
+            )
+        except Exception as error:
+            if sys._getframe(1).f_globals.get("__name__") in FOLDS:
+                return Unscored(error)
+            raise
+
+    def _score(
+        self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any, tasks: Any
+    ) -> float:
         metric, loss = LOSSES[self.name]
         given = {} if tasks is None else {"tasks": tasks}
-        if sensitive_features is not None and _predicts_by_group(estimator):
-            given["sensitive_features"] = sensitive_features
+        if groups is not None and _predicts_by_group(estimator):
+            given["sensitive_features"] = groups
         if self.name != "rmse":
-            sensitive_features = self._groups(estimator, X, sensitive_features)
+            groups = self._groups(estimator, X, groups)
         value = metric(
             y,
             estimator.predict(X, **given),
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
+            sensitive_features=groups,
+            sample_weight=weights,
         )
+        if math.isnan(value):
+            raise ValueError(
+                f"{self} is not a number for these predictions: they overflow. Give y "
+                "in another unit."
+            )
         return -loss(value)
 
     def _groups(self, estimator: Any, X: Any, passed: Any) -> Any:
         column = self.column
         if column is None and passed is None:
-            column = getattr(estimator, "sensitive_features", None)
-            if column is not None and hasattr(estimator, "group_labels"):
-                found = estimator.group_labels(X)
+            owner, X = naming(estimator, X, "sensitive_features")
+            column = getattr(owner, "sensitive_features", None)
+            if column is not None and hasattr(owner, "group_labels"):
+                found = owner.group_labels(X)
                 return found if len(found) > 1 else next(iter(found.values()))
         if column is None and passed is None:
             raise ValueError(
@@ -147,6 +193,10 @@ class GroupScorer:
         copied = GroupScorer(self.name, self.column)
         copied.requests = {**self.requests, **requests}
         return copied
+
+    def _accept_sample_weight(self) -> bool:
+        """Searches over several scorers ask so where metadata are not routed."""
+        return True
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return what the score asks for, in scikit-learn's form.

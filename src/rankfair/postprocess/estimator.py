@@ -375,6 +375,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         assert source is not None
         return group_labels(source, {}, self._intersect)
 
+    def _inside(self, X: Any) -> tuple[Any, Any]:
+        """The estimator, which may know the task columns of X, and what it sees."""
+        return self.estimator_, without(X, self._apart)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
 

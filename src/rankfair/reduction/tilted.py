@@ -460,6 +460,11 @@ class TiltedRegressor(
         assert source is not None
         return group_labels(source, layout.edges, layout.intersect)
 
+    def _inside(self, X: Any) -> tuple[Any, Any]:
+        """An estimator, which may know the task columns of X, and what it sees."""
+        layout: Layout = self._layout
+        return self._models[0], layout.select(X, open_table(X))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
