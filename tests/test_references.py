@@ -1,14 +1,25 @@
 """Limits, tests and clusters against SciPy, brute force and known populations."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp, kstwo, mannwhitneyu, norm, wasserstein_distance
+from scipy.special import expit, logit
+from scipy.stats import (
+    binomtest,
+    ks_2samp,
+    kstwo,
+    mannwhitneyu,
+    norm,
+    wasserstein_distance,
+)
+from scipy.stats import t as student
 
 from rankfair import audit
 from rankfair.certificate import certify_predictions
 from rankfair.inference import Estimate
+from rankfair.inference.parts import Part
 
 
 def compared(m, in_a, tasks=None, weights=None, **settings):
@@ -188,3 +199,74 @@ def test_one_limit_is_no_limits():
     assert not Estimate(0.5, math.nan, 0.6).estimable
     assert not Estimate(0.5, 0.4, math.nan).estimable
     assert "not estimable" in str(Estimate(0.5, 0.4, math.nan))
+
+
+# The certificate, from its formulas
+
+
+def by_hand(m, in_a, tasks, df_of):
+    """AUC, standard error and degrees of freedom: leave out one task after another."""
+    beats = (m[in_a, None] > m[~in_a]) + 0.5 * (m[in_a, None] == m[~in_a])
+    variances, degrees = [], []
+    for side, axis in ((in_a, 1), (~in_a, 0)):
+        placed, of = beats.mean(axis=axis), tasks[side]
+        labels, counts = np.unique(of, return_counts=True)
+        left = np.array([placed[of != t].mean() for t in labels]) - beats.mean()
+        variances.append((1 - 1 / len(labels)) * float(left @ left))
+        degrees.append(df_of(counts / len(of)))
+    total = sum(variances)
+    parts = [(v / total) ** 2 / d for v, d in zip(variances, degrees, strict=True)]
+    return beats.mean(), math.sqrt(total), 1 / sum(parts)
+
+
+@pytest.mark.parametrize("largest", [8, 60])
+@pytest.mark.parametrize("alike", [True, False])
+def test_the_bound_over_tasks_is_a_jackknife_with_students_t(largest, alike):
+    """Rows of a task are all alike, or as unlike as can be; one task is large."""
+    rng = np.random.default_rng(1)
+    tasks = np.repeat(np.arange(14), np.tile([largest, 6, 4, 2, 4, 8, 2], 2))
+    in_a, signs = tasks < 7, np.where(np.arange(len(tasks)) % 2, -1, 1)
+    m = signs * (1 + rng.random(len(tasks)))
+    if alike:
+        m = rng.permutation(14)[tasks]
+
+    def degrees(share):
+        v = share**2 if alike else share
+        return max(v.sum() ** 2 / (v @ v) - 1, 1)
+
+    auc, se, df = by_hand(m, in_a, tasks, degrees)
+    found = certify_predictions(m, in_a, tasks)
+    assert found.method == "clusters" and 0 < auc < 1
+    half = student.isf(0.05, df) * se / (auc * (1 - auc))
+    assert found.bound == pytest.approx(expit(abs(logit(auc)) + half) - 0.5)
+
+
+def test_rows_dealt_at_random_are_not_alike_on_average():
+    """Over all ways to deal six rows to tasks of one, two and three."""
+    excess = np.array([3.0, -1.0, 0.5, -2.0, 1.0, -1.5])
+    codes = np.array([0, 1, 1, 2, 2, 2])
+    found = [
+        Part.of_clusters(excess[list(deal)], codes, 3, None).clusters.rho
+        for deal in permutations(range(6))
+    ]
+    assert np.mean(found) == pytest.approx(0, abs=1e-12) and np.std(found) > 0.1
+
+
+def test_few_rows_allow_for_wilsons_variance():
+    """Four rows at the middle of forty: AUC is 1/2, and both ends are as far."""
+    m = np.concatenate((np.arange(40.0), [19.2, 19.4, 19.6, 19.8]))
+    found = certify_predictions(m, np.arange(44) >= 40)
+    assert found.auc == 0.5
+    low, high = found.interval
+    assert low + high == pytest.approx(1)
+    wilson = binomtest(2, 4).proportion_ci(0.95, "wilson")
+    assert (low, high) == pytest.approx((wilson.low, wilson.high))
+
+
+def test_groups_apart_in_uneven_tasks_have_clopper_and_pearsons_limit():
+    """The largest task says how many independent pairs there are, at least."""
+    tasks = np.repeat(np.arange(12), [10, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3])
+    in_a = tasks < 6
+    found = certify_predictions(np.arange(len(tasks)) - 100.0 * in_a, ~in_a, tasks)
+    assert found.auc == 1.0 and found.method == "exact"
+    assert found.interval == pytest.approx((0.025 ** (10 / 20), 1.0))

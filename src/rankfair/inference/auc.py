@@ -195,4 +195,4 @@ def _row_spread(excess: Floats, side: Side) -> GroupSpread:
         part = Part.of_rows(excess)
         return GroupSpread(part.variance, part.df, float(side.n), float(side.n))
     part = Part.of_weighted(excess, side.weights)
-    return GroupSpread(part.variance, part.df, part.rows, part.df + 1.0)
+    return GroupSpread(part.variance, part.df, part.worth, part.df + 1.0)

@@ -66,12 +66,6 @@ class Clusters(NamedTuple):
         found: Floats = (1.0 - rho) * self.alone + rho * self.alike**2
         return found if found.any() else self.share**2  # nothing differs
 
-    @property
-    def inflation(self) -> float:
-        """How many times the variance is that of independent rows."""
-        alone = float(self.alone.sum())
-        return float(self.variances().sum()) / alone if alone > 0.0 else 1.0
-
     def degrees(self) -> float:
         """Return how many degrees of freedom the variance of the sum has, at least 1.
 
@@ -92,7 +86,7 @@ class Part:
     variance: float
     df: float  # 0 if one cluster has all the weight, and the variance is not known
     units: float  # one over the largest share
-    rows: float  # of equal weight, that it has; Kish's effective size
+    worth: float  # how many independent rows would be as sure; Kish's, of weights
     clusters: Clusters | None = None
 
     @classmethod
@@ -133,7 +127,8 @@ class Part:
         found = Clusters(share, sums, more * squares, alone, alike)
         # The largest share limits how many disjoint pairs of clusters there can be.
         variance, units = float(pulls @ pulls), 1.0 / float(share.max())
-        return cls(pulls, share, variance, found.degrees(), units, rows, found)
+        worth = (spread**2 or 1.0) / float(found.variances().sum())
+        return cls(pulls, share, variance, found.degrees(), units, worth, found)
 
 
 def welch_degrees(a: Part, b: Part, sign: float = 1.0) -> float:

@@ -321,9 +321,7 @@ def _spread(
     # Clusters with both groups do not say twice what they say once.
     df = welch_degrees(a, b)
     se = math.sqrt(max(total + mixed, 0.0))
-    worth = min(a.rows, b.rows)
-    if a.clusters and b.clusters:
-        worth /= a.clusters.joined(b.clusters, 1.0).inflation
+    worth = min(a.worth, b.worth)
     if not any(ties):
         return Spread(auc, se, df, units, worth, n_clusters)
     starts = (footing(auc, parts, ties, mixed, end) for end in (0.0, 1.0))
