@@ -28,6 +28,7 @@ from rankfair._validation.columns import (
     resolve_columns,
 )
 from rankfair._validation.new import (
+    SORTED_ROWS,
     UnseenError,
     as_in_training,
     check_same_source,
@@ -50,6 +51,7 @@ from rankfair._validation.values import read_target, read_weights
 
 # Model files name `Encoder` and `Layout` as records of this module.
 __all__ = [
+    "SORTED_ROWS",
     "Columns",
     "Encoder",
     "Layout",
