@@ -2,11 +2,23 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    cross_val_score,
+)
 
-from rankfair import RankFairPostprocessor, TiltedRegressor
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    TiltedRegressor,
+)
 from rankfair._folds import split_folds
+from rankfair.baselines import DecisionBoundaryCovariance
 from refusals import sentence
 
 N = 60
@@ -44,3 +56,34 @@ def test_a_model_must_not_see_the_rows_that_it_is_tested_on():
     told = sentence(split_folds, folds, X, Y)
     assert told.endswith("train and test of fold 1 share 1 row.")
     assert "share 60 rows" in sentence(split_folds, [(range(N), range(N))], X, Y)
+
+
+SHUFFLED = "cv=KFold(5, shuffle=True)"
+SHARED = 'penalty="shared", unseen="shared"'
+OF_TASKS = {"tasks": 3, "sensitive_features": 2}
+
+
+@pytest.mark.filterwarnings("always:Scoring failed:UserWarning")
+@pytest.mark.parametrize(
+    ("model", "cures"),
+    [
+        (RankFairRegressor(0.1, **OF_TASKS), [SHUFFLED, SHARED]),
+        (MultiTaskRegressor(tasks=3), [SHUFFLED, SHARED]),
+        (DecisionBoundaryCovariance(**OF_TASKS), [SHUFFLED, SHARED]),
+        (TiltedRegressor(Ridge(), 0.1, **OF_TASKS), [SHUFFLED]),
+        (TiltedRegressor(Ridge(), 0.1, sensitive_features=3), [SHUFFLED]),
+        (RankFairPostprocessor(Ridge(), 0.1, sensitive_features=3), [SHUFFLED]),
+        (RankFairRegressor(0.1, sensitive_features=3), [SHUFFLED]),
+    ],
+)
+def test_folds_of_sorted_rows_are_told_what_to_do(model, cures):
+    sorted_rows = np.column_stack((X, np.arange(N) // (N // 5)))
+    with pytest.warns(UserWarning, match="Scoring failed") as said:
+        scores = cross_val_score(model, sorted_rows, Y, cv=5)
+    assert np.isnan(scores).all()
+    assert all(cure in str(each.message) for cure in cures for each in said)
+    shuffled = KFold(5, shuffle=True, random_state=0)
+    assert np.isfinite(cross_val_score(model, sorted_rows, Y, cv=shuffled)).all()
+    if SHARED in cures:
+        model = clone(model).set_params(penalty="shared", unseen="shared")
+        assert np.isfinite(cross_val_score(model, sorted_rows, Y, cv=5)).all()

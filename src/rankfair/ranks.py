@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -191,11 +190,13 @@ class Duels:
         found: Floats = self.twice / (2 * pairs)
         return found
 
-    def by_label(self, labels: Sequence[Any]) -> dict[tuple[Any, Any], float]:
-        """The AUC of each label over each other one."""
-        aucs = self.of_pairs().tolist()
-        places = range(len(labels))
-        return {(labels[g], labels[h]): aucs[g][h] for g, h in permutations(places, 2)}
+    def by_label(self, labels: Sequence[Any]) -> dict[Any, dict[Any, float]]:
+        """The AUC of each label over each other one: a dict for each label."""
+        rows = self.of_pairs().tolist()
+        return {
+            label: {it: auc for it, auc in zip(labels, row, strict=True) if it != label}
+            for label, row in zip(labels, rows, strict=True)
+        }
 
     def of_rest(self) -> Floats:
         """The AUC of each group over all others together."""

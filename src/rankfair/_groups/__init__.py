@@ -5,7 +5,7 @@ code −1: it is part of the data, and of no group.
 """
 
 from rankfair._groups.bins import bin_labels, cut_at, quantile_places
-from rankfair._groups.cells import crossed
+from rankfair._groups.cells import crossed, plain_labels
 from rankfair._groups.checks import (
     CUT_FIRST,
     MOST_GROUPS,
@@ -34,6 +34,7 @@ __all__ = [
     "label_table",
     "masks_of",
     "passed_columns",
+    "plain_labels",
     "quantile_places",
     "read_attributes",
     "read_groups",

@@ -12,7 +12,7 @@ from rankfair._frames import Floats, listed, shown
 from rankfair._groups.checks import MOST_GROUPS, check_groups
 from rankfair._groups.records import Groups
 
-__all__ = ["cell_label", "check_cells", "crossed"]
+__all__ = ["cell_label", "check_cells", "crossed", "plain_labels"]
 
 FEW_ROWS = 2  # combinations of groups with fewer rows are worth a warning
 
@@ -42,13 +42,27 @@ def crossed(found: Sequence[Groups], weights: Floats | None = None) -> Groups:
         groups.labels[place].tolist()
         for groups, place in zip(found, places, strict=True)
     ]
-    labels = [cell_label(cell) for cell in zip(*parts, strict=True)]
-    if len({*labels}) < len(labels):  # of 3 and "3"
-        labels = [cell_label(cell, quote=True) for cell in zip(*parts, strict=True)]
+    labels = plain_labels([*zip(*parts, strict=True)])
     codes = np.full(len(known), -1, np.intp)
     place = np.searchsorted(present, cells)
     codes[known] = np.where(np.isin(cells, present), place, -1)
     return Groups(codes, np.array(labels), cell_label([each.name for each in found]))
+
+
+def plain_labels(labels: Sequence[Any]) -> list[Any]:
+    """Return labels that any file takes as keys: combinations are spelt.
+
+    Examples
+    --------
+    >>> plain_labels([("F", 3), ("M", 3)]), plain_labels([0, 1])
+    (['F × 3', 'M × 3'], [0, 1])
+    """
+    if not all(isinstance(label, tuple) for label in labels):
+        return list(labels)
+    found = [cell_label(cell) for cell in labels]
+    if len({*found}) < len(found):  # of 3 and "3"
+        found = [cell_label(cell, quote=True) for cell in labels]
+    return found
 
 
 def cell_label(parts: Sequence[Any], quote: bool = False) -> str:

@@ -28,6 +28,7 @@ from rankfair._validation.columns import (
     resolve_columns,
 )
 from rankfair._validation.new import (
+    SORTED_ROWS,
     UnseenError,
     as_in_training,
     check_same_source,
@@ -55,6 +56,7 @@ from rankfair._validation.values import (
 
 # Model files name `Encoder` and `Layout` as records of this module.
 __all__ = [
+    "SORTED_ROWS",
     "Columns",
     "Encoder",
     "Layout",

@@ -26,6 +26,7 @@ from rankfair._validation.predictors import read_predictors
 from rankfair._validation.records import Layout
 
 __all__ = [
+    "SORTED_ROWS",
     "UnseenError",
     "as_in_training",
     "check_same_source",
@@ -34,6 +35,12 @@ __all__ = [
     "refuse_retyped",
     "refuse_unseen",
 ]
+
+# The cure where labels are unseen in cross-validation.
+SORTED_ROWS = (
+    "Folds of sorted rows leave out whole tasks and groups: shuffle them, "
+    "cv=KFold(5, shuffle=True)."
+)
 
 
 class UnseenError(ValueError):
@@ -152,7 +159,7 @@ def _known_groups(table: Table, each: Encoder) -> Codes:
         raise UnseenError.of(
             f"{argument} has groups not seen in training: {listed(others)}; "
             f"training had {listed(known)}. Use the labels of training, None where "
-            "the group is not known, or fit with rows of these groups.",
+            f"the group is not known, or fit with rows of these groups. {SORTED_ROWS}",
             labels=others,
             known=known,
             column=each.name,
@@ -166,8 +173,8 @@ def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
         n_rows = int((codes < 0).sum())
         raise UnseenError.of(
             f"tasks has labels not seen in training: {listed(others)} "
-            f"({counted(n_rows, 'row')}). Fit with rows of these tasks, or use "
-            'penalty="shared" with unseen="shared".',
+            f"({counted(n_rows, 'row')}). Fit with rows of these tasks, or set "
+            f'penalty="shared", unseen="shared". {SORTED_ROWS}',
             labels=others,
             n_rows=n_rows,
         )

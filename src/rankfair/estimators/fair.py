@@ -153,8 +153,8 @@ class RankFairRegressor(TaskRegressor):
         AUC of each group over the rest, by label; with several attributes, a dict of
         such dicts by attribute.
     pairwise_auc_ : dict
-        AUC of the first group over the second, by pair of labels; with several
-        attributes, a dict of such dicts by attribute.
+        AUC of the first group over the second, ``pairwise_auc_["M"]["F"]``; with
+        several attributes, a dict of such dicts by attribute.
     balance_ : dict of str to float
         What each balance came to on the training rows: AUC for "rank", KS for
         "distribution", group A less group B in standard deviations of y for the others.

@@ -151,14 +151,15 @@ def _help(status: Status, asked: tuple[Balance, ...]) -> str:
 
 def _counts(
     solution: Solution, rows: Rows, counted: float | None
-) -> list[tuple[dict[Any, float], dict[tuple[Any, Any], float]]]:
+) -> list[tuple[dict[Any, float], dict[Any, dict[Any, float]]]]:
     """Return, for each attribute, the AUC of each group over the rest and of each pair.
 
     That of two groups may be counted already.
     """
     if rows.attributes and is_pair(rows.attributes) and counted is not None:
         b, a = rows.attributes[0].labels.tolist()
-        return [({b: 1 - counted, a: counted}, {(a, b): counted, (b, a): 1 - counted})]
+        of_pair = {b: {a: 1 - counted}, a: {b: counted}}
+        return [({b: 1 - counted, a: counted}, of_pair)]
     m = linear_predict(rows.X, rows.codes, solution.coef, solution.intercept)
     weights = None if rows.weights is None else counts_of(rows.weights)
     found = []

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair._frames import counted, shown
+from rankfair._groups import plain_labels
 from rankfair._validation import Rows, is_pair
 from rankfair.balances import Balance, Distribution
 from rankfair.penalties import Penalty
@@ -115,7 +116,7 @@ def _unbalanced(solution: TaskSolution, rows: Rows) -> dict[Any, str]:
     assert rows.layout.groups is not None
     groups = rows.layout.groups.tolist()
     found = {}
-    labels = rows.layout.tasks.tolist()
+    labels = plain_labels(rows.layout.tasks.tolist())
     for j, status in enumerate(solution.task_status):
         if status is TaskStatus.ONE_GROUP_ONLY:
             absent = [

@@ -85,7 +85,7 @@ def rank_auc_by_group(
 
 def pairwise_rank_auc(
     y_true: Any, y_pred: Any, *, sensitive_features: Any, sample_weight: Any = None
-) -> dict[tuple[Any, Any], float]:
+) -> dict[Any, dict[Any, float]]:
     """Return, for every two of the groups, the AUC of the first over the second.
 
     Groups that are all level with the rest may still differ two by two.
@@ -103,13 +103,13 @@ def pairwise_rank_auc(
 
     Returns
     -------
-    dict of (label, label) to float
-        Each pair in both orders, which add up to 1.
+    dict of label to dict of label to float
+        ``found[first][second]`` and ``found[second][first]`` add up to 1.
 
     Examples
     --------
     >>> found = pairwise_rank_auc(None, [1.0, 2.0], sensitive_features=["F", "M"])
-    >>> found["M", "F"], found["F", "M"]
+    >>> found["M"]["F"], found["F"]["M"]
     (1.0, 0.0)
     """
     labels, duels = one_attribute(y_true, y_pred, sensitive_features, sample_weight)

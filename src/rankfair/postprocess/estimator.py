@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair._frames import Floats
-from rankfair._groups import Source, group_labels
+from rankfair._groups import Source, group_labels, plain_labels
 from rankfair._inner import check_unit, explained, predictions_of
 from rankfair._validation import (
     as_in_training,
@@ -98,7 +98,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     estimator_ : estimator
         The fitted estimator.
     groups_ : ndarray of shape (n_groups,) or None
-        Labels of the groups, sorted; tuples for several columns.
+        Labels of the groups, sorted; tuples for several columns, of which dicts by
+        label have the spelling, "F × west".
     n_unknown_ : int
         Training rows of unknown group; of several columns, rows that miss a label.
     maps_ : dict of label to ndarray of shape (2, n_knots)
@@ -298,7 +299,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def _followed(self, g: int, m: Floats) -> Floats:
         """Move predictions as those of a group."""
-        start, end = self.maps_[self.groups_.tolist()[g]]
+        start, end = self.maps_[plain_labels(self.groups_.tolist())[g]]
         # The least movement is that from where the group was put before.
         start, placed = (
             on_line(self._lines[g], values) + self._shifts[g] for values in (start, m)

@@ -21,7 +21,12 @@ from rankfair._frames import (
     recode,
 )
 from rankfair._groups import CUT_FIRST, Groups, Source, check_groups, refuse_quantity
-from rankfair._validation import label_source, label_source_of_rows, refuse_retyped
+from rankfair._validation import (
+    SORTED_ROWS,
+    label_source,
+    label_source_of_rows,
+    refuse_retyped,
+)
 
 ARGUMENT = "sensitive_features"
 
@@ -96,7 +101,7 @@ def known_groups(source: Source, groups: NDArray[Any]) -> Codes:
             f"{source.argument} has groups not seen in training: {listed(others)} "
             f"({counted(n_rows, 'row')}); training had "
             f"{listed(groups.tolist())}. Use the labels of training, or fit with rows "
-            "of these too."
+            f"of these too. {SORTED_ROWS}"
         )
     return codes
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfair._groups import plain_labels
 from rankfair.postprocess.follow import knots
 from rankfair.postprocess.learning import Learnt
 from rankfair.postprocess.maps import Moved, Status
@@ -36,7 +37,7 @@ def attributes_of(learnt: Learnt | None) -> dict[str, Any]:
             "mean_difference_": math.nan,
         }
     moved, samples = learnt.moved, learnt.samples
-    labels = learnt.groups.tolist()
+    labels = plain_labels(learnt.groups.tolist())
     aucs = moved.standing.aucs
     farthest = np.argmax(np.abs(aucs - 0.5)) if len(aucs) > 2 else 1
     both = zip(labels, samples, moved.values, strict=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankfair._frames import Codes, Table, counted, encode, find_known, listed, recode
 from rankfair._groups import Source, group_labels
 from rankfair._validation import (
+    SORTED_ROWS,
     as_in_training,
     check_same_source,
     has_names,
@@ -72,5 +73,5 @@ def _refuse_others(
         raise ValueError(
             f"{argument} has labels not seen in training: {listed(others)} "
             f"({counted(n_rows, 'row')}); training had {listed(labels.tolist())}. "
-            "Use the labels of training, or fit with rows of these too."
+            f"Use the labels of training, or fit with rows of these too. {SORTED_ROWS}"
         )

@@ -160,8 +160,8 @@ class TiltedRegressor(
         of X.  Of three or more groups that of the group farthest from 1/2.
     group_auc_ : dict of label to float
         AUC of each group over the rest, of the same predictions.
-    pairwise_auc_ : dict of (label, label) to float
-        AUC of the first group over the second.
+    pairwise_auc_ : dict of label to dict of label to float
+        AUC of the first group over the second, ``pairwise_auc_["M"]["F"]``.
     balance_ : dict of str to float
         What the balance came to on the same predictions; of three or more groups the
         value farthest off.

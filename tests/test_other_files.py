@@ -1,0 +1,141 @@
+"""Fitted models go into the files of other libraries, and come back the same."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    TiltedRegressor,
+)
+from rankfair.baselines import (
+    DecisionBoundaryCovariance,
+    StratifiedBalancedResiduals,
+    StratifiedEqualMeans,
+)
+
+N = 240
+rng = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "a": rng.normal(size=N),
+        "b": rng.normal(size=N),
+        "town": rng.choice(["north", "south"], N),
+        "job": rng.choice(["cook", "smith"], N),
+        "sex": rng.choice(["F", "M"], N),
+        "code": rng.integers(0, 2, N),
+        "three": rng.integers(0, 3, N),
+        "age": rng.integers(18, 80, N).astype(float),
+    }
+)
+# One task has one group only.
+ALONE = (FRAME["town"] == "north") & (FRAME["job"] == "cook")
+FRAME.loc[ALONE, "sex"] = "F"
+Y = FRAME["a"] + FRAME["code"] + (FRAME["sex"] == "M") + rng.normal(size=N)
+X = ["a", "b"]
+MODELS = {
+    "text": (RankFairRegressor(0.1, sensitive_features="sex"), ["sex"]),
+    "whole numbers": (RankFairRegressor(0.1, sensitive_features="code"), ["code"]),
+    "numbers": (RankFairRegressor(0.1, sensitive_features="age", bins=3), ["age"]),
+    "several": (
+        RankFairRegressor(0.2, sensitive_features=["sex", "three"]),
+        ["sex", "three"],
+    ),
+    "combined": (
+        RankFairRegressor(0.2, sensitive_features=["sex", "three"], intersect=True),
+        ["sex", "three"],
+    ),
+    "tasks of two columns": (
+        RankFairRegressor(
+            0.2, tasks=["town", "job"], sensitive_features="sex", scope="task"
+        ),
+        ["town", "job", "sex"],
+    ),
+    "without groups": (MultiTaskRegressor(tasks="town"), ["town"]),
+    "chosen": (RankFairRegressorCV([1.0], sensitive_features="code", cv=2), ["code"]),
+    "refitted": (TiltedRegressor(Ridge(), 0.1, sensitive_features="three"), ["three"]),
+    "refitted, mapped": (
+        TiltedRegressor(Ridge(), 0.05, sensitive_features="code", cv=3),
+        ["code"],
+    ),
+    "mapped": (RankFairPostprocessor(Ridge(), sensitive_features="three"), ["three"]),
+    "mapped, combined": (
+        RankFairPostprocessor(
+            Ridge(), 0.1, sensitive_features=["sex", "three"], blind=True
+        ),
+        ["sex", "three"],
+    ),
+    "mapped, on lines": (
+        RankFairPostprocessor(
+            Ridge(), 0.1, sensitive_features="code", calibrate=True, cv=3
+        ),
+        ["code"],
+    ),
+    "equal means": (StratifiedEqualMeans(sensitive_features="code"), ["code"]),
+    "residuals": (StratifiedBalancedResiduals(sensitive_features="code"), ["code"]),
+    "covariance": (DecisionBoundaryCovariance(sensitive_features="code"), ["code"]),
+}
+
+
+@pytest.fixture(params=MODELS)
+def fitted(request):
+    model, labels = MODELS[request.param]
+    rows = FRAME[X + labels]
+    return clone(model).fit(rows, Y), rows
+
+
+def keys(value):
+    """All keys of dicts in a value, at any depth."""
+    if isinstance(value, dict):
+        yield from value
+        value = value.values()
+    if isinstance(value, list | tuple | type({}.values())):
+        for each in value:
+            yield from keys(each)
+
+
+def test_attributes_have_keys_that_any_file_takes(fitted):
+    model, _ = fitted
+    found = [key for value in vars(model).values() for key in keys(value)]
+    assert {type(key) for key in found} <= {str, int, float, bool}
+
+
+def same(one, other):
+    if isinstance(one, dict):
+        alike = one.keys() == other.keys() and [*map(type, one)] == [*map(type, other)]
+        return alike and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    return one == other or (one != one and other != other)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_skops_keeps_a_model(fitted):
+    skops = pytest.importorskip("skops.io")
+    model, rows = fitted
+    held = skops.dumps(model)
+    again = skops.loads(held, trusted=skops.get_untrusted_types(data=held))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    for name in ("groups_", "group_auc_", "pairwise_auc_", "unbalanced_tasks_"):
+        assert same(getattr(model, name, None), getattr(again, name, None))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fitted", ["combined"], indirect=True)
+def test_mlflow_keeps_a_model(fitted, tmp_path):
+    flavour, skops = map(pytest.importorskip, ("mlflow.sklearn", "skops.io"))
+    model, rows = fitted
+    flavour.save_model(
+        model,
+        tmp_path / "model",
+        serialization_format="skops",
+        skops_trusted_types=skops.get_untrusted_types(data=skops.dumps(model)),
+        pip_requirements=["rankfair"],
+    )
+    again = flavour.load_model(str(tmp_path / "model"))
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
