@@ -27,7 +27,8 @@ def made(X, y, codes, in_a=None, **settings):
 
 
 def predictions(problem, solution):
-    return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
+    linear = solution.coef, solution.intercept, solution.resolution
+    return linear_predict(problem.X, problem.codes, *linear)
 
 
 def fitted(penalty, beta, X, y, codes, **settings):
