@@ -16,9 +16,6 @@ demo: $(VENV)/.demo  ## Fit every method on synthetic data: a table, and picture
 test: lint types  ## Lint, types and all tests with coverage
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
-test-cpus: $(VENV)/.dev  ## What fits, counts and maps, as other processors would run it
-	$(BIN)/python tools/cpus.py
-
 explore: $(VENV)/.dev  ## All tests on examples that were not tried before
 	RANKFAIR_EXPLORE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 

@@ -44,8 +44,7 @@ def solved(problem, solver, penalty="ridge", epsilon=0.0, beta=1.0, **settings):
 
 def predictions(problem, solution):
     """Predictions of the user's rows by the coefficients alone."""
-    linear = solution.coef, solution.intercept, solution.resolution
-    return linear_predict(problem.X, problem.codes, *linear)
+    return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
 
 
 def order_of(problem):

@@ -27,8 +27,7 @@ def made(X, y, codes, in_a=None, **settings):
 
 
 def predictions(problem, solution):
-    linear = solution.coef, solution.intercept, solution.resolution
-    return linear_predict(problem.X, problem.codes, *linear)
+    return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
 
 
 def fitted(penalty, beta, X, y, codes, **settings):

@@ -93,8 +93,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (N,)
-            Multiples of ``resolution_``.  The prediction of a row does not depend on
-            the other rows, to the last bit.
+            The prediction of a row does not depend on the other rows, to the last bit.
 
         Examples
         --------
@@ -118,8 +117,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
             coef = np.vstack((coef, self.shared_coef_))
             intercept = np.append(intercept, self.shared_intercept_)
         with np.errstate(over="ignore", invalid="ignore"):
-            m = linear_predict(rows, codes, coef, intercept, self.resolution_)
-            return finite_predictions(m)
+            return finite_predictions(linear_predict(rows, codes, coef, intercept))
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
@@ -216,7 +214,6 @@ def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
         "intercept_": solution.intercept,
         "shared_coef_": solution.shared_coef,
         "shared_intercept_": solution.shared_intercept,
-        "resolution_": solution.resolution,
         "objective_": solution.objective,
         "n_iter_": max(1, solution.n_iter),
     }

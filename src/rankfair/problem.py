@@ -10,7 +10,6 @@ counts the user will see.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -31,7 +30,7 @@ from rankfair.blocks import (
 )
 from rankfair.engines.base import Asked, Engine
 from rankfair.engines.memory import Line
-from rankfair.linear import linear_predict, resolution_of, rounded
+from rankfair.linear import linear_predict
 from rankfair.ranks import whole_if_so
 
 __all__ = ["Groups", "Part", "Problem", "counted_weights", "whole_if_so"]
@@ -205,7 +204,6 @@ class Problem(Engine):
             X=X,
             codes=codes.astype(np.min_scalar_type(max(n_tasks - 1, 0)), copy=False),
             user_groups=user_groups,
-            resolution=resolution_of(y),
             blocks=blocks,
             scale=scale,
             varies=varies,
@@ -233,14 +231,6 @@ class Problem(Engine):
         W[:, :-1] *= self.scale
         return self.blocks.apply(W)
 
-    def rounded(self, m: Floats) -> Floats:
-        """Predictions in standard units, as finely rounded as the user's will be.
-
-        What ties on the way to a fit ties there, too.
-        """
-        unit = self.resolution / self.y_unit
-        return rounded(m, 2.0 ** round(math.log2(unit)) if unit else 0.0)
-
     @cached_property
     def y_squares(self) -> float:
         """``Σ s_i y_i²`` in standard units."""
@@ -251,10 +241,7 @@ class Problem(Engine):
 
     def user_predict(self, W: Floats) -> Floats:
         """Predictions of the user's rows in the user's order and units."""
-        return self._user_predict(*self.user_coef(W))
-
-    def _user_predict(self, coef: Floats, intercept: Floats) -> Floats:
-        return linear_predict(self.X, self.codes, coef, intercept, self.resolution)
+        return linear_predict(self.X, self.codes, *self.user_coef(W))
 
     def of_tasks(
         self, places: Ints, order: Ints | None = None, user: bool = True
@@ -296,7 +283,7 @@ class Problem(Engine):
 
     def count_of(self, balance: Asked, coef: Floats, intercept: Floats) -> float:
         """The balance's exact value of the user's own predictions."""
-        m = self._user_predict(coef, intercept)
+        m = linear_predict(self.X, self.codes, coef, intercept)
         return balance.value(m, self.user_groups, self.y_unit)
 
     def posed(self, balance: B) -> B:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankfair.problem import Groups
 from rankfair.ranks import Grid, blocks_of
 
-ROUNDING = 1e-9  # of a standard deviation: what counts as equal
+ROUNDING = 1e-10  # of a standard deviation: what counts as equal
 
 Floats = NDArray[np.float64]
 Field = Callable[[Floats, Groups], Floats]

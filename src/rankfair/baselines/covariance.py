@@ -67,7 +67,7 @@ class DecisionBoundaryCovariance(Baseline):
     status_ : str
         "satisfied", "inactive", "infeasible", or "max_iter" where "adm" ran out of
         steps.
-    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_
         As in `RankFairRegressor`.
 
     Examples

@@ -127,7 +127,7 @@ class StratifiedEqualMeans(_Stratified):
         only" or "empty" (there is nothing to demand).
     status_ : str
         "satisfied", "inactive" (the fit without demands keeps them) or "infeasible".
-    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_
         As in `RankFairRegressor`.
 
     See Also
@@ -166,7 +166,7 @@ class StratifiedBalancedResiduals(_Stratified):
     ----------
     strata_, status_
         As in `StratifiedEqualMeans`.
-    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_
         As in `RankFairRegressor`.
 
     See Also

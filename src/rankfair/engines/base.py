@@ -81,7 +81,6 @@ class Engine(ABC):
     counts: Floats  # (k,) rows or weight of each place
     groups: Groups | None  # of the rows sorted by task
     user_groups: Groups | None  # of the rows as the user gave them
-    resolution: float  # what the user's predictions are multiples of
     # What one unit of weight was to the user.
     weight_unit: float = field(default=1.0, kw_only=True)
 

@@ -127,12 +127,10 @@ def predicted(
     return Held(found[0], p, chunk.in_a, chunk.weights)
 
 
-def exactly(
-    chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...], resolution: float
-) -> Held:
+def exactly(chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...]) -> Held:
     """The predictions that the user will see, to the bit."""
     ((coef, intercept),) = lines
-    m = linear_predict(chunk.rows(), chunk.codes, coef, intercept, resolution)
+    m = linear_predict(chunk.rows(), chunk.codes, coef, intercept)
     return Held(m, None, chunk.in_a, chunk.weights)
 
 

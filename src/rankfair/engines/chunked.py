@@ -28,7 +28,6 @@ from rankfair.engines.rows import Kept, Rows
 from rankfair.engines.scattered import Scattered
 from rankfair.engines.summary import Summary
 from rankfair.engines.thin import Thin, collected
-from rankfair.linear import resolution_of
 from rankfair.problem import (
     Groups,
     Part,
@@ -106,7 +105,6 @@ class ChunkedEngine(Engine):
             counts=counts,
             groups=groups,
             user_groups=groups,
-            resolution=resolution_of(total.edge),
             rows=rows,
             total=total,
             some=some,
@@ -142,8 +140,7 @@ class ChunkedEngine(Engine):
         """``2U`` of the predictions the user will see, sure to 1e-5 at least."""
         lines = ((coef, intercept),)
         if self.rows.n_rows <= EXACT_ROWS:
-            look = partial(exactly, lines=lines, resolution=self.resolution)
-            held = list(self.rows.each(look))
+            held = list(self.rows.each(partial(exactly, lines=lines)))
             return _counted(held, balance, self.y_unit)
         value, off = self._binned(balance, lines, self._grid_for(coef, intercept))
         if off > SURE * 2 * self.all_groups.total_a * self.all_groups.total_b:

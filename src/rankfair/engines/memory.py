@@ -51,10 +51,7 @@ class Line:
 
     def estimate(self, balance: Asked, x: float) -> tuple[float, float]:
         """The balance's value at ``x``, quickly, and the most it can be off."""
-        m = self.at(x)
-        # Counts in single precision are binned, and know no ties.
-        m = self.problem.rounded(m) if m.dtype == np.float64 else m
-        return balance.estimate(m, self.groups)
+        return balance.estimate(self.at(x), self.groups)
 
     def bend(self, balance: Asked, x: float) -> tuple[Field, Floats]:
         """The balance's direction at ``x``, and its moments there."""

@@ -124,7 +124,6 @@ class Thin:
             counts=engine.counts[places],
             groups=Groups(found.in_a[order], weights),
             user_groups=engine.user_groups,
-            resolution=engine.resolution,
             X=X[:0],
             codes=found.codes[:0],
             y=found.y[order] / engine.y_unit - engine.y_centre,

@@ -163,9 +163,6 @@ class RankFairRegressor(TaskRegressor):
         The multiplier of the constraint (of "rank", where there are several balances)
         in standard units, 0 if it is inactive, NaN if
         the solver did not settle, and for "distribution", which has one a threshold.
-    resolution_ : float
-        Predictions are multiples of it: a power of two, some 10⁻¹⁰ of a standard
-        deviation of y.  What ties does not depend on the processor then.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
         in standard units.

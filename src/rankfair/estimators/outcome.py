@@ -160,8 +160,7 @@ def _counts(
         b, a = rows.attributes[0].labels.tolist()
         of_pair = {b: {a: 1 - counted}, a: {b: counted}}
         return [({b: 1 - counted, a: counted}, of_pair)]
-    linear = solution.coef, solution.intercept, solution.resolution
-    m = linear_predict(rows.X, rows.codes, *linear)
+    m = linear_predict(rows.X, rows.codes, solution.coef, solution.intercept)
     weights = None if rows.weights is None else counts_of(rows.weights)
     found = []
     for each in rows.attributes:

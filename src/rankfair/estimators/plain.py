@@ -53,9 +53,6 @@ class MultiTaskRegressor(TaskRegressor):
         Coefficients that all tasks lean on, with ``penalty="shared"``.
     shared_intercept_ : float or None
         The intercept that goes with them.
-    resolution_ : float
-        Predictions are multiples of it: a power of two, some 10⁻¹⁰ of a standard
-        deviation of y.  What ties does not depend on the processor then.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
         in standard units.

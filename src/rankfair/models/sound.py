@@ -25,7 +25,6 @@ LINEAR = (
     "n_iter_",
     "objective_",
     "predictors_",
-    "resolution_",
     "shared_coef_",
     "shared_intercept_",
     "tasks_",
@@ -203,12 +202,6 @@ def _check_coefficients(model: Any) -> None:
         said = getattr(model, name)
         same = isinstance(said, np.ndarray) and said.tolist() == list(read)
         _demand(same, f"{name} are not those that it reads")
-    step = model.resolution_
-    _demand(
-        isinstance(step, float)
-        and (step == 0.0 or (0.0 < step < math.inf and math.frexp(step)[0] == 0.5)),
-        "its resolution is no power of two",
-    )
     shared = model.shared_coef_
     if shared is not None:
         fits = _floats(shared, 1) and len(shared) == n_predictors

@@ -14,7 +14,6 @@ from rankfair._frames import Codes, Floats
 from rankfair.balances import Balance
 from rankfair.balances.rank import deviation
 from rankfair.blocks import CONSTANT
-from rankfair.linear import resolution_of, rounded
 from rankfair.projections import swept
 
 
@@ -84,19 +83,6 @@ class Asked(ABC):
         """The roots of the weights: sums of squares of rows are taken in these."""
         return 1.0 if self.weights is None else np.sqrt(self.weights)
 
-    @cached_property
-    def resolution(self) -> float:
-        """What predictions are multiples of."""
-        return resolution_of(self.y)
-
-    def rounded(self, m: Floats) -> Floats:
-        """Predictions as they are counted, and as `predict` returns them."""
-        return rounded(m, self.resolution)
-
-    def step(self, shift: Any) -> tuple[float, ...]:
-        """A shift that can be added to rounded predictions without an error."""
-        return tuple(self.rounded(np.asarray(shift)).tolist())
-
     def objective(self, m: Floats) -> float:
         """Half the (weighted) sum of squared errors in standard deviations of y."""
         error = self.root * ((m - self.y) / self.unit)
@@ -142,7 +128,7 @@ class Asked(ABC):
         other = swept(m, self.codes, counted, bands) if self.sweeps else None
         if other is None:
             return found
-        tried = self.step(other)
+        tried = tuple(other.tolist())
         # Counted where `predict` will be, to the last bit.
         there = self.count(m + self.by_group(tried))
         return (tried, there) if abs(there.miss) < abs(found[1].miss) else found
@@ -159,7 +145,7 @@ class Asked(ABC):
 
     @abstractmethod
     def count(self, m: Floats) -> Any:
-        """The exact balance of ``m``, rounded, a `Place`."""
+        """The exact balance of ``m``, a `Place`."""
 
     @abstractmethod
     def shown(self, at: Any) -> float:

@@ -17,7 +17,6 @@ from rankfair.reduction.asked import Asked, Fit, Reached, unit_of
 from rankfair.solvers.landing import Landing, land
 from rankfair.solvers.ray import nearest_multiple
 
-FLAT = 1e-6  # of a spread: what is left of one where predictions are one value
 REACH = 1e3  # multiples of the first step after which a direction is given up
 
 
@@ -75,10 +74,10 @@ class Demand(Asked):
         """Where the balance has to be."""
         return self.balance.band(self.groups)
 
-    def count(self, m: Floats) -> Landing:
-        """The exact balance of ``m``, rounded."""
-        value = self.balance.value(self.rounded(m), self.groups, self.unit)
-        return Landing(0.0, value, self.band.miss(value))
+    def count(self, m: Floats, x: float = 0.0) -> Landing:
+        """The exact balance of ``m``, as found at ``x``."""
+        value = self.balance.value(m, self.groups, self.unit)
+        return Landing(x, value, self.band.miss(value))
 
     def shown(self, at: Landing) -> float:
         """The balance as people read it."""
@@ -114,21 +113,17 @@ class Demand(Asked):
         """``x`` where the balance of ``near + x (far − near)`` enters its band."""
         way = far - near
         found = self._land(lambda x: near + x * way, 1.0)
-        left = np.ptp(near + found.x * way)
-        # Where a chord shrinks to one value all tie, and nothing is left to count.
-        flat = left < FLAT * min(np.ptp(near), np.ptp(far))
-        counts = isinstance(self.balance, Rank)
-        return 1.0 if not found.inside or (flat and counts) else found.x
+        return found.x if found.inside else 1.0
 
     def closing_shift(self, m: Floats) -> tuple[tuple[float, ...], Landing]:
         """What to add to groups B and A, the least that closes the gap; the count."""
         a, b = self.groups.total_a, self.groups.total_b
 
-        def shift(x: float) -> tuple[float, ...]:
-            return self.step((x * a / (a + b), -x * b / (a + b)))
+        def shift(x: float) -> tuple[float, float]:
+            return x * a / (a + b), -x * b / (a + b)
 
         g = self.groups.of_known(self.balance.start(self.groups)(m, self.groups))
-        down = -float(g @ self.by_group((a / (a + b), -b / (a + b))))
+        down = -float(g @ self.by_group(shift(1.0)))
         first = (float(np.ptp(m)) or self.unit) / 8
         found = self._land(
             lambda x: m + self.by_group(shift(x)),

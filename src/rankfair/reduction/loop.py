@@ -58,7 +58,7 @@ class Search:
         if level is not m:  # one value for all: have it exactly
             tilt = self.demand.y - level
             models, m = self.refits.fit(level)
-        found = self.judge(tilt, self.demand.rounded(m), models)
+        found = self.judge(tilt, m, models)
         auc, miss = self.demand.shown(found.at), abs(found.at.miss)
         self.trace.append(Step(len(self.trace), found.objective, auc, miss))
         self.on_step(self.trace[-1])

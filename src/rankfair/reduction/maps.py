@@ -60,9 +60,7 @@ class Maps:
 
     def _map(self, group: int, m: Floats) -> Floats:
         parts = pieces(m, self.knots[group])
-        # Row by row: a product of matrices sums a row as its neighbours have it.
-        mapped: Floats = np.einsum("ij,j->i", parts, self.slopes[group])
-        return self.start[group] + mapped
+        return self.start[group] + parts @ self.slopes[group]
 
     @classmethod
     def read(

@@ -30,7 +30,7 @@ def fitted_attributes(
     if may_shift and not asked.shifts and not best.at.inside:
         shift = asked.closing_shift(best.m)[0]
     assert rows.groups is not None
-    m = asked.rounded(best.m + asked.by_group(best.shift))
+    m = best.m + asked.by_group(best.shift)
     return {
         "estimator_": best.models[0] if refits.n_tasks == 1 else best.models,
         "status_": str(found.status),
@@ -42,7 +42,6 @@ def fitted_attributes(
         "tilt_": best.tilt,
         "shift_": np.array(shift),
         "maps_": best.maps,
-        "resolution_": asked.resolution,
         "objective_": best.objective,
         "n_refits_": len(found.trace) - 1,
         "trace_": [(step.objective, step.auc) for step in found.trace],
@@ -64,7 +63,6 @@ def free_attributes(refits: Refits, rows: Rows) -> dict[str, Any]:
         "tilt_": np.zeros(len(rows.y)),
         "shift_": np.zeros(2),
         "maps_": None,
-        "resolution_": 0.0,
         "objective_": math.nan,
         "n_refits_": 0,
         "trace_": [],

@@ -113,9 +113,8 @@ class Demands(Asked):
         )
 
     def count(self, m: Floats) -> Landings:
-        """The exact balance of each group against the rest, of ``m`` rounded."""
-        found = self._values(self.rounded(m))
-        values = list(zip(self.balances, self.each, found, strict=True))
+        """The exact balance of each group against the rest."""
+        values = list(zip(self.balances, self.each, self._values(m), strict=True))
         shown = np.array([it.show(value, own) for it, own, value in values])
         # Judged before it is shown: counts are whole numbers there.
         off = [
@@ -166,7 +165,7 @@ class Demands(Asked):
     def closing_shift(self, m: Floats) -> tuple[tuple[float, ...], Landings]:
         """What to add to each group, the least that closes the gap; the count."""
         members = (self.codes[:, None] == np.arange(len(self.each))).astype(float)
-        shift = self.step(self.along(m, members).x)
+        shift = tuple(self.along(m, members).x.tolist())
         # Counted where `predict` will be, to the last bit.
         at = self.count(m + self.by_group(shift))
         if at.inside or not self._ranks:

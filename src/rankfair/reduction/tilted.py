@@ -29,10 +29,10 @@ from rankfair._validation import (
     label_source,
     read_target,
 )
-from rankfair.linear import rounded
 from rankfair.reduction.asked import Asked
 from rankfair.reduction.either import ask, solve_either
 from rankfair.reduction.loop import Found
+from rankfair.reduction.maps import Maps
 from rankfair.reduction.new import group_codes, task_codes
 from rankfair.reduction.reached import (
     fitted_attributes,
@@ -177,10 +177,6 @@ class TiltedRegressor(
         The map of each group: its `knots`, its `slopes` and its value at the first
         knot, `start`, each in the order of `groups_`.  A row of unknown group has the
         average of the maps, weighted by `shares`, those of the groups in training.
-    resolution_ : float
-        Predictions are multiples of it: a power of two, some 10⁻¹⁰ of a standard
-        deviation of y.  What ties does not depend on the processor then.  0, and no
-        rounding, without groups.
     objective_ : float
         Half the (weighted) sum of squared errors of the counted predictions, in
         standard deviations of y.
@@ -359,7 +355,7 @@ class TiltedRegressor(
         Returns
         -------
         ndarray of shape (N,)
-            Predictions, multiples of ``resolution_``.
+            Predictions.
 
         Examples
         --------
@@ -375,17 +371,18 @@ class TiltedRegressor(
         layout: Layout = self._layout
         codes = task_codes(table, tasks, layout)
         m = predict(self._models, layout.select(X, table), codes)
-        m = rounded(m, self.resolution_)
         moves = self.shift_.any() or self.maps_ is not None
         reads = moves or (layout.group_columns and not self.blind)
-        of_group, maps = None, self.maps_
-        if sensitive_features is not None or reads:
-            of_group = group_codes(table, sensitive_features, layout)
-        if of_group is not None:
-            # Shifts cancel over the training rows: a row of unknown group stays.
-            shift = np.append(self.shift_, 0.0)
-            m = m + shift[of_group] if maps is None else maps(m, of_group)
-        return finite_predictions(rounded(m, self.resolution_))
+        if sensitive_features is None and not reads:
+            return m
+        of_group = group_codes(table, sensitive_features, layout)
+        if of_group is None:
+            return m
+        maps: Maps | None = self.maps_
+        if maps is not None:
+            return finite_predictions(maps(m, of_group))
+        # Shifts cancel over the training rows: a row of unknown group stays.
+        return finite_predictions(m + np.append(self.shift_, 0.0)[of_group])
 
     def score(
         self,

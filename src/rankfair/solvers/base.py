@@ -87,8 +87,6 @@ class Solution:
     n_iter: int
     stationarity: float
     trace: tuple[Step, ...]
-    # What predictions are multiples of; 0 if they are as they come.
-    resolution: float = field(default=0.0, kw_only=True)
     # The moments of λ g in standard units, from which a fit nearby can start.
     force: Floats | None = field(default=None, kw_only=True, repr=False)
 
@@ -207,7 +205,6 @@ def package(
         n_iter=len(trace),
         stationarity=stationarity,
         trace=tuple(step._replace(objective=step.objective * scale) for step in trace),
-        resolution=problem.resolution,
         force=force,
     )
 

@@ -149,8 +149,8 @@ class Tilts:
 
     def quickly(self, x: Floats) -> Point:
         """The point at ``x`` by quick counts in standard units."""
-        W, problem = self.fit(x), self.fitter.rows
-        m = problem.rounded(problem.predict(W))
+        W = self.fit(x)
+        m = self.problem.predict(W)
         values = [d.balance.estimate(m, d.groups)[0] for d in self.demands]
         return self._point(x, W, values, exact=False)
 

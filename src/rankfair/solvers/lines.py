@@ -57,7 +57,7 @@ class Part:
         """Predictions of the sorted rows, or what the user will see of them."""
         problem = self.fitter.rows
         if not exact:
-            return problem.rounded(problem.predict(W))
+            return problem.predict(W)
         m = problem.user_predict(W)
         return m if self.order is None else m[self.order]
 

@@ -117,8 +117,7 @@ class Whole:
         if exact:
             m = problem.user_predict(W)
             return self.balance.value(m, problem.user_groups, problem.y_unit)
-        m = problem.rounded(problem.predict(W))
-        return self.balance.estimate(m, problem.groups)[0]
+        return self.balance.estimate(problem.predict(W), problem.groups)[0]
 
     def miss(self, value: float) -> float:
         """How far outside the band over all rows a value is, rounding forgiven."""
