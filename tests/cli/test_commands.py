@@ -554,7 +554,9 @@ def test_a_forged_model_file_is_a_sentence_or_predicts(made, seed):
     ):
         done = run(*line)
         assert done.exit_code in (0, 2), (line, done.output)
-        assert done.exit_code == 0 or str(path) in done.stderr
+        # A file that says other things of its columns is at odds with the rows.
+        named = str(path) in done.stderr or str(csv) in done.stderr
+        assert done.exit_code == 0 or named
 
 
 def test_describe_is_for_people_or_programs(here):
