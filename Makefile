@@ -16,6 +16,9 @@ demo: $(VENV)/.demo  ## Fit every method on synthetic data: a table, and picture
 test: lint types  ## Lint, types and all tests with coverage
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
+test-cpus: $(VENV)/.dev  ## The tests that fit and count, as other processors would run them
+	OMP_NUM_THREADS=1 $(BIN)/python tools/test_cpus.py $(ONLY)
+
 explore: $(VENV)/.dev  ## All tests on examples that were not tried before
 	RANKFAIR_EXPLORE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
@@ -24,6 +27,9 @@ fuzz: $(VENV)/.fuzz  ## Feed the doors for files with odd bytes, 60 s (FUZZ_SECO
 
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 	$(BIN)/python benchmarks/bench_heart.py $(OPTIONS)
+
+bench-new-rows: $(VENV)/.dev  ## Drift, error and the price of fairness on new rows, into docs/new-rows.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/new_rows.py --write $(OPTIONS)
 
 bench-any: $(VENV)/.dev  ## Any regressor: tilted refits against a constant shift, on Wine
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/bench_any.py

@@ -35,13 +35,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tilts import EPSILON, TILTED, Made, out_of_fold, tilted
+from tilts import TILTED, Made, level_steps, out_of_fold, tilted
 
-from rankfair.balances import Rank
 from rankfair.datasets import load_wine
 from rankfair.metrics import mean_difference, rank_auc, rmse
-from rankfair.problem import Groups
-from rankfair.reduction.demand import Demand
 
 AUC_GOAL, ERROR_GOAL = 0.02, 0.97
 COLUMNS = ("RMSE", "/shift", "|AUC-.5|", "AUC", "|MD|", "KS", "refits", "s")
@@ -72,12 +69,6 @@ def split(seed: int) -> tuple[Any, ...]:
     return train_test_split(X, y, group, test_size=0.3, random_state=seed)
 
 
-def shifted(m: np.ndarray, y: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """What to add to groups B and A so that ranks of ``m`` are in the band."""
-    demand = Demand.of(Rank(EPSILON), y, Groups(group == 1), shifts=True)
-    return np.array(demand.judged(y, m).shift)
-
-
 def on_line(m: np.ndarray, group: np.ndarray, lines: list[np.ndarray]) -> np.ndarray:
     """Predictions moved onto the line of their group."""
     return np.where(group == 1, np.polyval(lines[1], m), np.polyval(lines[0], m))
@@ -89,13 +80,14 @@ def predictions(plain: Any, seed: int) -> Iterator[Made]:
     start = time.perf_counter()
     model = clone(plain).fit(X, y)
     m, place = model.predict(new), new_group.astype(int)
+    old = group.astype(int)
     yield "plain", m, 0, time.perf_counter() - start
-    yield "shift", m + shifted(model.predict(X), y, group)[place], 0, 0.0
+    yield "shift", m + level_steps(model.predict(X), old)[place], 0, 0.0
     unseen = out_of_fold(plain, X, y, group, seed)
-    yield "shift, out of fold", m + shifted(unseen, y, group)[place], 0, 0.0
+    yield "shift, out of fold", m + level_steps(unseen, old)[place], 0, 0.0
     lines = [np.polyfit(unseen[group == g], y[group == g], 1) for g in (0, 1)]
     calm = on_line(unseen, group, lines)
-    moved = on_line(m, new_group, lines) + shifted(calm, y, group)[place]
+    moved = on_line(m, new_group, lines) + level_steps(calm, old)[place]
     yield "line, shift", moved, 0, 0.0
     yield from tilted(plain, X, y, new, seed, time.perf_counter)
 

@@ -3,10 +3,9 @@
 Each split has 1,400 rows to learn from and 4,600 new ones of synthetic data, 730 and
 314 of Student.  Errors are in standard deviations of the target, all figures are held
 out and averaged over the splits; "gap" is the largest |AUC - 0.5| of a group against
-the rest, and KS the largest of any two groups.  The shift is the last stage of
-`TiltedRegressor` alone, without a refit: predictions of the plain model are moved by a
-constant for each group, the least that closes the gap on the training rows, or on
-predictions out of fold.
+the rest, and KS the largest of any two groups.  The shift is what one does without a
+refit: predictions of the plain model are moved by a constant for each group, which
+closes the gap on the training rows, or on predictions out of fold.
 
     python benchmarks/bench_groups.py                   both datasets, ten splits
     python benchmarks/bench_groups.py student --seeds 2
@@ -36,12 +35,10 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from tilts import EPSILON, Made, out_of_fold, tilted
+from tilts import Made, level_steps, out_of_fold, tilted
 
-from rankfair.balances import Rank
 from rankfair.datasets import load_student
 from rankfair.metrics import rank_gap, rmse
-from rankfair.reduction.several import Demands, Labelled
 
 TRAINING = {"synthetic": 1400, "student": 730}
 COLUMNS = ("RMSE", "/shift", "gap", "KS", "refits", "s")
@@ -78,12 +75,6 @@ REGRESSORS: dict[str, Callable[[], Any]] = {
 }
 
 
-def shifts(m: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """What to add to each group so that ranks of ``m`` are in the band."""
-    asked = Demands.of(Rank(EPSILON), y, Labelled(z, np.arange(3)), shifts=True)
-    return np.array(asked.closing_shift(m)[0])
-
-
 def predictions(plain: Any, rows: tuple[Any, ...], seed: int) -> Iterator[Made]:
     """Held-out predictions of each method, its refits and seconds."""
     X, new, y, _ = rows
@@ -92,9 +83,9 @@ def predictions(plain: Any, rows: tuple[Any, ...], seed: int) -> Iterator[Made]:
     model = clone(plain).fit(X, y)
     m = model.predict(new)
     yield "plain", m, 0, time.process_time() - start
-    yield "shift", m + shifts(model.predict(X), y, z)[new_z], 0, 0.0
+    yield "shift", m + level_steps(model.predict(X), z)[new_z], 0, 0.0
     unseen = out_of_fold(plain, X, y, z, seed)
-    yield "shift, out of fold", m + shifts(unseen, y, z)[new_z], 0, 0.0
+    yield "shift, out of fold", m + level_steps(unseen, z)[new_z], 0, 0.0
     yield from tilted(plain, X, y, new, seed, time.process_time)
 
 

@@ -142,34 +142,6 @@ def auc() -> dict[str, float]:
     }
 
 
-def thinning() -> dict[str, float]:
-    """What rounds on thinned rows cost, as a share of the price of fairness.
-
-    The price is the objective of a fair fit less that of the unconstrained one; the
-    worst of few large tasks and many small ones is the result.
-    """
-    from unittest.mock import patch
-
-    from rankfair import MultiTaskRegressor, RankFairRegressor
-    from rankfair.problem import Problem
-
-    def share(n_tasks: int) -> float:
-        X, y, tasks, group = biased_rows(400_000, 10, n_tasks)
-        free = MultiTaskRegressor(penalty="ridge").fit(X, y, tasks=tasks)
-        quick, slow = (RankFairRegressor(penalty="ridge") for _ in range(2))
-        quick.fit(X, y, tasks=tasks, sensitive_features=group)
-        with patch.object(Problem, "thinned", lambda problem: problem):
-            slow.fit(X, y, tasks=tasks, sensitive_features=group)
-        price = slow.objective_ - free.objective_
-        return (quick.objective_ - slow.objective_) / price
-
-    shares = {n_tasks: share(n_tasks) for n_tasks in (400, 16_000)}
-    return {
-        "ratio": max(shares.values()),
-        **{f"share at {n_tasks} tasks": value for n_tasks, value in shares.items()},
-    }
-
-
 CASES: dict[str, tuple[str, str, Callable[[], dict[str, float]]]] = {
     "fit-ridge": (
         "fit, 10⁶ rows × 10 × 1,000 uneven tasks, ridge / LinearRegression",
@@ -193,11 +165,6 @@ CASES: dict[str, tuple[str, str, Callable[[], dict[str, float]]]] = {
     ),
     "growth": ("time, ten times the rows (10⁵ to 10⁷), worst", "≤ 12", growth),
     "memory": ("peak memory at 10⁷ × 10 / bytes of X, X included", "≤ 2.5", memory),
-    "thinning": (
-        "error added by thinned rounds / price of fairness, 4·10⁵ rows, worst",
-        "≤ 0.01",
-        thinning,
-    ),
     "auc": ("roc_auc_score / rank_auc, 10⁶ rows", "≥ 3", auc),
 }
 

@@ -28,7 +28,7 @@ from rankfair.problem import Groups
 from rankfair.segments import Segments
 
 EPSILON, GOAL = 0.01, 5.0
-PENALTIES = ("task", "ridge", "feature", "shared")
+PENALTIES = ("pool", "task", "ridge", "feature", "shared")
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -98,8 +98,8 @@ def outside(model: Any, rows: Rows) -> int:
 
 
 def compare(name: str, rows: Rows, penalty: str, repeats: int) -> bool:
-    every = RankFairRegressor(EPSILON, penalty=penalty)
-    task = RankFairRegressor(EPSILON, penalty=penalty, scope="task")
+    every = RankFairRegressor(EPSILON, penalty=penalty, count="train")
+    task = RankFairRegressor(EPSILON, penalty=penalty, count="train", scope="task")
     pairs = [(seconds(every, rows), seconds(task, rows)) for _ in range(repeats)]
     of_all, of_tasks = (statistics.median(side) for side in zip(*pairs, strict=True))
     ratio, out = of_tasks / of_all, outside(task, rows)

@@ -6,12 +6,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
+import numpy as np
+
 PROCESSES = 2
 
 
 def parts_of(sets: int, parts: int) -> list[int]:
     """Data sets in parts as even as can be."""
     return [sets // parts + (i < sets % parts) for i in range(parts)]
+
+
+def tasks_of(n_rows: int, n_tasks: int, first: float = 0.0) -> np.ndarray:
+    """The task of each row: of one size, or the first with that share of the rows."""
+    if not first:
+        return np.arange(n_rows) * n_tasks // n_rows
+    rest = n_rows - round(first * n_rows)
+    others = 1 + np.arange(rest) * (n_tasks - 1) // rest
+    return np.concatenate((np.zeros(n_rows - rest, int), others))
 
 
 def added(tallies: Iterable[Any]) -> Any:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from cells import added, parts_of, simulated
+from cells import added, parts_of, simulated, tasks_of
 from marks import row
 from scipy.stats import norm
 
@@ -42,23 +42,27 @@ PARTS = 10  # of a cell, each with a seed of its own
 class Design:
     """Rows of either group, and how many tasks they are spread over, if any.
 
-    Tasks hold one group each; with ``mixed`` they are the same for both groups.
+    Tasks hold one group each; with ``mixed`` they are the same for both groups.  With
+    ``first`` one task (of group A, or mixed) has that share of its group's rows.
     """
 
     rows: tuple[int, int]
     tasks: tuple[int, int] | None = None
     uneven: bool = False
     mixed: bool = False
+    first: float = 0.0
 
     @property
     def name(self) -> str:
         text = f"{self.rows[0]:,} v {self.rows[1]:,} rows"
         if self.tasks is None:
             return text
+        one = f", one with {100 * self.first:.0f} %" if self.first else ""
         if self.mixed:
-            return f"{text} in {self.tasks[0]:,} tasks that mix them"
+            return f"{text} in {self.tasks[0]:,} tasks that mix them{one}"
         kind = "uneven tasks" if self.uneven else "tasks"
-        return f"{text} in {self.tasks[0]:,} v {self.tasks[1]:,} {kind}"
+        of_a = " of the first" if one else ""
+        return f"{text} in {self.tasks[0]:,} v {self.tasks[1]:,} {kind}{one}{of_a}"
 
     def draw(
         self, auc: float, rng: np.random.Generator
@@ -76,18 +80,21 @@ class Design:
     def codes(self, rng: np.random.Generator) -> np.ndarray | None:
         if self.tasks is None:
             return None
+        shares = self.first, self.first * self.mixed
         of_a, of_b = (
-            self._spread(n_rows, n_tasks, rng)
-            for n_rows, n_tasks in zip(self.rows, self.tasks, strict=True)
+            self._spread(n_rows, n_tasks, share, rng)
+            for n_rows, n_tasks, share in zip(
+                self.rows, self.tasks, shares, strict=True
+            )
         )
         return np.concatenate((of_a, of_b if self.mixed else of_b + self.tasks[0]))
 
     def _spread(
-        self, n_rows: int, n_tasks: int, rng: np.random.Generator
+        self, n_rows: int, n_tasks: int, first: float, rng: np.random.Generator
     ) -> np.ndarray:
-        """Tasks of one size, or of shares as uneven as gaps between random points."""
+        """Tasks of given sizes, or of shares like gaps between random points."""
         if not self.uneven:
-            return np.arange(n_rows) * n_tasks // n_rows
+            return tasks_of(n_rows, n_tasks, first)
         shares = rng.dirichlet(np.ones(n_tasks))
         more = rng.choice(n_tasks, n_rows - n_tasks, p=shares)
         return np.concatenate((np.arange(n_tasks), more))
@@ -106,6 +113,9 @@ DESIGNS = (
     Design((1_000, 1_000), (50, 50), uneven=True),
     Design((10_000, 10_000), (40, 40)),
     Design((10_000, 10_000), (1_000, 1_000)),
+    Design((1_000, 1_000), (50, 50), first=0.3),
+    Design((1_000, 1_000), (40, 40), mixed=True, first=0.3),
+    Design((3_000, 3_000), (200, 200), mixed=True, first=0.1),
 )
 
 
@@ -164,6 +174,10 @@ HOW = """\
 - Limits of AUC are made on the logit scale from placements (DeLong; over tasks
   Obuchowski, with the jackknife's factor for large tasks), with Student's t and
   Satterthwaite's degrees of freedom.
+- A task counts for the degrees of freedom by the variance that its size lets expect.
+  That grows with its rows where these are independent, and with their square where they
+  are alike; how alike they are is found from all tasks.  So one large task of many
+  costs little where its rows are not alike, and much where they are.
 - The bound is the larger distance of two *one-sided* limits from 1/2, each at the full
   confidence: if the population's AUC is above 1/2 only the upper one can be wrong,
   if it is below only the lower one.
@@ -171,7 +185,8 @@ HOW = """\
   predictions) the limits are Hoeffding's for the mean of n independent matched pairs,
   n being the size of the smaller group: they hold for all distributions and any n.
 - The interval's end towards 1/2 also allows for the greatest variance that an AUC can
-  have (Birnbaum and Klose) where the smaller group has few rows won or lost.
+  have (Birnbaum and Klose) where the smaller group has few rows won or lost, or where
+  its tasks are worth no more.
 - Where rows of a group tie, limits allow for one more row (or task) beyond all others,
   weighted by the share of pairs that tie: rows at one level do not show how many of the
   population are elsewhere.  Without ties, as here, nothing changes.

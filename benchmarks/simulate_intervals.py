@@ -27,7 +27,7 @@ from typing import NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from cells import added, parts_of, simulated
+from cells import added, parts_of, simulated, tasks_of
 from marks import row
 from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
@@ -60,12 +60,15 @@ class Design:
     rows: tuple[int, int]
     tasks: tuple[int, int] | None = None
     shape: str = "normal"
+    first: float = 0.0  # share of one task in the rows of either group
 
     @property
     def name(self) -> str:
         text = f"{self.rows[0]:,} v {self.rows[1]:,} rows"
         if self.tasks is not None:
             text += f" in {self.tasks[0]:,} v {self.tasks[1]:,} tasks"
+        if self.first:
+            text += f", one with {100 * self.first:.0f} % of its group"
         return text if self.shape == "normal" else f"{text}, {self.shape}"
 
     @property
@@ -76,9 +79,8 @@ class Design:
         if self.tasks is None:
             return None
         (n_a, n_b), (k_a, k_b) = self.rows, self.tasks
-        return np.concatenate(
-            (np.arange(n_a) * k_a // n_a, k_a + np.arange(n_b) * k_b // n_b)
-        )
+        of_a, of_b = tasks_of(n_a, k_a, self.first), tasks_of(n_b, k_b, self.first)
+        return np.concatenate((of_a, k_a + of_b))
 
     def draw(
         self, auc: float, sets: int, rng: np.random.Generator
@@ -90,7 +92,7 @@ class Design:
             if k:
                 effects = rng.standard_normal((sets, k))
                 m *= np.sqrt(1 - ICC)
-                m += np.sqrt(ICC) * effects[:, np.arange(n) * k // n]
+                m += np.sqrt(ICC) * effects[:, tasks_of(n, k, self.first)]
             both.append(m)
         a, b = both
         if self.shape == "exponential":
@@ -122,6 +124,8 @@ OTHERS = (
     Design((10, 100), shape="spread 3 v 1"),
     Design((30, 30), shape="exponential"),
     Design((10, 100), shape="exponential"),
+    Design((1_000, 1_000), (50, 50), first=0.1),
+    Design((1_000, 1_000), (50, 50), first=0.3),
 )
 
 
@@ -162,17 +166,27 @@ def over_rows(excess: np.ndarray) -> GroupSpread:
     return GroupSpread((excess**2).sum(axis=1) / (n - 1) / n, n - 1.0, n, n)
 
 
-def of_tasks(excess: np.ndarray, k: int) -> TaskPart:
+def of_tasks(excess: np.ndarray, k: int, first: float) -> TaskPart:
     """What `Part.of_clusters` is for one data set, for all of them at once."""
     n = excess.shape[1]
-    starts = np.searchsorted(np.arange(n) * k // n, np.arange(k))
+    starts = np.searchsorted(tasks_of(n, k, first), np.arange(k))
     share = np.diff(starts, append=n) / n
-    pulls = np.add.reduceat(excess, starts, axis=1) / n / (1 - share)
-    squares = share**2
+    sums = np.add.reduceat(excess, starts, axis=1) / n
+    squares = np.add.reduceat(excess**2, starts, axis=1) / (n * (n - 1))
+    spread = (excess**2).sum(axis=1) / (n - 1)
+    alone, alike = share / n, share**2
+    seen = ((sums**2 / (1 - share) - squares) / share).sum(axis=1)
+    most = spread * ((alike - alone) / share).sum()
+    rho = np.where(most > 0, seen / np.where(most > 0, most, 1), 1.0)
+    clipped = np.clip(rho, 0, 1)[:, None]
+    v = (1 - clipped) * alone + clipped * alike
+    pulls = sums / (1 - share)
     return TaskPart(
         (pulls**2).sum(axis=1) * (k - 1) / k,
-        squares.sum() ** 2 / (squares @ squares) - 1.0,
-        n * squares.sum(),
+        np.maximum(v.sum(axis=1) ** 2 / (v**2).sum(axis=1) - 1.0, 1.0),
+        n * alike.sum(),
+        rho,
+        k,
     )
 
 
@@ -208,7 +222,8 @@ def count(design: Design, auc: float, above, below, check: bool) -> Tally:
     naive = norm.isf((1 - CONFIDENCE) / 2) * np.sqrt(a.variance + b.variance)
     prior = ROWS
     if design.tasks is not None:
-        parts = (of_tasks(x, k) for x, k in zip(excess, design.tasks, strict=True))
+        sizes = zip(excess, design.tasks, strict=True)
+        parts = (of_tasks(x, k, design.first) for x, k in sizes)
         a, b = over_tasks(rows, (next(parts), next(parts)))
         prior = TASKS
     low, high = score_limits(seen, a, b, CONFIDENCE, prior)
@@ -255,9 +270,10 @@ def table(cells: dict[tuple[Design, float], Tally]) -> list[str]:
 SHAPES = """\
 ## Groups of other shapes
 
-Here the spread of group A is three times that of B, or both are exponential.  No limits
-from ten rows can be right for all shapes: ten rows against many, at an AUC near 1, do
-not show how often the eleventh would lie far out."""
+Here the spread of group A is three times that of B, or both are exponential, or one
+task of each group is far larger than the others.  No limits from ten rows can be right
+for all shapes: ten rows against many, at an AUC near 1, do not show how often the
+eleventh would lie far out.  Limits beside a large task are safe rather than exact."""
 HOW = f"""\
 ## How the limits are made
 
@@ -277,8 +293,9 @@ HOW = f"""\
   chosen for coverage among some round ones, in simulations like the first table with
   other seeds; so were score limits themselves, over the logit scale and Newcombe's
   variance.  Data of the second table's shapes served to keep the model's weight low.
-- Over tasks, how alike their rows are is found from both groups together, and the
-  groups are worth fewer rows by that.
+- Over tasks, how alike their rows are is found from all tasks of both groups together,
+  large ones counting by their rows and not by the square of them, and the groups are
+  worth fewer rows by that.
 - Tasks are clusters where most rows are in tasks of one group only.  Where tasks mix
   the groups, rows and (from ten tasks on) tasks are both tried and the wider limits
   count.

@@ -8,6 +8,7 @@ from rankfair.datasets import make_biased_tasks
 from rankfair.linear import linear_predict
 from rankfair.penalties import make_penalty
 from rankfair.problem import Groups, Problem
+from rankfair.solvers import Demand, Request, unconstrained
 
 PENALTIES = ["ridge", "task", "feature", "shared"]
 
@@ -37,14 +38,26 @@ def biased(k=10, per_task=20, auc=0.8, seed=0, **settings):
 
 def solved(problem, solver, penalty="ridge", epsilon=0.0, beta=1.0, **settings):
     """Solve for equal ranks."""
-    side = settings.pop("side", "both")
-    balance = make_balance("rank", epsilon, side)
-    return solver.solve(problem, make_penalty(penalty, beta), balance, **settings)
+    balance = make_balance("rank", epsilon)
+    return asked(solver, problem, balance, penalty, beta, **settings)
+
+
+def asked(solver, problem, balance, penalty="ridge", beta=1.0, **settings):
+    """Solve for a balance of the problem's two groups, at a given β."""
+    request = Request(make_penalty(penalty, beta), fixed=True)
+    demands = [Demand(balance.on(problem.y, problem.groups), problem.groups)]
+    return solver.solve(problem, request, demands, **settings)
+
+
+def free_fit(problem, penalty="ridge", beta=1.0):
+    """The fit with nothing asked of it, at a given β."""
+    return unconstrained(problem, Request(make_penalty(penalty, beta), fixed=True))
 
 
 def predictions(problem, solution):
-    """Predictions of the user's rows by the coefficients alone."""
-    return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
+    """Predictions of the user's rows as an estimator makes them."""
+    linear = solution.coef, solution.intercept, solution.resolution
+    return linear_predict(problem.X, problem.codes, *linear)
 
 
 def order_of(problem):

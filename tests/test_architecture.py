@@ -30,9 +30,10 @@ ROWS = (
     {"inference", "certificate"},
     {"streams"},
     {"_regressor", "_folds", "_inner"},
+    {"_looks", "metrics", "audit", "path"},
     {"estimators", "reduction", "postprocess", "baselines"},
     {"models"},
-    {"_looks", "metrics", "audit", "path", "selection"},
+    {"selection"},
     {"report", "cli", "jobs", "experiments", "__main__"},
 )
 DOOR = ROWS[0]

@@ -191,51 +191,6 @@ def test_many_tasks_are_placed_as_few_are(n_tasks):
 # Fewer rows, fewer tasks
 
 
-@pytest.mark.parametrize("step", [1, 2, 4, 5, 100])
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_fewer_rows_keep_every_task(sizes, step):
-    _, codes, _, blocks = prepared(sizes)
-    thin, kept, share = blocks.fewer_rows(step)
-    assert np.array_equal(thin.tasks, blocks.tasks)
-    assert np.array_equal(thin.Z, blocks.Z[kept])
-    assert (np.diff(kept) > 0).all()
-    assert thin.totals(share) == pytest.approx(blocks.totals(None))
-    for place, mine, _ in of_task(blocks, codes):
-        chosen = kept[np.isin(kept, mine)] - mine[0]
-        # One row of every stretch of the task, as long as what it stands for.
-        edges = np.arange(len(chosen) + 1) * len(mine) // len(chosen)
-        assert ((edges[:-1] <= chosen) & (chosen < edges[1:])).all()
-        assert len(chosen) == -(-len(mine) // step)
-        assert thin.totals(None)[place] == len(chosen)
-
-
-def test_a_regular_pattern_does_not_fool_the_choice():
-    _, _, _, blocks = prepared(np.full(20, 400))
-    _, kept, _ = blocks.fewer_rows(8)
-    assert np.mean(kept % 2) == pytest.approx(0.5, abs=0.1)
-
-
-@pytest.mark.parametrize("step", [1, 2, 3, 5])
-def test_fewer_tasks_keep_all_their_rows(step):
-    _, _, _, blocks = prepared(SIZES["uneven"])
-    few, kept, places = blocks.fewer_tasks(step)
-    assert np.array_equal(few.tasks, blocks.tasks[places])
-    assert set(np.diff(places).tolist()) <= {step}
-    assert np.array_equal(few.Z, blocks.Z[kept])
-    assert np.array_equal(few.gram, blocks.gram[places])
-    assert np.array_equal(few.centre, blocks.centre[places])
-    assert np.array_equal(few.totals(None), blocks.totals(None)[places])
-
-
-@pytest.mark.parametrize("method", ["fewer_rows", "fewer_tasks"])
-def test_a_part_predicts_as_the_whole_does(method):
-    _, _, _, blocks = prepared(SIZES["uneven"])
-    W = np.random.default_rng(4).normal(size=(len(SIZES["uneven"]), 4))
-    part, kept, rest = getattr(blocks, method)(2)
-    own = W if method == "fewer_rows" else W[rest]
-    assert part.apply(own) == pytest.approx(blocks.apply(W)[kept])
-
-
 # Work shared between threads
 
 

@@ -34,7 +34,7 @@ GROUPS, TASKS = NEW["z"].to_numpy(), NEW["task"].to_numpy()
 
 @pytest.fixture(scope="module")
 def model():
-    fair = RankFairRegressor(0.01, tasks="task", sensitive_features="z")
+    fair = RankFairRegressor(0.01, tasks="task", sensitive_features="z", blind=False)
     return fair.fit(FRAME[TRAIN], Y[TRAIN])
 
 
@@ -337,7 +337,9 @@ def test_a_list_of_one_column_is_that_column(model):
     expected = certify(model, NEW)
     assert certify(model, NEW, sensitive_features=["z"]) == expected
     assert model.certify(NEW, sensitive_features=("z",)) == expected
-    listed = RankFairRegressor(0.01, tasks="task", sensitive_features=["z"])
+    listed = RankFairRegressor(
+        0.01, tasks="task", sensitive_features=["z"], blind=False
+    )
     listed.fit(FRAME[TRAIN], Y[TRAIN])
     found = listed.certify(NEW, calibrate=True, random_state=0)
     assert found.model.sensitive_features == "z"
@@ -419,7 +421,12 @@ def test_settings_changed_after_the_fit_change_no_group():
 
 def test_a_chosen_model_certifies_as_the_model_itself(model):
     chosen = RankFairRegressorCV(
-        [1.0], epsilon=0.01, cv=2, tasks="task", sensitive_features="z"
+        ["auto"],
+        epsilon=0.01,
+        cv=2,
+        tasks="task",
+        sensitive_features="z",
+        blind=False,
     )
     chosen.fit(FRAME[TRAIN], Y[TRAIN])
     assert chosen.certify(NEW, NEW_Y) == model.certify(NEW, NEW_Y)

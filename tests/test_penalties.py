@@ -291,7 +291,7 @@ def test_only_linear_factors_say_so(name):
 
 
 def test_a_penalty_is_made_by_name_or_passed_through():
-    assert set(PENALTIES) == set(NAMES)
+    assert set(PENALTIES) == {"pool", *NAMES}
     penalty = make_penalty("task", 3.0)
     assert penalty.beta == 3.0
     assert make_penalty(penalty) is penalty

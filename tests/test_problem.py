@@ -6,7 +6,7 @@ from problems import order_of
 from rankfair.linear import linear_predict
 from rankfair.penalties import make_penalty
 from rankfair.problem import Groups, Problem
-from rankfair.solvers import unconstrained
+from rankfair.solvers import Request, unconstrained
 
 PENALTIES = ["ridge", "task", "feature", "shared"]
 SIZES = [5, 1, 8, 3, 12, 8]
@@ -32,7 +32,7 @@ def predictions(problem, solution):
 
 def fitted(penalty, beta, X, y, codes, **settings):
     problem = made(X, y, codes, **settings)
-    solution = unconstrained(problem, make_penalty(penalty, beta))
+    solution = unconstrained(problem, Request(make_penalty(penalty, beta), fixed=True))
     return solution, predictions(problem, solution)
 
 
@@ -315,67 +315,3 @@ def test_the_model_for_a_new_task_is_at_the_mean_of_the_others():
     new = X @ pooled.shared_coef + pooled.shared_intercept
     assert new.mean() == pytest.approx(y.mean())
     assert m.mean() == pytest.approx(y.mean())
-
-
-# A problem on fewer rows
-
-
-def large(k, n_rows=20_000, seed=5, weights=False):
-    rng = np.random.default_rng(seed)
-    codes = np.concatenate((np.arange(k), rng.integers(0, k, n_rows - k)))
-    X = rng.normal(size=(n_rows, 3))
-    y = X[:, 0] + rng.normal(size=n_rows)
-    w = rng.random(n_rows) if weights else None
-    return made(X, y, codes, rng.random(n_rows) < 0.3, weights=w)
-
-
-def test_a_small_problem_is_not_thinned():
-    problem = large(10)
-    assert problem.thinned() is problem
-    assert problem.thinned(rows=len(problem.y)) is problem
-
-
-@pytest.mark.parametrize("weights", [False, True])
-@pytest.mark.parametrize(("k", "all_tasks"), [(1, True), (40, True), (2000, False)])
-def test_thinning_keeps_units_and_takes_rows(k, all_tasks, weights):
-    problem = large(k, weights=weights)
-    thin = problem.thinned(rows=1000)
-    assert 800 <= len(thin.y) <= 1300
-    assert (thin.n_tasks == k) == all_tasks
-    choose = problem.blocks.fewer_rows if all_tasks else problem.blocks.fewer_tasks
-    kept = choose(len(problem.y) // 1000)[1]
-    assert np.array_equal(thin.y, problem.y[kept])
-    assert np.array_equal(thin.groups.in_a, problem.groups.in_a[kept])
-    assert np.array_equal(thin.scale, problem.scale)
-    W = np.random.default_rng(6).normal(size=(k, 4))
-    places = [list(problem.blocks.tasks).index(task) for task in thin.blocks.tasks]
-    assert thin.predict(W[places]) == pytest.approx(problem.predict(W)[kept])
-    assert thin.counts == pytest.approx(problem.counts[places])
-
-
-@pytest.mark.parametrize("weights", [False, True])
-def test_rows_kept_stand_for_those_left_out(weights):
-    problem = large(5, weights=weights)
-    thin = problem.thinned(rows=1000)
-    both = problem.groups.total_a + problem.groups.total_b
-    assert thin.groups.total_a + thin.groups.total_b == pytest.approx(both, rel=0.1)
-    if not weights:
-        sums = thin.blocks.totals(thin.weights)
-        assert sums == pytest.approx(problem.counts)
-
-
-def test_thinning_never_loses_a_group():
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(5000, 1))
-    in_a = np.zeros(5000, bool)
-    in_a[17] = True
-    for codes in (np.zeros(5000, int), np.arange(5000)):
-        problem = made(X, X[:, 0], codes, in_a)
-        thin = problem.thinned(rows=100)
-        assert thin.groups.total_a > 0
-        assert thin.groups.total_b > 0
-
-
-def test_a_problem_without_groups_can_be_thinned():
-    problem = made(np.arange(5000.0)[:, None], np.arange(5000.0), np.zeros(5000, int))
-    assert problem.thinned(rows=100).groups is None

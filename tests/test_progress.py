@@ -72,12 +72,12 @@ def test_it_works_where_scikit_learn_has_no_callbacks(monkeypatch):
 class Interrupted:
     """A solver that the user stops after its first step."""
 
-    def solve(self, problem, penalty, balance, on_step=None):
+    def solve(self, problem, request, demands, on_step=None):
         def stop(step):
             on_step(step)
             raise KeyboardInterrupt
 
-        return Tilt().solve(problem, penalty, balance, on_step=stop)
+        return Tilt().solve(problem, request, demands, on_step=stop)
 
 
 def test_ctrl_c_leaves_a_new_estimator_unfitted():

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from problems import PENALTIES, of_dataset, predictions, rmse, solved
+from problems import PENALTIES, of_dataset
 from rankfair import RankFairRegressor, projections
 from rankfair.balances import Rank
 from rankfair.datasets import (
@@ -23,10 +23,11 @@ from rankfair.datasets import (
     load_wine,
     make_biased_tasks,
 )
-from rankfair.metrics import rank_auc
+from rankfair.metrics import rank_auc, rmse
 from rankfair.penalties import make_penalty
+from rankfair.problem import Groups
 from rankfair.ranks import twice_u
-from rankfair.solvers import NCADMM, Tilt, unconstrained
+from rankfair.solvers import NCADMM, Demand, Request
 
 SEEDS = int(os.environ.get("RANKFAIR_SEEDS", "20"))
 AUCS = (0.6, 0.7, 0.8, 0.9)
@@ -37,7 +38,7 @@ EPSILONS = (0.0, 0.01, 0.05)
 
 
 @pytest.mark.parametrize("blind", [False, True])
-@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("penalty", ["pool", *PENALTIES])
 @pytest.mark.parametrize("auc", AUCS)
 def test_the_band_is_met_to_within_one_pair(auc, penalty, blind):
     for seed in range(SEEDS):
@@ -50,6 +51,8 @@ def test_the_band_is_met_to_within_one_pair(auc, penalty, blind):
                 tasks="task",
                 sensitive_features="z",
                 penalty=penalty,
+                beta=1.0,
+                count="train",
                 blind=blind,
             )
             with warnings.catch_warnings():
@@ -105,10 +108,10 @@ def test_no_small_data_breaks_the_promise(rows, epsilon, side, penalty, beta, bl
         penalty=penalty,
         beta=beta,
         blind=blind,
-        max_iter=10,
+        count="train",
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)  # of the few rows there are
         model.fit(X, y, tasks=tasks, sample_weight=weights)
     m = model.predict(X, tasks=tasks)
     w = np.ones(len(y), int) if weights is None else weights
@@ -120,7 +123,7 @@ def test_no_small_data_breaks_the_promise(rows, epsilon, side, penalty, beta, bl
     assert model.rank_auc_ == count / (2 * pairs)
 
 
-# Good at AUC 1/2, and settled
+# As good as a constant shift, where the paper's problem is asked for
 
 LOADERS = {
     "wine": load_wine,
@@ -131,41 +134,49 @@ LOADERS = {
 }
 
 
-def compared(problem):
-    """Tilt at ε = 0, and its error over that of the shifted unconstrained fit."""
-    ridge, groups = make_penalty("ridge", 1.0), problem.user_groups
-    free = predictions(problem, unconstrained(problem, ridge))
+def compared(data):
+    """The error at AUC 1/2 over that of the shifted unconstrained fit, on training."""
+    X = np.column_stack((data.X, data.sensitive == data.group_a))
+    given = {"tasks": data.tasks, "sensitive_features": data.sensitive}
+    model = RankFairRegressor(
+        0.0, penalty="ridge", beta=1.0, count="train", direction="density"
+    )
+    with warnings.catch_warnings():
+        # The group is a predictor here, and rounds may run out.
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(X, data.target, **given)
+        fair = model.predict(X, tasks=data.tasks)
+        model.set_params(epsilon=0.5).fit(X, data.target, **given)
+        free = model.predict(X, tasks=data.tasks)
+    groups = Groups(data.sensitive == data.group_a)
     shifted = projections.shift(free, groups.in_a, Rank(0.0).band(groups))
-    tilt = solved(problem, Tilt())
-    m = predictions(problem, tilt)
-    for fair in (shifted, m):
-        assert Rank(0.0).band(groups).miss(Rank().value(fair, groups)) == 0
-    return tilt, rmse(problem, m) / rmse(problem, shifted)
+    for m in (shifted, fair):
+        assert Rank(0.0).band(groups).miss(Rank().value(m, groups)) == 0
+    return rmse(data.target, fair) / rmse(data.target, shifted)
 
 
-def residual_within_50_steps(problem):
-    trace = solved(problem, NCADMM(rho=1.0, max_iter=50)).trace
-    return min(step.residual for step in trace)
+def residual_within_50_steps(data):
+    problem = of_dataset(data)
+    request = Request(make_penalty("ridge", 1.0), fixed=True)
+    solver = NCADMM(rho=1.0, max_iter=50)
+    found = solver.solve(problem, request, [Demand(Rank(0.0), problem.groups)])
+    return min(step.residual for step in found.trace)
 
 
 @pytest.mark.parametrize("auc", AUCS)
 def test_tilt_beats_a_constant_shift_on_synthetic_data(auc):
     ratios = []
     for seed in range(20):
-        problem = of_dataset(make_biased_tasks(auc=auc, random_state=seed))
-        tilt, ratio = compared(problem)
-        ratios.append(ratio)
-        assert tilt.stationarity <= 1e-2
-        assert residual_within_50_steps(problem) < 1e-6
+        data = make_biased_tasks(auc=auc, random_state=seed)
+        ratios.append(compared(data))
+        assert residual_within_50_steps(data) < 1e-6
     assert max(ratios) <= 1.001
     assert auc < 0.9 or np.mean(ratios) <= 0.98
 
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_tilt_beats_a_constant_shift_on_real_data(real_data, name):
-    problem = of_dataset(LOADERS[name](real_data))
-    tilt, ratio = compared(problem)
+    data = LOADERS[name](real_data)
     most = {"crime": 0.94, "income": 0.93, "income as recorded": 0.93}
-    assert ratio <= most.get(name, 1.001)
-    assert tilt.stationarity <= 1e-2
-    assert residual_within_50_steps(problem) < 1e-6
+    assert compared(data) <= most.get(name, 1.001)
+    assert residual_within_50_steps(data) < 1e-6

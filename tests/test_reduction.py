@@ -1,9 +1,11 @@
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.stats import ks_2samp
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyRegressor
@@ -36,12 +38,9 @@ from far_apart import (
 )
 from rankfair import RankFairRegressor, TiltedRegressor
 from rankfair._folds import deal_folds
-from rankfair.balances import Mean, Rank, Residual, Within
+from rankfair.balances import Distribution, Rank, Within
 from rankfair.datasets import load_wine
-from rankfair.metrics import balanced_residuals, mean_difference, rank_auc, rmse
-from rankfair.problem import Groups
-from rankfair.reduction.demand import Demand
-from rankfair.reduction.loop import solve
+from rankfair.metrics import balanced_residuals, mean_difference, rank_auc
 from rankfair.reduction.refits import Refits
 from refusals import sentence
 from schools import held_out_gap
@@ -64,39 +63,86 @@ def slow():
 # What a fit promises
 
 
+@pytest.mark.parametrize("blind", [True, False])
 @pytest.mark.parametrize("epsilon", [0.0, 0.005, 0.1])
 @pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(10.0)])
-def test_linear_models_meet_the_band_without_a_shift(estimator, epsilon):
-    assert roc_auc_score(IN_A, estimator.fit(X, Y).predict(X)) > 0.65
-    model = fair(estimator, epsilon).fit(X, Y)
+def test_linear_models_meet_the_band_by_their_refit(estimator, epsilon, blind):
+    seen = X[:, :-1] if blind else X
+    assert roc_auc_score(IN_A, estimator.fit(seen, Y).predict(seen)) > 0.65
+    model = fair(estimator, epsilon, cv=None, blind=blind).fit(X, Y)
     assert model.status_ == "satisfied"
     assert abs(auc_of(model) - 0.5) <= epsilon + PAIR
     assert auc_of(model) == model.rank_auc_
     assert model.multiplier_ > 0
-    assert model.n_refits_ <= 20
+    assert model.n_refits_ == 2
+    assert not model.directions_ and not len(model.corrections_)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 30.0])
-@pytest.mark.parametrize("seed", range(3))
-def test_ridge_agrees_with_the_linear_solver(alpha, seed):
-    rng = np.random.default_rng(seed)
-    z = rng.random(400) < 0.5
-    Z = np.column_stack([rng.normal(size=(400, 3)) + np.outer(z, [1, 0, -1]), z])
-    y = Z @ [1.0, 1.0, 0.3, 1.0] + rng.normal(size=400)
-    ours = TiltedRegressor(
-        Ridge(alpha), 0.01, sensitive_features=-1, finish="none"
-    ).fit(Z, y)
-    reference = RankFairRegressor(
-        0.01, sensitive_features=-1, penalty="ridge", beta=alpha, standardize=False
-    ).fit(Z, y)
+def standard_direction(weights=None):
+    """What the targets are tilted by: a group mean less the other, in shares."""
+    w = np.ones(N) if weights is None else weights
+    return w.sum() * np.where(IN_A, 1 / w[IN_A].sum(), -1 / w[~IN_A].sum())
 
-    def objective(model, w):
-        return ((y - model.predict(Z)) ** 2).sum() / 2 + alpha * (w @ w) / 2
 
-    w = np.ravel(ours.estimator_.coef_)
-    theirs = objective(reference, reference.coef_[0])
-    assert objective(ours, w) == pytest.approx(theirs, rel=0.02)
-    assert ours.multiplier_ == pytest.approx(reference.multiplier_, rel=0.3)
+def test_a_line_is_the_closed_form():
+    """One refit of least squares is a projection: m(λ) = P y − λ P g."""
+    model = fair(LinearRegression(), cv=None).fit(X, Y)
+    A = np.column_stack([NUMBERS, np.ones(N)])
+    P = A @ np.linalg.pinv(A)
+    g = standard_direction()
+    d = P @ g
+    # The AUC of P y − λ P g at the λ found is at the edge of the band.
+    lam = (P @ Y - model.predict(X)) @ d / (d @ d)
+    np.testing.assert_allclose(model.predict(X), P @ (Y - lam * g), atol=1e-9)
+    nearer = rank_auc(None, P @ Y - 0.99 * lam * d, sensitive_features=SEX)
+    assert abs(nearer - 0.5) > 0.02
+
+
+@pytest.mark.parametrize("blind", [True, False])
+def test_a_line_of_level_means_is_the_constrained_least_squares(blind):
+    seen = NUMBERS if blind else X
+    model = fair(LinearRegression(), 0.0, balance="mean", cv=None, blind=blind)
+    A = np.column_stack([seen, np.ones(N)])
+    a = A[IN_A].mean(axis=0) - A[~IN_A].mean(axis=0)
+    G = A.T @ A
+    w = np.linalg.solve(G, A.T @ Y)
+    v = np.linalg.solve(G, a)
+    w = w - v * (a @ w) / (a @ v)
+    np.testing.assert_allclose(model.fit(X, Y).predict(X), A @ w, atol=1e-8)
+    assert abs(model.balance_["mean"]) < 1e-9
+
+
+def test_ridge_agrees_with_the_linear_solver():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        z = rng.random(400) < 0.5
+        Z = np.column_stack([rng.normal(size=(400, 3)) + np.outer(z, [1, 0, -1]), z])
+        y = Z @ [1.0, 1.0, 0.3, 1.0] + rng.normal(size=400)
+        ours = TiltedRegressor(
+            Ridge(3.0), 0.01, sensitive_features=-1, cv=None, blind=False
+        ).fit(Z, y)
+        reference = RankFairRegressor(
+            0.01,
+            sensitive_features=-1,
+            penalty="ridge",
+            beta=3.0,
+            standardize=False,
+            blind=False,
+            count="train",
+        ).fit(Z, y)
+        np.testing.assert_allclose(ours.predict(Z), reference.predict(Z), atol=1e-3)
+        assert ours.multiplier_ == pytest.approx(reference.multiplier_, rel=1e-3)
+
+
+def recounted(model, groups=SEX, weights=None):
+    """The AUC of what was counted."""
+    kept = np.isfinite(model.oof_predictions_)
+    return rank_auc(
+        None,
+        model.oof_predictions_[kept],
+        sensitive_features=groups[kept],
+        sample_weight=None if weights is None else weights[kept],
+    )
 
 
 REGRESSORS = {
@@ -112,18 +158,51 @@ REGRESSORS = {
 }
 
 
+@pytest.mark.parametrize("blind", [True, False])
 @pytest.mark.parametrize("cv", [None, 3])
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_any_regressor_meets_the_band(name, cv):
-    model = fair(REGRESSORS[name], cv=cv, max_refits=6).fit(X, Y)
-    assert model.status_ == "satisfied"
-    assert abs(model.rank_auc_ - 0.5) <= 0.02 + PAIR
-    assert 1 <= model.n_refits_ <= 6
-    assert len(model.trace_) == model.n_refits_ + 1
+def test_any_regressor_meets_the_band_or_says_not(name, cv, blind):
+    model = fair(REGRESSORS[name], cv=cv, blind=blind)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X, Y)
+    kinds = {each.category for each in told}
+    assert recounted(model) == model.rank_auc_
+    inside = abs(model.rank_auc_ - 0.5) <= 0.02 + PAIR
+    assert model.status_ == ("satisfied" if inside else "infeasible")
+    assert (ConvergenceWarning in kinds) == (not inside)
+    error = ((model.oof_predictions_ - Y) ** 2).mean() / Y.var()
+    assert model.objective_ == pytest.approx(error)
+    assert (UserWarning in kinds) == (error >= 1)
+    assert all(each.filename == __file__ for each in told)
+    assert model.n_refits_ == 2
+    assert len(model.trace_) == 3 + len(model.corrections_)
+    steps = model.predict(X) / model.resolution_
+    np.testing.assert_array_equal(steps, np.round(steps))
     if cv is None:
-        assert auc_of(model) == model.rank_auc_
-    else:
-        assert abs(auc_of(model) - 0.5) < 0.12
+        np.testing.assert_array_equal(model.predict(X), model.oof_predictions_)
+    if not blind:
+        assert inside
+
+
+def test_corrections_are_taken_off_along_the_directions():
+    model = fair(DecisionTreeRegressor(max_depth=4), cv=None, blind=False).fit(X, Y)
+    (direction,), (size,) = model.directions_, model.corrections_
+    m = model.estimator_.predict(X) - size * direction[0].predict(X)
+    np.testing.assert_allclose(model.predict(X), m, atol=model.resolution_)
+    rough = rank_auc(None, model.estimator_.predict(X), sensitive_features=SEX)
+    assert abs(rough - 0.5) > 0.02 >= abs(model.rank_auc_ - 0.5) - PAIR
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_useless_model_is_told_first():
+    """Of noise alone a tree out of fold errs more than one constant."""
+    noise = np.random.default_rng(0).normal(size=N) + IN_A
+    model = fair(DecisionTreeRegressor(), 0.02, cv=3)
+    with pytest.warns(UserWarning, match="useless: out of fold its R²") as told:
+        model.fit(X, noise)
+    assert "useless" in str(told[0].message) and told[0].filename == __file__
+    assert model.objective_ >= 1
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
@@ -133,10 +212,10 @@ def test_boosting_of_other_libraries(library):
         base = module.LGBMRegressor(n_estimators=20, verbose=-1, n_jobs=1)
     else:
         base = module.XGBRegressor(n_estimators=20, max_depth=3, n_jobs=1)
-    model = fair(base, max_refits=4).fit(X, Y, sample_weight=np.full(N, 2.0))
+    model = fair(base, cv=None).fit(X, Y, sample_weight=np.full(N, 2.0))
     assert model.status_ == "satisfied"
     assert abs(auc_of(model) - 0.5) <= 0.02 + PAIR
-    assert fair(base, max_refits=2, cv=3).fit(X, Y).status_ == "satisfied"
+    assert fair(base, cv=3).fit(X, Y).status_ == "satisfied"
 
 
 def encoding(*steps):
@@ -151,7 +230,12 @@ def encoding(*steps):
 def test_a_pipeline_takes_text_labels(frame, cv):
     table = frame(FRAME.to_dict("list"))
     model = TiltedRegressor(
-        encoding(Ridge()), 0.02, sensitive_features="sex", cv=cv, random_state=0
+        encoding(Ridge()),
+        0.02,
+        sensitive_features="sex",
+        blind=False,
+        cv=cv,
+        random_state=0,
     ).fit(table, Y)
     assert model.status_ == "satisfied"
     assert model.groups_.tolist() == ["F", "M"]
@@ -162,107 +246,70 @@ def test_a_pipeline_takes_text_labels(frame, cv):
 def test_an_estimator_that_takes_missing_values_still_does():
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     gaps[:, -1] = X[:, -1]
-    assert fair(TREES, max_refits=4).fit(gaps, Y).status_ == "satisfied"
+    assert fair(TREES).fit(gaps, Y).status_ == "satisfied"
 
 
-def test_the_shift_closes_what_refits_leave():
-    model = fair(DecisionTreeRegressor(max_depth=4), 0.001, max_refits=2).fit(X, Y)
-    shift = model.shift_
-    assert shift.any()
-    # The least movement: the mean of all predictions stays where it was.
-    assert shift @ [(~IN_A).sum(), IN_A.sum()] == pytest.approx(0, abs=1e-9)
-    raw = model.estimator_.predict(X)
-    np.testing.assert_array_equal(model.predict(X), raw + shift[IN_A.astype(int)])
-    rough = rank_auc(None, raw, sensitive_features=SEX)
-    assert abs(rough - 0.5) > abs(model.rank_auc_ - 0.5)
-
-
-def test_groups_given_as_an_array_are_shifted_if_predict_gets_them():
-    model = TiltedRegressor(DecisionTreeRegressor(max_depth=3, random_state=0), 0.001)
-    with pytest.warns(
-        ConvergenceWarning, match="predict.X, sensitive_features=.*closes"
-    ) as w:
-        model.set_params(max_refits=2).fit(X, Y, sensitive_features=SEX)
-    assert w[0].filename == __file__
-    assert model.status_ == "max_iter"
-    assert auc_of(model) == model.rank_auc_
-    closed = auc_of(model, sensitive_features=SEX)
-    assert abs(closed - 0.5) < abs(model.rank_auc_ - 0.5)
-    assert model.score(X, Y, sensitive_features=SEX) == pytest.approx(
-        r2_score(Y, model.predict(X, sensitive_features=SEX))
-    )
-
-
-@pytest.mark.parametrize("closed", [{"blind": True}, {"finish": "none"}])
-def test_no_shift_where_none_is_wanted(closed):
-    base = DecisionTreeRegressor(max_depth=3)
-    with pytest.warns(ConvergenceWarning, match="asked for 0.49") as caught:
-        model = fair(base, 0.001, max_refits=2, **closed).fit(X, Y)
-    assert "sensitive_features=" not in str(caught[0].message)
-    assert not model.shift_.any()
-    assert model.status_ == "max_iter"
-
-
-def test_blind_models_do_not_read_the_group():
-    model = fair(blind=True).fit(X, Y)
+def test_models_are_blind_unless_told_otherwise():
+    model = fair(cv=None).fit(X, Y)
     assert model.estimator_.n_features_in_ == 3
     assert model.status_ == "satisfied"
     other = X.copy()
     other[:, -1] = 77
     np.testing.assert_array_equal(model.predict(other), model.predict(X))
-    frame = TiltedRegressor(Ridge(), 0.02, sensitive_features="sex", blind=True)
-    np.testing.assert_allclose(frame.fit(FRAME, Y).predict(FRAME), model.predict(X))
 
 
-def test_a_band_already_met_is_the_plain_fit():
-    model = fair(epsilon=0.5).fit(X, Y)
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("base", [Ridge(), TREES])
+def test_blind_models_take_frames_without_the_column(base, library):
+    whole = library(FRAME.to_dict("list"))
+    part = library(FRAME[["a", "b", "c"]].to_dict("list"))
+    model = TiltedRegressor(
+        base, 0.02, sensitive_features="sex", cv=3, random_state=0
+    ).fit(whole, Y)
+    np.testing.assert_array_equal(model.predict(part), model.predict(whole))
+    assert model.score(part, Y) == model.score(whole, Y)
+    seeing = clone(model).set_params(estimator=encoding(Ridge()), blind=False)
+    assert "sex" in sentence(seeing.fit(whole, Y).predict, part)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_a_band_already_met_is_the_plain_fit(cv):
+    model = fair(epsilon=0.5, cv=cv).fit(X, Y)
     assert model.status_ == "inactive"
     assert model.multiplier_ == 0
-    assert model.n_refits_ == 0
-    np.testing.assert_array_equal(model.predict(X), Ridge().fit(X, Y).predict(X))
-    assert fair(DummyRegressor()).fit(X, Y).rank_auc_ == 0.5
+    assert model.n_refits_ == 0 and not model.directions_
+    plain = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
+    np.testing.assert_allclose(model.predict(X), plain, atol=model.resolution_)
+
+
+@pytest.mark.filterwarnings("ignore:this model is useless")
+def test_one_constant_is_level():
+    assert fair(DummyRegressor(), cv=None).fit(X, Y).rank_auc_ == 0.5
 
 
 def test_a_model_that_cannot_follow_is_infeasible():
-    # It sees one column that is the group, and its sign: no multiple of it is level.
     class Stubborn(Slow):
-        def predict(self, X):
-            return X[:, -1]
+        """Whatever it learns from, it predicts the first column."""
 
-    model = fair(Stubborn(), finish="none")
-    with pytest.warns(ConvergenceWarning, match="Reached: AUC 1.0000"):
+        def predict(self, X):
+            return Y.mean() + X[:, 0]
+
+    model = fair(Stubborn(), 0.0)
+    with pytest.warns(ConvergenceWarning, match="Reached: AUC 0.[67]") as told:
         model.fit(X, Y)
+    assert told[0].filename == __file__
     assert model.status_ == "infeasible"
-    # A shift ties all rows at once.
-    tied = fair(Stubborn()).fit(X, Y)
-    assert tied.status_ == "satisfied"
-    assert np.ptp(tied.predict(X)) == 0
-
-    class Coarse(Slow):
-        def predict(self, X):
-            return np.where(X[:, -1] == 1, 10.0 * (X[:, 0] > np.quantile(X, 0.9)), 5.0)
-
-    with pytest.warns(ConvergenceWarning, match=r"asked for 0.48 to 0.52\.$"):
-        fair(Coarse()).fit(X, Y)
+    assert recounted(model) == model.rank_auc_
 
 
 def test_without_groups_a_warning_and_the_plain_fit():
     with pytest.warns(UserWarning, match="there is nothing to balance") as caught:
         model = TiltedRegressor(Ridge(), cv=3).fit(X, Y)
     assert caught[0].filename == __file__
-    np.testing.assert_array_equal(model.predict(X), Ridge().fit(X, Y).predict(X))
+    plain = Ridge().fit(X, Y).predict(X)
+    np.testing.assert_allclose(model.predict(X), plain, atol=model.resolution_)
     assert np.isnan(model.rank_auc_)
-    assert model.groups_ is None
-    assert "fitted without groups" in sentence(model.predict, X, sensitive_features=SEX)
-
-
-def test_fresh_folds_may_find_nothing_to_do():
-    codes = np.zeros(N, np.intp)
-    demand = Demand.of(Rank(0.02), Y, Groups(IN_A), shifts=True)
-    level = Refits(DummyRegressor(), X, codes, 1)
-    found = solve(Refits(Ridge(), X, codes, 1), demand, 6, lambda step: None, level)
-    assert str(found.status) == "inactive"
-    assert not found.fit.tilt.any()
+    assert model.groups_ is None and model.oof_predictions_ is None
 
 
 # Balances
@@ -271,40 +318,68 @@ def test_fresh_folds_may_find_nothing_to_do():
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("cv", [None, 4])
 def test_equal_means(epsilon, cv):
-    model = fair(TREES, epsilon, balance="mean", cv=cv, max_refits=5).fit(X, Y)
+    model = fair(TREES, epsilon, balance="mean", cv=cv, blind=False).fit(X, Y)
+    assert model.status_ == "satisfied"
     assert abs(model.balance_["mean"]) <= epsilon + 1e-9
     assert 0 < model.rank_auc_ < 1
-    if cv is None:
-        gap = mean_difference(None, model.predict(X), sensitive_features=SEX)
-        assert gap / Y.std() == pytest.approx(model.balance_["mean"], abs=1e-9)
+    gap = mean_difference(None, model.oof_predictions_, sensitive_features=SEX)
+    assert gap / Y.std() == pytest.approx(model.balance_["mean"], abs=1e-9)
 
 
-def test_equal_means_of_a_line_are_one_refit():
-    model = fair(LinearRegression(), 0.0, balance=Mean(0.0)).fit(X, Y)
-    assert not model.shift_.any()
-    assert model.n_refits_ <= 2
-
-
-def test_equal_residuals():
-    # Blind, a line leaves residuals apart; a shift or a tilt brings them together.
-    line = fair(LinearRegression(), 0.0, balance="residual", blind=True).fit(X, Y)
-    gap = balanced_residuals(Y, line.predict(X), sensitive_features=SEX)
+@pytest.mark.parametrize("cv", [None, 3])
+def test_equal_residuals(cv):
+    # Blind, a line leaves residuals apart; a tilt brings them together.
+    line = fair(LinearRegression(), 0.0, balance="residual", cv=cv).fit(X, Y)
+    assert line.status_ == "satisfied"
+    gap = balanced_residuals(Y, line.oof_predictions_, sensitive_features=SEX)
     assert abs(gap) < 1e-8
-    stump = DecisionTreeRegressor(max_depth=1, random_state=0)
-    shifted = fair(stump, 0.0, balance=Residual(0.0), max_refits=1).fit(X, Y)
-    assert shifted.status_ == "satisfied"
-    gap = balanced_residuals(Y, shifted.predict(X), sensitive_features=SEX)
-    assert abs(gap) < 1e-8
+    free = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
+    assert abs(balanced_residuals(Y, free, sensitive_features=SEX)) > 0.1
+
+
+def ks_of(m, in_a=IN_A):
+    return ks_2samp(m[in_a], m[~in_a]).statistic
+
+
+@pytest.mark.parametrize("balance", ["distribution", Distribution(0.1)])
+@pytest.mark.parametrize("cv", [None, 3])
+def test_equal_distributions(balance, cv):
+    model = fair(Ridge(), 0.1, balance=balance, blind=False, cv=cv).fit(X, Y)
+    assert model.status_ == "satisfied"
+    far = ks_of(model.oof_predictions_)
+    assert far == pytest.approx(model.balance_["distribution"]) and far <= 0.1 + 1e-9
+    assert ks_of(Ridge().fit(X, Y).predict(X)) > 0.3
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("epsilon", [0.05, [0.05, 0.1]])
+@pytest.mark.parametrize("cv", [None, 3])
+def test_several_balances(epsilon, cv):
+    asked = ["rank", "mean"]
+    model = fair(TREES, epsilon, balance=asked, blind=False, cv=cv).fit(X, Y)
+    m = model.oof_predictions_
+    gap = mean_difference(None, m, sensitive_features=SEX) / Y.std()
+    assert model.balance_["mean"] == pytest.approx(gap, abs=1e-9)
+    assert model.balance_["rank"] == recounted(model) == model.rank_auc_
+    widths = [epsilon] * 2 if np.ndim(epsilon) == 0 else epsilon
+    inside = abs(model.rank_auc_ - 0.5) <= widths[0] + 0.0005
+    inside &= abs(gap) <= widths[1] + 1e-6
+    assert model.status_ == ("satisfied" if inside else "infeasible")
 
 
 def test_a_balance_of_some_rows_and_of_one_side():
     part = NUMBERS[:, 1] > 0
-    model = fair(LinearRegression(), balance=Within(0.0, rows=part)).fit(X, Y)
+    asked = Within(0.0, rows=part)
+    model = fair(LinearRegression(), balance=asked, cv=None).fit(X, Y)
     m = model.predict(X)
     gap = mean_difference(None, m[part], sensitive_features=SEX[part])
     assert abs(gap) < 1e-8
     above = fair(balance=Rank(0.05, side="upper")).fit(X, Y)
     assert 0.5 - PAIR <= above.rank_auc_ <= 0.55
+    again = fair(epsilon=0.05, side="upper").fit(X, Y)
+    np.testing.assert_array_equal(again.predict(X), above.predict(X))
+    below = fair(epsilon=0.0, side="upper").fit(X, -Y)
+    assert abs(below.rank_auc_ - 0.5) <= PAIR
 
 
 # Tasks
@@ -312,23 +387,34 @@ def test_a_balance_of_some_rows_and_of_one_side():
 
 def test_one_model_a_task():
     with_task = FRAME.assign(task=TASK, sex=IN_A)
-    settings = {"epsilon": 0.02, "sensitive_features": "sex"}
-    model = TiltedRegressor(Ridge(1.0), tasks="task", **settings).fit(with_task, Y)
-    assert [one.n_features_in_ for one in model.estimator_] == [4, 4]
+    settings = {"epsilon": 0.02, "sensitive_features": "sex", "tasks": "task"}
+    model = TiltedRegressor(Ridge(1.0), cv=None, **settings).fit(with_task, Y)
+    assert [one.n_features_in_ for one in model.estimator_] == [3, 3]
     assert model.tasks_.tolist() == ["n", "s"]
     assert auc_of(model, with_task) == model.rank_auc_
     assert abs(model.rank_auc_ - 0.5) <= 0.02 + PAIR
     reference = RankFairRegressor(
-        tasks="task", penalty="ridge", standardize=False, **settings
+        penalty="ridge", beta=1.0, standardize=False, count="train", **settings
     ).fit(with_task, Y)
-    error = rmse(Y, reference.predict(with_task))
-    assert rmse(Y, model.predict(with_task)) == pytest.approx(error, rel=0.02)
-    arrays = TiltedRegressor(Ridge(1.0), 0.02, sensitive_features=3)
+    np.testing.assert_allclose(
+        model.predict(with_task), reference.predict(with_task), atol=1e-2
+    )
+    arrays = TiltedRegressor(Ridge(1.0), 0.02, sensitive_features=3, cv=None)
     arrays.fit(X, Y, tasks=TASK)
     np.testing.assert_allclose(arrays.predict(X, tasks=TASK), model.predict(with_task))
     assert "tasks is missing" in sentence(arrays.predict, X)
     told = sentence(arrays.predict, X, tasks=["n"] * (N - 1) + ["w"])
     assert told.startswith('tasks has labels not seen in training: "w" (1 row)')
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_each_task_is_learnt_from_its_own_rows(cv):
+    base = DecisionTreeRegressor(max_depth=3, random_state=0)
+    model = fair(base, 0.5, cv=cv).fit(X, Y, tasks=TASK)
+    for j, label in enumerate(["n", "s"]):
+        own = label == TASK
+        alone = clone(base).fit(NUMBERS[own], Y[own]).predict(NUMBERS)
+        np.testing.assert_allclose(model.estimator_[j].predict(NUMBERS), alone)
 
 
 def test_folds_leave_no_task_out():
@@ -362,26 +448,28 @@ def test_folds_share_groups_evenly():
 
 def test_fits_are_deterministic_and_inputs_stay():
     before = X.copy(), Y.copy()
-    base = RandomForestRegressor(5)
-    one, two = (fair(base, cv=3, max_refits=3).fit(X, Y) for _ in range(2))
+    base = RandomForestRegressor(5, min_samples_leaf=5)
+    one, two = (fair(base, cv=3).fit(X, Y) for _ in range(2))
+    np.testing.assert_array_equal(one.oof_predictions_, two.oof_predictions_)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     assert base.random_state is None
     np.testing.assert_array_equal(X, before[0])
     np.testing.assert_array_equal(Y, before[1])
-    other = fair(base, cv=3, max_refits=3, random_state=np.random.default_rng(1))
+    other = fair(base, cv=3, random_state=np.random.default_rng(1))
     assert (other.fit(X, Y).predict(X) != one.predict(X)).any()
 
 
 def test_the_order_of_rows_does_not_matter():
     order = np.random.default_rng(0).permutation(N)
-    straight, mixed = fair().fit(X, Y), fair().fit(X[order], Y[order])
+    plain = fair(cv=None)
+    straight, mixed = plain.fit(X, Y), clone(plain).fit(X[order], Y[order])
     np.testing.assert_allclose(mixed.predict(X), straight.predict(X), atol=1e-6)
 
 
 def test_swapped_groups_mirror_the_band():
     swapped = X.copy()
     swapped[:, -1] = 1 - X[:, -1]
-    plain, mirrored = fair().fit(X, Y), fair().fit(swapped, Y)
+    plain, mirrored = fair(cv=None).fit(X, Y), fair(cv=None).fit(swapped, Y)
     assert mirrored.rank_auc_ == pytest.approx(1 - plain.rank_auc_, abs=2 * PAIR)
     np.testing.assert_allclose(mirrored.predict(swapped), plain.predict(X), atol=1e-3)
 
@@ -389,48 +477,71 @@ def test_swapped_groups_mirror_the_band():
 def test_whole_weights_are_repeated_rows():
     w = np.random.default_rng(1).integers(0, 4, N)
     base = make_pipeline(Ridge(1.0))
-    weighted = fair(base, 0.02).fit(X, Y, sample_weight=w)
-    repeated = fair(base, 0.02).fit(np.repeat(X, w, axis=0), np.repeat(Y, w))
-    assert weighted.rank_auc_ == pytest.approx(repeated.rank_auc_, abs=1e-3)
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-3)
-    assert len(weighted.tilt_) == (w > 0).sum()
+    weighted = fair(base, 0.02, cv=None).fit(X, Y, sample_weight=w)
+    repeated = fair(base, 0.02, cv=None).fit(np.repeat(X, w, axis=0), np.repeat(Y, w))
+    assert weighted.rank_auc_ == pytest.approx(repeated.rank_auc_, abs=1e-9)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
     auc = rank_auc(None, weighted.predict(X), sensitive_features=SEX, sample_weight=w)
     assert auc == weighted.rank_auc_
-    part = fair(base, 0.02).fit(X, Y, sample_weight=w / 3)
-    np.testing.assert_allclose(part.predict(X), weighted.predict(X), atol=0.1)
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+def test_rows_of_weight_zero_have_no_prediction_out_of_fold(cv):
+    w = np.random.default_rng(1).integers(0, 4, N)
+    model = fair(TREES, cv=cv, blind=False).fit(X, Y, sample_weight=w)
+    assert model.oof_predictions_.shape == (N,)
+    np.testing.assert_array_equal(np.isnan(model.oof_predictions_), w == 0)
+    assert recounted(model, weights=w) == model.rank_auc_
+    if cv is None:
+        kept = w > 0
+        m = model.predict(X)
+        np.testing.assert_array_equal(model.oof_predictions_[kept], m[kept])
+
+
+@pytest.mark.filterwarnings("ignore:this model is useless")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_a", [1, 2, 5])
 @pytest.mark.parametrize("cv", [None, 3])
-def test_tiny_groups(n_a, cv):
+@pytest.mark.parametrize("blind", [True, False])
+def test_tiny_groups(n_a, cv, blind):
     z = np.arange(40) < n_a
     Z = np.column_stack([X[:40, :3], z])
-    model = fair(epsilon=0.0, cv=cv).fit(Z, Y[:40] + 3 * z)
-    assert abs(model.rank_auc_ - 0.5) <= 1 / (n_a * (40 - n_a))
+    model = fair(epsilon=0.0, cv=cv, blind=blind).fit(Z, Y[:40] + 3 * z)
+    assert recounted(model, z) == model.rank_auc_
+    inside = abs(model.rank_auc_ - 0.5) <= 1 / (n_a * (40 - n_a))
+    assert inside or model.status_ == "infeasible"
 
 
-def test_units_of_the_target_do_not_matter():
-    model, scaled = fair().fit(X, Y), fair().fit(X, 1e6 * Y + 1e7)
+@pytest.mark.parametrize("unit, far", [(1e6, 1e7), (1e-6, 0.0), (1e100, 0.0)])
+def test_units_of_the_target_do_not_matter(unit, far):
+    model, scaled = fair().fit(X, Y), fair().fit(X, unit * Y + far)
     np.testing.assert_allclose(
-        (scaled.predict(X) - 1e7) / 1e6, model.predict(X), atol=1e-5
+        (scaled.predict(X) - far) / unit, model.predict(X), atol=1e-5
     )
     assert scaled.multiplier_ == pytest.approx(model.multiplier_, rel=1e-3)
-    assert fair().fit(X, np.ones(N)).status_ == "inactive"
+    seen = fair(cv=None).fit(X, unit * Y + far)
+    np.testing.assert_array_equal(seen.predict(X), seen.oof_predictions_)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("base", [Ridge(), TREES])
+def test_a_constant_target_has_nothing_to_balance(base, cv):
+    model = fair(base, cv=cv).fit(X, np.full(N, 3.0))
+    assert model.status_ == "inactive"
+    np.testing.assert_allclose(model.predict(X), 3.0)
 
 
 # Costs and interruptions
 
 
 @pytest.mark.parametrize("cv", [None, 3])
-@pytest.mark.parametrize("finish", ["shift", "map"])
-@pytest.mark.parametrize("max_refits", [1, 2, 5])
-def test_max_refits_is_kept(slow, max_refits, finish, cv):
-    settings = {"max_refits": max_refits, "finish": finish, "cv": cv}
-    model = fair(slow(), 0.0, **settings).fit(X, Y)
+def test_fits_are_as_few_as_promised(slow, cv):
+    model = fair(slow(), 0.0, cv=cv).fit(X, Y)
     assert model.status_ == "satisfied"
-    assert 1 <= model.n_refits_ <= max_refits
     # With folds one of the fits is to all rows.
-    assert Slow.fits == (1 + model.n_refits_) * (1 if cv is None else cv + 1)
+    each = 1 if cv is None else cv + 1
+    assert Slow.fits == (1 + model.n_refits_) * each + 1 + len(model.directions_)
+    assert model.n_refits_ == 2
 
 
 @pytest.mark.parametrize("stop_at", [1, 2, 4])
@@ -460,43 +571,11 @@ def test_refits_predict_out_of_fold():
     assert np.isfinite(m[test]).all()
 
 
-def test_the_shift_is_the_least_that_reaches_the_band():
-    m = X[:, 0] + 2 * IN_A
-    demand = Demand.of(Rank(0.01), Y, Groups(IN_A), shifts=True)
-    fit = demand.judged(np.zeros(N), m)
-    assert fit.shifted.inside and not fit.at.inside
-    less = m + 0.98 * demand.by_group(fit.shift)
-    assert not demand.count(less).inside
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("offset", [1.0, 2.0])
-def test_the_shift_of_few_values_is_the_nearest_of_all(offset, weighted):
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        in_a = np.arange(60) % 3 == 1
-        # Not at zero, where a value and a shift cannot add up to every other value.
-        m = offset + rng.normal(size=(2, 3))[in_a.astype(int), rng.integers(0, 3, 60)]
-        groups = Groups(in_a, rng.integers(1, 4, 60) if weighted else None)
-        demand = Demand.of(Rank(0.005), m, groups, shifts=True)
-        shift, at = demand.closing_shift(m)
-        assert at.miss == demand.count(m + demand.by_group(shift)).miss
-        assert demand.shares @ shift == pytest.approx(0, abs=1e-9)
-        jumps = np.unique(np.subtract.outer(m[~in_a], m[in_a]).round(9))
-        before, after = (
-            np.array([demand.count(m + (x + side) * in_a).value for x in jumps])
-            for side in (-1e-6, 1e-6)
-        )
-        # A tie is half way between what is counted at either side of it.
-        every = np.concatenate((before, after, (before + after) / 2))
-        assert abs(at.miss) <= min(abs(demand.band.miss(value)) for value in every)
-
-
 # As part of scikit-learn
 
 
 def test_clone_pickle_and_search():
-    model = fair(TREES, max_refits=2, cv=3)
+    model = fair(TREES, cv=3)
     copy = clone(model)
     assert copy.get_params()["estimator__max_iter"] == 20
     model.fit(X, Y)
@@ -514,8 +593,8 @@ def test_clone_pickle_and_search():
 def test_progress_is_written(capsys):
     model = fair(verbose=1).fit(X, Y)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == model.n_refits_ + 2
-    assert lines[0].startswith("[TiltedRegressor] step 0: objective")
+    assert len(lines) == len(model.trace_) + 1
+    assert lines[0].startswith("[TiltedRegressor] step 1: objective")
     assert "satisfied" in lines[-1]
 
 
@@ -523,15 +602,16 @@ def test_a_splitter_as_cv():
     model = fair(cv=KFold(4)).fit(X, Y)
     assert model.status_ == "satisfied"
     folds = list(KFold(4).split(X))
-    np.testing.assert_array_equal(fair(cv=folds).fit(X, Y).tilt_, model.tilt_)
+    again = fair(cv=folds).fit(X, Y)
+    np.testing.assert_array_equal(again.oof_predictions_, model.oof_predictions_)
     told = sentence(fair(cv=ShuffleSplit(2, random_state=0)).fit, X, Y)
     assert "got 2 folds that test" in told and "60 times, of 300 rows" in told
 
 
 def test_weight_zero_is_absence():
     w = np.where(TASK == "n", 1.0, 0.0)
-    one = fair(TREES, max_refits=3).fit(X, Y, sample_weight=w, tasks=TASK)
-    two = fair(TREES, max_refits=3).fit(X[w > 0], Y[w > 0])
+    one = fair(TREES).fit(X, Y, sample_weight=w, tasks=TASK)
+    two = fair(TREES).fit(X[w > 0], Y[w > 0])
     assert one.tasks_.tolist() == ["n"]
     np.testing.assert_array_equal(one.predict(X, tasks=["n"] * N), two.predict(X))
 
@@ -539,19 +619,17 @@ def test_weight_zero_is_absence():
 # The promise on real rows
 
 
-def test_wine_is_fair_on_new_rows_at_less_error_than_a_shift(real_data):
+@pytest.mark.parametrize("blind", [True, False])
+def test_wine_is_fair_on_new_rows(real_data, blind):
     data = load_wine(real_data, random_state=0)
     red = data.sensitive == "red"
     Z, y = np.column_stack([data.X, red]), data.target
     train = np.random.default_rng(0).random(len(y)) < 0.7
     base = HistGradientBoostingRegressor(random_state=0)
-    plain = clone(base).fit(Z[train], y[train])
-    demand = Demand.of(Rank(0.005), y[train], Groups(red[train]), shifts=True)
-    shift = demand.judged(y[train], plain.predict(Z[train])).shift
-    moved = plain.predict(Z[~train]) + np.where(red[~train], shift[1], shift[0])
-    ours = fair(base, 0.005, cv=5, max_refits=4).fit(Z[train], y[train])
+    plain = clone(base).fit(Z[train], y[train]).predict(Z[~train])
+    assert abs(rank_auc(None, plain, sensitive_features=red[~train]) - 0.5) > 0.1
+    ours = fair(base, 0.005, blind=blind).fit(Z[train], y[train])
     m = ours.predict(Z[~train])
-    # By chance alone the AUC of so few new rows is off by 0.015; ten splits, and what
-    # is gained on average, are in benchmarks/bench_any.py.
+    # By chance alone the AUC of so few new rows is off by 0.015.
     assert abs(rank_auc(None, m, sensitive_features=red[~train]) - 0.5) < 0.06
-    assert rmse(y[~train], m) < 0.99 * rmse(y[~train], moved)
+    assert r2_score(y[~train], m) > 0

@@ -125,7 +125,7 @@ def fit_schema() -> dict[str, Any]:
             "status": text,
             "rank_auc": NUMBER,
             "balance": numbers,
-            "beta": {"type": "number"},
+            "beta": {"type": ["number", "array"], "items": {"type": "number"}},
             "unbalanced_tasks": PLAIN["dict[str, str]"],
             "held_out": {"type": "boolean"},
             "encoding": text,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfair._frames import Floats, open_table
+from rankfair._frames import Floats, FrameTable, PartTable, Table, open_table
 from rankfair._validation import (
     Rows,
     check_choice,
@@ -33,9 +33,9 @@ from rankfair._validation import (
 from rankfair.blocks import power_of_two
 from rankfair.engines.room import check_room
 from rankfair.linear import linear_predict
-from rankfair.penalties import PENALTIES, Penalty, Shared, make_penalty
+from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
 from rankfair.problem import Problem
-from rankfair.solvers import Solution, Step
+from rankfair.solvers import Request, Solution, Step
 from rankfair.streams import is_elsewhere, predict_elsewhere
 
 try:
@@ -54,6 +54,8 @@ __all__ = [
     "TaskRegressor",
     "check_penalty",
     "linear_attributes",
+    "new_table",
+    "spread",
     "warn_no_groups",
     "with_callbacks",
 ]
@@ -74,7 +76,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
     # Set by the constructors.
     tasks: Any
     penalty: Any
-    beta: float
+    beta: Any
     standardize: bool
     unseen: str
     verbose: int
@@ -93,7 +95,8 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (N,)
-            The prediction of a row does not depend on the other rows, to the last bit.
+            Multiples of ``resolution_``.  The prediction of a row does not depend on
+            the other rows, to the last bit.
 
         Examples
         --------
@@ -106,8 +109,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         if is_elsewhere(X):
             found: Floats = predict_elsewhere(self, X, tasks)
             return found
-        table = open_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        table = new_table(self, X, self._layout.unused)
         rows, codes, others = read_new(table, tasks, self._layout)
         coef, intercept = self.coef_, self.intercept_
         if others:
@@ -117,7 +119,8 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
             coef = np.vstack((coef, self.shared_coef_))
             intercept = np.append(intercept, self.shared_intercept_)
         with np.errstate(over="ignore", invalid="ignore"):
-            return finite_predictions(linear_predict(rows, codes, coef, intercept))
+            m = linear_predict(rows, codes, coef, intercept, self.resolution_)
+            return finite_predictions(m)
 
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
@@ -155,15 +158,27 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
             r2_score(observed / scale, predicted / scale, sample_weight=sample_weight)
         )
 
+    def state_without_rows(self) -> dict[str, Any]:
+        """Return all attributes for a file: nothing in them is of a single row."""
+        state = dict(vars(self))
+        for name in ("loo_predictions_", "_rows"):
+            if name in state:
+                state[name] = None
+        trade_off = state.get("_trade_off")
+        if trade_off is not None:
+            state["_trade_off"] = trade_off.without_rows()
+        return state
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def _check_settings(self) -> Penalty:
-        """Check all settings; return the penalty."""
+    def _check_settings(self) -> Request:
+        """Check all settings; return the penalty asked for."""
         return check_penalty(self)
 
     def _problem(self, rows: Rows) -> Problem:
-        n_tasks, copies = len(rows.layout.tasks), make_penalty(self.penalty).copies
+        penalty = self.penalty
+        n_tasks, copies = len(rows.layout.tasks), make_penalty(penalty).copies
         check_room(n_tasks, rows.X.shape[1], copies)
         return Problem.from_rows(
             rows.X,
@@ -186,21 +201,56 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         """Fit the model."""
 
 
-def check_penalty(model: TaskRegressor) -> Penalty:
-    """Return the penalty; check the settings that all estimators have."""
+def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
+    """Return new rows with the columns of training; ``unused`` ones may be absent."""
+    table = open_table(X)
+    known = getattr(model, "feature_names_in_", None)
+    if isinstance(table, FrameTable) and known is not None and unused:
+        absent = {*known} - {*table.names}
+        if absent and absent <= {known[j] for j in unused}:
+            left = [name for name in known if name not in absent]
+            names_only = BaseEstimator()
+            vars(names_only).update(feature_names_in_=np.array(left, dtype=object))
+            vars(names_only).update(n_features_in_=len(left))
+            validate_data(names_only, X, reset=False, skip_check_array=True)
+            return PartTable(table, tuple(known))
+    validate_data(model, X, reset=False, skip_check_array=True)
+    return table
+
+
+def check_penalty(model: TaskRegressor) -> Request:
+    """Return the penalty asked for; check the settings that all estimators have."""
     check_flag("standardize", model.standardize)
     check_verbose(model.verbose)
-    beta = check_number("beta", model.beta, 0.0)
-    if not isinstance(model.penalty, Penalty):
-        check_choice("penalty", model.penalty, PENALTIES)
-    penalty = make_penalty(model.penalty, beta)
+    request = _request(model.penalty, model.beta)
     check_choice("unseen", model.unseen, ("error", "shared"))
-    if model.unseen == "shared" and not isinstance(penalty, Shared):
+    if model.unseen == "shared" and not request.penalty.shares:
         raise ValueError(
-            'unseen="shared" needs the model that penalty="shared" fits; got '
-            f'penalty={model.penalty!r}. Set penalty="shared", or unseen="error".'
+            'unseen="shared" needs a model that all tasks share, as penalty="pool" and '
+            f'"shared" fit it; got penalty={model.penalty!r}. Set penalty="pool", or '
+            'unseen="error".'
         )
-    return penalty
+    return request
+
+
+def _request(penalty: Any, beta: Any) -> Request:
+    """Return the penalty with its β: given, or chosen by cross-validation."""
+    if isinstance(penalty, Penalty):
+        return Request(penalty, fixed=True)
+    check_choice("penalty", penalty, PENALTIES)
+    if isinstance(beta, str):
+        check_choice("beta", beta, ("auto",))
+        return Request(make_penalty(penalty))
+    if np.ndim(beta) == 0:
+        given = check_number("beta", beta, 0.0)
+        return Request(make_penalty(penalty, given), given, fixed=penalty != "pool")
+    if penalty != "pool" or len(beta) != 3:
+        raise ValueError(
+            'beta must be "auto" or a number, or for penalty="pool" three numbers; '
+            f"got {len(beta)} for penalty={penalty!r}."
+        )
+    numbers = [check_number("beta", each, 0.0) for each in beta]
+    return Request(Pool(numbers[0], numbers[1], numbers[2]), fixed=True)
 
 
 def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
@@ -214,9 +264,42 @@ def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
         "intercept_": solution.intercept,
         "shared_coef_": solution.shared_coef,
         "shared_intercept_": solution.shared_intercept,
+        "resolution_": solution.resolution,
+        "beta_": beta_of(solution.penalty),
         "objective_": solution.objective,
-        "n_iter_": max(1, solution.n_iter),
+        "n_iter_": solution.n_iter,
+        "loo_predictions_": left_out_predictions(solution, rows.kept),
     }
+
+
+def beta_of(penalty: Penalty) -> Any:
+    """Return the β that was used: a number, or the three of `Pool`."""
+    return penalty.numbers if isinstance(penalty, Pool) else penalty.beta
+
+
+def left_out_predictions(solution: Solution, kept: Any = None) -> Floats | None:
+    """Return the prediction of each row by the fit without it, NaN where there is none.
+
+    ``kept`` are the rows of those given that weigh something.  None if no row can be
+    left out.
+    """
+    line = solution.line
+    if line is None or line.left_out is None or not line.in_memory:
+        return None
+    order = line.fitter.rows.order
+    found = np.full(len(order), np.nan)
+    rows = slice(None) if line.rows is None else line.rows
+    found[order[rows]] = line.left_out.at(np.array(solution.multipliers))
+    return spread(found, kept)
+
+
+def spread(values: Floats, kept: Any = None) -> Floats:
+    """Return a value for every row that was given, NaN for those not ``kept``."""
+    if kept is None:
+        return values
+    every = np.full(len(kept), np.nan)
+    every[kept] = values
+    return every
 
 
 def warn_no_groups() -> None:

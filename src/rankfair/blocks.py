@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -132,6 +132,25 @@ class Blocks:
         each_batch(fill, self.batches)
         return out
 
+    def quadratic(self, K: Floats) -> Floats:
+        """``z̃ᵀ K_j z̃`` of every row, ``z̃ = (z, 1)``; ``K`` is (k, n + 1, n + 1)."""
+        n = self.Z.shape[1]
+        inner = np.ascontiguousarray(K[:, :-1, :-1])
+        side, corner = 2.0 * K[:, :-1, -1], K[:, -1, -1]
+        out = np.empty(len(self.Z))
+
+        def fill(batch: Batch) -> None:
+            rows, places, size = batch
+            Z3 = self.Z[rows].reshape(-1, size, n)
+            bent = np.matmul(Z3, inner[places])
+            bent += side[places, None, :]
+            found = np.einsum("kif,kif->ki", bent, Z3)
+            found += corner[places, None]
+            out[rows] = found.ravel()
+
+        each_batch(fill, self.batches)
+        return out
+
     def totals(self, weights: Floats | None) -> Floats:
         """The sum of ``weights``, or the number of rows, of every task: (k,)."""
         sizes = self.sizes
@@ -140,38 +159,6 @@ class Blocks:
         out = np.zeros(len(sizes))
         out[sizes > 0] = np.add.reduceat(weights, (np.cumsum(sizes) - sizes)[sizes > 0])
         return out
-
-    def fewer_rows(self, step: int) -> tuple[Blocks, Ints, Floats]:
-        """One row in ``step`` of each task, which they are, how many each is for."""
-        sizes = self.sizes
-        kept = -(-sizes // step)
-        share = np.repeat(sizes / kept, kept)
-        index = runs(np.cumsum(sizes) - sizes, kept, share)
-        thin = replace(
-            self,
-            Z=self.Z[index],
-            batches=tuple(batches_of(kept)),
-        )
-        return thin, index, share
-
-    def fewer_tasks(self, step: int) -> tuple[Blocks, Ints, Ints]:
-        """Every ``step``-th task with all its rows, which rows, and which places."""
-        places = np.arange(step // 2, len(self.tasks), step)
-        return *self.some_tasks(places), places
-
-    def some_tasks(self, places: Ints) -> tuple[Blocks, Ints]:
-        """The tasks at some places, in ascending order, and which rows are theirs."""
-        sizes = self.sizes
-        index = runs((np.cumsum(sizes) - sizes)[places], sizes[places])
-        few = Blocks(
-            self.Z[index],
-            self.tasks[places],
-            tuple(batches_of(sizes[places])),
-            self.centre[places],
-            self.gram[places],
-            self.unit,
-        )
-        return few, index
 
     @property
     def sizes(self) -> Ints:
@@ -258,17 +245,9 @@ def power_of_two(size: float) -> float:
     return math.ldexp(1.0, math.frexp(size)[1] - 1) if size > 0 else 1.0
 
 
-def runs(starts: Ints, lengths: Ints, share: Floats | None = None) -> Ints:
-    """``starts[i] + (0, 1, … lengths[i] − 1)`` of every i, in one array.
-
-    With ``share`` each is instead a random one of that many, at a fixed seed, so that
-    no regular pattern in the rows can fool the choice.
-    """
+def runs(starts: Ints, lengths: Ints) -> Ints:
+    """``starts[i] + (0, 1, … lengths[i] − 1)`` of every i, in one array."""
     rank = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    if share is not None:
-        low, high = np.floor(rank * share + 1e-9), np.floor((rank + 1) * share + 1e-9)
-        luck = np.random.default_rng(0).random(len(rank))
-        rank = (low + luck * (high - low)).astype(np.intp)
     out: Ints = np.repeat(starts, lengths) + rank
     return out
 

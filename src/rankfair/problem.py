@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +28,12 @@ from rankfair.blocks import (
     power_of_two,
     sorted_by_task,
 )
-from rankfair.engines.base import Asked, Engine
-from rankfair.engines.memory import Line
-from rankfair.linear import linear_predict
+from rankfair.engines.base import Engine
+from rankfair.linear import linear_predict, resolution_of
 from rankfair.ranks import whole_if_so
 
 __all__ = ["Groups", "Part", "Problem", "counted_weights", "whole_if_so"]
 
-B = TypeVar("B", bound=Asked)
-
-THIN_ROWS = 1 << 15  # rows of the thinned problem on which directions are searched
 LARGE = 30  # powers of two: larger and smaller weights are brought to size
 
 
@@ -106,12 +102,6 @@ class Groups:
             self.in_a[rows], None if self.weights is None else self.weights[rows]
         )
 
-    def part(
-        self, in_a: NDArray[np.bool_], weights: NDArray[np.int64] | Floats | None
-    ) -> Part:
-        """Some of the rows, which know the totals of all."""
-        return Part(in_a, weights, self.total_a, self.total_b, self.pair)
-
     def _total(self, rows: NDArray[np.bool_]) -> int | float:
         if self.weights is None:
             return int(np.count_nonzero(rows))
@@ -169,6 +159,7 @@ class Problem(Engine):
     codes: Ints  # (N,)
     y: Floats  # (N,) standard units, sorted
     weights: Floats | None  # sorted
+    order: Ints  # (N,): the user's row behind each sorted row
 
     @classmethod
     def from_rows(
@@ -204,6 +195,7 @@ class Problem(Engine):
             X=X,
             codes=codes.astype(np.min_scalar_type(max(n_tasks - 1, 0)), copy=False),
             user_groups=user_groups,
+            resolution=resolution_of(y),
             blocks=blocks,
             scale=scale,
             varies=varies,
@@ -212,6 +204,7 @@ class Problem(Engine):
             y_unit=unit,
             beta_unit=1.0 if standardize else unit,
             weights=sorted_weights,
+            order=order,
             counts=counts,
             groups=None if user_groups is None else user_groups.take(order),
             weight_unit=weight_unit,
@@ -231,103 +224,46 @@ class Problem(Engine):
         W[:, :-1] *= self.scale
         return self.blocks.apply(W)
 
+    def sums(self, directions: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Moments (k, n + 1, 1 + r) and squares (k, 1 + r) of y and r directions."""
+        B, squares = [], []
+        for target in (self.y, *directions):
+            B.append(self.moments(target))
+            own = target * target
+            own = own if self.weights is None else own * self.weights
+            squares.append(self.blocks.totals(own))
+        return np.stack(B, axis=2), np.stack(squares, axis=1)
+
     @cached_property
-    def y_squares(self) -> float:
-        """``Σ s_i y_i²`` in standard units."""
-        squares = self.y * self.y
+    def row_counts(self) -> Floats:
+        """The rows of every task, each as often as it weighs, at least once: (k,)."""
+        if self.weights is None:
+            return self.counts
+        return self.blocks.totals(np.maximum(self.weights * self.weight_unit, 1.0))
+
+    def leverage(self, K: Floats) -> Floats:
+        """``u_i z̃ᵀ K_j z̃`` of the sorted rows, one unit of weight being left out.
+
+        ``K`` (k, n + 1, n + 1) is in standard units, at the centre of each task.
+        """
+        scale = np.append(self.scale, 1.0)
+        h = self.blocks.quadratic(K * scale[:, None] * scale)
         if self.weights is not None:
-            squares *= self.weights
-        return float(squares.sum())
+            h *= np.minimum(self.weights, 1.0 / self.weight_unit)
+        return h
 
     def user_predict(self, W: Floats) -> Floats:
         """Predictions of the user's rows in the user's order and units."""
-        return linear_predict(self.X, self.codes, *self.user_coef(W))
+        return self._user_predict(*self.user_coef(W))
 
-    def of_tasks(
-        self, places: Ints, order: Ints | None = None, user: bool = True
-    ) -> tuple[Problem, Ints]:
-        """The tasks at these places as a problem of their own, and which rows they are.
+    def _user_predict(self, coef: Floats, intercept: Floats) -> Floats:
+        return linear_predict(self.X, self.codes, coef, intercept, self.resolution)
 
-        Its tasks are numbered by place and its user's rows are its sorted ones.
-        ``order`` is the user's row behind each sorted row, where they differ.  Without
-        ``user`` it has no ``X`` and predicts in standard units only.
-        """
-        blocks, kept = self.blocks.some_tasks(places)
-        blocks = replace(blocks, tasks=np.arange(len(places)))
-        sizes = blocks.sizes
-        groups = None if self.groups is None else self.groups.take(kept)
-        part = replace(
-            self,
-            X=self.X[kept if order is None else order[kept]] if user else self.X[:0],
-            codes=np.repeat(np.arange(len(places)), sizes),
-            user_groups=groups,
-            blocks=blocks,
-            varies=self.varies[places],
-            counts=self.counts[places],
-            y=self.y[kept],
-            weights=None if self.weights is None else self.weights[kept],
-            groups=groups,
-        )
-        return part, kept
-
-    @cached_property
-    def target_moments(self) -> Floats:
-        """``Xᵀ S y`` of every task: (k, n + 1)."""
-        return self.moments(self.y)
-
-    def line(self, W: Floats, slope: Floats | None = None, start: float = 0.0) -> Line:
-        """Predictions of ``W − (x − start) slope`` as a function of ``x``."""
-        assert self.groups is not None
-        rest = Line(self, self.groups, self.predict(W), start=start)
-        return rest if slope is None else rest.along(slope)
-
-    def count_of(self, balance: Asked, coef: Floats, intercept: Floats) -> float:
-        """The balance's exact value of the user's own predictions."""
-        m = linear_predict(self.X, self.codes, coef, intercept)
-        return balance.value(m, self.user_groups, self.y_unit)
-
-    def posed(self, balance: B) -> B:
-        """A balance that knows the target and the groups."""
-        known: B = balance.on(self.y, self.groups)
-        return known
-
-    def demand_moments(self, demand: Any) -> Floats:
-        """The moments of the direction of a linear balance: (k, n + 1)."""
-        return self.moments(demand.direction(self.groups))
-
-    def thinned(self, rows: int | None = None) -> Problem:
-        """A problem much like this one on about ``rows`` rows, or this one.
-
-        Some rows of every task, each standing for those left out, or some tasks with
-        all their rows where tasks are too small to be thinned.
-        """
-        rows = THIN_ROWS if rows is None else rows
-        step = len(self.y) // rows
-        if step < 4:
-            return self
-        places: Ints = np.arange(self.n_tasks)
-        if rows >= 8 * self.n_tasks:
-            blocks, kept, share = self.blocks.fewer_rows(step)
-            weights: Floats | None = (
-                share if self.weights is None else share * self.weights[kept]
-            )
-        else:
-            blocks, kept, places = self.blocks.fewer_tasks(step)
-            weights = self.weights if self.weights is None else self.weights[kept]
-        groups = None
-        if self.groups is not None:
-            groups = Groups(self.groups.in_a[kept], weights)
-            if not (groups.total_a > 0 and groups.total_b > 0):
-                return self
-        return replace(
-            self,
-            blocks=blocks,
-            varies=self.varies[places],
-            counts=self.counts[places],
-            y=self.y[kept],
-            weights=weights,
-            groups=groups,
-        )
+    def count_of(self, balance: Any, coef: Floats, intercept: Floats) -> float:
+        """The exact value of the predictions of these coefficients."""
+        m = linear_predict(self.X, self.codes, coef, intercept, self.resolution)
+        value: float = balance.value(m, self.user_groups, self.y_unit)
+        return value
 
 
 def _in_units(weights: Floats | None) -> tuple[Floats | None, float]:

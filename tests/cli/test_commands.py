@@ -45,7 +45,8 @@ def made(tmp_path_factory):
     """A pay roll and a model of it."""
     folder = tmp_path_factory.mktemp("made")
     csv, model = pay_csv(folder), folder / "m.rankfair"
-    done = run("fit", csv, *COMMON, "--folds", 0, "-o", model, "--notes", "A note.")
+    options = [*COMMON, "--no-blind", "--folds", 0, "-o", model, "--notes", "A note."]
+    done = run("fit", csv, *options)
     assert done.exit_code == 0
     return csv, str(model)
 
@@ -316,6 +317,7 @@ def test_tasks_that_are_not_judged_are_not_called_small_unless_they_are(tmp_path
 
 def test_a_path_of_three_groups_names_the_farthest(tmp_path):
     options = [pay_csv(tmp_path, groups="fmx"), *COMMON, "--folds", 2, "--at", 0.5]
+    options.append("--no-blind")
     found = valid(run("path", *options, "--json").stdout, "path")
     assert [row["group"] for row in found["rows"]] == ["x"]
     page = tmp_path / "path.html"

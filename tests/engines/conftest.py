@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rankfair import RankFairRegressor, problem, stream
-from rankfair.balances import rank
-from rankfair.engines import chunked, memory
+from rankfair import RankFairRegressor, stream
+from rankfair.engines import chunked
+from rankfair.solvers import streamed
 
 
 @pytest.fixture(scope="session")
@@ -25,18 +25,15 @@ def cluster():
 
 @pytest.fixture
 def large(monkeypatch):
-    """Make small data take the way of large data, in memory and elsewhere."""
-    monkeypatch.setattr(problem, "THIN_ROWS", 1 << 10)
-    monkeypatch.setattr(memory, "DOUBLE_ROWS", 1 << 11)
-    monkeypatch.setattr(rank, "EXACT_ROWS", 0)
-    for module in (rank, chunked):  # as sure of few rows as the usual bins are of many
-        monkeypatch.setattr(module, "BINS", 1 << 17)
+    """Rows stay where they are, however few; their predictions come together."""
+    monkeypatch.setattr(chunked, "FEW_ROWS", 0)
 
 
 @pytest.fixture
 def huge(large, monkeypatch):
-    """Also count the last time in bins."""
+    """Predictions stay where they are too, and are counted in bins."""
     monkeypatch.setattr(chunked, "EXACT_ROWS", 0)
+    monkeypatch.setattr(streamed, "EXACT_ROWS", 0)
 
 
 @pytest.fixture(params=["memory", "parquet", "dask"])

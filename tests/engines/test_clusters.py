@@ -119,7 +119,7 @@ def test_what_is_large_is_lent(cluster, monkeypatch):
 
 @pytest.mark.parametrize("n_tasks", [5, 400])
 def test_workers_in_this_process(monkeypatch, n_tasks):
-    monkeypatch.setattr("rankfair.problem.THIN_ROWS", 1 << 10)
+    monkeypatch.setattr("rankfair.engines.chunked.FEW_ROWS", 1 << 10)
     frame = rows()
     frame["task"] = np.arange(len(frame)) % n_tasks
     frame["w"] = np.arange(len(frame)) % 3
@@ -142,7 +142,7 @@ def test_workers_in_this_process(monkeypatch, n_tasks):
 def test_a_worker_is_lost(monkeypatch, large):
     """The fit ends with the model that it would have given anyway."""
     monkeypatch.setattr(engine, "LARGE", large)
-    monkeypatch.setattr("rankfair.problem.THIN_ROWS", 1 << 10)
+    monkeypatch.setattr("rankfair.engines.chunked.FEW_ROWS", 1 << 10)
     frame = rows()
     known = RankFairRegressor(0.02, **BY).fit(frame.drop(columns="pay"), frame["pay"])
     with (

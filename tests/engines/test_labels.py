@@ -39,10 +39,10 @@ def frame_of(labels, kind, group=(0, 1), group_kind="int64"):
 def test_narrow_and_fractional_labels(tmp_path, labels, kind, group):
     frame = frame_of(labels, kind, group, "int8" if group[0] else "int64")
     frame.to_parquet(tmp_path / "a.parquet")
-    model = RankFairRegressor(0.02, tasks="t", sensitive_features="g")
+    model = RankFairRegressor(0.5, tasks="t", sensitive_features="g")
     here = model.fit(frame.drop(columns="y"), frame["y"])
     expected, tasks = here.coef_, here.tasks_.tolist()
-    there = RankFairRegressor(0.02, tasks="t", sensitive_features="g")
+    there = RankFairRegressor(0.5, tasks="t", sensitive_features="g")
     there.fit(stream(tmp_path, target="y"))
     assert there.tasks_.tolist() == tasks
     assert there.groups_.tolist() == here.groups_.tolist()
@@ -54,7 +54,7 @@ def test_files_may_differ_in_how_wide_labels_are(tmp_path):
     third = frame_of([1, 2], "float32")
     for name, part in zip("abc", (first, second, third), strict=True):
         part.to_parquet(tmp_path / f"{name}.parquet")
-    model = RankFairRegressor(0.02, tasks="t", sensitive_features="g")
+    model = RankFairRegressor(0.5, tasks="t", sensitive_features="g")
     model.fit(stream(tmp_path, target="y"))
     assert model.tasks_.tolist() == [-3, 0, 1, 2]
 

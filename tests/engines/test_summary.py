@@ -5,11 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rankfair.engines import chunk as chunks
 from rankfair.engines import summary as sums
-from rankfair.engines.chunk import Chunk, taken, task_sums
-from rankfair.engines.scattered import Scattered, added, own_codes
-from rankfair.engines.summary import Sorted, Summary
+from rankfair.engines.chunk import Chunk
+from rankfair.engines.summary import Sorted, Summary, own_codes
 
 K, N, FEATURES = 300, 900, 3
 
@@ -27,6 +25,13 @@ def made(weighted, seed=0):
 def parts(chunk, edges=(0, 1, 40, 40, 500, N)):
     """Some chunks of uneven sizes, one of them empty."""
     return [taken(chunk, slice(i, j)) for i, j in pairwise(edges)]
+
+
+def taken(chunk, rows):
+    """Some rows of a chunk."""
+    weights = None if chunk.weights is None else chunk.weights[rows]
+    columns = tuple(column[rows] for column in chunk.columns)
+    return Chunk(columns, chunk.y[rows], chunk.codes[rows], chunk.in_a[rows], weights)
 
 
 def summed(chunk_list):
@@ -68,25 +73,6 @@ def test_sums_are_those_of_all_rows_of_a_task(monkeypatch, weighted, piece, shar
     assert total.target == pytest.approx(sides)
     assert total.edge.tolist() == [chunk.y.min(), chunk.y.max()]
     assert total.whole == (not weighted)
-
-
-def test_sums_of_few_among_many_tasks(monkeypatch):
-    chunk, about = made(False), np.full(FEATURES, 1e6)
-    g = np.random.default_rng(1).standard_normal(N)
-    cuts = (0, 3, 400, N)
-    each = parts(chunk, cuts)
-    forces = [g[i:j] for i, j in pairwise(cuts)]
-
-    def total():
-        pairs = zip(each, forces, strict=True)
-        return [task_sums(part, force, about, K) for part, force in pairs]
-
-    dense = total()
-    monkeypatch.setattr(chunks, "MANY", K - 1)
-    sparse = total()
-    assert all(isinstance(part, Scattered) for part in sparse)
-    assert len(sparse[0].tasks) <= 3
-    np.testing.assert_allclose(added(sparse), added(dense), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("codes", [[], [0, 1, 2, 1], [5, 3, 5], [900, 3, 900, 70]])

@@ -70,9 +70,15 @@ def check(done, folder, tmp_path, **more):
 def test_a_small_folder_is_its_files(folder, tmp_path):
     out = tmp_path / "m.rankfair"
     done = fit_rows(
-        [str(folder)], ROLES, PLAIN, Settings(), out=out, folds=2, needs_report=True
+        [str(folder)],
+        ROLES,
+        PLAIN,
+        Settings(blind=False),
+        out=out,
+        folds=2,
+        needs_report=True,
     )
-    assert done.held_out
+    assert done.measured != "fitted"
     assert done.audit.provenance.n_rows == 240
     rows = check(done, folder, tmp_path)
     assert "pay" in rows.names
@@ -86,7 +92,7 @@ def test_a_large_folder_is_not_held_in_memory(folder, tmp_path, monkeypatch):
         [str(folder)],
         ROLES,
         PLAIN,
-        Settings(),
+        Settings(blind=False),
         out=out,
         notes="A note.",
         on_step=lambda *step: told.append(step),
@@ -96,16 +102,15 @@ def test_a_large_folder_is_not_held_in_memory(folder, tmp_path, monkeypatch):
     assert told[-1][2] == 240
     check(done, folder, tmp_path, name="prediction", keep=["gender", "job", "pay"])
     with pytest.raises(ValueError, match="--max-gap need a report"):
-        fit_rows([str(folder)], ROLES, PLAIN, Settings(), needs_report=True)
+        fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), needs_report=True)
 
 
 @pytest.mark.parametrize(
     ("roles", "settings", "sentence"),
     [
-        (Roles(sensitive=("gender",)), Settings(), "--target"),
-        (ROLES, Settings(beta=None), "beta is a number"),
-        (Roles("pay", ("gender", "job")), Settings(), "names one column"),
-        (Roles("pay", ("gendr",)), Settings(), 'Did you mean "gender"'),
+        (Roles(sensitive=("gender",)), Settings(blind=False), "--target"),
+        (Roles("pay", ("gender", "job")), Settings(blind=False), "names one column"),
+        (Roles("pay", ("gendr",)), Settings(blind=False), 'Did you mean "gender"'),
     ],
 )
 def test_what_cannot_be_streamed_is_said(
@@ -132,23 +137,27 @@ def test_how_rows_are_read_into_memory_is_not_ignored(
     monkeypatch.setattr(folders, "SMALL", 100)
     said = f"^{option} is not for rows that are not in .*, or"
     with pytest.raises(ValueError, match=f"{said} fit to 100 rows at most"):
-        fit_rows([str(folder)], ROLES, Reading(**given), Settings())
+        fit_rows([str(folder)], ROLES, Reading(**given), Settings(blind=False))
     monkeypatch.setattr(folders, "SMALL", 1000)
     with pytest.raises(ValueError, match=f"{said} leave out --scheduler"):
-        fit_rows([str(folder)], ROLES, Reading(**given), Settings(), scheduler="a")
+        fit_rows(
+            [str(folder)], ROLES, Reading(**given), Settings(blind=False), scheduler="a"
+        )
 
 
 def test_folders_that_are_none(tmp_path):
     with pytest.raises(TableError, match="without Parquet files"):
-        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())
+        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings(blind=False))
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(TableError, match="no sound Parquet file"):
-        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings())
+        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings(blind=False))
     (tmp_path / "none").mkdir()
     with pytest.raises(TableError, match="is a folder without Parquet files"):
         load([str(tmp_path / "none")], ROLES, PLAIN)
     with pytest.raises(ValueError, match="goes with one folder"):
-        fit_rows([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), scheduler="a")
+        fit_rows(
+            [pay_csv(tmp_path)], ROLES, PLAIN, Settings(blind=False), scheduler="a"
+        )
 
 
 def test_a_folder_is_read_as_its_files(folder):
@@ -191,7 +200,7 @@ def test_predictions_of_a_folder_go_to_another(folder, tmp_path, out):
 def model(folder, tmp_path):
     """A model file of the rows of the folder."""
     path = tmp_path / "m.rankfair"
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=path, folds=0)
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), out=path, folds=0)
     return str(path)
 
 
@@ -322,7 +331,7 @@ def test_hidden_files_are_not_read(folder):
 
 def test_files_are_predicted_as_before(tmp_path):
     csv, model = pay_csv(tmp_path), tmp_path / "m.rankfair"
-    fit_rows([csv], ROLES, PLAIN, Settings(), out=model, folds=0)
+    fit_rows([csv], ROLES, PLAIN, Settings(blind=False), out=model, folds=0)
     out = tmp_path / "p.csv"
     predict_rows(str(model), [csv], PLAIN, out=str(out))
     assert read_table(str(out)).n_rows == 150
@@ -341,13 +350,15 @@ def scheduler():
 def test_a_cluster_fits_and_predicts(folder, tmp_path, scheduler):
     out = tmp_path / "m.rankfair"
     done = fit_rows(
-        [str(folder)], ROLES, PLAIN, Settings(), out=out, scheduler=scheduler
+        [str(folder)], ROLES, PLAIN, Settings(blind=False), out=out, scheduler=scheduler
     )
     assert done.audit is None
     check(done, folder, tmp_path, scheduler=scheduler, name="prediction", keep=None)
     (folder / "more").mkdir()  # what a folder in it holds is read nowhere
     (folder / "a.parquet").rename(folder / "more" / "c.parquet")
-    again = fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=scheduler)
+    again = fit_rows(
+        [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=scheduler
+    )
     assert again.n_rows == 140
 
 
@@ -356,7 +367,9 @@ def test_weights_count_on_a_cluster_too(folder, monkeypatch, scheduler):
     monkeypatch.setattr(folders, "SMALL", 100)
     weighted = Roles("pay", ("gender",), ("job",), weight="age")
     here, there = (
-        fit_rows([str(folder)], weighted, PLAIN, Settings(), scheduler=each).model
+        fit_rows(
+            [str(folder)], weighted, PLAIN, Settings(blind=False), scheduler=each
+        ).model
         for each in (None, scheduler)
     )
     np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
@@ -366,11 +379,13 @@ def test_weights_count_on_a_cluster_too(folder, monkeypatch, scheduler):
 @pytest.mark.filterwarnings("ignore")
 def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
     model = tmp_path / "m.rankfair"
-    fit_rows([pay_csv(tmp_path)], ROLES, PLAIN, Settings(), out=model, folds=0)
+    fit_rows(
+        [pay_csv(tmp_path)], ROLES, PLAIN, Settings(blind=False), out=model, folds=0
+    )
     how = {"out": str(tmp_path / "out"), "scheduler": scheduler}
     with pytest.raises(ValueError, match="encodes columns of text"):
         predict_rows(str(model), [str(folder)], PLAIN, name="p", keep=None, **how)
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=model, folds=0)
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), out=model, folds=0)
     with pytest.raises(TableError, match=r'already has a column "pay".*--name'):
         predict_rows(str(model), [str(folder)], PLAIN, name="pay", keep=None, **how)
     with pytest.raises(ValueError, match=r"^--missing is not .* leave out --scheduler"):
@@ -381,11 +396,13 @@ def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
 @pytest.mark.filterwarnings("ignore")
 def test_a_file_that_workers_cannot_read_is_named(folder, tmp_path, scheduler):
     model, b = tmp_path / "m.rankfair", folder / "b.parquet"
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(), out=model, folds=0)
+    fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), out=model, folds=0)
     whole, rows = b.read_bytes(), read_table(str(b))
 
     def fit():
-        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=scheduler)
+        fit_rows(
+            [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=scheduler
+        )
 
     def predict():
         out = str(tmp_path / "out")
@@ -424,7 +441,7 @@ def test_damaged_footers_do_not_reach_polars(folder, monkeypatch):
     monkeypatch.setattr(folders, "_ask_polars", None)
     (folder / "b.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(TableError, match=r"b\.parquet is no sound Parquet file"):
-        fit_rows([str(folder)], ROLES, PLAIN, Settings())
+        fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False))
 
 
 @contextmanager
@@ -465,7 +482,9 @@ def test_a_port_that_is_no_scheduler(folder, model, tmp_path, say, why):
         words = f"--scheduler {address} does not answer as a Dask scheduler: {why}"
         start = time.monotonic()
         with pytest.raises(ValueError, match=words):
-            fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=address)
+            fit_rows(
+                [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=address
+            )
         with pytest.raises(ValueError, match=words):
             predict_rows(model, [str(folder)], PLAIN, out=str(out), scheduler=address)
         assert time.monotonic() - start < 10
@@ -476,7 +495,9 @@ def test_schedulers_that_are_none(folder):
     pytest.importorskip("distributed")
     for address in ("nonsense://a", "", "tls://127.0.0.1:1"):
         with pytest.raises(ValueError, match=f"--scheduler {address} does not answer"):
-            fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=address)
+            fit_rows(
+                [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=address
+            )
 
 
 @contextmanager
@@ -533,4 +554,6 @@ def test_files_that_change_while_a_cluster_reads_them(folder, monkeypatch, sched
 
     monkeypatch.setattr(RankFairRegressor, "fit", changed)
     with pytest.raises(ValueError, match=r"a\.parquet was changed while its rows were"):
-        fit_rows([str(folder)], ROLES, PLAIN, Settings(), scheduler=scheduler)
+        fit_rows(
+            [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=scheduler
+        )

@@ -101,7 +101,7 @@ def test_bins_are_in_their_order_and_not_in_that_of_their_names(tmp_path):
     data["years"] = data["age"] - 18  # from 2 on: "[12" sorts before "[2"
     csv = write_csv(tmp_path / "a.csv", data)
     roles = Roles("pay", ("years",), cut=("years",), drop=("gender", "job", "age"))
-    two = Settings(epsilon=0.1, bins=2)
+    two = Settings(epsilon=0.1, bins=2, blind=False)
     done = fit_files([csv], roles, PLAIN, two, folds=0)
     after = done.audit.comparisons[-1]
     assert after.auc.value == pytest.approx(done.model.rank_auc_, abs=1e-12)

@@ -15,7 +15,8 @@ ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     out = folder / "m.rankfair"
-    fit_files([pay_csv(folder)], ROLES, PLAIN, Settings(), out=out, folds=0)
+    seen = Settings(blind=False)
+    fit_files([pay_csv(folder)], ROLES, PLAIN, seen, out=out, folds=0)
     return str(out)
 
 

@@ -157,7 +157,12 @@ def protected():
     rng = np.random.default_rng(0)
     frame = several_groups().assign(age=rng.uniform(20, 70, len(FRAME)))
     model = RankFairRegressor(
-        0.1, tasks="task", sensitive_features=["z", "age"], bins=2, max_iter=5
+        0.1,
+        tasks="task",
+        sensitive_features=["z", "age"],
+        blind=False,
+        bins=2,
+        max_iter=5,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a few steps are enough here
@@ -398,8 +403,14 @@ def test_large_files_are_refused(tmp_path):
 KINDS = {
     "shared": (MultiTaskRegressor(tasks="task", penalty="shared", unseen="shared"), {}),
     "arrays": (MultiTaskRegressor(), {"tasks": FRAME["task"].to_numpy()}),
-    "two": (RankFairRegressor(0.1, **NAMED), {}),
-    "both": (RankFairRegressor(0.1, tasks=["task", "z"], sensitive_features="z"), {}),
+    "two": (RankFairRegressor(0.1, **NAMED, blind=False), {}),
+    "line": (RankFairRegressor(0.1, **NAMED), {}),
+    "both": (
+        RankFairRegressor(
+            0.1, tasks=["task", "z"], sensitive_features="z", blind=False
+        ),
+        {},
+    ),
     "strata": (StratifiedEqualMeans(**NAMED), {}),
     "covariance": (DecisionBoundaryCovariance(**NAMED), {}),
 }

@@ -19,7 +19,7 @@ DATA = make_biased_tasks(4, 25, random_state=0)
 FRAME, Y = DATA.frame, DATA.target
 X = FRAME[["x1", "x2", "x3", "x4"]].to_numpy()
 TASK, GROUP = FRAME["task"].to_numpy(object), FRAME["z"].to_numpy(object)
-NAMED = {"tasks": "task", "sensitive_features": "z"}
+NAMED = {"tasks": "task", "sensitive_features": "z", "blind": False}
 
 
 def run(model, **inputs):
@@ -42,7 +42,7 @@ def test_text_labels_of_task_and_group():
 
 
 def test_a_blind_model_does_not_ask_for_the_group():
-    model = RankFairRegressor(0.02, **NAMED, blind=True).fit(FRAME, Y)
+    model = RankFairRegressor(0.02, **{**NAMED, "blind": True}).fit(FRAME, Y)
     close(run(model, predictors=X, task=TASK), model.predict(FRAME))
 
 
@@ -174,14 +174,14 @@ def test_any_protected_columns_are_read_as_predict_reads_them(names, mode, unkno
     model = RankFairRegressor(
         0.1, tasks="task", sensitive_features=names, max_iter=10, **bins, **mode
     ).fit(frame, y)
-    inputs = fed(frame, names, "blind" in mode)
+    inputs = fed(frame, names, model.blind)
     close(run(model, **inputs), model.predict(frame))
 
 
 def test_the_order_of_attributes_is_that_of_the_constructor():
     frame, y = protected_frame(["three", "four"], False)
     names = ["four", "three"]
-    model = RankFairRegressor(0.1, tasks="task", sensitive_features=names)
+    model = RankFairRegressor(0.1, tasks="task", sensitive_features=names, blind=False)
     inputs = fed(model.fit(frame, y) and frame, names, False)
     close(run(model, **inputs), model.predict(frame))
 
@@ -189,7 +189,9 @@ def test_the_order_of_attributes_is_that_of_the_constructor():
 def test_empty_text_is_a_group_if_training_had_it():
     frame, y = protected_frame(["three"], False)
     frame["three"] = frame["three"].replace("a", "").astype(object)
-    model = RankFairRegressor(0.1, tasks="task", sensitive_features="three")
+    model = RankFairRegressor(
+        0.1, tasks="task", sensitive_features="three", blind=False
+    )
     inputs = fed(model.fit(frame, y) and frame, ["three"], False)
     close(run(model, **inputs), model.predict(frame))
     inputs["group"][0] = "other"

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from mapped import BALANCES, IN_A, KNOWN, NUMBERS, SEX, SOME, WITH_CODE, N, Y, fair, rng
 from rankfair import RankFairPostprocessor
 from rankfair.certificate import certify
+from rankfair.linear import rounded
 from rankfair.metrics import scorer
 from refusals import sentence
 
@@ -63,7 +64,7 @@ def test_rows_of_unknown_group_are_fitted_and_not_balanced(balance, third):
 def test_an_unknown_group_where_nothing_moves():
     model = fair(epsilon=0.5, sensitive_features=None)
     model.fit(NUMBERS, Y, sensitive_features=SOME)
-    plain = model.estimator_.predict(NUMBERS)
+    plain = rounded(model.estimator_.predict(NUMBERS), model.resolution_)
     m = model.predict(NUMBERS, sensitive_features=SOME)
     np.testing.assert_array_equal(m, plain)
     nobody = model.predict(NUMBERS[:2], sensitive_features=[None, np.nan])
@@ -121,7 +122,7 @@ def test_groups_are_known_by_the_names_of_training(form):
     for g, group in enumerate(model.groups_):
         label = dict(zip(model._names, group, strict=True))
         rows = (sex == label["sex"]) & (race == label["race"])
-        raw = model.estimator_.predict(NUMBERS[rows])
+        raw = rounded(model.estimator_.predict(NUMBERS[rows]), model.resolution_)
         np.testing.assert_array_equal(known[rows], model._followed(g, raw))
     other = form({"race": race, "gender": sex})
     with pytest.raises(ValueError, match=r'named .*"gender".*; training had .*"sex"'):

@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
 from rankfair import RankFairPostprocessor
+from rankfair.linear import rounded
 from rankfair.postprocess.demands import FINEST
 from rankfair.postprocess.maps import Moved, Status
 from rankfair.postprocess.means import difference, with_means
@@ -133,6 +134,7 @@ def test_a_wide_band_of_means_changes_nothing():
 
 def test_mean_alone_moves_groups_as_wholes_and_no_further():
     model, free = fitted("mean", 0.2), LinearRegression().fit(X, Y).predict(X)
+    free = rounded(free, model.resolution_)
     steps = model.predict(X) - free
     assert [np.ptp(steps[rows]) < 1e-12 for rows in (IN_A, ~IN_A)] == [True, True]
     assert steps.mean() == pytest.approx(0.0, abs=1e-12)

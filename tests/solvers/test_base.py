@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from problems import PENALTIES, biased, predictions, target
-from rankfair.penalties import make_penalty
+from problems import PENALTIES, biased, free_fit, predictions, target
 from rankfair.solvers import (
     NCADMM,
     SOLVERS,
@@ -10,7 +9,6 @@ from rankfair.solvers import (
     Status,
     Tilt,
     make_solver,
-    unconstrained,
 )
 
 
@@ -22,7 +20,8 @@ def test_the_names():
 
 
 def test_the_settings_reach_the_solver():
-    assert make_solver("tilt", max_iter=7, tol=0.5) == Tilt(7, 0.5)
+    assert make_solver("tilt", count="train", tol=0.5) == Tilt("train", tol=0.5)
+    assert make_solver("tilt", max_iter=7) == Tilt(max_iter=7)
     assert make_solver("ncadmm", max_iter=7) == NCADMM(max_iter=7)
     assert make_solver("paper", max_iter=7, random_state=3) == Paper(7, random_state=3)
 
@@ -35,17 +34,15 @@ def test_a_status_is_a_word_and_a_sentence(status):
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_an_unconstrained_fit_has_no_balance(penalty):
-    problem = biased()
-    solution = unconstrained(problem, make_penalty(penalty))
+    solution = free_fit(biased(), penalty)
     assert solution.status is Status.INACTIVE
-    assert np.isnan(solution.auc)
-    assert (solution.multiplier, solution.trace) == (0.0, ())
+    assert (solution.values, solution.multipliers, solution.trace) == ((), (), ())
     assert (solution.shared_coef is None) == (penalty != "shared")
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_intercepts_are_free(penalty):
     problem = biased()
-    m = predictions(problem, unconstrained(problem, make_penalty(penalty, 5.0)))
+    m = predictions(problem, free_fit(problem, penalty, 5.0))
     residuals = np.bincount(problem.codes, target(problem) - m)
     assert residuals == pytest.approx(np.zeros(problem.n_tasks), abs=1e-9)

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from problems import biased, posed, predictions, solved, target
+from problems import asked, biased, posed, predictions, solved, target
 from rankfair import projections
 from rankfair.balances import Mean, Rank
-from rankfair.penalties import make_penalty
 from rankfair.solvers import Paper, Status
 
 SHORT = {"max_iter": 4, "inner": 5, "window": 1000}
@@ -95,7 +94,7 @@ def test_the_best_iterate_is_kept_and_counted_exactly(seed):
     solution = solved(problem, Paper(random_state=seed, **SHORT), "task", 0.01)
     balance, groups = Rank(0.01), problem.user_groups
     value = balance.value(predictions(problem, solution), groups)
-    assert solution.value == value
+    assert solution.values == (balance.show(value, groups),)
     misses = [
         abs(balance.band(groups).miss(step.auc * 2 * groups.total_a * groups.total_b))
         for step in solution.trace
@@ -108,7 +107,7 @@ def test_the_best_iterate_is_kept_and_counted_exactly(seed):
 def test_it_projects_ranks_only_and_counts_no_weights():
     problem = biased()
     with pytest.raises(ValueError, match=r'solver="paper".*got Mean'):
-        Paper().solve(problem, make_penalty("task"), Mean())
+        asked(Paper(), problem, Mean(), "task")
     weighted = posed(
         problem.X,
         target(problem),

@@ -20,6 +20,7 @@ from rankfair._frames.numbers import (
 from rankfair._frames.tables import (
     ArrayTable,
     FrameTable,
+    PartTable,
     Table,
     as_columns,
     open_table,
@@ -33,6 +34,7 @@ __all__ = [
     "Column",
     "Floats",
     "FrameTable",
+    "PartTable",
     "Table",
     "as_columns",
     "column_numbers",

@@ -25,6 +25,7 @@ from rankfair._frames.words import Column, Floats, shown
 __all__ = [
     "ArrayTable",
     "FrameTable",
+    "PartTable",
     "Table",
     "as_columns",
     "open_table",
@@ -85,7 +86,31 @@ class FrameTable:
         return self.column(j), f"column {shown(self.names[j])} of X"
 
 
-Table: TypeAlias = "ArrayTable | FrameTable"
+@dataclass(frozen=True)
+class PartTable:
+    """A frame that lacks columns which nobody will ask for; places are as if it had."""
+
+    frame: FrameTable
+    names: tuple[Any, ...]  # of all columns, those it lacks among them
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and columns of all."""
+        return self.frame.shape[0], len(self.names)
+
+    def column(self, j: int) -> Column:
+        """Return column ``j`` of all."""
+        return self.frame.column(self._here(j))
+
+    def numbers(self, columns: Sequence[int]) -> Floats:
+        """Return these columns of all as floats, C-ordered."""
+        return self.frame.numbers([self._here(j) for j in columns])
+
+    def _here(self, j: int) -> int:
+        return self.frame.names.index(self.names[j])
+
+
+Table: TypeAlias = "ArrayTable | FrameTable | PartTable"
 
 
 def _stack(
@@ -97,7 +122,7 @@ def _stack(
     return out
 
 
-def open_table(X: Any) -> Table:
+def open_table(X: Any) -> ArrayTable | FrameTable:
     """Return X as a table of columns; refuse what is no dense, real, 2-D table.
 
     Examples

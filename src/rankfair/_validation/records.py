@@ -39,6 +39,8 @@ class Layout:
     groups : ndarray or None
         The labels of groups B and A, or of all groups; of the first attribute, where
         there are several.
+    unused : tuple of int
+        Columns of training that predictions do not need.
     """
 
     predictors: tuple[int, ...]
@@ -47,6 +49,7 @@ class Layout:
     tasks: NDArray[Any]
     protected: tuple[Encoder, ...]
     groups: NDArray[Any] | None
+    unused: tuple[int, ...] = ()
 
     @property
     def group_column(self) -> int | None:
@@ -74,6 +77,7 @@ class Rows:
         Warnings.
     edges : tuple of (str, ndarray)
         Names of attributes that were cut into bins, and where.
+    kept : ndarray of bool, or None if all rows that were given weigh something
     """
 
     X: Floats
@@ -86,6 +90,18 @@ class Rows:
     attributes: tuple[Groups, ...] = ()
     notes: tuple[str, ...] = ()
     edges: tuple[tuple[str, Floats], ...] = ()
+    kept: Bools | None = None
+
+    @property
+    def group_predictors(self) -> tuple[int, ...]:
+        """The columns of X here that hold the group."""
+        own, names = {each.column for each in self.layout.protected}, self.layout.names
+        behind = {each.column for each in self.layout.protected if each.apart}
+        plain = [j for j in self.layout.predictors if j not in behind]
+        return (
+            *(i for i, j in enumerate(plain) if j in own),
+            *range(len(plain), len(names)),
+        )
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,7 @@ def _lay_out(
         tasks=labels,
         protected=protected,
         groups=groups.attributes[0].labels if groups.attributes else None,
+        unused=tuple(group_at) if blind else (),
     )
 
 
@@ -179,4 +180,5 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         attributes,
         rows.notes,
         rows.edges,
+        keep,
     )

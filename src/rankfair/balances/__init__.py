@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rankfair.balances.among import Among
 from rankfair.balances.base import Balance, Band, Linear
 from rankfair.balances.distribution import Distribution
 from rankfair.balances.mean import Mean
@@ -16,7 +15,6 @@ from rankfair.balances.within import Within
 __all__ = [
     "BALANCES",
     "SIDES",
-    "Among",
     "Balance",
     "Band",
     "Distribution",

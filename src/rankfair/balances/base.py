@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from rankfair.problem import Groups
 from rankfair.ranks import Grid, blocks_of
 
-ROUNDING = 1e-10  # of a standard deviation: what counts as equal
+ROUNDING = 1e-9  # of a standard deviation: what counts as equal
 
 Floats = NDArray[np.float64]
 Field = Callable[[Floats, Groups], Floats]
@@ -28,12 +29,6 @@ class Band(NamedTuple):
     def miss(self, value: float) -> float:
         """How far ``value`` lies outside: positive above, negative below, else 0."""
         return max(value - self.high, 0.0) + min(value - self.low, 0.0)
-
-    def at_least(self, width: float) -> Band:
-        """This band, or the one of that width around its middle."""
-        middle = (self.low + self.high) / 2
-        wide = self.high - self.low >= width
-        return self if wide else Band(middle - width / 2, middle + width / 2)
 
 
 @dataclass(frozen=True)
@@ -85,6 +80,9 @@ class Balance(ABC):
 
     epsilon: float = 0.01
     side: str = "both"
+    widest: ClassVar[float] = math.inf  # the largest ε that makes sense
+    middle: ClassVar[float] = 0.0  # the shown value of perfect parity
+    pairs: ClassVar[bool] = False  # whether its value counts pairs, 2U
 
     def on(self, y: Floats, groups: Groups) -> Balance:
         """The same demand once the target (in standard units) is known."""

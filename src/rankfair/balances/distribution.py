@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class Distribution(Balance):
     """
 
     bandwidth: float = 0.25
+    widest: ClassVar[float] = 1.0
 
     def band(self, groups: Groups) -> Band:
         """Up to ``ε`` of all pairs, never less than one row of either group."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from rankfair.ranks import (
     Array,
     Grid,
     binned_twice_u,
-    midranks,
     smooth_density,
     split,
     twice_u,
@@ -45,6 +44,9 @@ class Rank(Balance):
     """
 
     bandwidth: float = 0.25
+    widest: ClassVar[float] = 0.5
+    middle: ClassVar[float] = 0.5
+    pairs: ClassVar[bool] = True
 
     def band(self, groups: Groups) -> Band:
         """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
@@ -66,9 +68,9 @@ class Rank(Balance):
     def values(
         self, m: Floats, several: Sequence[Groups], unit: float = 1.0
     ) -> list[float]:
-        """``2U`` of each A over its B, all by one ranking of the rows.
+        """``2U`` of each A over its B, all by one sort of the rows.
 
-        The mid-ranks of A among all rows hold its pairs with B and its own ``n_A²``.
+        The half pairs of A with all rows are those with B and its own ``n_A²``.
 
         Examples
         --------
@@ -77,12 +79,21 @@ class Rank(Balance):
         >>> Rank().values(np.array([1.0, 3.0, 1.0]), several)
         [1, 4, 1]
         """
-        if any(groups.weights is not None for groups in several):
-            return super().values(m, several, unit)
-        wins = (2 * midranks(m)).astype(np.int64) - 1  # over all rows, in half pairs
-        return [
-            int(wins[groups.index_a].sum()) - groups.total_a**2 for groups in several
-        ]
+        order = np.argsort(m)
+        ordered = m[order]
+        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        last = np.append(first[1:], len(m))
+        ones, wins, found = np.ones(len(m), np.int64), {}, []
+        for groups in several:
+            w = ones if groups.weights is None else groups.weights
+            if id(w) not in wins:
+                below = np.append(0, np.cumsum(w[order]))
+                wins[id(w)] = np.empty(len(m), below.dtype)
+                wins[id(w)][order] = np.repeat(below[first] + below[last], last - first)
+                wins[id(w)] *= w
+            total = wins[id(w)][groups.index_a].sum().item()
+            found.append(total - groups.total_a**2)
+        return found
 
     def estimate(self, m: Floats, groups: Groups) -> tuple[float, float]:
         """``2U`` from histograms; pairs in one bin count as ties."""

@@ -15,8 +15,7 @@ from rankfair._regressor import (
 from rankfair._validation import Columns, Rows, check_flag, read_training
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
-from rankfair.solvers import Solution
-from rankfair.solvers import unconstrained as fit_unconstrained
+from rankfair.solvers import Request, Solution, unconstrained
 
 __all__ = ["Baseline"]
 
@@ -74,7 +73,7 @@ class Baseline(TaskRegressor):
         >>> abs(model.covariance_) < 1e-12
         True
         """
-        penalty = self._check_settings()
+        request = self._check_settings()
         rows = read_training(
             X,
             y,
@@ -87,8 +86,10 @@ class Baseline(TaskRegressor):
         problem = self._problem(rows)
         if rows.in_a is None:
             warn_no_groups()
-            solution, own = fit_unconstrained(problem, penalty), self._without()
+            solution, own = unconstrained(problem, request), self._without()
         else:
+            sums = problem.sums(())
+            penalty = request.of_targets(problem, *sums)[0]
             solution, own = self._solve(rows, problem, penalty)
         fitted = {
             **linear_attributes(solution, rows, X),
@@ -100,7 +101,7 @@ class Baseline(TaskRegressor):
         self._store(fitted)
         return self
 
-    def _check_settings(self) -> Penalty:
+    def _check_settings(self) -> Request:
         check_flag("blind", self.blind)
         return super()._check_settings()
 

@@ -16,7 +16,7 @@ from rankfair.balances import Mean
 from rankfair.baselines.base import Baseline
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
-from rankfair.solvers import ADM, Solution, solve_linear
+from rankfair.solvers import ADM, Request, Solution, solve_linear
 
 __all__ = ["DecisionBoundaryCovariance"]
 
@@ -67,7 +67,7 @@ class DecisionBoundaryCovariance(Baseline):
     status_ : str
         "satisfied", "inactive", "infeasible", or "max_iter" where "adm" ran out of
         steps.
-    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
         As in `RankFairRegressor`.
 
     Examples
@@ -109,7 +109,7 @@ class DecisionBoundaryCovariance(Baseline):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_settings(self) -> Penalty:
+    def _check_settings(self) -> Request:
         check_choice("method", self.method, METHODS)
         check_number("trade_off", self.trade_off, 0.0)
         check_count("max_iter", self.max_iter)
@@ -125,11 +125,10 @@ class DecisionBoundaryCovariance(Baseline):
         assert groups is not None
         if self.method == "exact":
             solution = solve_linear(problem, penalty, (Mean(0.0),))
-            gap = solution.beside[0]
         else:
             steps = ADM(self.trade_off, self.max_iter, random_state=self.random_state)
             solution = steps.solve(problem, penalty, Mean(0.0))
-            gap = solution.value
+        (gap,) = solution.values
         share = groups.total_a / (groups.total_a + groups.total_b)
         return solution, {"covariance_": share * (1 - share) * gap * problem.y_unit}
 

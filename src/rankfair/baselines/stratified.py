@@ -15,7 +15,7 @@ from rankfair.baselines.strata import by_quantiles, propensity, stratum_record
 from rankfair.blocks import sorted_by_task
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
-from rankfair.solvers import Solution, solve_linear
+from rankfair.solvers import Request, Solution, solve_linear
 from rankfair.solvers.pinned import repeated
 
 __all__ = ["StratifiedBalancedResiduals", "StratifiedEqualMeans"]
@@ -50,7 +50,7 @@ class _Stratified(Baseline):
         self.unseen = unseen
         self.verbose = verbose
 
-    def _check_settings(self) -> Penalty:
+    def _check_settings(self) -> Request:
         check_count("n_strata", self.n_strata)
         return super()._check_settings()
 
@@ -62,7 +62,7 @@ class _Stratified(Baseline):
         solution = solve_linear(problem, penalty, tuple(asked.values()))
         assert problem.groups is not None
         A = [problem.moments(it.direction(problem.groups)) for it in asked.values()]
-        gaps = dict(zip(asked, solution.beside, strict=True))
+        gaps = dict(zip(asked, solution.values, strict=True))
         follows = dict(zip(asked, repeated(np.array(A)).tolist(), strict=True))
         records = [
             stratum_record(
@@ -127,7 +127,7 @@ class StratifiedEqualMeans(_Stratified):
         only" or "empty" (there is nothing to demand).
     status_ : str
         "satisfied", "inactive" (the fit without demands keeps them) or "infeasible".
-    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
         As in `RankFairRegressor`.
 
     See Also
@@ -166,7 +166,7 @@ class StratifiedBalancedResiduals(_Stratified):
     ----------
     strata_, status_
         As in `StratifiedEqualMeans`.
-    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
         As in `RankFairRegressor`.
 
     See Also

@@ -47,6 +47,7 @@ class Scope(StrEnum):
 class Penalty(StrEnum):
     """What keeps the weights small."""
 
+    pool = "pool"
     task = "task"
     feature = "feature"
     shared = "shared"
@@ -247,13 +248,13 @@ class Model:
     penalty: Annotated[
         Penalty,
         typer.Option(metavar="|".join(Penalty), help="What keeps the weights small."),
-    ] = Penalty.task
+    ] = Penalty.pool
     beta: Annotated[
         str,
         typer.Option(
             metavar="NUMBER|auto", help="Weight of the penalty; auto: cross-validated."
         ),
-    ] = "1.0"
+    ] = "auto"
     unseen: Annotated[
         Unseen,
         typer.Option(
@@ -262,8 +263,11 @@ class Model:
         ),
     ] = Unseen.error
     blind: Annotated[
-        bool, typer.Option("--blind", help="Do not predict from the protected column.")
-    ] = False
+        bool,
+        typer.Option(
+            "--blind/--no-blind", help="Do not predict from the protected column."
+        ),
+    ] = True
     feature: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Predict from these columns alone."),

@@ -169,7 +169,8 @@ def fit(
         typer.Option(
             min=0,
             metavar="N",
-            help="Folds of the report, 2 or more; 0 reports on the rows fitted.",
+            help="Folds of the report, 2 or more, where rows cannot be left out of one "
+            "fit; 0 reports on the rows fitted.",
         ),
     ] = 5,
     max_gap: MaxGap = None,
@@ -240,12 +241,21 @@ def path(
     *,
     demand: Demand,
     model: Model,
-    folds: Folds = 5,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="N",
+            help="Folds of the cross-validation; by default each row is left out of "
+            "one fit or, where it cannot be, there are 5.",
+            show_default=False,
+        ),
+    ] = None,
     sheet: Sheet = None,
     out: Out,
     files: Files,
 ) -> None:
-    """Show what each ε costs: error and rank gap on held-out rows.
+    """Show what each ε costs: error and rank gap on rows that a fit has not seen.
 
     Example: rankfair path pay.csv --target pay --sensitive gender --task job --html
     path.html

@@ -46,7 +46,8 @@ def say_fit(done: Fitted) -> None:
     """Say what a fit came to, and what it changed."""
     say(*_status(done))
     if done.audit is not None:
-        rows = "Held-out rows" if done.held_out else "The rows fitted"
+        named = {"left out": "Rows left out of the fit", "held out": "Held-out rows"}
+        rows = named.get(done.measured, "The rows fitted")
         say(f"{rows}, without the balance (before) and with it (after):", "")
         _comparisons(done.audit)
         say("", done.audit.verdict)

@@ -1,19 +1,18 @@
 """What a fit asks of the rows, wherever they are.
 
-A solver sees rows through two small interfaces.  An `Engine` knows sums over the rows
-(``XᵀX`` and ``Xᵀy`` of every task) and counts pairs; a `Moving` is the predictions of
-all rows along a line of coefficients, of which a solver may learn a balance's value,
-its direction, and the moments ``Xᵀg`` of a direction ``g``.  What passes through them
-is (k, n, n) once and (k, n + 1), or a table of bins, a step: never a row.
+A solver sees rows through an `Engine`: sums over the rows (``XᵀX``, and the moments of
+y and of every direction, of every task), and predictions along a line of coefficients,
+counted as if each row were left out.  What passes through it is (k, n, n) once and
+(k, n + 1), or a table of bins, a pass: never a row.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,47 +20,9 @@ from numpy.typing import NDArray
 from rankfair.blocks import Blocks, Floats
 
 if TYPE_CHECKING:
-    from rankfair.problem import Groups, Problem
+    from rankfair.problem import Groups
 
-__all__ = ["Asked", "Engine", "Field", "Moving"]
-
-Field = Callable[[Floats, "Groups"], Floats]
-B = TypeVar("B", bound="Asked")
-
-
-class Asked(Protocol):
-    """What an engine asks of a balance."""
-
-    def on(self, y: Floats, groups: Any) -> Any:
-        """The same demand once the target is known."""
-
-    def value(self, m: Floats, groups: Any, unit: float = 1.0) -> float:
-        """The exact value of predictions."""
-
-    def estimate(self, m: Floats, groups: Any) -> tuple[float, float]:
-        """A quick value, and the most it can be off."""
-
-    def field(self, m: Floats, groups: Any) -> Field:
-        """The derivative as a function of a prediction and its group."""
-
-
-class Moving(Protocol):
-    """The predictions ``m(x)`` of all rows, as the coefficients move with ``x``."""
-
-    def along(self, slope: Floats) -> Moving:
-        """The line from here whose coefficients fall by ``slope``."""
-
-    def estimate(self, balance: Asked, x: float) -> tuple[float, float]:
-        """The balance's value at ``x``, quickly, and the most it can be off."""
-
-    def bend(self, balance: Asked, x: float) -> tuple[Field, Floats]:
-        """The balance's direction at ``x``, and its moments there."""
-
-    def moments(self, field: Field, x: float, stir: int | None = None) -> Floats:
-        """The moments of a direction at ``x``; with ``stir`` of a random part of it."""
-
-    def released(self) -> Moving:
-        """The same with nothing in it, where memory is short."""
+__all__ = ["Engine"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +42,7 @@ class Engine(ABC):
     counts: Floats  # (k,) rows or weight of each place
     groups: Groups | None  # of the rows sorted by task
     user_groups: Groups | None  # of the rows as the user gave them
+    resolution: float  # what the user's predictions are multiples of
     # What one unit of weight was to the user.
     weight_unit: float = field(default=1.0, kw_only=True)
 
@@ -105,40 +67,34 @@ class Engine(ABC):
         return self.blocks.gram
 
     @cached_property
+    def centre(self) -> Floats:
+        """The mean of every task about that of all rows, in standard units: (k, n)."""
+        share = self.counts / self.counts.sum()
+        found: Floats = self.blocks.centre - share @ self.blocks.centre
+        return found * self.scale
+
     @abstractmethod
-    def target_moments(self) -> Floats:
-        """``Xᵀ S y`` of every task: (k, n + 1)."""
+    def sums(self, directions: Sequence[Any]) -> tuple[Floats, Floats]:
+        """Moments (k, n + 1, 1 + r) and squares (k, 1 + r) of y and r directions."""
 
     @cached_property
-    @abstractmethod
+    def target_moments(self) -> Floats:
+        """``Xᵀ S y`` of every task: (k, n + 1)."""
+        return self.sums(())[0][:, :, 0]
+
+    @cached_property
     def y_squares(self) -> float:
         """``Σ s_i y_i²`` in standard units."""
+        return float(self.sums(())[1].sum())
 
     @abstractmethod
-    def line(
-        self, W: Floats, slope: Floats | None = None, start: float = 0.0
-    ) -> Moving:
-        """Predictions of ``W − (x − start) slope`` as a function of ``x``."""
+    def count_of(self, balance: Any, coef: Floats, intercept: Floats) -> float:
+        """The exact value of the predictions of these coefficients."""
 
+    @property
     @abstractmethod
-    def count_of(self, balance: Asked, coef: Floats, intercept: Floats) -> float:
-        """The balance's value of the predictions of these coefficients."""
-
-    def count(self, balance: Asked, W: Floats) -> float:
-        """The balance's value of the predictions the user will see."""
-        return self.count_of(balance, *self.user_coef(W))
-
-    @abstractmethod
-    def posed(self, balance: B) -> B:
-        """A balance that knows the target and the groups."""
-
-    @abstractmethod
-    def demand_moments(self, demand: Any) -> Floats:
-        """The moments of the direction of a linear balance: (k, n + 1)."""
-
-    @abstractmethod
-    def thinned(self) -> Problem | Engine:
-        """A problem much like this one on some of the rows, or this one."""
+    def row_counts(self) -> Floats:
+        """The rows of every task, each as often as it weighs, at least once: (k,)."""
 
     def user_coef(self, W: Floats) -> tuple[Floats, Floats]:
         """Coefficients (k, n) and intercepts (k,) in the user's units and tasks."""
@@ -156,6 +112,6 @@ class Engine(ABC):
             return None
         share = self.counts / self.counts.sum()
         slopes = W[-1, :-1] * self.scale
-        at_centre = share @ (W[:-1, -1] - self.blocks.centre @ slopes)
+        at_zero = W[-1, -1] - (share @ self.blocks.centre) @ slopes
         coef = slopes * self.blocks.unit * self.y_unit
-        return coef, float((at_centre + self.y_centre) * self.y_unit)
+        return coef, float((at_zero + self.y_centre) * self.y_unit)

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from rankfair.blocks import Floats, Ints
-from rankfair.engines.base import Field
-from rankfair.engines.memory import STIR
-from rankfair.engines.scattered import Scattered, own_codes
 from rankfair.linear import linear_predict
 from rankfair.ranks import Grid
-
-if TYPE_CHECKING:
-    from rankfair.problem import Groups
 
 __all__ = [
     "Chunk",
@@ -28,9 +21,7 @@ __all__ = [
     "exactly",
     "histogram",
     "joined",
-    "moments",
     "predicted",
-    "taken",
 ]
 
 BLOCK = 4096  # rows handled at a time, within the cache
@@ -127,10 +118,12 @@ def predicted(
     return Held(found[0], p, chunk.in_a, chunk.weights)
 
 
-def exactly(chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...]) -> Held:
+def exactly(
+    chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...], resolution: float
+) -> Held:
     """The predictions that the user will see, to the bit."""
     ((coef, intercept),) = lines
-    m = linear_predict(chunk.rows(), chunk.codes, coef, intercept)
+    m = linear_predict(chunk.rows(), chunk.codes, coef, intercept, resolution)
     return Held(m, None, chunk.in_a, chunk.weights)
 
 
@@ -173,64 +166,6 @@ def counted(
     # No rows are counted in whole numbers, whatever rows weigh.
     both = both if held.weights is None else both.astype(float, copy=False)
     return both.reshape(2, -1)
-
-
-def moments(
-    chunk: Chunk,
-    held: Held | None = None,
-    *,
-    field: Field,
-    groups: Groups,
-    about: Floats,
-    n_tasks: int,
-    step: float = 0.0,
-    stir: int | None = None,
-) -> Floats | Scattered:
-    """``Σ g_i (x_i − about)`` and ``Σ g_i`` of every task: (k, n + 1).
-
-    Without predictions ``held`` the direction is one that does not ask for them.
-    """
-    part = groups.part(chunk.in_a, chunk.weights)
-    g = field(chunk.y[:0] if held is None else held.at(step), part)
-    if stir is not None:
-        rng = np.random.default_rng((stir, chunk.first))
-        g = g * rng.uniform(-STIR, STIR, len(g))
-    if chunk.weights is not None:
-        g = g * chunk.weights
-    return task_sums(chunk, g, about, n_tasks)
-
-
-def task_sums(
-    chunk: Chunk, g: Floats, about: Floats, n_tasks: int
-) -> Floats | Scattered:
-    """``Σ g_i (x_i − about)`` and ``Σ g_i`` of every task: (k, n + 1)."""
-    # Row i of the matrix has one number, g_i, in the column of its task.
-    ends = np.arange(len(g) + 1, dtype=np.int32)
-    if n_tasks > MANY:  # a task's sums are then in no cache: each is met once a row
-        tasks, own = own_codes(chunk.codes)
-        spread = csc_array((g, own, ends), shape=(len(tasks), len(g)))
-        rows = chunk.rows(np.ones(len(g)))
-        rows[:, :-1] -= about
-        return Scattered(tasks, spread @ rows, n_tasks)
-    spread = csc_array((g, chunk.codes, ends), shape=(n_tasks, len(g)))
-    out = np.empty((n_tasks, len(about) + 1))
-    for f, (column, centre) in enumerate(zip(chunk.columns, about, strict=True)):
-        out[:, f] = spread @ (column - centre)
-    out[:, -1] = spread @ np.ones(len(g))
-    return out
-
-
-def taken(chunk: Chunk, rows: Ints | slice) -> Chunk:
-    """Some rows of a chunk."""
-    weights = None if chunk.weights is None else chunk.weights[rows]
-    return Chunk(
-        tuple(column[rows] for column in chunk.columns),
-        chunk.y[rows],
-        chunk.codes[rows],
-        chunk.in_a[rows],
-        weights,
-        source=chunk.source,
-    )
 
 
 def joined(chunks: Iterable[Chunk]) -> Chunk:

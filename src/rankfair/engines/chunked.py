@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rankfair import problem as limits
 from rankfair._frames import shown
 from rankfair.blocks import CONSTANT, Blocks, Floats, batches_of
-from rankfair.engines import memory
-from rankfair.engines.base import Engine, Field
+from rankfair.engines.base import Engine
 from rankfair.engines.chunk import (
     Chunk,
     Held,
     counted,
     exactly,
     histogram,
-    moments,
+    joined,
     predicted,
 )
+from rankfair.engines.left_out import LeftOut
 from rankfair.engines.room import LEAST, check_room
 from rankfair.engines.rows import Kept, Rows
-from rankfair.engines.scattered import Scattered
 from rankfair.engines.summary import Summary
-from rankfair.engines.thin import Thin, collected
+from rankfair.linear import resolution_of
 from rankfair.problem import (
     Groups,
     Part,
+    Problem,
     scale_of,
     to_standard,
     whole_if_so,
@@ -40,7 +39,7 @@ from rankfair.ranks import Grid
 
 __all__ = ["ChunkedEngine", "make_engine"]
 
-BINS = 1 << 12  # of quick counts, as in memory
+FEW_ROWS = 1 << 17  # so few rows are brought into memory
 FINE = 1 << 19  # of the last count
 SURE = 1e-5  # of an AUC: how far off the last count may be
 WIDE = 7.0  # standard deviations to both sides that the last count looks at first
@@ -53,12 +52,28 @@ def make_engine(rows: Rows, standardize: bool, copies: int = LEAST) -> Engine:
     ``copies`` is how many arrays of k n² numbers the penalty needs at once.
     """
     check_room(rows.n_tasks, rows.n_features, copies)
-    if rows.n_rows < 4 * limits.THIN_ROWS:
+    if rows.n_rows < FEW_ROWS:
         return collected(rows, standardize)
-    grouped = rows.coding.roles.group is not None
-    thin = Thin(rows.coding.sizes) if grouped else None
-    total, some = rows.scan(thin)
-    return ChunkedEngine.of(rows, total, some, standardize)
+    return ChunkedEngine.of(rows, rows.scan(), standardize)
+
+
+def collected(rows: Rows, standardize: bool) -> Problem:
+    """All rows in memory, where they are few enough."""
+    found = joined(rows.each(_itself))
+    return Problem.from_rows(
+        found.rows(),
+        found.y,
+        found.codes,
+        rows.n_tasks,
+        in_a=found.in_a if rows.coding.roles.group is not None else None,
+        weights=found.weights,
+        standardize=standardize,
+        names=rows.coding.roles.predictors,
+    )
+
+
+def _itself(chunk: Chunk) -> Chunk:
+    return chunk
 
 
 @dataclass(frozen=True)
@@ -67,12 +82,9 @@ class ChunkedEngine(Engine):
 
     rows: Rows
     total: Summary
-    some: Chunk | None  # the rows of the thinned problem
 
     @classmethod
-    def of(
-        cls, rows: Rows, total: Summary, some: Chunk | None, standardize: bool
-    ) -> ChunkedEngine:
+    def of(cls, rows: Rows, total: Summary, standardize: bool) -> ChunkedEngine:
         """Units and places as `Problem.from_rows` has them."""
         places = np.argsort(total.rows, kind="stable")
         gram, total = total.gram[places], total.without_gram()
@@ -105,42 +117,78 @@ class ChunkedEngine(Engine):
             counts=counts,
             groups=groups,
             user_groups=groups,
+            resolution=resolution_of(total.edge),
             rows=rows,
             total=total,
-            some=some,
         )
 
-    @cached_property
-    def target_moments(self) -> Floats:
-        """``Xᵀ S y`` of every task: (k, n + 1)."""
-        B = np.empty((self.n_tasks, self.n_features + 1))
-        tasks = self.blocks.tasks
-        B[:, :-1] = self.total.cross[tasks] / self.y_unit * self.scale * self.varies
-        mean = self.total.mean_y[tasks] / self.y_unit - self.y_centre
-        B[:, -1] = self.counts * mean
-        return B
+    def sums(self, directions: Sequence[Any]) -> tuple[Floats, Floats]:
+        """The moments (k, n + 1, 1 + r) and squares (k, 1 + r) of y and r directions.
 
-    @cached_property
-    def y_squares(self) -> float:
-        """``Σ s_i y_i²`` in standard units."""
-        mean = self.total.mean_y / self.y_unit - self.y_centre
-        inside = self.total.yy / self.y_unit**2
-        return float((inside + self.total.weight * mean * mean).sum())
+        A direction is a pair of numbers: that of the rows of A, and of B.
+        """
+        total, tasks = self.total, self.blocks.tasks
+        r = 1 + len(directions)
+        B = np.empty((self.n_tasks, self.n_features + 1, r))
+        squares = np.empty((self.n_tasks, r))
+        mean = total.mean_y[tasks] / self.y_unit - self.y_centre
+        B[:, :-1, 0] = total.cross[tasks] / self.y_unit
+        B[:, -1, 0] = self.counts * mean
+        squares[:, 0] = total.yy[tasks] / self.y_unit**2 + self.counts * mean**2
+        of_a = total.weight_a[tasks]
+        of_b = self.counts - of_a
+        apart = total.cross_a[tasks]
+        for i, (a, b) in enumerate(directions, start=1):
+            B[:, :-1, i] = (a - b) * apart
+            B[:, -1, i] = a * of_a + b * of_b
+            squares[:, i] = a * a * of_a + b * b * of_b
+        B[:, :-1] *= (self.scale * self.varies)[:, :, None]
+        return B, squares
 
-    def line(
-        self, W: Floats, slope: Floats | None = None, start: float = 0.0
-    ) -> ChunkedLine:
-        """Predictions of ``W − (x − start) slope`` as a function of ``x``."""
-        ways = [self.standard_coef(W)]
-        if slope is not None:
-            ways.append(self.standard_coef(slope))
-        return ChunkedLine(self, self.all_groups, W, self._kept(tuple(ways)), start)
+    @property
+    def row_counts(self) -> Floats:
+        """The rows of every task, each as often as it weighs, at least once: (k,)."""
+        found: Floats = self.total.times[self.blocks.tasks]
+        return found
+
+    def kept_line(
+        self, W: Floats, K: tuple[Floats, Floats] | None, levels: Floats, most: float
+    ) -> Kept:
+        """Predictions along a line, left out if there is a ``K``, beside the chunks.
+
+        ``W`` (1 + r, k, n + 1) fit y and the directions; ``levels`` (r, 2) are those of
+        groups B and A.
+        """
+        own = np.argsort(self.blocks.tasks)  # places by code
+        scale = np.append(self.scale, 1.0)
+        design = LeftOut(
+            self.blocks.centre[own],
+            W[:, own] * scale,
+            None if K is None else tuple(k[own] * scale[:, None] * scale for k in K),
+            levels,
+            self.row_counts[own] <= 1.0,
+            self.y_centre,
+            self.y_unit,
+            most,
+        )
+        return self.rows.keep(design)
+
+    def histograms(self, kept: Kept, x: float, bins: int) -> tuple[Floats, Floats]:
+        """How many rows of A and of B each of many bins holds at ``x`` of the line."""
+        extent = kept.extent(x)
+        centre = extent.total / extent.weight
+        reach = WIDE * extent.deviation
+        low, high = max(extent.low, centre - reach), min(extent.high, centre + reach)
+        grid = Grid.between(low, high, bins)
+        above, below = kept.total(partial(histogram, step=x, grid=grid))
+        return above, below
 
     def count_of(self, balance: Any, coef: Floats, intercept: Floats) -> float:
         """``2U`` of the predictions the user will see, sure to 1e-5 at least."""
         lines = ((coef, intercept),)
         if self.rows.n_rows <= EXACT_ROWS:
-            held = list(self.rows.each(partial(exactly, lines=lines)))
+            look = partial(exactly, lines=lines, resolution=self.resolution)
+            held = list(self.rows.each(look))
             return _counted(held, balance, self.y_unit)
         value, off = self._binned(balance, lines, self._grid_for(coef, intercept))
         if off > SURE * 2 * self.all_groups.total_a * self.all_groups.total_b:
@@ -175,118 +223,17 @@ class ChunkedEngine(Engine):
         return Grid.between(mean - WIDE * spread, mean + WIDE * spread, FINE)
 
     def posed(self, balance: Any) -> Any:
-        """A balance that knows the target and the groups."""
+        """A balance that knows the mean targets of the groups."""
         a, b = self.total.group[:2]
-        means = self.total.target / np.array([a, b])
-        y = means / self.y_unit - self.y_centre
+        y = self.total.target / np.array([a, b]) / self.y_unit - self.y_centre
         # Two rows, as heavy as the groups and at their means, stand for all.
-        both = Part(np.array([True, False]), np.array([a, b]), a, b, 1)
-        return balance.on(y, both)
-
-    def demand_moments(self, demand: Any) -> Floats:
-        """The moments of the direction of a linear balance: (k, n + 1)."""
-        field = demand.start(self.groups)
-        return self.summed(self.rows.total(self.moments_of(field)))
-
-    def thinned(self) -> Engine:
-        """The problem in memory that a thinned `Problem` of all rows would be."""
-        assert self.some is not None
-        thin = Thin(self.rows.coding.sizes).problem(self, self.some)
-        groups = thin.groups
-        assert groups is not None
-        return thin if groups.total_a > 0 and groups.total_b > 0 else self
-
-    def standard_coef(self, W: Floats) -> tuple[Floats, Floats]:
-        """Coefficients and intercepts by task that predict in standard units."""
-        coef, intercept = self.user_coef(W)
-        return coef / self.y_unit, intercept / self.y_unit - self.y_centre
-
-    def _kept(self, ways: tuple[tuple[Floats, Floats], ...]) -> Kept:
-        many = self.rows.n_rows > memory.DOUBLE_ROWS and len(ways) > 1
-        dtype = np.float32 if many else np.float64
-        return self.rows.keep(partial(predicted, lines=ways, dtype=dtype))
-
-    def moments_of(
-        self, field: Field, **more: Any
-    ) -> Callable[..., Floats | Scattered]:
-        """A function of a chunk: the sums of a direction over its rows."""
-        return partial(
-            moments,
-            field=field,
-            groups=self.all_groups,
-            about=self._about,
-            n_tasks=self.n_tasks,
-            **more,
-        )
+        return balance.on(y, Part(np.array([True, False]), np.array([a, b]), a, b, 1))
 
     @property
     def all_groups(self) -> Part:
         """The groups of all rows: how many there are."""
         assert isinstance(self.groups, Part)
         return self.groups
-
-    @cached_property
-    def _about(self) -> Floats:
-        """The mean row of all."""
-        share = self.total.weight / self.total.weight.sum()
-        found: Floats = share @ self.total.centre
-        return found
-
-    def summed(self, moments: Floats) -> Floats:
-        """Moments about each task's own mean, in places and standard units."""
-        total: Floats = moments[self.blocks.tasks]
-        total[:, :-1] -= (self.blocks.centre - self._about) * total[:, -1:]
-        total[:, :-1] *= self.scale * self.varies
-        return total
-
-
-@dataclass(frozen=True)
-class ChunkedLine:
-    """``m(x) = m − (x − start) p`` of all rows, kept beside the chunks."""
-
-    engine: ChunkedEngine
-    groups: Part
-    W: Floats
-    kept: Kept
-    start: float
-
-    def along(self, slope: Floats) -> ChunkedLine:
-        """The line from here whose predictions fall by those of ``slope``."""
-        return self.engine.line(self.W, slope, self.start)
-
-    def estimate(self, balance: Any, x: float) -> tuple[float, float]:
-        """The balance's value at ``x`` from histograms, and the most it can be off."""
-        extent = self.kept.extent(x - self.start)
-        found: tuple[float, float] = balance.binned(
-            *self._histogram(x, Grid.between(extent.low, extent.high, BINS))
-        )
-        return found
-
-    def bend(self, balance: Any, x: float) -> tuple[Field, Floats]:
-        """The balance's direction at ``x``, and its moments there."""
-        extent = self.kept.extent(x - self.start)
-        field = balance.field_of(
-            (extent.low, extent.high),
-            extent.deviation,
-            partial(self._histogram, x),
-            self.groups,
-        )
-        return field, self.moments(field, x)
-
-    def moments(self, field: Field, x: float, stir: int | None = None) -> Floats:
-        """The moments of a direction at ``x``."""
-        function = self.engine.moments_of(field, step=x - self.start, stir=stir)
-        return self.engine.summed(self.kept.beside(function))
-
-    def released(self) -> ChunkedLine:
-        """The same with nothing in it."""
-        self.kept.drop()
-        return self
-
-    def _histogram(self, x: float, grid: Grid) -> tuple[Floats, Floats]:
-        step = x - self.start
-        above, below = self.kept.total(partial(histogram, step=step, grid=grid))
-        return above, below
 
 
 def _target_units(total: Summary) -> tuple[float, float]:

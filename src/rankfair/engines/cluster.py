@@ -14,16 +14,12 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Ints
-from rankfair.engines.chunk import Chunk, Extent, Held, joined
+from rankfair.engines.chunk import Chunk, Extent, Held
 from rankfair.engines.coding import Coding, checked
-from rankfair.engines.rows import Kept, Rows, Summand
-from rankfair.engines.scattered import added
+from rankfair.engines.rows import Kept, Rows, Summand, added
 from rankfair.engines.summary import Sorted, Summary
-from rankfair.engines.thin import Picked, Thin, picked
 
 __all__ = ["Cluster", "DaskRows", "arrow", "said"]
 
@@ -120,16 +116,13 @@ class DaskRows(Rows):
         ]
         return cls(cluster, made, numbers, coding)
 
-    def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
-        """Sums over all rows, and the rows of a thinned problem."""
-        wanted = [None] * len(self.shares) if thin is None else self._wanted(thin)
+    def scan(self) -> Summary:
+        """Sums over all rows."""
         total = Summary.empty(self.n_tasks, self.n_features)
-        some: list[list[Chunk]] = []
         scan = partial(_scan, n_tasks=self.n_tasks, n_features=self.n_features)
-        for summary, rows in said(self.cluster, scan, self.shares, wanted):
+        for summary in said(self.cluster, scan, self.shares):
             total.add(summary)
-            some.append(rows)
-        return total, None if thin is None else joined(self._in_order(some))
+        return total
 
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""
@@ -151,17 +144,6 @@ class DaskRows(Rows):
         found = dict(zip(numbers, itertools.chain.from_iterable(answers), strict=True))
         return [found[i] for i in sorted(found)]
 
-    def _wanted(self, thin: Thin) -> list[Any]:
-        """Which rows each chunk of each share has to give."""
-        if not thin.by_rows:
-            return [[thin.wanted] * len(share) for share in self.numbers]
-        seen = np.zeros(self.n_tasks, np.int64)
-        found: list[Picked] = []
-        for tasks, sizes in self.each(_sizes):
-            found.append(thin.within(seen, tasks, sizes))
-            seen[tasks] += sizes
-        return [[found[i] for i in share] for share in self.numbers]
-
 
 @dataclass(frozen=True)
 class OnWorkers(Kept):
@@ -180,10 +162,10 @@ class OnWorkers(Kept):
         found = said(self.cluster, partial(_extent, step=step), self.held)
         return reduce(operator.add, found)
 
-    def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
-        """The sum for a function of the chunk and what is kept of it."""
-        ask = partial(_total, function)
-        return added(said(self.cluster, ask, self.shares, self.held))
+    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
+        """What a function says of what is kept of each chunk, share by share."""
+        answers = said(self.cluster, partial(_each, function), self.held)
+        return itertools.chain.from_iterable(answers)
 
     def drop(self) -> None:
         """Forget the futures: the workers let go of what nobody asks for."""
@@ -289,20 +271,9 @@ def _extent(parts: list[Held], step: float) -> Extent:
     return reduce(operator.add, (Extent.of(part, step) for part in parts))
 
 
-def _sizes(chunk: Chunk) -> tuple[Ints, Ints]:
-    by_task = Sorted.of(chunk.codes)
-    return by_task.tasks, by_task.sizes
-
-
-def _scan(
-    chunks: list[Chunk], wanted: list[Picked] | None, n_tasks: int, n_features: int
-) -> tuple[Summary, list[Chunk]]:
-    """The sums of a share, and those of its rows that are wanted."""
+def _scan(chunks: list[Chunk], n_tasks: int, n_features: int) -> Summary:
+    """The sums of a share."""
     total = Summary.empty(n_tasks, n_features)
-    some = []
-    for i, chunk in enumerate(chunks):
-        by_task = Sorted.of(chunk.codes)
-        if wanted is not None:
-            some.append(picked(chunk, by_task, wanted[i]))
-        total.take(chunk, by_task)
-    return total, some
+    for chunk in chunks:
+        total.take(chunk, Sorted.of(chunk.codes))
+    return total

@@ -9,15 +9,13 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from rankfair.engines.chunk import Chunk, Held, joined
+from rankfair.engines.chunk import Chunk, Held
 from rankfair.engines.coding import Coding, Roles, checked
 from rankfair.engines.files import Unchanged, n_rows_of
-from rankfair.engines.rows import Kept, Rows, Summand
-from rankfair.engines.scattered import added
+from rankfair.engines.rows import Kept, Rows, Summand, added
 from rankfair.engines.scratch import OnDisk, ahead
 from rankfair.engines.summary import Sorted, Summary
 from rankfair.engines.tally import coded, tally
-from rankfair.engines.thin import Thin, picked
 
 __all__ = ["OnRows", "ParquetRows", "batches_of_files", "read_coding"]
 
@@ -36,17 +34,12 @@ class ParquetRows(Rows):
     folder: Path  # for what is kept beside the rows
     on_rows: OnRows | None = None
 
-    def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
-        """Sums over all rows, and the rows of a thinned problem."""
+    def scan(self) -> Summary:
+        """Sums over all rows."""
         total = Summary.empty(self.n_tasks, self.n_features)
-        some: list[Chunk] = []
         for chunk in self.chunks("reading"):
-            by_task = Sorted.of(checked(chunk, self.coding.roles).codes)
-            if thin is not None:
-                wanted = thin.within(total.rows, by_task.tasks, by_task.sizes)
-                some.append(picked(chunk, by_task, wanted))
-            total.take(chunk, by_task)
-        return total, None if thin is None else joined(some)
+            total.take(chunk, Sorted.of(checked(chunk, self.coding.roles).codes))
+        return total
 
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""

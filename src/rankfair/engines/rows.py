@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from operator import iadd
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Extent, Held
 from rankfair.engines.coding import Coding
-from rankfair.engines.scattered import Scattered
 from rankfair.engines.summary import Summary
-from rankfair.engines.thin import Thin
 
-__all__ = ["Kept", "Rows", "Summand"]
+__all__ = ["Kept", "Rows", "Summand", "added"]
 
 T = TypeVar("T")
-Summand = NDArray[Any] | Scattered
+Summand = NDArray[Any]
 
 
 class Rows(ABC):
@@ -41,8 +41,8 @@ class Rows(ABC):
         return len(self.coding.roles.predictors)
 
     @abstractmethod
-    def scan(self, thin: Thin | None) -> tuple[Summary, Chunk | None]:
-        """Sums over all rows, and the rows of a thinned problem."""
+    def scan(self) -> Summary:
+        """Sums over all rows."""
 
     @abstractmethod
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
@@ -69,9 +69,14 @@ class Kept(ABC):
         """The range of the predictions ``step`` along the line, and their sums."""
 
     @abstractmethod
-    def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
-        """The sum for a function of the chunk and what is kept of it."""
+    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
+        """What a function says of what is kept of each chunk, in order."""
 
     @abstractmethod
     def drop(self) -> None:
         """Let it go."""
+
+
+def added(parts: Iterable[Summand]) -> Summand:
+    """The sum of arrays, taken in one by one, in the first of them."""
+    return reduce(iadd, parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 import os
 import tempfile
@@ -17,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.engines.chunk import Chunk, Extent, Held
-from rankfair.engines.rows import Kept, Summand
-from rankfair.engines.scattered import added
+from rankfair.engines.rows import Kept, added
 
 __all__ = ["OnDisk", "ahead"]
 
@@ -51,10 +49,9 @@ class OnDisk(Kept):
         """The range of the predictions ``step`` along the line, and their sums."""
         return reduce(operator.add, map(partial(Extent.of, step=step), self._all()))
 
-    def beside(self, function: Callable[[Chunk, Held], Summand]) -> NDArray[Any]:
-        """The sum for a function of the chunk and what is kept of it."""
-        both = zip(self.chunks("summing"), self._read(), strict=True)
-        return added(itertools.starmap(function, both))
+    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
+        """What a function says of what is kept of each chunk, in order."""
+        return map(function, self._all())
 
     def drop(self) -> None:
         """Delete the file."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from rankfair.blocks import Floats, Ints, batches_of, centred, sorted_by_task
 from rankfair.engines.chunk import Chunk
-from rankfair.engines.scattered import own_codes
 
 __all__ = ["Sorted", "Summary"]
 
@@ -24,6 +23,8 @@ class Sums(NamedTuple):
     weight: Floats  # (t,)
     centre: Floats  # (t, n) mean row
     mean_y: Floats  # (t,)
+    weight_a: Floats  # (t,) of group A
+    cross_a: Floats  # (t, n)  Σ s (x − mean) over group A
     products: tuple[Floats, Floats, Floats] | None  # gram, cross, yy; None: all nil
 
 
@@ -38,6 +39,9 @@ class Summary:
     gram: Floats  # (k, n, n)
     cross: Floats  # (k, n)  Σ s (x − mean)(y − mean)
     yy: Floats  # (k,)  Σ s (y − mean)²
+    weight_a: Floats  # (k,) of group A
+    cross_a: Floats  # (k, n)  Σ s (x − mean) over group A
+    times: Floats  # (k,) rows, each as often as it weighs and at least once
     group: Floats  # (4,) weight of A and of B, and their weights squared
     target: Floats  # (2,) group sums of s·y: A and B
     edge: Floats  # (2,) least and greatest y
@@ -53,6 +57,9 @@ class Summary:
             np.zeros((k, n)),
             np.zeros(k),
             np.zeros((k, n, n)),
+            np.zeros((k, n)),
+            np.zeros(k),
+            np.zeros(k),
             np.zeros((k, n)),
             np.zeros(k),
             np.zeros(4),
@@ -76,6 +83,7 @@ class Summary:
         for sums in sums_of(chunk, by_task):
             self._merge(sums)
         self.rows[by_task.tasks] += by_task.sizes
+        self.times[:] += _times(chunk, len(self.rows))
         a, w = chunk.in_a.astype(float), chunk.weights
         s = np.ones(len(chunk)) if w is None else w
         y = chunk.y if w is None else chunk.y * w
@@ -100,10 +108,13 @@ class Summary:
                     other.weight[own],
                     other.centre[own],
                     other.mean_y[own],
+                    other.weight_a[own],
+                    other.cross_a[own],
                     products,
                 )
             )
         self.rows[:] += other.rows
+        self.times[:] += other.times
         self._merge_totals(other.group, other.target, other.edge, other.kind)
 
     def _merge(self, new: Sums) -> None:
@@ -131,6 +142,12 @@ class Summary:
         self.centre[at] = centre + share[:, None] * d
         self.mean_y[at] = mean_y + share * e
         self.weight[at] = total
+        # Sums about a mean that moved by ``share d`` change by that for each row of A.
+        cross_a = self.cross_a[at] + new.cross_a
+        cross_a += (new.weight_a * (1.0 - share))[:, None] * d
+        cross_a -= (self.weight_a[at] * share)[:, None] * d
+        self.cross_a[at] = cross_a
+        self.weight_a[at] += new.weight_a
 
     def _merge_totals(
         self, group: Floats, target: Floats, edge: Floats, kind: Floats
@@ -183,22 +200,50 @@ def sums_of(chunk: Chunk, by_task: Sorted) -> Iterator[Sums]:
             at = order[start : start + (last - first) * size]
             Z3 = rows.take(at, axis=0, mode="clip").reshape(-1, size, n + 1)
             w3 = None if w is None else w[at].reshape(-1, size)
-            yield _sums(by_task.tasks[first:last], Z3, w3)
+            a3 = chunk.in_a[at].reshape(-1, size).astype(float)
+            yield _sums(by_task.tasks[first:last], Z3, w3, a3)
 
 
-def _sums(tasks: Ints, Z3: Floats, w3: Floats | None) -> Sums:
-    """Those of rows ``(x, y)`` by task: (t, size, n + 1)."""
+def _sums(tasks: Ints, Z3: Floats, w3: Floats | None, a3: Floats) -> Sums:
+    """Those of rows ``(x, y)`` by task: (t, size, n + 1); ``a3`` is 1 in group A."""
     size = Z3.shape[1]
+    wa3 = a3 if w3 is None else a3 * w3
+    weight_a = wa3.sum(axis=1)
     weight = np.full(len(tasks), float(size)) if w3 is None else w3.sum(axis=1)
     if size == 1:
-        return Sums(tasks, weight, Z3[:, 0, :-1], Z3[:, 0, -1], None)
+        x, none = Z3[:, 0, :-1], np.zeros((len(tasks), Z3.shape[2] - 1))
+        return Sums(tasks, weight, x, Z3[:, 0, -1], weight_a, none, None)
     P = np.empty((len(Z3), Z3.shape[2], Z3.shape[2]))
     mean = centred(Z3, w3, P)
+    cross_a = np.matmul(wa3[:, None, :], Z3[:, :, :-1])[:, 0]
     products = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
-    return Sums(tasks, weight, mean[:, :-1], mean[:, -1], products)
+    return Sums(tasks, weight, mean[:, :-1], mean[:, -1], weight_a, cross_a, products)
+
+
+def _times(chunk: Chunk, n_tasks: int) -> Floats:
+    """The rows of every task, each as often as it weighs and at least once."""
+    w = None if chunk.weights is None else np.maximum(chunk.weights, 1.0)
+    return np.bincount(chunk.codes, w, n_tasks).astype(float, copy=False)
 
 
 def _outer(a: Floats, b: Floats) -> Floats:
     """``a bᵀ`` of every task."""
     out: Floats = np.einsum("kf,kg->kfg", a, b)
     return out
+
+
+def own_codes(codes: Ints) -> tuple[Ints, Ints]:
+    """The tasks that occur, ascending, and the rows' places among them."""
+    if not len(codes):
+        return np.zeros(0, np.intp), codes
+    if codes.max() > 16 * len(codes):
+        tasks, own = np.unique(codes, return_inverse=True)
+        return tasks, own
+    there = np.zeros(int(codes.max()) + 1, bool)
+    there[codes] = True
+    tasks = np.flatnonzero(there)
+    if len(tasks) == len(there):
+        return tasks, codes
+    place = np.empty(len(there), np.int32)
+    place[tasks] = np.arange(len(tasks), dtype=np.int32)
+    return tasks, place[codes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ from rankfair._frames import shown
 from rankfair._groups import Groups
 from rankfair._regressor import Progress, warn_no_groups
 from rankfair._validation import Columns, Named, Rows
-from rankfair.balances import Distribution, Linear, Rank
+from rankfair.balances import Linear, Rank
 from rankfair.engines.base import Engine
-from rankfair.engines.chunked import make_engine
+from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.estimators.settings import Settings
-from rankfair.solvers import Solution, Tilt
-from rankfair.solvers import unconstrained as fit_unconstrained
+from rankfair.penalties import Pool
+from rankfair.solvers import Demand, Solution, Tilt, unconstrained
 from rankfair.streams import Opened, layout_of, open_rows
 
 __all__ = ["check_elsewhere", "fit_elsewhere"]
@@ -41,9 +42,20 @@ def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> N
     for name in ("bins", "intersect"):
         if getattr(model, name):
             raise ValueError(f"{name} needs the rows in memory. Leave it out.")
-    if isinstance(settings.asked[0], Distribution):
+    if len(settings.asked) > 1:
         raise ValueError(
-            'balance="distribution" needs the rows in memory. Use balance="rank".'
+            f"{len(settings.asked)} constraints need the rows in memory. Ask for one."
+        )
+    (asked,) = settings.asked
+    if not (asked.pairs or isinstance(asked, Linear)):
+        name = type(asked).__name__.lower()
+        raise ValueError(
+            f'balance="{name}" needs the rows in memory. Use balance="rank".'
+        )
+    if model.direction != "mean":
+        raise ValueError(
+            f'direction="{model.direction}" needs the rows in memory. Use '
+            'direction="mean".'
         )
 
 
@@ -60,25 +72,36 @@ def fit_elsewhere(
 
     The AUC is None where it was asked for, and is in the solution.
     """
-    penalty, (balance, *beside), solver = settings
+    request, (balance, *_), solver = settings
     assert isinstance(solver, Tilt)
-    linear = tuple(each for each in beside if isinstance(each, Linear))
     told = on_step.rows if model.verbose else None
     with open_rows(X, y, weight, named, told) as opened:
-        engine = make_engine(opened.rows, model.standardize, penalty.copies)
+        engine = make_engine(opened.rows, model.standardize, request.penalty.copies)
         if opened.coding.roles.group is None:
             warn_no_groups()
-            solution = fit_unconstrained(engine, penalty)
-        else:
-            solution = solver.solve(engine, penalty, balance, on_step, linear)
-        auc = None
-        if engine.groups is not None and not isinstance(balance, Rank):
-            auc = _auc(engine, solution)
-        return solution, _standing_for(opened, engine), Named(opened.names), auc
+            return (
+                unconstrained(engine, request),
+                _standing_for(opened, engine),
+                Named(opened.names),
+                None,
+            )
+        assert engine.groups is not None
+        roles = opened.coding.roles
+        if isinstance(request.penalty, Pool) and roles.group in roles.predictors:
+            pool = replace(
+                request.penalty, exempt=(roles.predictors.index(roles.group),)
+            )
+            request = replace(request, penalty=pool)
+        if isinstance(engine, ChunkedEngine):
+            balance = engine.posed(balance)
+        demands = [Demand(balance, engine.groups)]
+        solution = solver.solve(engine, request, demands, on_step)
+        rows = _standing_for(opened, engine)
+        return solution, rows, Named(opened.names), _auc(engine, solution)
 
 
 def _auc(engine: Engine, solution: Solution) -> float:
-    """The AUC of a fit that another balance was asked of."""
+    """The AUC of the predictions of all rows."""
     rank = Rank()
     assert engine.user_groups is not None
     value = engine.count_of(rank, solution.coef, solution.intercept)

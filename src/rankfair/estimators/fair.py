@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import update_wrapper
+from types import MethodType
 from typing import Any
 
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankfair._frames import open_table
-from rankfair._groups import group_labels, masks_of
+from rankfair._groups import group_labels
 from rankfair._regressor import (
     Progress,
     TaskRegressor,
@@ -19,63 +24,83 @@ from rankfair._regressor import (
 from rankfair._validation import Columns, Rows, is_pair, label_source, read_training
 from rankfair.balances import Balance
 from rankfair.certificate import Certificate, certify
+from rankfair.estimators.cautions import cautions
 from rankfair.estimators.elsewhere import check_elsewhere, fit_elsewhere
-from rankfair.estimators.outcome import fitted_attributes, warn_not_reached
+from rankfair.estimators.line_path import path_of
+from rankfair.estimators.outcome import (
+    attributes_at,
+    demands_of,
+    fitted_attributes,
+    warn_not_reached,
+)
 from rankfair.estimators.scope import solve_scope, warn_tasks
 from rankfair.estimators.settings import Settings, check_several, read_settings
-from rankfair.penalties import Penalty
-from rankfair.solvers import Solution, solve_groups
-from rankfair.solvers import unconstrained as fit_unconstrained
+from rankfair.path.records import Path
+from rankfair.penalties import Pool
+from rankfair.solvers import Request, Solution, unconstrained
 from rankfair.streams import is_elsewhere
 
 __all__ = ["RankFairRegressor"]
 
 
+class _OnLine:
+    """A method of fits on a line; of others AttributeError says why there is none."""
+
+    def __init__(self, method: Callable[..., Any]):
+        self.method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self.method
+        check_is_fitted(model)
+        if model._trade_off is None:
+            raise AttributeError(
+                "the fits of all epsilon lie on a line for one constraint between two "
+                'groups with penalty="pool" or "ridge", direction="mean", '
+                'solver="tilt" and scope="global"; this model was fitted otherwise. '
+                "Fit it for each epsilon, or use fairness_path."
+            )
+        return MethodType(self.method, model)
+
+
 class RankFairRegressor(TaskRegressor):
     r"""Linear regression over many tasks that does not rank one group above another.
 
-    Minimises, over one coefficient vector :math:`w^j` and intercept a task,
+    Fits, over one coefficient vector :math:`w^j` and intercept a task, the least
+    :math:`\tfrac12 \sum_j \|X^j w^j - y^j\|^2 + \beta R(W)` to :math:`y` and to the
+    direction :math:`g = \pm 1 / n_\mathrm{group}`.  The fair fits of all
+    :math:`\varepsilon` lie on the line between them, and exact counts choose the one
+    nearest to the free fit with
 
-    .. math:: \tfrac12 \sum_j \|X^j w^j - y^j\|^2 + \beta R(W)
-        \quad\text{subject to}\quad |\mathrm{AUC} - \tfrac12| \le \varepsilon
+    .. math:: |\mathrm{AUC} - \tfrac12| \le \varepsilon
 
     where AUC is the chance that a row of group A is predicted above a row of group B,
-    ties counting half, over all rows of all tasks together.
+    ties counting half, over all rows of all tasks together, each row predicted by the
+    fit without it.  No fit errs more on training rows than one constant.
 
     Parameters
     ----------
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5].  The band is never
-        narrower than one pair of rows; it is half a pair wider at either end with
-        three or more groups, several attributes or rows of unknown group, where many
-        counts have to fall into their bands at once.  For "mean" and "residual", the
-        largest difference allowed, in standard deviations of y; for "distribution" the
-        largest distance KS, in [0, 1], never less than one row of either group.  With
-        several balances, one number for all or a list with one for each.
+        narrower than one pair of rows; several counts at once are met within 0.0005 or
+        one pair, the larger.  For "mean" and "residual", the largest difference
+        allowed, in standard deviations of y; for "distribution" the largest distance
+        KS, in [0, 1], never less than one row of either group.  With several balances,
+        one number for all or a list with one for each.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
     sensitive_features : str, int or list of them, optional
-        The column of X that holds the protected group.  It is a predictor, 1 for group
-        A (the label that sorts last) and 0 for group B, unless `blind`.  Of three or
-        more groups each is held level with the rest, and each but the first is a
-        predictor of its own, after the others.  Several columns are several attributes,
-        each balanced, all at once.  Rows whose group is missing (None, NaN, NA or NaT)
-        take part in the loss and not in the balance; as predictors they have the share
-        of each group in training, and new rows of unknown group as well.
-    blind : bool, default=False
-        Leave the protected column of X out of the predictors.  The column must still be
-        there to predict, but its values are not read; to predict without it, pass the
-        groups to `fit` as an array.
-    penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="task"
-        What :math:`R(W)` is.  "task": sum of the norms of each task's coefficients.
-        "feature": sum over features of the norm across tasks, which selects features
-        jointly.  "shared": coefficients are a shared vector plus an own part, whose
-        norms are summed.  "ridge": half the sum of squares.
-    beta : float, default=1.0
-        Weight of the penalty.  With `standardize`, errors and coefficients are taken in
-        standard deviations of y and of the features, so that it means the same in any
-        units.  Not used if `penalty` is an object.
+        The column of X that holds the protected group.  It is not a predictor unless
+        ``blind=False``: then it is 1 for group A (the label that sorts last) and 0 for
+        group B, and of three or more groups each but the first is a predictor of its
+        own.  Of three or more groups each is held level with the rest.  Several columns
+        are several attributes, each balanced, all at once.  Rows whose group is missing
+        (None, NaN, NA or NaT) take part in the loss and not in the balance.
+    blind : bool, default=True
+        Leave the protected column of X out of the predictors.  Frames without it can be
+        predicted then.  Groups passed to `fit` as an array are never predictors.
     intersect : bool, default=False
         Balance the combinations of several attributes, "F × black", as the groups of
         one attribute, instead of each attribute.  Combinations without rows do not
@@ -89,30 +114,50 @@ class RankFairRegressor(TaskRegressor):
     balance : {"rank", "mean", "residual", "distribution"}, Balance or list of them, \
             default="rank"
         What is to be equal between the groups: ranks, mean predictions, mean residuals
-        y − ŷ, or, of two groups, whole distributions of predictions.  Of a list all are
-        kept at once: ``["rank", "mean"]``, ``["distribution", "mean"]``.  An object
-        brings its own epsilon and side.
+        y − ŷ, or, of two groups, distributions of predictions (KS, counted on the line;
+        where the line does not reach it, `RankFairPostprocessor` does).  Of a list all
+        are kept at once: ``["rank", "mean"]``, ``["distribution", "mean"]``.  An
+        object brings its own epsilon and side.
     scope : {"global", "task", "both"}, default="global"
         Over which rows the balance is asked: all together; in every task that has rows
         of both groups; or both at once.  "task" and "both" take one balance, two groups
         and solver "tilt".
     side : {"both", "upper"}, default="both"
         "upper" asks for 0 ≤ AUC − 1/2 ≤ epsilon.
+    penalty : {"pool", "ridge", "task", "feature", "shared"} or Penalty, default="pool"
+        What :math:`R(W)` is.  "pool": coefficients and intercepts of tasks are pulled
+        towards common ones, these slopes towards 0, all by squares.  "ridge": half the
+        sum of squares.  "task": sum of the norms of each task's coefficients, as in the
+        paper.  "feature": sum over features of the norm across tasks.  "shared": a
+        shared vector plus an own part, whose norms are summed.
+    beta : "auto", float or three floats, default="auto"
+        Weight of the penalty, in standard units with `standardize`.  "auto": by
+        generalised cross-validation, for y and for the direction apart.  For "pool" one
+        number is β, the other two automatic, or three are β, that of intercepts and
+        that of the common slopes; with one task the number is that of the slopes.  A
+        number that is given serves y and the direction.  Not used if `penalty` is an
+        object.
+    count : {"loo", "train"}, default="loo"
+        Where the band is met: on predictions of each row by the fit without it, or on
+        those of training rows, as in the paper.  `scope` "task" and "both", and the
+        solvers "ncadmm" and "paper", meet it on training rows.
+    direction : {"mean", "density"}, default="mean"
+        "density" turns the direction towards the gradient of AUC in at most 12 rounds,
+        as the paper's problem has it: less error at the same AUC, and larger gaps of
+        means and distributions.
     solver : {"tilt", "ncadmm", "paper"} or Solver, default="tilt"
-        The algorithm.
+        The algorithm.  "paper" takes ``penalty="task"`` where the penalty is the
+        default.
     standardize : bool, default=True
         Take features and y in units of their standard deviations, for the penalty and
         the objective.  `coef_` is in the units of X and y either way.
     unseen : {"error", "shared"}, default="error"
         What to do with a task not seen in training: refuse it, or predict with the
-        shared coefficients (needs ``penalty="shared"``).
+        shared coefficients (needs ``penalty="pool"`` or "shared").
     max_iter : int, default=50
-        The most steps a solver takes.  For "distribution" it is that of each of two
-        pulls, the second of which is tried where the first is in vain.
+        The most steps of "ncadmm" and "paper".
     tol : float, default=1e-4
-        "tilt" stops when the relative residual of the first-order conditions is below
-        ten times this, or after 15 steps without an improvement of this size.  The
-        other solvers do not use it, nor does a solver given as an object.
+        "density" stops when the direction turns by less than ten times this.
     random_state : int, Generator or None, default=None
         Seed, for solvers that start at random ("paper").
     verbose : int, default=0
@@ -140,12 +185,23 @@ class RankFairRegressor(TaskRegressor):
         Training rows of unknown group, by attribute if there are several.
     bin_edges_ : dict of str to ndarray
         Where attributes were cut, by name: the start of each bin, and the end.
+    beta_ : float or tuple of float
+        The β that was used; of "pool" the three numbers.
     status_ : str
         "satisfied": the band is met.  "inactive": the unconstrained fit meets it.
-        "infeasible": no model found meets it, the closest was kept (not one value for
-        all rows, which meets every band but that of residuals; nor, for ranks of three
-        or more groups beside residuals, one ten times as dear as without the ranks).
+        "infeasible": no fit that errs no more than one constant meets it; of those
+        whose gap is within 0.001 of the least, the nearest to the free fit was kept.
         "max_iter": the steps ran out.
+    loo_auc_ : float
+        AUC of `loo_predictions_`; of more groups and attributes that of the group
+        farthest from 1/2.
+    loo_predictions_ : ndarray of shape (N,) or None
+        The prediction of each training row by the fit without it, for an honest audit
+        without a second sample.  Rows with the same task and predictors share the mean
+        of theirs: left out, they would be ordered against their own targets.  NaN for
+        the only row of a task and for rows that no fit can be without.
+    proxy_auc_ : float
+        How well the predictors tell the groups apart, left out: 1/2 if not at all.
     rank_auc_ : float
         AUC of the predictions of the training rows, A over B; of three or more groups,
         and of several attributes, that of the group farthest from 1/2.
@@ -160,18 +216,16 @@ class RankFairRegressor(TaskRegressor):
         "distribution", group A less group B in standard deviations of y for the others.
         Of more groups and attributes it is the value farthest off.
     multiplier_ : float
-        The multiplier of the constraint (of "rank", where there are several balances)
-        in standard units, 0 if it is inactive, NaN if
-        the solver did not settle, and for "distribution", which has one a threshold.
+        :math:`\lambda`, how far along the line the fit is, in standard units; of
+        several the largest; 0 if the constraint is inactive, NaN of other solvers.
+    resolution_ : float
+        Predictions are multiples of it: a power of two, some 10⁻¹¹ of a standard
+        deviation of y.  What ties does not depend on the processor then.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
         in standard units.
     n_iter_ : int
-        Steps taken, at least 1.
-    stationarity_ : float
-        Relative residual of the first-order conditions: how far the force of the fit
-        is from a multiple of the gradient of AUC.  With very many rows it is that of
-        the thinned problem, NaN if the solver did not settle.
+        Steps taken; 1 on a line.
     task_auc_ : ndarray of shape (n_tasks,) or None
         AUC within each task, NaN without both groups; None with ``scope="global"``, as
         are the next three.
@@ -201,7 +255,7 @@ class RankFairRegressor(TaskRegressor):
     >>> model = RankFairRegressor(0.02, tasks="task", sensitive_features="z")
     >>> model.fit(data.frame, data.target).status_
     'satisfied'
-    >>> abs(model.rank_auc_ - 0.5) <= 0.02
+    >>> abs(model.loo_auc_ - 0.5) <= 0.02
     True
     """
 
@@ -211,14 +265,16 @@ class RankFairRegressor(TaskRegressor):
         *,
         tasks: Any = None,
         sensitive_features: Any = None,
-        blind: bool = False,
+        blind: bool = True,
         intersect: bool = False,
         bins: int | None = None,
-        penalty: Any = "task",
-        beta: float = 1.0,
         balance: Any = "rank",
         scope: str = "global",
         side: str = "both",
+        penalty: Any = "pool",
+        beta: Any = "auto",
+        count: str = "loo",
+        direction: str = "mean",
         solver: Any = "tilt",
         standardize: bool = True,
         unseen: str = "error",
@@ -238,6 +294,8 @@ class RankFairRegressor(TaskRegressor):
         self.balance = balance
         self.scope = scope
         self.side = side
+        self.count = count
+        self.direction = direction
         self.solver = solver
         self.standardize = standardize
         self.unseen = unseen
@@ -319,31 +377,30 @@ class RankFairRegressor(TaskRegressor):
         if rows.in_a is None:
             warn_no_groups()
             asked = ()
-            solution = fit_unconstrained(self._problem(rows), settings.penalty)
+            solution = unconstrained(self._problem(rows), settings.request)
         else:
             solution = self._solve(rows, settings, progress)
         self._finish(solution, rows, X, asked, progress)
-        for note in rows.notes:
+        for note in (*rows.notes, *cautions(self, solution, rows)):
             warnings.warn(note, UserWarning, stacklevel=3)
         warn_not_reached(solution, asked, rows.attributes)
         warn_tasks(solution, rows)
         return self
 
     def _solve(self, rows: Rows, settings: Settings, progress: Progress) -> Solution:
-        """Solve for two groups, for several, or for those of each task."""
-        penalty, asked, solver = settings
-        balance, *beside = asked
+        """Solve for the groups of all rows, or for those of each task."""
+        request, asked, solver = settings
         problem = self._problem(rows)
+        if isinstance(request.penalty, Pool):
+            # The group's own common slope is free: then the line is a constant shift.
+            pool = replace(request.penalty, exempt=rows.group_predictors)
+            request = replace(request, penalty=pool)
         if self.scope != "global":
-            return solve_scope(
-                self.scope, rows, problem, penalty, balance, solver, progress
-            )
-        if is_pair(rows.attributes):
-            more = {"also": tuple(beside)} if beside else {}
-            return solver.solve(problem, penalty, balance, on_step=progress, **more)
-        tilt = check_several(self, settings, rows)
-        masks, known = masks_of(rows.attributes)
-        return solve_groups(problem, penalty, asked, masks, tilt, progress, known)
+            return solve_scope(self.scope, rows, problem, request, asked[0], progress)
+        if not is_pair(rows.attributes):
+            check_several(self, settings, rows)
+        demands = demands_of(rows, problem, asked)
+        return solver.solve(problem, request, demands, progress)
 
     def _fit_elsewhere(
         self, X: Any, y: Any, weight: str | None, named: Columns, settings: Settings
@@ -372,8 +429,8 @@ class RankFairRegressor(TaskRegressor):
         progress.close(fitted)
         self._store(fitted)
 
-    def _check_settings(self) -> Penalty:
-        return read_settings(self).penalty
+    def _check_settings(self) -> Request:
+        return read_settings(self).request
 
     def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return the group of each row, read from X as in training.
@@ -408,6 +465,62 @@ class RankFairRegressor(TaskRegressor):
                 "sensitive_features of the constructor."
             )
         return group_labels(source, self.bin_edges_, self._intersect)
+
+    @_OnLine
+    def at(self, epsilon: float) -> RankFairRegressor:
+        """Return the fitted model of another ε, without the data.
+
+        Parameters
+        ----------
+        epsilon : float
+            Half width of the band, as in the constructor.
+
+        Returns
+        -------
+        RankFairRegressor
+            A new model.  One that was loaded from a file takes the next tighter ε of
+            the table in the file.
+
+        Examples
+        --------
+        >>> from rankfair.datasets import make_biased_tasks
+        >>> data = make_biased_tasks(random_state=0)
+        >>> model = RankFairRegressor(0.1, tasks="task", sensitive_features="z")
+        >>> fair = model.fit(data.frame, data.target).at(0.0)
+        >>> round(fair.loo_auc_, 3)
+        0.5
+        """
+        model: RankFairRegressor = clone(self).set_params(epsilon=epsilon)
+        (asked,) = read_settings(model).asked
+        fitted = {**self.__dict__, **model.get_params(deep=False)}
+        fitted.update(attributes_at(self._trade_off, asked, self))
+        model.__dict__.update(fitted)
+        return model
+
+    @_OnLine
+    def path(self, epsilons: Sequence[float] | None = None) -> Path:
+        """Return error and gaps of every ε, left out, from this one fit.
+
+        Parameters
+        ----------
+        epsilons : sequence of float, optional
+            By default twenty from 0 to the gap of the unconstrained fit.
+
+        Returns
+        -------
+        Path
+            A row for each ε.
+
+        Examples
+        --------
+        >>> from rankfair.datasets import make_biased_tasks
+        >>> data = make_biased_tasks(random_state=0)
+        >>> model = RankFairRegressor(0.1, tasks="task", sensitive_features="z")
+        >>> path = model.fit(data.frame, data.target).path([0.0, 0.1])
+        >>> path.column("gap").round(3).tolist()
+        [0.0, 0.1]
+        """
+        return path_of(self._trade_off, self, epsilons)
 
     def certify(
         self,

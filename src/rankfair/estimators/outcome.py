@@ -9,19 +9,23 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair._frames import Floats
-from rankfair._groups import Groups
+from rankfair._groups import Groups, masks_of
 from rankfair._regressor import linear_attributes
 from rankfair._validation import Rows, is_pair
 from rankfair.balances import Balance, Distribution, Mean, Rank
 from rankfair.estimators.scope import task_attributes
+from rankfair.estimators.tradeoff import TradeOff, trade_off_of
 from rankfair.linear import linear_predict
+from rankfair.problem import Groups as RowGroups
+from rankfair.problem import Problem, counted_weights
 from rankfair.ranks import Duels, counts_of
-from rankfair.solvers import Solution, Status
+from rankfair.solvers import Demand, Solution, Status
 
-__all__ = ["fitted_attributes", "warn_not_reached"]
+__all__ = ["attributes_at", "demands_of", "fitted_attributes", "warn_not_reached"]
 
 
 def fitted_attributes(
@@ -38,7 +42,7 @@ def fitted_attributes(
     """
     attributes = rows.attributes
     reached = _came_to(solution, asked)
-    counts = _counts(solution, rows, reached.get("rank", auc))
+    counts = _counts(solution, rows, auc)
     aucs = [of_groups for of_groups, _ in counts]
     # Of two groups it is that of A, the last; of several the farthest off.
     off = [[*it.values()][-1:] if len(it) == 2 else it.values() for it in aucs]
@@ -56,11 +60,102 @@ def fitted_attributes(
         "group_auc_": _by_name(attributes, aucs, {}),
         "pairwise_auc_": _by_name(attributes, [pairs for _, pairs in counts], {}),
         "balance_": reached,
-        "multiplier_": solution.multiplier,
-        "stationarity_": solution.stationarity,
+        "loo_auc_": max(solution.left_out_aucs, key=_off_level, default=math.nan),
+        "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
+        "multiplier_": _multiplier(solution),
+        "_trade_off": trade_off_of(solution, model, asked[0]) if asked else None,
+        "_rows": _user_rows(solution, rows),
         **task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
     }
+
+
+def demands_of(
+    rows: Rows, problem: Problem, asked: tuple[Balance, ...]
+) -> list[Demand]:
+    """Return what is asked of each group against the rest, balance by balance."""
+    if is_pair(rows.attributes):
+        assert problem.groups is not None
+        return [Demand(each, problem.groups) for each in asked]
+    assert problem.user_groups is not None
+    masks, known = masks_of(rows.attributes)
+    parts = [None] * len(masks) if known is None else known
+    weights = problem.user_groups.weights
+    groups = [
+        RowGroups(mask, counted_weights(weights, part)).take(problem.order)
+        for mask, part in zip(masks, parts, strict=True)
+    ]
+    return [Demand(each, own) for each in asked for own in groups]
+
+
+def _user_rows(solution: Solution, rows: Rows) -> tuple[NDArray[np.intp], int] | None:
+    """Return the place of each sorted row among those given, and how many these are."""
+    if solution.line is None or not solution.line.in_memory:
+        return None
+    order = solution.line.fitter.rows.order.astype(np.intp)
+    if rows.kept is None:
+        return order, len(order)
+    return np.flatnonzero(rows.kept)[order], len(rows.kept)
+
+
+def attributes_at(trade_off: TradeOff, asked: Balance, model: Any) -> dict[str, Any]:
+    """Return the attributes that another ε changes."""
+    x, value, inside = trade_off.multiplier(asked)
+    coef, intercept = trade_off.coefficients(x)
+    k = len(model.tasks_)
+    status = Status.INFEASIBLE
+    if inside:
+        status = Status.SATISFIED if x else Status.INACTIVE
+    fitted: dict[str, Any] = {
+        "coef_": coef[:k],
+        "intercept_": intercept[:k],
+        "shared_coef_": coef[k] if len(coef) > k else None,
+        "shared_intercept_": float(intercept[k]) if len(coef) > k else None,
+        "status_": str(status),
+        "multiplier_": x,
+        "balance_": {type(asked).__name__.lower(): value},
+        "rank_auc_": math.nan,
+        "loo_auc_": math.nan,
+        "loo_predictions_": None,
+        "group_auc_": {},
+        "pairwise_auc_": {},
+        "objective_": math.nan,
+        "trace_": [],
+    }
+    if trade_off.counted is None or trade_off.trained is None:
+        return fitted
+    lam = np.array([x])
+    (auc,) = trade_off.trained.aucs(lam)
+    b, a = model.groups_.tolist()
+    fitted["rank_auc_"] = auc
+    fitted["group_auc_"] = {b: 1 - auc, a: auc}
+    fitted["pairwise_auc_"] = {b: {a: 1 - auc}, a: {b: auc}}
+    if trade_off.left_out:
+        fitted["loo_auc_"] = trade_off.counted.aucs(lam)[0]
+        places, n_rows = model._rows
+        rows = slice(None) if trade_off.rows is None else trade_off.rows
+        found = np.full(n_rows, np.nan)
+        found[places[rows]] = trade_off.counted.at(lam)
+        fitted["loo_predictions_"] = found
+    return fitted
+
+
+def _training_auc(solution: Solution, rows: Rows) -> float:
+    """Return the AUC of two groups in the predictions of training rows."""
+    assert rows.in_a is not None
+    m = linear_predict(
+        rows.X, rows.codes, solution.coef, solution.intercept, solution.resolution
+    )
+    weights = None if rows.weights is None else counts_of(rows.weights)
+    groups, rank = RowGroups(rows.in_a, weights), Rank()
+    return rank.show(rank.value(m, groups), groups)
+
+
+def _multiplier(solution: Solution) -> float:
+    """Return the multiplier of the constraint, of several the largest; NaN if none."""
+    if solution.status is Status.INACTIVE:
+        return 0.0
+    return max(solution.multipliers, key=abs, default=math.nan)
 
 
 def _by_name(attributes: tuple[Groups, ...], values: list[Any], none: Any) -> Any:
@@ -72,7 +167,7 @@ def _by_name(attributes: tuple[Groups, ...], values: list[Any], none: Any) -> An
 
 def _values(solution: Solution, asked: tuple[Balance, ...]) -> Floats:
     """What was reached: a row for each balance, a column for each group compared."""
-    return np.reshape((solution.auc, *solution.beside), (len(asked), -1))
+    return np.reshape(solution.values, (len(asked), -1))
 
 
 def _came_to(solution: Solution, asked: tuple[Balance, ...]) -> dict[str, float]:
@@ -156,11 +251,14 @@ def _counts(
 
     That of two groups may be counted already.
     """
-    if rows.attributes and is_pair(rows.attributes) and counted is not None:
+    if rows.attributes and is_pair(rows.attributes):
+        if counted is None:
+            counted = _training_auc(solution, rows)
         b, a = rows.attributes[0].labels.tolist()
         of_pair = {b: {a: 1 - counted}, a: {b: counted}}
         return [({b: 1 - counted, a: counted}, of_pair)]
-    m = linear_predict(rows.X, rows.codes, solution.coef, solution.intercept)
+    linear = solution.coef, solution.intercept, solution.resolution
+    m = linear_predict(rows.X, rows.codes, *linear)
     weights = None if rows.weights is None else counts_of(rows.weights)
     found = []
     for each in rows.attributes:

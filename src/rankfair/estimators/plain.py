@@ -11,7 +11,7 @@ from rankfair._regressor import (
     with_callbacks,
 )
 from rankfair._validation import Columns, read_training
-from rankfair.solvers import unconstrained as fit_unconstrained
+from rankfair.solvers import unconstrained
 
 __all__ = ["MultiTaskRegressor"]
 
@@ -26,16 +26,17 @@ class MultiTaskRegressor(TaskRegressor):
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
-    penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="task"
+    penalty : {"pool", "ridge", "task", "feature", "shared"} or Penalty, default="pool"
         What :math:`R(W)` is; see `RankFairRegressor`.
-    beta : float, default=1.0
-        Weight of the penalty.  Not used if `penalty` is an object.
+    beta : "auto", float or three floats, default="auto"
+        Weight of the penalty; "auto" chooses it by generalised cross-validation, see
+        `RankFairRegressor`.
     standardize : bool, default=True
         Take features and y in units of their standard deviations, for the penalty and
         the objective.  `coef_` is in the units of X and y either way.
     unseen : {"error", "shared"}, default="error"
         What to do with a task not seen in training: refuse it, or predict with the
-        shared coefficients (needs ``penalty="shared"``).
+        shared coefficients (needs ``penalty="pool"`` or "shared").
     verbose : int, default=0
         Above 0, write a line at the end to stderr.
 
@@ -53,6 +54,13 @@ class MultiTaskRegressor(TaskRegressor):
         Coefficients that all tasks lean on, with ``penalty="shared"``.
     shared_intercept_ : float or None
         The intercept that goes with them.
+    resolution_ : float
+        Predictions are multiples of it: a power of two, some 10⁻¹¹ of a standard
+        deviation of y.  What ties does not depend on the processor then.
+    beta_ : float or tuple of float
+        The β that was used; of "pool" the three numbers.
+    loo_predictions_ : ndarray of shape (N,) or None
+        The prediction of each training row by the fit without it.
     objective_ : float
         Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
         in standard units.
@@ -81,8 +89,8 @@ class MultiTaskRegressor(TaskRegressor):
         self,
         *,
         tasks: Any = None,
-        penalty: Any = "task",
-        beta: float = 1.0,
+        penalty: Any = "pool",
+        beta: Any = "auto",
         standardize: bool = True,
         unseen: str = "error",
         verbose: int = 0,
@@ -124,12 +132,12 @@ class MultiTaskRegressor(TaskRegressor):
         >>> model.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).intercept_.round(6)
         array([1.])
         """
-        penalty = self._check_settings()
+        request = self._check_settings()
         rows = read_training(
             X, y, Columns(self.tasks), tasks=tasks, sample_weight=sample_weight
         )
         progress = Progress(self, X, y)
-        solution = fit_unconstrained(self._problem(rows), penalty)
+        solution = unconstrained(self._problem(rows), request)
         fitted = linear_attributes(solution, rows, X)
         progress.close(fitted)
         self._store(fitted)

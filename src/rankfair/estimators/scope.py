@@ -12,15 +12,11 @@ from rankfair._frames import counted, shown
 from rankfair._groups import plain_labels
 from rankfair._validation import Rows, is_pair
 from rankfair.balances import Balance, Distribution
-from rankfair.penalties import Penalty
 from rankfair.problem import Problem
-from rankfair.solvers import (
-    OnStep,
-    Solution,
-    Solver,
+from rankfair.solvers import OnStep, Request, Solution, Solver, Tilt
+from rankfair.solvers.by_task import (
     TaskSolution,
     TaskStatus,
-    Tilt,
     solve_both,
     solve_tasks,
 )
@@ -63,9 +59,8 @@ def solve_scope(
     scope: str,
     rows: Rows,
     problem: Problem,
-    penalty: Penalty,
+    request: Request,
     balance: Balance,
-    solver: Solver,
     on_step: OnStep,
 ) -> TaskSolution:
     """Fit with a band in every task and, for "both", one over all rows."""
@@ -74,9 +69,9 @@ def solve_scope(
             f'scope="{scope}" balances two groups of one attribute, known for all '
             f"rows; sensitive_features has {groups_there(rows)}. {_cure(rows)}"
         )
-    assert isinstance(solver, Tilt)
+    penalty = request.of_targets(problem, *problem.sums(()))[0]
     solve = solve_both if scope == "both" else solve_tasks
-    return solve(problem, penalty, balance, solver, on_step)
+    return solve(problem, penalty, balance, on_step)
 
 
 def _cure(rows: Rows) -> str:

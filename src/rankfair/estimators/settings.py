@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -24,24 +23,29 @@ from rankfair.balances import (
     SIDES,
     Balance,
     Distribution,
-    Rank,
     main_and_beside,
     make_balance,
     refuse_upper,
 )
 from rankfair.estimators.scope import SCOPES, check_scope, groups_there
-from rankfair.penalties import Penalty
-from rankfair.solvers import NCADMM, SOLVERS, Paper, Solver, Tilt, make_solver
+from rankfair.penalties import make_penalty
+from rankfair.solvers import (
+    NCADMM,
+    SOLVERS,
+    Paper,
+    Request,
+    Solver,
+    Tilt,
+    make_solver,
+)
 
-__all__ = ["Settings", "check_several", "read_settings"]
-
-WIDEST: dict[type[Balance], float] = {Rank: 0.5, Distribution: 1.0}  # of an epsilon
+__all__ = ["Settings", "check_several", "read_balances", "read_settings"]
 
 
 class Settings(NamedTuple):
     """What a fit is asked for."""
 
-    penalty: Penalty
+    request: Request
     asked: tuple[Balance, ...]  # the one that is counted, and linear ones beside it
     solver: Solver
 
@@ -52,13 +56,32 @@ def read_settings(model: Any) -> Settings:
     check_flag("blind", model.blind)
     check_flag("intersect", model.intersect)
     check_bins(model.bins)
-    asked = _read_balances(model)
+    asked = read_balances(model)
     solver = _read_solver(model, asked)
     check_scope(model.scope, solver, asked)
-    return Settings(check_penalty(model), asked, solver)
+    request = check_penalty(model)
+    if model.solver == "paper" and model.penalty == "pool":
+        request = Request(make_penalty("task"))
+    if isinstance(solver, Tilt):
+        _check_tilt(model, request, asked)
+    return Settings(request, asked, solver)
 
 
-def _read_balances(model: Any) -> tuple[Balance, ...]:
+def _check_tilt(model: Any, request: Request, asked: tuple[Balance, ...]) -> None:
+    """Refuse what cannot be counted, or turned."""
+    if model.count == "loo" and not request.penalty.leverages:
+        raise ValueError(
+            f'count="loo" needs a penalty with leverages; {model.penalty!r} has none. '
+            'Use count="train".'
+        )
+    if model.direction == "density" and (len(asked) > 1 or model.scope != "global"):
+        raise ValueError(
+            'direction="density" is for one balance with scope="global". Use '
+            'direction="mean".'
+        )
+
+
+def read_balances(model: Any) -> tuple[Balance, ...]:
     """Return the balances asked for, the one that is counted first."""
     side = check_choice("side", model.side, SIDES)
     named = _named_balances(model.balance, model.epsilon)
@@ -113,7 +136,7 @@ def _read_balance(name: Any, width: Any, side: str) -> Balance:
     if not isinstance(name, Balance):
         check_choice("balance", name, BALANCES)
     kind = type(name) if isinstance(name, Balance) else BALANCES[name]
-    epsilon = check_number("epsilon", width, 0.0, WIDEST.get(kind, math.inf))
+    epsilon = check_number("epsilon", width, 0.0, kind.widest)
     return make_balance(name, epsilon, side)
 
 
@@ -123,6 +146,8 @@ def _read_solver(model: Any, asked: tuple[Balance, ...]) -> Solver:
     check_seed("random_state", model.random_state)
     solver = make_solver(
         model.solver,
+        count=check_choice("count", model.count, ("loo", "train")),
+        direction=check_choice("direction", model.direction, ("mean", "density")),
         max_iter=check_count("max_iter", model.max_iter),
         tol=check_number("tol", model.tol, 0.0),
         random_state=model.random_state,

@@ -102,7 +102,10 @@ def _rank_fair(solver: Any) -> Method:
 
     def method(train: Rows, held_out: Rows, epsilon: float) -> Predictions:
         model = RankFairRegressor(
-            epsilon, sensitive_features=train.group_column, solver=solver
+            epsilon,
+            sensitive_features=train.group_column,
+            blind=False,
+            solver=solver,
         )
         model.fit(train.X, train.y, tasks=train.tasks)
         return _predictions(model, train, held_out)

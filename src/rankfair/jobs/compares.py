@@ -18,7 +18,7 @@ from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import Folds, groups_of, small_groups
 from rankfair.jobs.methods import METHODS, Asked, Facts
-from rankfair.jobs.rows import Data, HeldOut, OnStep, Settings, chosen, data_of, figure
+from rankfair.jobs.rows import Data, HeldOut, OnStep, Settings, data_of, figure
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["Compared", "compare_files", "not_run"]
@@ -83,8 +83,6 @@ def compare_files(
     _check_width(names, settings.epsilon)
     data = data_of(files, roles, reading, cap)
     parts = data.folds(folds, settings)
-    if settings.beta is None:
-        settings = replace(settings, beta=chosen(data, settings).beta)
     found, refused = _try_all(names, data, settings, parts, on_step)
     held = np.sort(np.concatenate([test for _, test in parts]))
     audit = audit_table(

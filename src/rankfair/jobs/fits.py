@@ -1,4 +1,4 @@
-"""`rankfair fit`: a model file, and what it changed, measured on rows held out."""
+"""`rankfair fit`: a model file, and what it changed, on rows left out of the fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankfair.audit import Audit
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.groups import Folds
-from rankfair.jobs.rows import FREE, Data, HeldOut, OnStep, Settings, chosen, data_of
+from rankfair.jobs.rows import FREE, Data, HeldOut, OnStep, Settings, data_of
 from rankfair.models import save_model
 
 __all__ = ["Fitted", "fit_files"]
@@ -36,10 +36,10 @@ class Fitted:
     n_rows : int
         Rows fitted; those of weight 0 are not.
     audit : Audit or None
-        Predictions without and with the balance, by fits to other rows; None for rows
-        that are not in memory.
-    held_out : bool
-        Whether that is so; otherwise the audit is of the rows fitted.
+        Predictions without and with the balance; None for rows that are not in memory.
+    measured : {"left out", "held out", "fitted"}
+        Which rows are audited: each left out of one fit, held out in folds, or those
+        fitted.
     notes : tuple of str
         What a person should know.
     details : str
@@ -50,7 +50,7 @@ class Fitted:
     path: Path | None
     n_rows: int
     audit: Audit | None
-    held_out: bool
+    measured: str
     notes: tuple[str, ...]
     details: str = ""
 
@@ -71,8 +71,9 @@ def fit_files(
 ) -> Fitted:
     """Fit a model to the rows of some files and report what it changed.
 
-    Models with and without the balance are fitted to part of the rows and predict the
-    others, fold by fold; these predictions are audited.  The model that is kept is
+    Models with and without the balance predict rows that they have not seen, and these
+    predictions are audited: each row is left out of one fit or, where there is no
+    formula for that, held out in one of several folds.  The model that is kept is
     fitted to all rows.
 
     Parameters
@@ -88,7 +89,8 @@ def fit_files(
     out : Path, optional
         The model file; without it the model is not kept.
     folds : int, default=5
-        How many folds; 0 reports on the rows fitted.
+        How many folds, where rows cannot be left out of one fit; 0 reports on the rows
+        fitted.
     cap : int, default=50
         The most categories of a column of text.
     notes : str, optional
@@ -104,19 +106,28 @@ def fit_files(
         The model and the report.
     """
     tell = on_step or (lambda name, step, steps: None)
-    tell("reading", 1, 5)
+    tell("reading", 1, 4)
     data = data_of(files, roles, reading, cap)
     parts = _folds(data, folds, settings)
-    if settings.beta is None:
-        tell("choosing beta", 2, 5)
-    model = chosen(data, settings)
-    tell("fitting to all rows", 3, 5)
-    final = data.fit(model, np.arange(len(data.y)))
+    model = settings.model(data.design.roles)
+    everything = np.arange(len(data.y))
+    tell("fitting to all rows", 2, 4)
+    final = data.fit(model, everything)
     free = clone(model).set_params(epsilon=FREE, balance="rank", scope="global")
-    tell("fitting folds without the balance", 4, 5)
-    before = data.held_out(free, parts)
-    tell("fitting folds with the balance", 5, 5)
-    after = data.held_out(model, parts)
+    # Left out, every row is measured from one fit; else there are folds.
+    left_out = folds > 0 and settings.scope == "global"
+    left_out = left_out and final.loo_predictions_ is not None
+    if left_out:
+        tell("fitting without the constraint", 4, 4)
+        unconstrained = data.fit(free, everything)
+        before = HeldOut(unconstrained.loo_predictions_, 0, 1)
+        after = HeldOut(final.loo_predictions_, 0, 1)
+    else:
+        tell("fitting folds without the constraint", 3, 4)
+        before = data.held_out(free, parts)
+        tell("fitting folds with the constraint", 4, 4)
+        after = data.held_out(model, parts)
+    measured = "left out" if left_out else "held out" if folds else "fitted"
     judged = np.flatnonzero(~np.isnan(after.values))
     found = audit_table(
         data.table,
@@ -126,7 +137,7 @@ def fit_files(
         models={BEFORE: before.values[judged], AFTER: after.values[judged]},
         intersect=settings.intersect,
         command=command,
-        title=title or _title(settings, folds),
+        title=title or _title(settings, measured),
         random_state=settings.seed,
     )
     path = None
@@ -139,7 +150,7 @@ def fit_files(
         path,
         data.n_counting,
         found,
-        held_out=folds > 0,
+        measured=measured,
         notes=tuple(filter(None, said)),
         details=data.design.details,
     )
@@ -154,9 +165,9 @@ def _folds(data: Data, folds: int, settings: Settings) -> Folds:
         ) from None
 
 
-def _title(settings: Settings, folds: int) -> str:
+def _title(settings: Settings, measured: str) -> str:
     """Say what is compared: a fit without and with its limit, and on which rows."""
-    where = "rows held out" if folds else "the rows fitted"
+    where = "the rows fitted" if measured == "fitted" else f"rows {measured}"
     what = "" if settings.balance == ("rank",) else f" on {listed(settings.balance)}"
     each = settings.epsilon
     widths = each if isinstance(each, tuple) else (each,)

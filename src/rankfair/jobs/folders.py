@@ -196,8 +196,6 @@ def fit_folder(
     """
     if roles.target is None:
         raise ValueError("name the column to predict with --target.")
-    if settings.beta is None:
-        raise ValueError("--beta is a number for rows that are not in memory.")
     roles.check()
     kinds = _kinds(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
@@ -216,7 +214,7 @@ def fit_folder(
     path = None
     if out is not None:
         path = save_model(model, out, notes=notes, extra=design.to_dict())
-    return Fitted(model, path, n_rows, None, held_out=False, notes=(NO_REPORT,))
+    return Fitted(model, path, n_rows, None, measured="fitted", notes=(NO_REPORT,))
 
 
 def predict_folder(

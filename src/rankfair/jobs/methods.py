@@ -82,7 +82,7 @@ def _baseline(name: str) -> Callable[[Asked], Any]:
             sensitive_features=asked.sensitive,
             blind=asked.settings.blind,
             penalty=asked.settings.penalty,
-            beta=asked.settings.beta,
+            beta="auto" if asked.settings.beta is None else asked.settings.beta,
         )
 
     return method

@@ -13,19 +13,23 @@ from rankfair._validation import check_number
 from rankfair.audit.compare import REST
 from rankfair.audit.records import FrontierPoint
 from rankfair.balances import BALANCES
-from rankfair.estimators.settings import WIDEST
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import combined, compared_labels, groups_of, small_groups
-from rankfair.jobs.rows import Data, OnStep, Settings, chosen, data_of, figure
+from rankfair.jobs.rows import Data, OnStep, Settings, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.path.judge import MIN_GROUP
 from rankfair.report.records import MethodLine, MethodTable
 
 __all__ = ["NO_KNEE", "Priced", "epsilon_names", "path_files"]
 
-HOW = (
+DEFAULT_FOLDS = 5
+ONE_FIT = (
+    "One fit knows the models of all ε; the figures are of predictions of each row as "
+    "if it had been left out of the fit."
+)
+FOLDS = (
     "Every ε is fitted with its own band on part of the rows and measured on the rest; "
     "the figures are of the held-out predictions of all folds together."
 )
@@ -54,13 +58,13 @@ def path_files(
     settings: Settings,
     *,
     epsilons: Sequence[float] | None = None,
-    folds: int = 5,
+    folds: int | None = None,
     cap: int = 50,
     command: str | None = None,
     title: str | None = None,
     on_step: OnStep = None,
 ) -> Priced:
-    """Fit for each of many ε and measure on rows held out.
+    """Fit for each of many ε and measure on rows left out or held out.
 
     Parameters
     ----------
@@ -68,8 +72,9 @@ def path_files(
         As for `rankfair.jobs.fits.fit_files`.
     epsilons : sequence of float, optional
         By default twelve from 0 to the rank gap of the unconstrained fit.
-    folds : int, default=5
-        How many folds.
+    folds : int, optional
+        How many folds; by default rows are left out of one fit where the fits of all ε
+        lie on a line, and otherwise there are 5.
     cap : int, default=50
         The most categories of a column of text.
     command, title : str, optional
@@ -85,12 +90,13 @@ def path_files(
     _check_widths(epsilons or (), settings)
     data = data_of(files, roles, reading, cap)
     data, left = _known_groups(data, settings)
+    parts = data.folds(DEFAULT_FOLDS if folds is None else folds, settings)
     path = fairness_path(
-        chosen(data, settings),
+        settings.model(data.design.roles),
         data.X,
         data.y,
         epsilons=epsilons,
-        cv=data.folds(folds, settings),
+        cv=None if folds is None else parts,
         on_step=on_step,
         sample_weight=data.weights,
         random_state=settings.seed,
@@ -115,7 +121,7 @@ def path_files(
 
 def _check_widths(epsilons: Sequence[float], settings: Settings) -> None:
     """Refuse an ε that no fit would take, before any other is fitted."""
-    widest = min(WIDEST.get(BALANCES[name], math.inf) for name in settings.balance)
+    widest = min(BALANCES[name].widest for name in settings.balance)
     for epsilon in epsilons:
         check_number("each of epsilons", epsilon, 0.0, widest)
 
@@ -155,9 +161,10 @@ def epsilon_names(path: Path) -> list[str]:
 
 def _how(path: Path) -> str:
     """Return how the figures were made, and what the mark is among several ε."""
+    how = ONE_FIT if path.left_out else FOLDS
     if len(path.rows) == 1:
-        return HOW
-    return f"{HOW} {KNEE if path.has_knee else NO_KNEE}"
+        return how
+    return f"{how} {KNEE if path.has_knee else NO_KNEE}"
 
 
 def _sides(row: PathRow, path: Path) -> str:
@@ -184,14 +191,18 @@ def _summary(path: Path) -> str:
     if len(path.rows) == 1:
         only = path.rows[0]
         return (
-            f"At ε = {only.epsilon:.3g} the error on held-out rows is "
+            f"At ε = {only.epsilon:.3g} the error on {_rows(path)} is "
             f"{figure(only.rmse)} and the rank gap {only.gap:.3f}."
         )
     first, last = path.rows[0], path.rows[-1]
     more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
     return (
-        f"At ε = {first.epsilon:.3g} the error on held-out rows is "
+        f"At ε = {first.epsilon:.3g} the error on {_rows(path)} is "
         f"{figure(first.rmse)}, {abs(more):.1f} % "
         f"{'above' if more >= 0 else 'below'} that at ε = {last.epsilon:.3g}; the rank "
         f"gap is {first.gap:.3f} instead of {last.gap:.3f}."
     )
+
+
+def _rows(path: Path) -> str:
+    return "left-out rows" if path.left_out else "held-out rows"

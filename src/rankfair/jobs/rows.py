@@ -25,7 +25,6 @@ from rankfair.jobs.columns import (
 )
 from rankfair.jobs.design import Design
 from rankfair.jobs.groups import Folds, folds_of, with_counted_groups
-from rankfair.selection import RankFairRegressorCV
 from rankfair.tables import Table
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "HeldOut",
     "OnStep",
     "Settings",
-    "chosen",
     "data_of",
     "figure",
     "one_or_all",
@@ -52,9 +50,9 @@ class Settings:
     epsilon: float | tuple[float, ...] = 0.01  # one for all balances, or one for each
     balance: tuple[str, ...] = ("rank",)
     scope: str = "global"
-    penalty: str = "task"
-    beta: float | None = 1.0  # None: chosen by cross-validation
-    blind: bool = False
+    penalty: str = "pool"
+    beta: float | None = None  # None: chosen by cross-validation
+    blind: bool = True
     intersect: bool = False
     bins: int | None = None
     unseen: str = "error"
@@ -72,7 +70,7 @@ class Settings:
             intersect=self.intersect,
             bins=self.bins,
             penalty=self.penalty,
-            beta=1.0 if self.beta is None else self.beta,
+            beta="auto" if self.beta is None else self.beta,
             balance=one_or_all(self.balance),
             scope=self.scope,
             unseen=self.unseen,
@@ -185,18 +183,6 @@ def data_of(
     y = np.asarray(table[roles.target], float)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     return Data(table, roles, design, drawn.X, y, weights)
-
-
-def chosen(data: Data, settings: Settings) -> Any:
-    """Return the model, with β chosen by cross-validation if that was asked for."""
-    model = settings.model(data.design.roles)
-    if settings.beta is not None:
-        return model
-    search = RankFairRegressorCV(penalties=[settings.penalty])
-    known = search.get_params(deep=False)
-    shared = {k: v for k, v in model.get_params(deep=False).items() if k in known}
-    search.set_params(**shared).fit(data.X, data.y, sample_weight=data.weights)
-    return model.set_params(beta=search.beta_)
 
 
 def figure(value: float) -> str:

@@ -111,7 +111,7 @@ def model_bytes(
     encoder = Encoder()
     fitted = {
         key: encoder.encode(value, key)
-        for key, value in sorted(vars(model).items())
+        for key, value in sorted(model.state_without_rows().items())
         if key not in params and key not in _NOT_STORED
     }
     settings = {key: encoder.encode(value, key) for key, value in params.items()}

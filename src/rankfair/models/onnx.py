@@ -114,7 +114,15 @@ def _build(graph: _Graph, model: Any) -> None:
         graph.node("Mul", [features, "coef_of_row"], "terms")
     axes = graph.table("axes", np.array([1], np.int64))
     graph.node("ReduceSum", ["terms", axes], "total", keepdims=0)
-    graph.node("Add", ["total", offset], "prediction")
+    if not model.resolution_:
+        graph.node("Add", ["total", offset], "prediction")
+        return
+    # Powers of two: dividing by one and multiplying are exact.
+    step = graph.table("resolution", np.array(model.resolution_))
+    graph.node("Add", ["total", offset], "sum")
+    graph.node("Div", ["sum", step], "parts")
+    graph.node("Round", ["parts"], "whole")  # halves to even, as predict does
+    graph.node("Mul", ["whole", step], "prediction")
 
 
 @dataclass(frozen=True)

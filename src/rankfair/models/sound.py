@@ -12,6 +12,7 @@ from rankfair._groups import Encoder
 from rankfair._regressor import TaskRegressor
 from rankfair._validation import Layout, is_reference
 from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
+from rankfair.estimators.tradeoff import TradeOff, TradeOffRow
 from rankfair.models.archive import ModelFileError, distrusted
 
 __all__ = ["check_sound", "columns_of"]
@@ -25,12 +26,21 @@ LINEAR = (
     "n_iter_",
     "objective_",
     "predictors_",
+    "resolution_",
     "shared_coef_",
     "shared_intercept_",
     "tasks_",
 )
 GROUPED = ("groups_", "status_")
-BALANCED = ("balance_", "bin_edges_", "group_auc_", "n_unknown_", "rank_auc_")
+BALANCED = (
+    "_trade_off",
+    "balance_",
+    "bin_edges_",
+    "group_auc_",
+    "n_unknown_",
+    "rank_auc_",
+)
+N_FIELDS = len(TradeOffRow._fields)
 
 
 def columns_of(model: TaskRegressor) -> list[dict[str, str]]:
@@ -87,6 +97,7 @@ def check_sound(model: TaskRegressor) -> None:
     _check_fitted(model)
     _check_coefficients(model)
     _check_layout(model)
+    _check_trade_off(model, getattr(model, "_trade_off", None))
     _check_settings(model)
 
 
@@ -180,6 +191,8 @@ def _check_coefficients(model: Any) -> None:
     _demand(_floats(coef, 2) and _floats(intercept, 1), "coefficients are no numbers")
     n_tasks, n_predictors = coef.shape
     _demand(len(intercept) == n_tasks, "it has another number of intercepts than tasks")
+    step = model.resolution_
+    _demand(isinstance(step, float) and step >= 0.0, "resolution_ is no number")
     _demand(
         len(layout.names) == n_predictors, "names and coefficients differ in number"
     )
@@ -202,6 +215,12 @@ def _check_coefficients(model: Any) -> None:
         said = getattr(model, name)
         same = isinstance(said, np.ndarray) and said.tolist() == list(read)
         _demand(same, f"{name} are not those that it reads")
+    step = model.resolution_
+    _demand(
+        isinstance(step, float)
+        and (step == 0.0 or (0.0 < step < math.inf and math.frexp(step)[0] == 0.5)),
+        "its resolution is no power of two",
+    )
     shared = model.shared_coef_
     if shared is not None:
         fits = _floats(shared, 1) and len(shared) == n_predictors
@@ -211,6 +230,31 @@ def _check_coefficients(model: Any) -> None:
             and math.isfinite(model.shared_intercept_),
             "it lacks a shared intercept",
         )
+
+
+def _check_trade_off(model: Any, found: Any) -> None:
+    """See that the line of all ε is of this model; a file has a table of it."""
+    if found is None:
+        return
+    _demand(isinstance(found, TradeOff), "its line of fits is none")
+    rows = len(model.coef_) + (model.shared_coef_ is not None)
+    shape = rows, model.coef_.shape[1]
+    _demand(
+        all(
+            _floats(it, 2) and it.shape == shape
+            for it in (found.coef, found.coef_slope)
+        )
+        and all(
+            _floats(it, 1) and len(it) == rows
+            for it in (found.intercept, found.intercept_slope)
+        ),
+        "the coefficients of its line of fits are not as many as its own",
+    )
+    table = found.without_rows().table
+    _demand(
+        _floats(table, 2) and len(table) > 0 and table.shape[1] == N_FIELDS,
+        "the table of its line of fits is no table",
+    )
 
 
 def _check_settings(model: Any) -> None:

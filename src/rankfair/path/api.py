@@ -25,7 +25,7 @@ def fairness_path(
     y: Any,
     *,
     epsilons: Sequence[float] | None = None,
-    cv: Any = 5,
+    cv: Any = None,
     sensitive_features: Any = None,
     tasks: Any = None,
     sample_weight: Any = None,
@@ -34,7 +34,9 @@ def fairness_path(
 ) -> Path:
     """Fit a model for each of many ε, and measure it on rows it has not seen.
 
-    Held-out figures are of the predictions of all folds together.  Intervals of RMSE
+    A `RankFairRegressor` whose fits of all ε lie on a line is fitted once: every row is
+    predicted as if it had been left out.  Other models are fitted fold by fold, and the
+    figures are of the predictions of all folds together.  Intervals of RMSE
     and AUC are those that `audit` gives the same predictions, with tasks as clusters
     by the same rule.  Those of RMSE hold for many rows: squares of few errors with long
     tails, or of unequal weights, do not show how large the next may be.
@@ -44,10 +46,6 @@ def fairness_path(
     As it is chosen by its AUC, the intervals hold for all k groups together, by
     Bonferroni's rule: each fails with probability 0.05 / k.  Groups of fewer than 5
     held-out rows are among the others but not judged themselves, as in `audit`.
-
-    With ``solver="tilt"`` the fit for an ε starts where that for the ε before ended:
-    the figures of a row may depend, within the solver's tolerance, on which other ε are
-    asked for.
 
     Parameters
     ----------
@@ -62,8 +60,9 @@ def fairness_path(
         closer together near 0.  The last row is that fit, in every fold: it is made
         with ε = 1/2, as the gap of a fold may be larger.  Bands within tasks
         (``scope``) go up to 1/2.
-    cv : int, splitter or iterable of (train, test), default=5
-        How many folds.  They are made within tasks, so that every task and group keeps
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        How many folds; None leaves out each row of one fit where the model can, else
+        there are 5.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task is always learnt from.  Other folds
         hold out no row more than once.
     sensitive_features : array-like of shape (N,), or str or int, optional
@@ -91,38 +90,32 @@ def fairness_path(
     >>> data = make_biased_tasks(8, 40, random_state=0)
     >>> model = RankFairRegressor(tasks="task", sensitive_features="z")
     >>> path = fairness_path(
-    ...     model, data.frame, data.target, epsilons=[0.0, 0.1, 0.2], random_state=0
+    ...     model, data.frame, data.target, epsilons=[0.0, 0.1, 0.2]
     ... )
-    >>> path.column("train_gap").round(2).tolist()
+    >>> path.column("gap").round(2).tolist()
     [0.0, 0.1, 0.2]
     >>> path.column("rmse")[0] > path.column("rmse")[2]
     np.True_
     """
     check_seed("random_state", random_state)
     refits = Refits.of(model, X, y, sensitive_features, tasks, sample_weight)
-    chosen = refits.default_epsilons() if epsilons is None else _checked(epsilons)
-    asked = chosen if epsilons is not None else [*chosen[:-1], FREE]
-    rng = np.random.default_rng(random_state)
-    codes = np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks
-    folds = make_folds(
-        cv,
-        codes,
-        refits.groups,
-        rng,
-        weights=refits.weights,
-        X=refits.X,
-        y=refits.y,
-        attributes=refits.groups[:, None],
-    )
-    held_out = _held_out(folds)
+    given = None if epsilons is None else _checked(epsilons)
+    line = refits.line(FREE if given is None else given[-1]) if cv is None else None
+    chosen = refits.default_epsilons(line is not None) if given is None else given
+    asked = chosen if given is not None else [*chosen[:-1], FREE]
+    folds = [] if line is not None else _folds(refits, cv, random_state)
+    if line is None:
+        held_out = _held_out(folds)
+    else:
+        held_out = np.flatnonzero(~np.isnan(refits.left_out(line)))
     small = small_groups(refits.groups[held_out], len(refits.names))
-    given = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
-    judge = Judge(*given, small)
+    of_rows = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
+    judge = Judge(*of_rows, small)
     rows = []
     for i, epsilon in enumerate(chosen):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
-        row = _row(refits, judge, folds, asked[i])
+        row = _row(refits, judge, folds, asked[i], line)
         rows.append(row._replace(epsilon=epsilon))
     return Path(
         rows=tuple(rows),
@@ -132,12 +125,27 @@ def fairness_path(
         backend=_backend(X),
         groups=refits.names,
         unjudged=tuple(refits.names[g] for g in small),
+        left_out=line is not None,
     )
 
 
 def _checked(epsilons: Sequence[float]) -> list[float]:
     values = values_to_try("epsilons", epsilons)
     return sorted({check_number("each of epsilons", value, 0.0) for value in values})
+
+
+def _folds(refits: Refits, cv: Any, random_state: Any) -> Folds:
+    codes = np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks
+    return make_folds(
+        cv,
+        codes,
+        refits.groups,
+        np.random.default_rng(random_state),
+        weights=refits.weights,
+        X=refits.X,
+        y=refits.y,
+        attributes=refits.groups[:, None],
+    )
 
 
 def _held_out(folds: Folds) -> Codes:
@@ -153,13 +161,17 @@ def _held_out(folds: Folds) -> Codes:
     return np.flatnonzero(times)
 
 
-def _row(refits: Refits, judge: Judge, folds: Folds, epsilon: float) -> PathRow:
+def _row(
+    refits: Refits, judge: Judge, folds: Folds, epsilon: float, line: Any
+) -> PathRow:
     everywhere = refits.everywhere
-    model = refits.fit(epsilon, everywhere, "all")
+    model = refits.fit(epsilon, everywhere) if line is None else line.at(epsilon)
     fitted = judge(refits.predict(model, everywhere), everywhere)
     predicted = np.full(len(refits.y), math.nan)
-    for i, (train, test) in enumerate(folds):
-        predicted[test] = refits.predict(refits.fit(epsilon, train, i), test)
+    for train, test in folds:
+        predicted[test] = refits.predict(refits.fit(epsilon, train), test)
+    if line is not None:
+        predicted = refits.left_out(model)
     tested = np.flatnonzero(~np.isnan(predicted))
     found = judge(predicted[tested], tested)
     return PathRow(

@@ -67,6 +67,8 @@ class Path:
     unjudged : tuple of str
         Those of them that have too few held-out rows to be judged: of three or more
         groups they are among the others, and never the one farthest from 1/2.
+    left_out : bool
+        Whether held-out predictions are of one fit, each row left out; else of folds.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Path:
     backend: str | None = None
     groups: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
+    left_out: bool = False
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one field of all rows."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Collection
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from rankfair.balances import refuse_own_epsilon
 from rankfair.path.folds import take_rows
 from rankfair.path.groups import compared_groups
 from rankfair.path.judge import Judge
-from rankfair.solvers import Following
 
 __all__ = ["FREE", "Refits"]
 
@@ -48,7 +46,6 @@ class Refits:
     labels: NDArray[Any]  # of groups, for models that take them as an array
     tasks: Codes | None
     weights: Floats | None
-    last: dict[Any, Floats] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -95,11 +92,10 @@ class Refits:
             model = own.get(f"{name}_", own.get("best_estimator_"))
         return str(getattr(model, "status_", ""))
 
-    def fit(self, epsilon: float, at: Codes, key: Any = None, **settings: Any) -> Any:
-        """Fit some rows; fits of one ``key``, each to the same rows, follow up."""
+    def fit(self, epsilon: float, at: Codes, **settings: Any) -> Any:
+        """Fit some rows."""
         model = clone(self.model).set_params(**{self.parameter: epsilon})
         self.owner(model).set_params(**settings)
-        self._follow(self.owner(model), key)
         needed = self._labels(self.owner(model), "fit")
         if self.weights is not None:
             needed["sample_weight"] = self.weights
@@ -123,15 +119,6 @@ class Refits:
         if at_prediction:
             owner.set_predict_request(**dict.fromkeys(at_prediction, True))
 
-    def _follow(self, owner: Any, key: Any) -> None:
-        """Let ``tilt`` start with the direction in which it ended for the ε before."""
-        if key is None or getattr(owner, "solver", None) != "tilt":
-            return
-        ended = partial(self.last.__setitem__, key)
-        first = self.last.get(key)
-        solver = Following(owner.max_iter, owner.tol, first=first, ended=ended)
-        owner.set_params(solver=solver)
-
     def predict(self, model: Any, at: Codes) -> Floats:
         """Predict some rows."""
         needed = self._labels(self.owner(model), "predict")
@@ -151,7 +138,23 @@ class Refits:
             and getattr(owner, name, None) is None
         }
 
-    def default_epsilons(self) -> list[float]:
+    def line(self, epsilon: float) -> Any:
+        """Return a fit that knows those of all ε and its rows left out, or None."""
+        if not hasattr(type(self.model), "at"):
+            return None
+        model = self.fit(epsilon, self.everywhere)
+        if not hasattr(model, "at"):
+            return None
+        model = model.at(epsilon)
+        return None if model.loo_predictions_ is None else model
+
+    def left_out(self, model: Any) -> Floats:
+        """Return the predictions of rows as if left out; NaN where there are none."""
+        predicted = np.full(len(self.y), np.nan)
+        predicted[self.everywhere] = model.loo_predictions_
+        return predicted
+
+    def default_epsilons(self, left_out: bool) -> list[float]:
         """Twelve from 0 to the gap of the fit that nothing is asked of."""
         owner = self.owner(self.model)
         balance = getattr(owner, "balance", "rank")
@@ -162,17 +165,21 @@ class Refits:
             )
         # Bands within tasks bind as long as some task is outside, up to 1/2.
         everywhere = getattr(owner, "scope", "global") == "global"
-        gap = self._free_gap(owner) if everywhere else FREE
+        gap = self._free_gap(owner, left_out) if everywhere else FREE
         return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
 
-    def _free_gap(self, owner: Any) -> float:
+    def _free_gap(self, owner: Any, left_out: bool) -> float:
         """The rank gap of the fit that nothing is asked of."""
         at = self.everywhere
         # A band with one side would ask for something even at ε = 1/2.
         free = {"side": "both"} if hasattr(owner, "side") else {}
-        predicted = self.predict(self.fit(FREE, at, **free), at)
+        model = self.fit(FREE, at, **free)
         judge = Judge(self.y, self.groups, self.names, None, self.weights)
-        return judge(predicted, at).gap
+        if not left_out:
+            return judge(self.predict(model, at), at).gap
+        predicted = self.left_out(model)
+        at = np.flatnonzero(~np.isnan(predicted))
+        return judge(predicted[at], at).gap
 
 
 def _epsilon_of(model: Any) -> str:

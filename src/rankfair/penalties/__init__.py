@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rankfair.penalties.base import Factor, Penalty, Separable
 from rankfair.penalties.feature import Feature
+from rankfair.penalties.pool import Pool
 from rankfair.penalties.ridge import Ridge
 from rankfair.penalties.shared import Shared
 from rankfair.penalties.task import Task
@@ -13,6 +14,7 @@ __all__ = [
     "Factor",
     "Feature",
     "Penalty",
+    "Pool",
     "Ridge",
     "Separable",
     "Shared",
@@ -21,6 +23,7 @@ __all__ = [
 ]
 
 PENALTIES: dict[str, type[Penalty]] = {
+    "pool": Pool,
     "task": Task,
     "feature": Feature,
     "shared": Shared,

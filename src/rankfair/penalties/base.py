@@ -10,7 +10,6 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Ints
 from rankfair.engines.room import LEAST
 
 Floats = NDArray[np.float64]
@@ -23,7 +22,6 @@ class Factor(ABC):
     """Gram matrices prepared for any number of right-hand sides."""
 
     linear: ClassVar[bool] = False  # whether ``solve`` is a linear map
-    costly: ClassVar[bool] = False  # whether ``solve`` takes longer than a prediction
 
     @abstractmethod
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
@@ -33,13 +31,12 @@ class Factor(ABC):
         begin from.  The answer has a row a task, and one more if tasks share one.
         """
 
-    def take(self, tasks: Ints) -> Factor | None:
-        """The same for some tasks alone, where that needs no work."""
-        return None
+    def inverse_blocks(self, W: Floats) -> Floats:
+        """Each task's block of the inverse Hessian at ``W``: (k, n, n).
 
-    def held(self, penalty: Separable, G: Floats) -> Factor:
-        """That of a penalty that holds what the tasks of this one share."""
-        return penalty.factorise(G)
+        The leverage of a row is ``x_iᵀ K_j x_i``; approximate where the fit bends.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,10 @@ class Penalty(ABC):
     beta: float = 1.0
     degree: ClassVar[int] = 1  # R(cW) = c**degree R(W)
     copies: ClassVar[int] = LEAST  # arrays of k n² numbers that a fit has at once
+    quadratic: ClassVar[bool] = False  # whether fits of all targets lie on a line
+    intercepts: ClassVar[bool] = False  # whether intercepts are penalised too
+    shares: ClassVar[bool] = False  # whether there is a model for unseen tasks
+    leverages: ClassVar[bool] = False  # whether its factor has `inverse_blocks`
 
     @abstractmethod
     def value(self, W: Floats) -> float:
@@ -58,24 +59,9 @@ class Penalty(ABC):
     def factorise(self, G: Floats) -> Factor:
         """Prepare the fit for the Gram matrices ``G`` (k, n, n)."""
 
-    def centred(self, W: Floats) -> Floats:
-        """``W`` with what is shared, if anything, at its best for the tasks' rows."""
-        return W
-
     def scaled(self: Self_, factor: float) -> Self_:
         """The same penalty with ``β`` multiplied."""
         return replace(self, beta=self.beta * factor)
-
-    def held(self, W: Floats) -> Separable:
-        """A penalty on each task alone that touches this one from above at ``W``.
-
-        What tasks share is held at its value there, so that one task can be fitted
-        again while the others stay.
-        """
-        raise ValueError(
-            f"{type(self).__name__} does not say what its tasks share: a band for each "
-            "task needs a penalty with a method `held`, such as Task or Ridge"
-        )
 
 
 @dataclass(frozen=True)
@@ -90,16 +76,28 @@ class Separable(Penalty):
         """``β Σ_j R(w^j)``."""
         return float(self.by_task(W).sum())
 
-    def held(self, W: Floats) -> Separable:
-        """Itself: tasks share nothing."""
-        return self
-
 
 def eigen(G: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues (k, n), with those of no data exactly 0, and vectors (k, n, n)."""
     values, vectors = np.linalg.eigh(G)
     top = values[:, -1:] if values.shape[1] else values
     return np.where(values > NO_EIGENVALUE * top, values, 0.0), vectors
+
+
+def pseudo_inverse(G: Floats) -> Floats:
+    """The inverse of every symmetric ``G`` (k, n, n), 0 in directions of no data."""
+    try:
+        found = np.linalg.inv(G).astype(float, copy=False)
+    except np.linalg.LinAlgError:
+        found = np.full_like(G, np.nan)
+    # ||G||·||G⁻¹|| tells how many digits the quick way has lost.
+    size = np.abs(G).sum(axis=2).max(axis=1) * np.abs(found).sum(axis=2).max(axis=1)
+    unsure = ~(size < 1.0 / NO_EIGENVALUE)
+    if unsure.any():
+        values, Q = eigen(G[unsure])
+        shares = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+        found[unsure] = np.matmul(Q * shares[:, None, :], Q.swapaxes(1, 2))
+    return found
 
 
 def into(vectors: Floats, B: Floats) -> Floats:

@@ -11,13 +11,14 @@ from rankfair.penalties.base import (
     Factor,
     Floats,
     Penalty,
-    Separable,
     eigen,
     into,
     least_squares,
     out_of,
+    pseudo_inverse,
 )
-from rankfair.penalties.held import Widened
+
+NIL = 1e-10  # the norm, in standard units, of a feature that is dropped
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,11 @@ class Feature(Penalty):
     """
 
     copies: ClassVar[int] = 9  # measured
+    leverages: ClassVar[bool] = True
 
     def value(self, W: Floats) -> float:
         """``β Σ_f ||W[:, f]||₂``."""
         return self.beta * float(np.linalg.norm(W, axis=0).sum())
-
-    def held(self, W: Floats) -> Separable:
-        """``Σ_f ½ β w_f²/η_f`` with the widths ``η_f = ||W[:, f]||``."""
-        return Widened(self.beta, np.linalg.norm(W, axis=0))
 
     def factorise(self, G: Floats) -> FeatureFactor:
         """Keep the Gram matrices: the fit works on one width for each feature."""
@@ -67,8 +65,6 @@ class FeatureFactor(Factor):
 
         ∂F/∂η_f = (β − ||r_f||²/β) / 2,   ∂²F = Σ_j (r_j r_jᵀ) ∘ (I + G_j D)⁻¹G_j / β².
     """
-
-    costly: ClassVar[bool] = True
 
     beta: float
     G: Floats
@@ -101,6 +97,27 @@ class FeatureFactor(Factor):
         values, Q = eigen(self.G)
         other = out_of(Q, least_squares(values, into(Q, B)))
         return min(W, other, key=lambda C: self._objective(C, B))
+
+    def inverse_blocks(self, W: Floats) -> Floats:
+        """``D + D U S U D`` over the features that are used, 0 for the others.
+
+        ``D = (G + diag β/η)⁻¹``, ``U_j = diag(w^j/η √(β/η))``, ``S = (I − Σ U D U)⁻¹``.
+        """
+        if self.beta == 0:
+            return pseudo_inverse(self.G)
+        eta = np.linalg.norm(W, axis=0)
+        live = np.flatnonzero(eta > NIL)
+        out = np.zeros_like(self.G)
+        if not len(live):
+            return out
+        eta, at = eta[live], np.ix_(np.arange(len(W)), live, live)
+        D = pseudo_inverse(self.G[at] + np.diag(self.beta / eta))
+        U = W[:, live] / eta * np.sqrt(self.beta / eta)
+        left = np.eye(len(live)) - np.einsum("jf,jfg,jg->fg", U, D, U, optimize=True)
+        S = pseudo_inverse(left[None])[0]
+        DU = D * U[:, None, :]
+        out[at] = D + np.matmul(np.matmul(DU, S), DU.swapaxes(1, 2))
+        return out
 
     def _objective(self, W: Floats, B: Floats) -> float:
         quadratic = 0.5 * (W * out_of(self.G, W)).sum() - (B * W).sum()

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfair.blocks import Ints, each
+from rankfair.blocks import each
 from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
 
 PIECE = 1 << 20  # numbers of Gram matrices handled at a time: no copy of all is made
@@ -26,6 +26,8 @@ class Ridge(Separable):
     """
 
     degree: ClassVar[int] = 2
+    quadratic: ClassVar[bool] = True
+    leverages: ClassVar[bool] = True
 
     def by_task(self, W: Floats) -> Floats:
         """``β/2 ||w^j||²``."""
@@ -70,6 +72,6 @@ class RidgeFactor(Factor):
         """``w^j = (G_j + β I)⁻¹ b_j``."""
         return out_of(self.inverse, B)
 
-    def take(self, tasks: Ints) -> RidgeFactor:
-        """Some of the inverses."""
-        return RidgeFactor(self.inverse[tasks])
+    def inverse_blocks(self, W: Floats) -> Floats:
+        """``(G_j + β I)⁻¹``, exact."""
+        return self.inverse

@@ -12,16 +12,15 @@ from rankfair.penalties.base import (
     Factor,
     Floats,
     Penalty,
-    Separable,
     eigen,
     into,
     least_squares,
     out_of,
+    pseudo_inverse,
 )
-from rankfair.penalties.held import Around, AroundFactor
-from rankfair.penalties.task import TaskFactor, norm_of_solution
+from rankfair.penalties.task import norm_of_solution
 
-WEISZFELD = 100  # steps towards a geometric median
+NIL = 1e-9  # the norm, in standard units, of a task without a part of its own
 
 
 @dataclass(frozen=True)
@@ -37,37 +36,12 @@ class Shared(Penalty):
     """
 
     copies: ClassVar[int] = 8  # measured
+    shares: ClassVar[bool] = True
+    leverages: ClassVar[bool] = True
 
     def value(self, W: Floats) -> float:
         """``β Σ_j ||w^j − w⁰||₂``."""
         return self.beta * float(np.linalg.norm(W[:-1] - W[-1], axis=1).sum())
-
-    def centred(self, W: Floats) -> Floats:
-        """``w⁰`` at the geometric median of the ``w^j``, if that is less.
-
-        Weiszfeld's steps: means weighted by one over the distance.  They slow down near
-        a ``w^j`` that is the median itself, so that the nearest one is tried as well.
-        """
-        own = W[:-1]
-        w0 = np.median(own, axis=0)
-        for _ in range(WEISZFELD):
-            far = np.linalg.norm(own - w0, axis=1)
-            if not far.any():
-                break
-            near = 1.0 / np.maximum(far, 1e-12 * float(far.max()))
-            last, w0 = w0, near @ own / near.sum()
-            if np.abs(w0 - last).max() <= 1e-8 * np.abs(w0).max():
-                break
-        nearest = own[np.linalg.norm(own - w0, axis=1).argmin()]
-        lowest = self.value(W) * (1 - 1e-9)
-        for tried in (np.vstack((own, each)) for each in (w0, nearest)):
-            if self.value(tried) < lowest:
-                W, lowest = tried, self.value(tried)
-        return W
-
-    def held(self, W: Floats) -> Separable:
-        """``β ||w^j − w⁰||₂`` around this ``w⁰``, the last row of ``W``."""
-        return Around(self.beta, W[-1])
 
     def factorise(self, G: Floats) -> SharedFactor:
         """Keep the eigenvalues of every ``G_j`` and of their sum."""
@@ -87,8 +61,6 @@ class SharedFactor(Factor):
 
     with ``P = (G⁻¹ + ||v||/β I)⁻¹``, and only ``P_j = G_j`` where ``v = 0``.
     """
-
-    costly: ClassVar[bool] = True
 
     beta: float
     G: Floats
@@ -125,11 +97,27 @@ class SharedFactor(Factor):
                 damping *= 10
         return np.vstack((w0 + V, w0))
 
-    def held(self, penalty: Separable, G: Floats) -> Factor:
-        """The same eigenvalues, around the ``w⁰`` that is held."""
-        assert isinstance(penalty, Around)
-        own = TaskFactor(self.beta, self.values, self.vectors)
-        return AroundFactor(own, self.G, penalty.centre)
+    def inverse_blocks(self, W: Floats) -> Floats:
+        """``A + A M S M A`` where a task has a part of its own, ``S`` elsewhere.
+
+        ``M = β/||v|| (I − v̂v̂ᵀ)``, ``A = (G + M)⁻¹``, ``S = (Σ G A M + Σ_{v=0} G)⁻¹``.
+        """
+        if self.beta == 0:
+            return pseudo_inverse(self.G)
+        V = W[:-1] - W[-1]
+        r = np.linalg.norm(V, axis=1)
+        own = r > NIL
+        u = V[own] / r[own, None]
+        M = np.eye(V.shape[1]) - u[:, :, None] * u[:, None, :]
+        M *= (self.beta / r[own])[:, None, None]
+        A = pseudo_inverse(self.G[own] + M)
+        AM = np.matmul(A, M)
+        H = np.matmul(self.G[own], AM).sum(axis=0) + self.G[~own].sum(axis=0)
+        S = pseudo_inverse((H + H.T)[None] / 2)[0]
+        out = np.empty_like(self.G)
+        out[own] = A + np.matmul(np.matmul(AM, S), AM.swapaxes(1, 2))
+        out[~own] = S
+        return out
 
     @cached_property
     def total(self) -> Floats:

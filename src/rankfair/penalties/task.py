@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from rankfair.penalties.base import (
 MANY, FEW = 2000, 32  # tasks, and features, where tridiagonal forms are quicker
 PIECE = 1 << 21  # numbers of Gram matrices handled at a time: fewer, and threads wait
 ENOUGH = 3e-4  # a relative step whose cube is nothing
+NIL = 1e-10  # a norm, in standard units, of a task that fell to its intercept
 CLEAR = 1e-6  # of the trace: a shift that stands clear of rounding
 
 
@@ -38,6 +40,8 @@ class Task(Separable):
     >>> factor.solve(np.array([[8.0], [1.0]])).tolist()
     [[2.0], [0.0]]
     """
+
+    leverages: ClassVar[bool] = True
 
     def by_task(self, W: Floats) -> Floats:
         """``β ||w^j||₂``."""
@@ -68,9 +72,23 @@ class TaskFactor(Factor):
         r = norm_of_solution(self.values, C, self.beta, first)[:, None]
         return out_of(self.vectors, r * C / (r * self.values + self.beta))
 
-    def take(self, tasks: Ints) -> TaskFactor:
-        """Some of the eigenvalues and vectors."""
-        return TaskFactor(self.beta, self.values[tasks], self.vectors[tasks])
+    def inverse_blocks(self, W: Floats) -> Floats:
+        """``(G + β/r (I − ŵŵᵀ))⁻¹`` with ``r = ||w||``, and 0 where ``w = 0``."""
+        r = np.linalg.norm(W, axis=1)[:, None]
+        alive = (r > NIL) | (self.beta == 0)
+        pull = np.divide(self.beta, r, out=np.zeros_like(r), where=r > NIL)
+        a = np.divide(
+            1.0, self.values + pull, out=np.zeros(W.shape), where=self.values > 0
+        )
+        a *= alive
+        c = into(self.vectors, np.divide(W, r, out=np.zeros(W.shape), where=r > NIL))
+        u = a * c
+        left = np.maximum(1.0 - pull * (u * c).sum(axis=1, keepdims=True), NIL)
+        K = (pull / left)[:, :, None] * u[:, :, None] * u[:, None, :]
+        np.einsum("kff->kf", K)[:] += a
+        Q = self.vectors
+        found: Floats = np.matmul(np.matmul(Q, K), Q.swapaxes(1, 2))
+        return found
 
 
 def norm_of_solution(
@@ -152,6 +170,17 @@ class ManyTasksFactor(Factor):
         with np.errstate(all="ignore"):
             each(fill, range(len(self.pieces)), B.size)
         return W
+
+    def inverse_blocks(self, W: Floats) -> Floats:
+        """As `TaskFactor` has them, piece by piece."""
+        cuts = range(self.step, len(W), self.step)
+        parts = zip(self.pieces, np.split(W, cuts), strict=True)
+        return np.concatenate(
+            [
+                TaskFactor(piece.beta, *piece.eigen).inverse_blocks(own)
+                for piece, own in parts
+            ]
+        )
 
 
 @dataclass(frozen=True)

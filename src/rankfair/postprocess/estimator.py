@@ -21,6 +21,7 @@ from rankfair._validation import (
     has_names,
     read_target,
 )
+from rankfair.linear import rounded
 from rankfair.postprocess.follow import FOLLOW
 from rankfair.postprocess.groups import known_groups, read_labels, without
 from rankfair.postprocess.learning import learn
@@ -105,6 +106,10 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     maps_ : dict of label to ndarray of shape (2, n_knots)
         For each group, predictions in ascending order and where they move to.  Those
         that lie between two of the same end are left out.
+    resolution_ : float
+        The estimator's predictions are rounded to multiples of it before they are
+        moved: a power of two, some 10⁻¹⁰ of their standard deviation.  What ties does
+        not depend on the processor then.  0, and no rounding, without groups.
     status_ : str
         "satisfied": the band is met.  "inactive": the predictions meet it unmoved.
         "infeasible": no map found meets it (because predictions tie, or a group has few
@@ -285,6 +290,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         labels = self._new_labels(X, sensitive_features, n_rows)
         m = predictions_of(self.estimator_, without(X, self._apart))
+        m = rounded(m, self.resolution_)
         if labels is None:
             return m
         codes = known_groups(labels, self.groups_)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats
+from rankfair.linear import resolution_of, rounded
 from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.lines import AS_IT_IS, Line, lines_through, on_line
 from rankfair.postprocess.maps import Moved
@@ -22,8 +23,12 @@ __all__ = ["Learnt", "learn"]
 
 @dataclass(frozen=True)
 class Learnt:
-    """Where each group was, the lines it was put on first, and where it moved to."""
+    """Where each group was, the lines it was put on first, and where it moved to.
 
+    Where it was are multiples of ``resolution``.
+    """
+
+    resolution: float
     groups: NDArray[Any]
     samples: Sequence[Sample]
     lines: Sequence[Line]
@@ -53,6 +58,9 @@ def learn(demand: Demand, m: Floats, given: Given, calibrate: bool) -> Learnt | 
     codes, groups = given.codes, given.groups
     if codes is None or groups is None:
         return None
+    counted = codes >= 0 if given.weights is None else (codes >= 0) * given.weights > 0
+    resolution = resolution_of(m[counted])
+    m = rounded(m, resolution)
     samples = _samples(m, codes, len(groups), given.weights)
     lines = [AS_IT_IS] * len(groups)
     if given.target is not None and calibrate:
@@ -61,7 +69,8 @@ def learn(demand: Demand, m: Floats, given: Given, calibrate: bool) -> Learnt | 
         Sample(on_line(line, each.values), each.counts, each.row)
         for line, each in zip(lines, samples, strict=True)
     ]
-    return Learnt(groups, samples, lines, demand.learn(placed, given.spread))
+    moved = demand.learn(placed, given.spread)
+    return Learnt(resolution, groups, samples, lines, moved)
 
 
 def _samples(

@@ -35,6 +35,7 @@ def attributes_of(learnt: Learnt | None) -> dict[str, Any]:
             "group_auc_": {},
             "ks_": math.nan,
             "mean_difference_": math.nan,
+            "resolution_": 0.0,
         }
     moved, samples = learnt.moved, learnt.samples
     labels = plain_labels(learnt.groups.tolist())
@@ -51,6 +52,7 @@ def attributes_of(learnt: Learnt | None) -> dict[str, Any]:
         "mean_difference_": (
             difference(moved.values, samples) if len(labels) == 2 else math.nan
         ),
+        "resolution_": learnt.resolution,
         "_lines": learnt.lines,
         "_shares": learnt.shares,
         "_shifts": moved.shifts or (0.0,) * len(labels),

@@ -256,7 +256,8 @@ class Standing:
     @property
     def aucs(self) -> Floats:
         """The chance of each group to stand above all others, ties half."""
-        return np.array([0.5 + self.lead(g) for g in range(len(self.samples))])
+        counted = [self._against_rest(g) for g in range(len(self.samples))]
+        return np.array([count / (2 * pairs) for count, pairs in counted])
 
     def auc_excess(self, epsilon: float) -> float:
         """How far the AUC of the worst group is outside its band; below 0 inside."""

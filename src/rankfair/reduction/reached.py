@@ -1,4 +1,4 @@
-"""What a search came to: the attributes and the warning that say so."""
+"""What a search came to: the attributes and the warnings that say so."""
 
 from __future__ import annotations
 
@@ -9,42 +9,64 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair._frames import Floats, shown
-from rankfair._groups import Groups
-from rankfair.balances import Rank
-from rankfair.problem import whole_if_so
+from rankfair._frames import Floats
+from rankfair._groups import Groups, masks_of
+from rankfair._regressor import spread
+from rankfair.balances import Balance, Rank
+from rankfair.linear import resolution_of
+from rankfair.problem import Groups as RowGroups
+from rankfair.problem import counted_weights, whole_if_so
 from rankfair.ranks import Duels
-from rankfair.reduction.asked import Asked
-from rankfair.reduction.loop import Found
 from rankfair.reduction.reading import Rows
 from rankfair.reduction.refits import Refits
+from rankfair.reduction.search import Found, Target, final_models
 from rankfair.solvers.base import Status
+
+__all__ = [
+    "fitted_attributes",
+    "free_attributes",
+    "target_of",
+    "warn_not_reached",
+    "warn_useless",
+]
+
+
+def target_of(rows: Rows, asked: tuple[Balance, ...]) -> Target:
+    """Return the target, and what is asked of each group against the rest."""
+    assert rows.groups is not None
+    masks, known = masks_of([rows.groups])
+    parts = [None] * len(masks) if known is None else known
+    groups = [
+        RowGroups(mask, counted_weights(rows.weights, part))
+        for mask, part in zip(masks, parts, strict=True)
+    ]
+    return Target.of(rows.y, rows.weights, asked, groups)
 
 
 def fitted_attributes(
-    found: Found, asked: Asked, refits: Refits, rows: Rows, may_shift: bool
+    found: Found,
+    target: Target,
+    asked: tuple[Balance, ...],
+    refits: Refits,
+    rows: Rows,
 ) -> dict[str, Any]:
-    """Return what a fit leaves; ``may_shift`` if groups may be moved as wholes."""
-    best = found.fit
-    shift = best.shift
-    if may_shift and not asked.shifts and not best.at.inside:
-        shift = asked.closing_shift(best.m)[0]
+    """Return what a fit leaves."""
+    models, directions = final_models(refits, target, found)
+    m = target.units.of_user(found.m)
     assert rows.groups is not None
-    m = best.m + asked.by_group(best.shift)
     return {
-        "estimator_": best.models[0] if refits.n_tasks == 1 else best.models,
+        "estimator_": models[0] if refits.n_tasks == 1 else models,
+        "directions_": directions,
+        "corrections_": found.left * target.unit if directions else np.zeros(0),
         "status_": str(found.status),
         **standings(m, rows.groups, rows.weights),
-        "balance_": {type(asked.kind).__name__.lower(): asked.shown(best.shifted)},
-        "multiplier_": asked.multiplier(
-            best.tilt if best.aim is None else best.aim, best.m
-        ),
-        "tilt_": best.tilt,
-        "shift_": np.array(shift),
-        "maps_": best.maps,
-        "objective_": best.objective,
-        "n_refits_": len(found.trace) - 1,
+        "balance_": _came_to(found, target, asked),
+        "multiplier_": max(found.lam.tolist(), key=abs),
+        "oof_predictions_": spread(m, rows.kept),
+        "objective_": target.error(found.m),
+        "n_refits_": 0 if found.status is Status.INACTIVE else len(found.lam) + 1,
         "trace_": [(step.objective, step.auc) for step in found.trace],
+        "resolution_": target.units.resolution,
     }
 
 
@@ -53,6 +75,8 @@ def free_attributes(refits: Refits, rows: Rows) -> dict[str, Any]:
     models = refits.whole(rows.y)
     return {
         "estimator_": models[0] if refits.n_tasks == 1 else models,
+        "directions_": [],
+        "corrections_": np.zeros(0),
         "status_": str(Status.INACTIVE),
         "rank_auc_": math.nan,
         "group_auc_": {},
@@ -60,12 +84,24 @@ def free_attributes(refits: Refits, rows: Rows) -> dict[str, Any]:
         "n_unknown_": 0,
         "balance_": {},
         "multiplier_": 0.0,
-        "tilt_": np.zeros(len(rows.y)),
-        "shift_": np.zeros(2),
-        "maps_": None,
+        "oof_predictions_": None,
         "objective_": math.nan,
         "n_refits_": 0,
         "trace_": [],
+        "resolution_": resolution_of(rows.y),
+    }
+
+
+def _came_to(
+    found: Found, target: Target, asked: tuple[Balance, ...]
+) -> dict[str, float]:
+    """Return the value of each balance by name, of several groups the farthest off."""
+    values = np.reshape(found.shown(target), (len(asked), -1))
+    return {
+        type(each).__name__.lower(): max(
+            row.tolist(), key=lambda value: abs(value - each.middle)
+        )
+        for each, row in zip(asked, values, strict=True)
     }
 
 
@@ -92,31 +128,36 @@ def standings(m: Floats, groups: Groups, weights: Floats | None) -> dict[str, An
     }
 
 
-def warn_not_reached(
-    found: Found, asked: Asked, groups: Groups, shift: Floats, stacklevel: int = 4
-) -> None:
-    """Warn that the band was not reached, how far it is, and what would close it."""
-    if found.fit.shifted.inside:
+def warn_useless(found: Found, out_of_fold: bool) -> None:
+    """Warn, before all else, of a model that errs as much as one constant."""
+    error = found.trace[-1].objective
+    if error < 1.0:
         return
-    advice = ""
-    if shift.any() and not asked.shifts:
-        # Counted where `predict` will be: a shift may get nearer and not all the way.
-        at = asked.count(found.fit.m + asked.by_group(tuple(shift.tolist())))
-        left = "closes the gap"
-        if not at.inside:
-            left = f"leaves {_reached(at, asked, groups)[0]}"
-        advice = f" predict(X, sensitive_features=...) adds shift_, which {left}."
-    here = ", asked for ".join(_reached(found.fit.shifted, asked, groups))
+    where = "out of fold" if out_of_fold else "on the training rows"
+    free = found.trace[0].objective
     warnings.warn(
-        f"{found.status.value} Reached: {here}.{advice}",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
+        f"this model is useless: {where} its R² is {1 - error:.3f}, no better than one "
+        f"constant (without the constraint {1 - free:.3f}). A larger epsilon, more "
+        "rows, or a linear model, RankFairRegressor, can help.",
+        UserWarning,
+        stacklevel=4,
     )
 
 
-def _reached(at: Any, asked: Asked, groups: Groups) -> tuple[str, str]:
-    """A balance and its band in words."""
-    value, low, high, group = asked.reached(at)
-    kind = "AUC" if isinstance(asked.kind, Rank) else "imbalance"
-    whose = "" if group is None else f" of group {shown(groups.labels.tolist()[group])}"
-    return f"{kind} {value:.4f}{whose}", f"{low:.4g} to {high:.4g}"
+def warn_not_reached(
+    found: Found, target: Target, asked: tuple[Balance, ...], groups: Groups | None
+) -> None:
+    """Warn that the band was not reached, and how far it is."""
+    if found.status is not Status.INFEASIBLE:
+        return
+    came = _came_to(found, target, asked)
+    said = [
+        f"{'AUC' if isinstance(each, Rank) else name} {value:.4f}, asked for within "
+        f"{each.epsilon:g} of {each.middle:g}"
+        for each, (name, value) in zip(asked, came.items(), strict=True)
+    ]
+    warnings.warn(
+        f"{found.status.value} Reached: {'; '.join(said)}.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )

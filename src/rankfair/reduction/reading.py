@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
@@ -18,6 +19,7 @@ from rankfair._frames import (
     ArrayTable,
     Codes,
     Floats,
+    PartTable,
     Table,
     find_labels,
     listed,
@@ -59,6 +61,9 @@ class Layout:
         whole = table.values if isinstance(table, ArrayTable) else X
         if self.features is None:
             return whole
+        if isinstance(table, PartTable):
+            names = [table.names[j] for j in self.features]
+            return nw.from_native(X).select(names).to_native()
         return _safe_indexing(whole, list(self.features), axis=1)
 
 
@@ -75,6 +80,7 @@ class Rows:
     weights : positive ndarray of shape (N,), or None if all weigh one
     layout : Layout
     note : str or None, a warning
+    kept : ndarray of bool, or None if all rows that were given weigh something
     """
 
     X: Any
@@ -84,6 +90,7 @@ class Rows:
     weights: Floats | None
     layout: Layout
     note: str | None = None
+    kept: Bools | None = None
 
     def folds(self, cv: Any, rng: np.random.Generator) -> Folds | None:
         """Rows to learn from and to count on; None without ``cv``, or groups."""
@@ -198,4 +205,5 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         rows.weights[keep],
         replace(rows.layout, tasks=rows.layout.tasks[present]),
         rows.note,
+        keep,
     )

@@ -6,7 +6,6 @@ targets only.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -27,8 +26,6 @@ from rankfair._inner import (
 )
 
 Models: TypeAlias = list[Any]
-
-ALIKE = 1e-11, 1e-14  # of a deviation and of their size: closer values are rounding
 
 
 @dataclass(frozen=True)
@@ -87,31 +84,6 @@ class Refits:
         X = self.X if whole else taken(self.template, self.X, rows)
         weights = None if self.weights is None else self.weights[rows]
         return fitted_to(self.template, X, target[rows], weights)
-
-
-def levelled(m: Floats, unit: float) -> Floats:
-    """One value for all where values differ by rounding only, else ``m`` itself.
-
-    That rounding would be counted as ranks.  ``unit`` is a standard deviation of y.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> same = levelled(np.array([0.3, 0.1 + 0.2]), 1.0)
-    >>> float(np.ptp(same)), same.round(9).tolist()
-    (0.0, [0.3, 0.3])
-    """
-    apart, size = ALIKE
-    if 0 < np.ptp(m) <= apart * unit + size * np.abs(m).max():
-        return np.full(len(m), _short(float(m.mean()), len(m)))
-    return m
-
-
-def _short(value: float, n: int) -> float:
-    """The value with so few digits that n of it have an exact sum, and mean."""
-    part, power = math.frexp(value)
-    bits = 52 - n.bit_length()
-    return math.ldexp(round(math.ldexp(part, bits)), power - bits)
 
 
 def _by_task(codes: Codes, n_tasks: int, rows: Rows) -> Iterator[Rows]:

@@ -17,7 +17,7 @@ class Candidate(NamedTuple):
 
     epsilon: Any
     penalty: Any
-    beta: float
+    beta: Any
 
 
 def results_of(
@@ -29,7 +29,7 @@ def results_of(
     return {
         "epsilon": [each.epsilon for each in candidates],
         "penalty": [each.penalty for each in candidates],
-        "beta": np.array([each.beta for each in candidates]),
+        "beta": [each.beta for each in candidates],
         "mse": errors @ weights / weights.sum(),
         "standard_error": spread / math.sqrt(n_folds),
         "split_mse": errors,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankfair._regressor import TaskRegressor, with_callbacks
@@ -38,29 +37,29 @@ class RankFairRegressorCV(TaskRegressor):
 
     Parameters
     ----------
-    betas : sequence of float, default=(0.01, 0.1, 1.0, 10.0, 100.0)
+    betas : sequence of float or "auto", default=("auto", 1.0, 10.0, 100.0, 1000.0)
         Weights of the penalty to try.
     epsilon : float or list of float, default=0.01
         Half width of the band, as in `RankFairRegressor`; not used with `epsilons`.
     epsilons : sequence of float, optional
         Half widths to choose from: the smallest is taken whose held-out error, with the
         best penalty and β for it, is within one standard error of the best.
-    penalties : sequence of {"task", "feature", "shared", "ridge"} or Penalty, \
-            default=("task",)
+    penalties : sequence of {"pool", "task", "feature", "shared", "ridge"} or \
+            Penalty, default=("pool",)
         Penalties to try; an object brings its own β.
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task or a group is always learnt from.
-    tasks, sensitive_features, blind, intersect, bins, balance, scope, side, solver, \
-standardize, unseen, max_iter, tol, verbose
+    tasks, sensitive_features, blind, intersect, bins, balance, scope, side, count, \
+direction, solver, standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
     random_state : int, Generator or None, default=None
         Seed of the folds, and of solvers that start at random.
 
     Attributes
     ----------
-    beta_ : float
-        The β chosen.
+    beta_ : float or tuple of float
+        The β chosen, or the numbers that "auto" came to.
     epsilon_ : float or list of float
         The ε chosen, or the one given.
     penalty_ : str or Penalty
@@ -88,28 +87,30 @@ standardize, unseen, max_iter, tol, verbose
     ...     betas=[0.1, 1.0, 1000.0], tasks="task", sensitive_features="z",
     ...     random_state=0,
     ... )
-    >>> model.fit(data.frame, data.target).beta_ < 1000
+    >>> model.fit(data.frame, data.target).beta_ in (0.1, 1.0, 1000.0)
     True
-    >>> abs(model.rank_auc_ - 0.5) <= 0.01
+    >>> abs(model.loo_auc_ - 0.5) <= 0.01
     True
     """
 
     def __init__(
         self,
-        betas: Any = (0.01, 0.1, 1.0, 10.0, 100.0),
+        betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0),
         *,
         epsilon: float = 0.01,
         epsilons: Any = None,
-        penalties: Any = ("task",),
+        penalties: Any = ("pool",),
         cv: Any = 5,
         tasks: Any = None,
         sensitive_features: Any = None,
-        blind: bool = False,
+        blind: bool = True,
         intersect: bool = False,
         bins: int | None = None,
         balance: Any = "rank",
         scope: str = "global",
         side: str = "both",
+        count: str = "loo",
+        direction: str = "mean",
         solver: Any = "tilt",
         standardize: bool = True,
         unseen: str = "error",
@@ -131,6 +132,8 @@ standardize, unseen, max_iter, tol, verbose
         self.balance = balance
         self.scope = scope
         self.side = side
+        self.count = count
+        self.direction = direction
         self.solver = solver
         self.standardize = standardize
         self.unseen = unseen
@@ -186,8 +189,7 @@ standardize, unseen, max_iter, tol, verbose
         folds = rows.folds(self.cv, rng)
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.
-            warnings.filterwarnings("ignore", "fit got no sensitive_features")
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", UserWarning)
             errors = [rows.errors(self._settings(each), folds) for each in candidates]
         results = results_of(candidates, np.array(errors), rows.fold_weights(folds))
         chosen = choose(results, smallest=self.epsilons is not None)
@@ -203,7 +205,7 @@ standardize, unseen, max_iter, tol, verbose
         self._store(
             {
                 **_fitted(model),
-                "beta_": best.beta,
+                "beta_": model.beta_ if best.beta == "auto" else best.beta,
                 "epsilon_": best.epsilon,
                 "penalty_": best.penalty,
                 "best_score_": -float(results["mse"][chosen]),
@@ -228,9 +230,9 @@ standardize, unseen, max_iter, tol, verbose
 
         Examples
         --------
-        >>> X = [[float(i), i % 2] for i in range(8)]
+        >>> X = [[float(i), i % 2] for i in range(20)]
         >>> model = RankFairRegressorCV([1.0], sensitive_features=1, cv=2)
-        >>> model.fit(X, [0.0, 1.0, 3.0, 2.0, 5.0, 4.0, 6.0, 7.0]).group_labels(X[:2])
+        >>> model.fit(X, [float(i % 7) for i in range(20)]).group_labels(X[:2])
         {'x1': array([0, 1], dtype=object)}
         """
         check_is_fitted(self)
@@ -257,9 +259,9 @@ standardize, unseen, max_iter, tol, verbose
         Examples
         --------
         >>> import numpy as np
-        >>> X = np.random.default_rng(0).normal(size=(80, 2))
-        >>> X[:, 1] = X[:, 1] > 0
-        >>> model = RankFairRegressorCV([1.0], sensitive_features=1, cv=2)
+        >>> X = np.random.default_rng(0).normal(size=(80, 3))
+        >>> X[:, 2] = X[:, 2] > 0
+        >>> model = RankFairRegressorCV([1.0], sensitive_features=2, cv=2)
         >>> _ = model.fit(X[:40], X[:40].sum(axis=1))
         >>> model.certify(X[40:]).estimable
         True
@@ -270,7 +272,10 @@ standardize, unseen, max_iter, tol, verbose
 
     def _candidates(self) -> list[Candidate]:
         betas = values_to_try("betas", self.betas)
-        betas = [check_number("each of betas", beta, 0.0) for beta in betas]
+        betas = [
+            beta if beta == "auto" else check_number("each of betas", beta, 0.0)
+            for beta in betas
+        ]
         self._refuse_list()
         epsilons = [self.epsilon]
         if self.epsilons is not None:

@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from rankfair.balances import Balance
-from rankfair.penalties import Penalty
 from rankfair.problem import Problem
 from rankfair.solvers.adm import ADM
-from rankfair.solvers.base import OnStep, Solution, Status, Step, unconstrained
-from rankfair.solvers.both import solve_both
-from rankfair.solvers.following import Following
+from rankfair.solvers.base import (
+    OnStep,
+    Request,
+    Solution,
+    Status,
+    Step,
+)
+from rankfair.solvers.line import Counted, Demand, Landed, Line
 from rankfair.solvers.ncadmm import NCADMM
 from rankfair.solvers.paper import Paper
 from rankfair.solvers.pinned import solve_linear
-from rankfair.solvers.scope import TaskSolution, TaskStatus, solve_tasks
-from rankfair.solvers.several import solve_groups
-from rankfair.solvers.tilt import Tilt
+from rankfair.solvers.tilt import Tilt, unconstrained
 
 __all__ = [
     "ADM",
     "NCADMM",
     "SOLVERS",
-    "Following",
+    "Counted",
+    "Demand",
+    "Landed",
+    "Line",
     "OnStep",
     "Paper",
+    "Request",
     "Solution",
     "Solver",
     "Status",
     "Step",
-    "TaskSolution",
-    "TaskStatus",
     "Tilt",
     "make_solver",
-    "solve_both",
-    "solve_groups",
     "solve_linear",
-    "solve_tasks",
     "unconstrained",
 ]
 
@@ -49,16 +50,18 @@ class Solver(Protocol):
     def solve(
         self,
         problem: Problem,
-        penalty: Penalty,
-        balance: Balance,
+        request: Request,
+        demands: Sequence[Demand],
         on_step: OnStep | None = None,
     ) -> Solution:
-        """Fit ``problem`` under ``penalty`` and ``balance``."""
+        """Fit ``problem`` with the penalty requested, every demand in its band."""
 
 
 def make_solver(
     solver: str | Solver,
     *,
+    count: str = "loo",
+    direction: str = "mean",
     max_iter: int = 50,
     tol: float = 1e-4,
     random_state: int | None = None,
@@ -67,13 +70,13 @@ def make_solver(
 
     Examples
     --------
-    >>> make_solver("tilt", max_iter=20)
-    Tilt(max_iter=20, tol=0.0001, damping=0.8)
+    >>> make_solver("tilt", count="train")
+    Tilt(count='train', direction='mean', max_iter=50, tol=0.0001)
     """
     if not isinstance(solver, str):
         return solver
     if solver == "tilt":
-        return Tilt(max_iter, tol)
+        return Tilt(count, direction, max_iter, tol)
     if solver == "ncadmm":
         return NCADMM(max_iter=max_iter)
     return Paper(max_iter, random_state=random_state)

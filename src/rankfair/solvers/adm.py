@@ -9,9 +9,16 @@ import numpy as np
 from rankfair.balances import Linear
 from rankfair.penalties import Penalty
 from rankfair.problem import Problem
-from rankfair.solvers.base import Fitter, Floats, Solution, Status, Step, package
+from rankfair.solvers.base import (
+    Fitter,
+    Floats,
+    Solution,
+    Status,
+    Step,
+    package,
+    relative,
+)
 from rankfair.solvers.pinned import KEPT
-from rankfair.solvers.ray import relative
 
 
 @dataclass(frozen=True)
@@ -63,14 +70,5 @@ class ADM:
                 break
         assert W is not None
         settled = residual <= self.tol and abs(demand.allowed().miss(value)) <= KEPT
-        return package(
-            fitter,
-            demand,
-            W,
-            Status.SATISFIED if settled else Status.MAX_ITER,
-            B0=B0,
-            value=value,
-            multiplier=np.nan,
-            stationarity=np.nan,
-            trace=tuple(trace),
-        )
+        status = Status.SATISFIED if settled else Status.MAX_ITER
+        return package(fitter, W, status, penalty=penalty, values=(value,), trace=trace)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.balances import Balance
 from rankfair.engines import Engine
 from rankfair.penalties import Factor, Penalty
+from rankfair.penalties.auto import Sums, automatic, some_tasks, with_intercepts
 from rankfair.problem import Problem
+
+if TYPE_CHECKING:
+    from rankfair.solvers.line import Line
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +26,7 @@ NIL = 1e-100  # a weight of the penalty that is beyond all digits of a fit
 class Status(Enum):
     """How a fit ended; the value is the sentence shown."""
 
-    SATISFIED = "The band is met at the least error found."
+    SATISFIED = "The band is met."
     INACTIVE = "The unconstrained fit already lies in the band."
     INFEASIBLE = "No fit reached the band; the one closest to it was kept."
     MAX_ITER = "The steps ran out before the fit settled; the best one was kept."
@@ -78,17 +81,21 @@ class Solution:
     intercept: Floats  # (k,)
     shared_coef: Floats | None
     shared_intercept: float | None
+    resolution: float  # what predictions are multiples of
     status: Status
-    value: float  # the balance's exact value on the training rows, 2U for ranks
-    auc: float  # the same as people read it
-    beside: tuple[float, ...]  # the values of the linear balances kept beside it
-    multiplier: float
+    values: tuple[float, ...]  # of the demands, as people read them, where counted
+    multipliers: tuple[float, ...]  # λ, one a demand, or none
     objective: float
-    n_iter: int
-    stationarity: float
+    penalty: Penalty  # with the β that was used
     trace: tuple[Step, ...]
-    # The moments of λ g in standard units, from which a fit nearby can start.
-    force: Floats | None = field(default=None, kw_only=True, repr=False)
+    line: Line | None  # where the fits of all ε lie
+    left_out_aucs: tuple[float, ...]  # of the demands, where rows can be left out
+    proxy_aucs: tuple[float, ...]  # how well the predictors tell the groups apart
+
+    @property
+    def n_iter(self) -> int:
+        """How many steps were taken."""
+        return max(1, len(self.trace))
 
 
 @dataclass(frozen=True)
@@ -104,45 +111,33 @@ class Fitter:
         """Bring ``β`` to standard units and factorise."""
         unit = problem.beta_unit ** (penalty.degree - 2) / problem.weight_unit
         own = penalty.scaled(unit if penalty.beta * unit > NIL else 0.0)
-        return cls(problem, own, own.factorise(problem.gram))
-
-    def on(self, problem: Engine) -> Fitter:
-        """The same penalty on another problem in the same units."""
-        return Fitter(problem, self.penalty, self.penalty.factorise(problem.gram))
+        return cls(problem, own, own.factorise(_gram_for(problem, own)))
 
     @property
     def rows(self) -> Problem:
-        """The rows themselves, for solvers that look at them one by one."""
+        """The rows themselves, where they are in memory."""
         return in_memory(self.problem)
 
-    @property
-    def linear(self) -> bool:
-        """Whether ``W`` is a line where the target is one."""
-        return self.factor.linear
-
-    def slope(self, b: Floats) -> Floats:
-        """How a linear fit answers to the moments ``b``."""
-        return self.solve(b)
-
-    def without_pins(self, b: Floats) -> Floats:
-        """``b`` less what makes no difference to the fit."""
-        return b
-
-    def values(self, W: Floats) -> Floats:
-        """The values of further demands; there are none."""
-        return np.zeros(0)
-
-    def miss(self, values: Floats) -> float:
-        """How far the worst of them is outside its band."""
-        return 0.0
-
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
-        """``W`` (k, n + 1) from the moments ``B = Xᵀ t`` (k, n + 1) of a target."""
+        """``W`` (k, n + 1) from the moments ``B = Xᵀ t`` (k, n + 1) of a target.
+
+        Intercepts are at the centre of their task; that of a common model is at the
+        centre of all rows.
+        """
+        if self.penalty.intercepts:
+            centre = self.problem.centre
+            moments = B.copy()
+            moments[:, :-1] += centre * B[:, -1:]
+            W = self.factor.solve(moments, start)
+            W[: len(B), -1] += (W[: len(B), :-1] * centre).sum(axis=1)
+            return W
         C = self.factor.solve(B[:, :-1], None if start is None else start[:, :-1])
         W = np.zeros((len(C), C.shape[1] + 1))
         W[:, :-1] = C
         counts = self.problem.counts
         np.divide(B[:, -1], counts, out=W[: len(B), -1], where=counts > 0)
+        if len(W) > len(B):  # a common model: the mean of all rows
+            W[-1, -1] = B[:, -1].sum() / counts.sum()
         return W
 
     def objective(self, W: Floats, B0: Floats) -> float:
@@ -156,7 +151,93 @@ class Fitter:
         bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
         squares = float((C * bent).sum()) + float((problem.counts * a * a).sum())
         loss = 0.5 * (problem.y_squares + squares) - float((own * B0).sum())
-        return max(loss, 0.0) + self.penalty.value(W[:, :-1])
+        return max(loss, 0.0) + self.penalty_of(W)
+
+    def penalty_of(self, W: Floats) -> float:
+        """``β R(W)`` in standard units."""
+        if not self.penalty.intercepts:
+            return self.penalty.value(W[:, :-1])
+        moved = W.copy()
+        own = moved[: self.problem.n_tasks]
+        own[:, -1] -= (own[:, :-1] * self.problem.centre).sum(axis=1)
+        return self.penalty.value(moved)
+
+    def inverse_blocks(self, W: Floats) -> Floats:
+        """Blocks of the inverse Hessian at ``W``, intercept last: (k, n + 1, n + 1).
+
+        They are at the centre of each task: the leverage of a row is ``z̃ᵀ K_j z̃``.
+        """
+        problem = self.problem
+        k, n = problem.n_tasks, problem.n_features
+        if not self.penalty.intercepts:
+            K = np.zeros((k, n + 1, n + 1))
+            K[:, :n, :n] = self.factor.inverse_blocks(W[:, :-1])
+            np.divide(1.0, problem.counts, out=K[:, n, n], where=problem.counts > 0)
+            return K
+        K = self.factor.inverse_blocks(W)
+        centre = problem.centre[:, :, None]
+        # x̃ = (z + c, 1), so that x̃ᵀKx̃ = z̃ᵀ(TᵀKT)z̃ with T = (I c; 0 1).
+        K[:, :, n:] += np.matmul(K[:, :, :n], centre)
+        K[:, n:] += np.matmul(centre.swapaxes(1, 2), K[:, :n])
+        return K
+
+
+def _gram_for(problem: Engine, penalty: Penalty) -> Floats:
+    """Gram matrices about each task's mean, or with intercepts about that of all."""
+    if not penalty.intercepts:
+        return problem.gram
+    none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
+    return with_intercepts(problem.gram, problem.centre, problem.counts, none)[0]
+
+
+def choose(
+    problem: Engine,
+    penalty: Penalty,
+    B: Floats,
+    squares: Floats,
+    beta: float | None = None,
+) -> Penalty:
+    """The penalty, in the user's units, with the ``β`` that suits some targets.
+
+    ``B`` (k, n + 1, r) are their moments and ``squares`` (k, r) their squares.
+    """
+    unit = problem.beta_unit ** (penalty.degree - 2) / problem.weight_unit
+    own = np.argsort(problem.blocks.tasks)  # by label
+    some = own[some_tasks(problem.n_tasks, problem.n_features)]
+    sums = Sums(
+        problem.gram[some],
+        problem.centre[some],
+        problem.counts[some],
+        B[some],
+        squares[some].sum(axis=0),
+        float(problem.row_counts[some].sum()),
+    )
+    given = None if beta is None else beta * unit
+    return automatic(penalty, sums, given).scaled(1.0 / unit)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The penalty asked for; ``beta`` is None where cross-validation chooses it.
+
+    A ``fixed`` one is used as it is.  A ``β`` that is given serves y and every
+    direction.
+    """
+
+    penalty: Penalty
+    beta: float | None = None
+    fixed: bool = False
+
+    def of_targets(
+        self, problem: Engine, B: Floats, squares: Floats
+    ) -> tuple[Penalty, Penalty]:
+        """The penalties of y, the first target, and of the directions after it."""
+        if self.fixed:
+            return self.penalty, self.penalty
+        of_y = choose(problem, self.penalty, B[:, :, :1], squares[:, :1], self.beta)
+        if self.beta is not None or not of_y.quadratic or B.shape[2] == 1:
+            return of_y, of_y
+        return of_y, choose(problem, self.penalty, B[:, :, 1:], squares[:, 1:])
 
 
 def in_memory(problem: Engine) -> Problem:
@@ -171,46 +252,43 @@ def in_memory(problem: Engine) -> Problem:
 
 def package(
     fitter: Fitter,
-    balance: Balance | None,
     W: Floats,
     status: Status,
     *,
-    B0: Floats,
-    value: float = np.nan,
-    multiplier: float = 0.0,
-    stationarity: float = 0.0,
-    trace: tuple[Step, ...] = (),
-    force: Floats | None = None,
+    penalty: Penalty,
+    values: Sequence[float] = (),
+    multipliers: Sequence[float] = (),
+    trace: Sequence[Step] = (),
+    line: Line | None = None,
+    left_out_aucs: Sequence[float] = (),
+    proxy_aucs: Sequence[float] = (),
 ) -> Solution:
-    """The solution of standard units ``W`` in the user's units."""
+    """The solution of standard units ``W`` in the user's units.
+
+    ``penalty`` is the fitter's in the user's units.
+    """
     problem = fitter.problem
     scale = problem.loss_unit
     coef, intercept = problem.user_coef(W)
     shared = problem.user_shared(W)
-    groups = problem.user_groups
-    shown = np.nan
-    if balance is not None and groups is not None:
-        shown = balance.show(value, groups)
     return Solution(
         coef=coef,
         intercept=intercept,
         shared_coef=None if shared is None else shared[0],
         shared_intercept=None if shared is None else shared[1],
+        resolution=problem.resolution,
         status=status,
-        value=value,
-        auc=shown,
-        beside=tuple(fitter.values(W).tolist()),
-        multiplier=multiplier * problem.weight_unit,
-        objective=fitter.objective(W, B0) * scale,
-        n_iter=len(trace),
-        stationarity=stationarity,
+        values=tuple(values),
+        multipliers=tuple(multipliers),
+        objective=fitter.objective(W, problem.target_moments) * scale,
+        penalty=penalty,
         trace=tuple(step._replace(objective=step.objective * scale) for step in trace),
-        force=force,
+        line=line,
+        left_out_aucs=tuple(left_out_aucs),
+        proxy_aucs=tuple(proxy_aucs),
     )
 
 
-def unconstrained(problem: Engine, penalty: Penalty) -> Solution:
-    """The fit with no balance asked for."""
-    fitter = Fitter.of(problem, penalty)
-    B0 = problem.target_moments
-    return package(fitter, None, fitter.solve(B0), Status.INACTIVE, B0=B0)
+def relative(gap: Floats, size: Floats) -> float:
+    """The size of one array in units of another's."""
+    return float(np.linalg.norm(gap) / max(float(np.linalg.norm(size)), 1e-300))

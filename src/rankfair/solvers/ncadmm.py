@@ -1,27 +1,32 @@
-"""Non-convex ADMM: three lines around one fit and one projection."""
+"""NC-ADMM: three lines around one fit and a projection onto the band."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rankfair import projections
-from rankfair.balances import Balance, Band, Rank
+from rankfair.balances import Band, Rank
+from rankfair.blocks import Floats
 from rankfair.penalties import Penalty
 from rankfair.problem import Groups, Problem
 from rankfair.solvers.base import (
     Fitter,
-    Floats,
     OnStep,
+    Request,
     Solution,
     Status,
     Step,
     noted_in,
     package,
+    relative,
 )
-from rankfair.solvers.ray import Origin, Ray, nearest_multiple, relative
+from rankfair.solvers.joint import land
+from rankfair.solvers.line import Demand, Landed
+from rankfair.solvers.refits import search_refits
+from rankfair.solvers.streamed import make_line
 
 Projection = Callable[[Floats, Groups, Band], Floats]
 
@@ -80,30 +85,25 @@ class NCADMM:
     def solve(
         self,
         problem: Problem,
-        penalty: Penalty,
-        balance: Balance,
+        request: Request,
+        demands: Sequence[Demand],
         on_step: OnStep | None = None,
     ) -> Solution:
-        """Iterate; return the best iterate in the band, by exact counts."""
-        groups = check_rank(problem, balance, "ncadmm")
+        """Iterate; return the best iterate in the band, by counts of training rows."""
+        demand = only_rank(demands, "ncadmm")
+        groups = demand.groups
         if self.projection != "shift":
             check_unweighted(groups, f'projection="{self.projection}"')
-        project, band = PROJECTIONS[self.projection], balance.band(groups)
+        project, band = PROJECTIONS[self.projection], demand.constraint.band(groups)
+        penalty = request.of_targets(problem, *problem.sums(()))[0]
         fitter = Fitter.of(problem, penalty)
         proximal = Fitter.of(problem, penalty.scaled(1 / (1 + self.rho)))
-        origin = Origin.of(fitter, balance)
-        start = origin.exactly()
-        if start.inside:
-            return package(
-                fitter,
-                balance,
-                origin.W0,
-                Status.INACTIVE,
-                B0=origin.B0,
-                value=start.value,
-            )
-        W, S, V = origin.W0, problem.predict(origin.W0), np.zeros(len(problem.y))
-        best = Best(fitter, balance, origin.B0)
+        best = Best(fitter, demand)
+        W = fitter.solve(problem.target_moments)
+        best.offer(W)
+        if best.miss == 0:
+            return best.solution(penalty, Status.INACTIVE)
+        S, V = problem.predict(W), np.zeros(len(problem.y))
         trace: list[Step] = []
         note = noted_in(trace, on_step)
         for i in range(1, self.max_iter + 1):
@@ -114,51 +114,45 @@ class NCADMM:
             V = V + M - S
             residual = relative(M - S, M)
             auc = best.offer(W)
-            shown = balance.show(balance.value(S, groups), groups)
-            note(Step(i, origin.objective(W), auc, residual, shown))
+            shown = demand.constraint.show(demand.constraint.value(S, groups), groups)
+            note(
+                Step(
+                    i, fitter.objective(W, problem.target_moments), auc, residual, shown
+                )
+            )
             if residual <= self.tol:
                 break
-        kept = best.solution(tuple(trace))
+        kept = best.solution(penalty, Status.MAX_ITER, trace)
         if self.projection != "shift":
             return kept
-        force = origin.B0 - _moments_behind(problem, target, M, self.rho)
+        # W = fit(y − g) at the full β, so the last digits are those of a line.
+        g = problem.y - (1 + self.rho) * target + self.rho * M
         settled = residual <= self.tol
-        landed = _landed(Ray.along(origin, force), settled, tuple(trace))
-        usable = landed.status is not Status.INFEASIBLE
-        better = kept.status is Status.INFEASIBLE or landed.objective <= kept.objective
-        return landed if settled or (usable and better) else kept
+        landed = _landed(fitter, demands, g)
+        found = replace(landed, settled=settled, trace=tuple(trace)).solution(penalty)
+        usable = found.status is not Status.INFEASIBLE
+        better = kept.status is Status.INFEASIBLE or found.objective <= kept.objective
+        return found if settled or (usable and better) else kept
 
 
-def _landed(ray: Ray, settled: bool, trace: tuple[Step, ...]) -> Solution:
-    """The last step, with its last digits put where the exact count is in the band."""
-    landing = ray.land_exactly(1.0)
-    origin, W = ray.origin, ray.fit(landing.x)
-    _, bend = origin.fitter.problem.line(W).bend(origin.balance, 0.0)
-    force = landing.x * ray.b
-    multiplier = nearest_multiple(bend, force)
-    reached = Status.SATISFIED if settled else Status.MAX_ITER
-    return package(
-        origin.fitter,
-        origin.balance,
-        W,
-        reached if landing.inside else Status.INFEASIBLE,
-        B0=origin.B0,
-        value=landing.value,
-        multiplier=multiplier,
-        stationarity=relative(multiplier * bend - force, force),
-        trace=trace,
-    )
+def _landed(fitter: Fitter, demands: Sequence[Demand], g: Floats) -> Landed:
+    """The fit along ``g`` whose count of training rows is exactly in the band."""
+    if not fitter.penalty.quadratic:
+        return search_refits(fitter, demands, [g], "train")
+    problem = fitter.rows
+    sums = problem.sums([g])[0]
+    return land(make_line(fitter, fitter, demands, [g], sums), "train")
 
 
-def check_rank(problem: Problem, balance: Balance, solver: str) -> Groups:
-    """These solvers project ranks: any other balance needs ``tilt``."""
-    if not isinstance(balance, Rank):
+def only_rank(demands: Sequence[Demand], solver: str) -> Demand:
+    """The one demand of a solver that projects ranks."""
+    if len(demands) > 1 or not isinstance(demands[0].constraint, Rank):
+        names = ", ".join(type(each.constraint).__name__ for each in demands)
         raise ValueError(
-            f'solver="{solver}" projects ranks and knows only balance="rank", '
-            f'got {type(balance).__name__}; use solver="tilt"'
+            f'solver="{solver}" projects ranks of two groups and knows only '
+            f'balance="rank", got {names}; use solver="tilt"'
         )
-    assert problem.groups is not None
-    return problem.groups
+    return demands[0]
 
 
 def check_unweighted(groups: Groups, what: str) -> None:
@@ -170,42 +164,37 @@ def check_unweighted(groups: Groups, what: str) -> None:
         )
 
 
-def _moments_behind(problem: Problem, target: Floats, M: Floats, rho: float) -> Floats:
-    """The ``B`` with ``W = solve(B)`` at the full ``β``: ``Xᵀ((1 + ρ) t − ρ M)``."""
-    return problem.moments((1 + rho) * target - rho * M)
-
-
 class Best:
     """Keeps the iterate with the least error in the band, or else the closest one."""
 
-    def __init__(self, fitter: Fitter, balance: Balance, B0: Floats) -> None:
-        self.fitter, self.balance, self.B0 = fitter, balance, B0
-        self.key: tuple[float, float] = (np.inf, np.inf)
+    def __init__(self, fitter: Fitter, demand: Demand) -> None:
+        self.fitter, self.demand = fitter, demand
+        self.miss = self.objective = np.inf
         self.W: Floats | None = None
-        self.value = np.nan
+        self.shown = np.nan
 
     def offer(self, W: Floats) -> float:
         """Count this iterate exactly, keep it if it is the best; returns its AUC."""
-        problem = self.fitter.problem
-        assert problem.user_groups is not None
-        value = problem.count(self.balance, W)
-        miss = abs(self.balance.band(problem.user_groups).miss(value))
-        key = (miss, self.fitter.objective(W, self.B0))
-        if key < self.key:
-            self.key, self.W, self.value = key, W, value
-        return self.balance.show(value, problem.user_groups)
+        problem, constraint = self.fitter.rows, self.demand.constraint
+        m = problem.user_predict(W)[problem.order]
+        value = constraint.value(m, self.demand.groups, problem.y_unit)
+        miss = abs(constraint.band(self.demand.groups).miss(value))
+        objective = self.fitter.objective(W, problem.target_moments)
+        shown = constraint.show(value, self.demand.groups)
+        if (miss, objective) < (self.miss, self.objective):
+            self.miss, self.objective, self.W, self.shown = miss, objective, W, shown
+        return shown
 
-    def solution(self, trace: tuple[Step, ...]) -> Solution:
-        """What was kept, once the steps have run out."""
+    def solution(
+        self, penalty: Penalty, status: Status, trace: Sequence[Step] = ()
+    ) -> Solution:
+        """What was kept."""
         assert self.W is not None
         return package(
             self.fitter,
-            self.balance,
             self.W,
-            Status.MAX_ITER if self.key[0] == 0 else Status.INFEASIBLE,
-            B0=self.B0,
-            value=self.value,
-            multiplier=np.nan,
-            stationarity=np.nan,
+            status if self.miss == 0 else Status.INFEASIBLE,
+            penalty=penalty,
+            values=(self.shown,),
             trace=trace,
         )

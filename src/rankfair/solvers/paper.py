@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from rankfair import projections
-from rankfair.balances import Balance
-from rankfair.penalties import Penalty, Task
+from rankfair.penalties import Task
 from rankfair.problem import Problem
-from rankfair.solvers.base import Fitter, Floats, OnStep, Solution, Step, noted_in
-from rankfair.solvers.ncadmm import Best, check_rank, check_unweighted
-from rankfair.solvers.ray import relative
+from rankfair.solvers.base import (
+    Fitter,
+    Floats,
+    OnStep,
+    Request,
+    Solution,
+    Status,
+    Step,
+    noted_in,
+    relative,
+)
+from rankfair.solvers.line import Demand
+from rankfair.solvers.ncadmm import Best, check_unweighted, only_rank
 
 
 @dataclass(frozen=True)
@@ -43,21 +53,22 @@ class Paper:
     def solve(
         self,
         problem: Problem,
-        penalty: Penalty,
-        balance: Balance,
+        request: Request,
+        demands: Sequence[Demand],
         on_step: OnStep | None = None,
     ) -> Solution:
         """A fixed number of steps; the best ``XW`` is returned."""
-        groups = check_rank(problem, balance, "paper")
+        demand = only_rank(demands, "paper")
+        groups = demand.groups
         check_unweighted(groups, 'solver="paper"')
+        penalty = request.of_targets(problem, *problem.sums(()))[0]
         if not isinstance(penalty, Task):
             raise ValueError(
                 'solver="paper" has a closed form for penalty="task" only, got '
                 f'{type(penalty).__name__}; use solver="tilt"'
             )
         design, fitter = Design.of(problem), Fitter.of(problem, penalty)
-        B0 = problem.target_moments
-        band, best = balance.band(groups), Best(fitter, balance, B0)
+        band, best = demand.constraint.band(groups), Best(fitter, demand)
         rng = np.random.default_rng(self.random_state)
         M, S, V = rng.random((3, len(problem.y)))
         multiplier = np.zeros(len(problem.y))
@@ -79,9 +90,10 @@ class Paper:
             own = design.standard(W)
             auc = best.offer(own)
             residual = relative(M - S, M)
-            shown = balance.show(balance.value(S, groups), groups)
-            note(Step(i, fitter.objective(own, B0), auc, residual, shown))
-        return best.solution(tuple(trace))
+            shown = demand.constraint.show(demand.constraint.value(S, groups), groups)
+            objective = fitter.objective(own, problem.target_moments)
+            note(Step(i, objective, auc, residual, shown))
+        return best.solution(penalty, Status.MAX_ITER, trace)
 
 
 class Design(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, nnls
 
 from rankfair.balances import Linear
-from rankfair.engines import Engine
 from rankfair.penalties import Penalty
+from rankfair.problem import Problem
 from rankfair.solvers.base import Fitter, Floats, Solution, Status, package
 
 STEPS = 40
@@ -36,8 +36,18 @@ class Push(NamedTuple):
     off: float
 
 
-def pinned(fitter: Fitter, demands: tuple[Linear, ...]) -> Fitter:
-    """The same fit among those ``W`` that keep the demands; itself if there are none.
+def _moments(problem: Problem, demand: Linear) -> Floats:
+    """The moments of a demand's direction, nil where they are but rounding."""
+    assert problem.groups is not None
+    A = problem.moments(demand.direction(problem.groups))
+    squares = np.einsum("kff->f", problem.gram) / problem.counts.sum()
+    A[np.abs(A) <= EXACT * np.sqrt(np.append(squares, 1.0))] = 0.0
+    return A
+
+
+@dataclass(frozen=True)
+class Pinned(Fitter):
+    """``fit(target)`` under demands whose values have to lie in ``[low, high]``.
 
     With ``A_s`` the moments of the direction of a demand, its value is ``⟨A_s, W⟩``
     less what is due, and the fit is an ordinary one to tilted targets,
@@ -46,33 +56,6 @@ def pinned(fitter: Fitter, demands: tuple[Linear, ...]) -> Fitter:
 
     with as many multipliers as demands: one Newton step where the fit is linear.
     """
-    if not demands:
-        return fitter
-    problem = fitter.problem
-    bands = [each.allowed() for each in demands]
-    return Pinned(
-        fitter.problem,
-        fitter.penalty,
-        fitter.factor,
-        demands,
-        np.array([_moments(problem, each) for each in demands]),
-        np.array([each.due for each in demands]),
-        np.array([band.low for band in bands]),
-        np.array([band.high for band in bands]),
-    )
-
-
-def _moments(problem: Engine, demand: Linear) -> Floats:
-    """The moments of a demand's direction, nil where they are but rounding."""
-    A = problem.demand_moments(demand)
-    squares = np.einsum("kff->f", problem.gram) / problem.counts.sum()
-    A[np.abs(A) <= EXACT * np.sqrt(np.append(squares, 1.0))] = 0.0
-    return A
-
-
-@dataclass(frozen=True)
-class Pinned(Fitter):
-    """``fit(target)`` under demands whose values have to lie in ``[low, high]``."""
 
     demands: tuple[Linear, ...]
     A: Floats  # (r, k, n + 1)
@@ -80,20 +63,22 @@ class Pinned(Fitter):
     low: Floats
     high: Floats
 
-    @property
-    def linear(self) -> bool:
-        """Whether ``solve`` is affine: bands with an inside bend it."""
-        return self.factor.linear and bool(self.equal.all())
-
-    @cached_property
-    def equal(self) -> NDArray[np.bool_]:
-        """Which demands allow one value only."""
-        same: NDArray[np.bool_] = self.low == self.high
-        return same
-
-    def on(self, problem: Engine) -> Fitter:
-        """The same demands on another problem in the same units."""
-        return pinned(super().on(problem), self.demands)
+    @classmethod
+    def around(cls, fitter: Fitter, demands: tuple[Linear, ...]) -> Pinned:
+        """The same fit among those ``W`` that keep the demands."""
+        bands = [each.allowed() for each in demands]
+        shape = (len(demands), fitter.problem.n_tasks, fitter.problem.n_features + 1)
+        moments = [_moments(fitter.rows, each) for each in demands]
+        return cls(
+            fitter.problem,
+            fitter.penalty,
+            fitter.factor,
+            demands,
+            np.reshape(moments, shape),
+            np.array([each.due for each in demands]),
+            np.array([band.low for band in bands]),
+            np.array([band.high for band in bands]),
+        )
 
     def values(self, W: Floats) -> Floats:
         """The value of each demand."""
@@ -104,11 +89,7 @@ class Pinned(Fitter):
     def miss(self, values: Floats) -> float:
         """How far the worst value is outside its band."""
         off = np.maximum(values - self.high, self.low - values)
-        return float(np.maximum(off, 0.0).max())
-
-    def idle(self, B: Floats) -> bool:
-        """Whether the fit to ``B`` keeps the demands by itself."""
-        return not self.multipliers(B)[0].any()
+        return float(off.max(initial=0.0))
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``W`` from the moments of a target: Newton's method on the multipliers."""
@@ -191,20 +172,6 @@ class Pinned(Fitter):
         """The fit without the demands."""
         return super().solve(B, start)
 
-    def slope(self, b: Floats) -> Floats:
-        """How a linear fit answers to the moments ``b``: its values stay at 0."""
-        W = self.free_fit(b)
-        for _ in range(2):  # once more for what rounding left
-            x = np.linalg.lstsq(self.response, self.values(W) + self.due, SAME)[0]
-            W = W - np.tensordot(x, self.answers, 1)
-        return W
-
-    def without_pins(self, b: Floats) -> Floats:
-        """``b`` less its part along demands that leave no choice: the same fit."""
-        flat = self._pins
-        left: Floats = b - (flat.T @ (flat @ b.ravel())).reshape(b.shape)
-        return left
-
     @cached_property
     def answers(self) -> Floats:
         """``fit(A_s)`` of every demand, where the fit is linear."""
@@ -226,17 +193,9 @@ class Pinned(Fitter):
         K[np.abs(K) * float(self.problem.counts.sum()) < SAME] = 0.0
         return K
 
-    @cached_property
-    def _pins(self) -> Floats:
-        """An orthonormal basis of the directions of equal demands, a row each."""
-        rows = self.A[self.equal].reshape(-1, self.A[0].size)
-        _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
-        found: Floats = basis[sizes > SAME * sizes.max(initial=0.0)]
-        return found
-
 
 def solve_linear(
-    problem: Engine, penalty: Penalty, demands: tuple[Linear, ...]
+    problem: Problem, penalty: Penalty, demands: tuple[Linear, ...]
 ) -> Solution:
     """The least error that keeps the demands, or comes closest; as many multipliers.
 
@@ -252,39 +211,18 @@ def solve_linear(
     >>> solve_linear(problem, Ridge(0.0), (Mean(0.0),)).coef.round(12).tolist()
     [[0.0]]
     """
-    known = tuple(map(problem.posed, demands))
-    fitter = pinned(Fitter.of(problem, penalty), known)
-    B0 = problem.target_moments
-    x, W = (
-        fitter.multipliers(B0)
-        if isinstance(fitter, Pinned)
-        else (np.zeros(0), fitter.solve(B0))
-    )
+    assert problem.groups is not None
+    known = tuple(each.on(problem.y, problem.groups) for each in demands)
+    fitter = Pinned.around(Fitter.of(problem, penalty), known)
+    x, W = fitter.multipliers(problem.target_moments)
+    values = fitter.values(W)
     status = Status.SATISFIED if x.any() else Status.INACTIVE
-    if fitter.miss(fitter.values(W)) > KEPT:
+    if fitter.miss(values) > KEPT:
         status = Status.INFEASIBLE
-    multiplier = float(x[0]) if len(x) else 0.0
-    return package(fitter, None, W, status, B0=B0, multiplier=multiplier)
-
-
-def solve_all_linear(
-    problem: Engine, penalty: Penalty, balances: tuple[Linear, ...]
-) -> Solution:
-    """`solve_linear` with the value of the first balance as the one asked for."""
-    found = solve_linear(problem, penalty, balances)
-    first, *rest = found.beside
-    return replace(found, value=first, auc=first, beside=tuple(rest))
-
-
-def status_at_rest(fitter: Fitter, B0: Floats, W: Floats) -> Status:
-    """The status of a fit that only its linear demands shape, if anything does.
-
-    Where they contradict each other no tilt can help, and ``W`` misses them by least.
-    """
-    if fitter.miss(fitter.values(W)) > KEPT:
-        return Status.INFEASIBLE
-    idle = not isinstance(fitter, Pinned) or fitter.idle(B0)
-    return Status.INACTIVE if idle else Status.SATISFIED
+    shown, multipliers = values.tolist(), x.tolist()
+    return package(
+        fitter, W, status, penalty=penalty, values=shown, multipliers=multipliers
+    )
 
 
 def repeated(A: Floats) -> NDArray[np.bool_]:

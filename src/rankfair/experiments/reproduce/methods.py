@@ -80,9 +80,17 @@ def _data(train: Rows, chosen: Choices, seed: int) -> Predict:
 
 
 def _rank(train: Rows, chosen: Choices, seed: int, **settings: Any) -> Predict:
+    # The paper's protocol: the group is a predictor, training rows are counted.
     model = RankFairRegressor(
-        **{"epsilon": chosen.epsilon, **chosen.penalised(), **settings},
+        **{
+            "epsilon": chosen.epsilon,
+            "direction": "density",
+            **chosen.penalised(),
+            **settings,
+        },
         sensitive_features=train.group_column,
+        blind=False,
+        count="train",
         random_state=seed,
     )
     return _with_tasks(model.fit(train.X, train.y, tasks=train.tasks))
@@ -90,7 +98,8 @@ def _rank(train: Rows, chosen: Choices, seed: int, **settings: Any) -> Predict:
 
 def _rank_and_mean(train: Rows, chosen: Choices, seed: int) -> Predict:
     epsilon = min(chosen.epsilon, NARROW)
-    return _rank(train, chosen, seed, epsilon=epsilon, balance=["rank", "mean"])
+    both = {"balance": ["rank", "mean"], "direction": "mean"}
+    return _rank(train, chosen, seed, epsilon=epsilon, **both)
 
 
 def _ncadmm(train: Rows, chosen: Choices, seed: int) -> Predict:

@@ -18,7 +18,7 @@ from rankfair.experiments.reproduce.settings import Settings
 from rankfair.experiments.reproduce.tuning import candidates, left_out
 from rankfair.penalties import Task
 from rankfair.problem import Problem
-from rankfair.solvers import Paper
+from rankfair.solvers import Demand, Paper, Request
 
 __all__ = ["COLUMNS", "Record", "run_cell"]
 
@@ -125,7 +125,10 @@ def _steps(cell: Cell, case: Case, settings: Settings, chosen: Choices) -> list[
     tasks, codes = np.unique(rows.tasks, return_inverse=True)
     problem = Problem.from_rows(rows.X, rows.y, codes, len(tasks), in_a=rows.in_a)
     solver = Paper(random_state=settings.seed + cell.repeat)
-    solution = solver.solve(problem, Task(chosen.beta_paper), Rank(chosen.epsilon))
+    request = Request(Task(chosen.beta_paper), fixed=True)
+    assert problem.groups is not None
+    demand = Demand(Rank(chosen.epsilon), problem.groups)
+    solution = solver.solve(problem, request, [demand])
     return [
         {
             "step": step.iteration,

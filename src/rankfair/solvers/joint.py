@@ -1,0 +1,399 @@
+"""Several constraints at once: one direction and one ``λ`` each, ``m(λ) = m₀ − Dλ``.
+
+With ``λ = T u`` the square of ``u`` is the mean squared distance from the free fit, in
+variances of y, so the fair fit is the shortest ``u`` whose values are in their bands.
+Values of linear constraints are linear in ``u``: one least-distance programme solves
+them.  Counted ones are made linear where the search stands, and the same programme
+gives the next step:
+
+    repeat: u' = the shortest with  low ≤ v(u) + J (u' − u) ≤ high,    J = −(∇v)ᵀ E T
+            u ← u + x (u' − u),    x halved until  |u|² + price · gap  falls
+
+It starts where means are level, which lies near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from rankfair.balances import Linear
+from rankfair.blocks import Floats
+from rankfair.problem import Groups
+from rankfair.solvers.line import (
+    CLOSEST,
+    Along,
+    Counted,
+    Curved,
+    Demand,
+    Landed,
+    Line,
+    nearest,
+)
+
+NEAR = 5e-4  # of a shown value: how far several counts may end outside their bands
+KEPT = 1e-6  # of a standard deviation: the same for linear values
+EXACT = 1e-9  # of a standard deviation: how well a programme is solved
+SAME = 1e-8  # of the cost: a direction this near to others follows from them
+NOTHING = 1e-16  # of the variance of y: the square of a direction that moves nothing
+SETTLED = 1e-3  # of the cost: what another step has to save
+PARTS = (1.0, 0.5, 0.25, 0.125)  # of a step that are tried
+STALLS = 3  # steps that are taken though none of these is better
+MOST = 30  # exact counts of all demands
+LAST = 8  # of these for the closest place, where bands are not met
+
+
+class Place(NamedTuple):
+    """A place on the line, the exact value of every demand, and if all are met."""
+
+    lam: Floats  # (r,)
+    values: list[float]
+    inside: bool
+
+
+def solve_joint(line: Curved, counted: Counted) -> Place:
+    """The cheapest ``λ`` found whose values are in all bands.
+
+    ``counted`` is ``line.left_out`` or ``line.trained``.  Counts may end outside their
+    band by 0.0005 or one pair, the larger, linear values by 1e-6.  Where no such place
+    is found among fits that err no more than one constant, the cheapest one is kept
+    whose worst gap is within 0.001 of the least.
+    """
+    search = JointSearch.of(line, counted)
+    seen = [search.free]
+    if search.gap(search.free).any() and search.T.size:
+        seen.append(search.at(search.start()))
+        seen.extend(islice(search.walk(seen[-1]), MOST - LAST - len(seen)))
+        if not search.met(seen):
+            nearest = min(seen, key=lambda it: search.gap(it).max())
+            least = float(search.gap(nearest).max())
+            closer = search.walk(nearest, least + CLOSEST)
+            seen.extend(islice(closer, MOST - len(seen)))
+    return search.best(seen)
+
+
+def land(line: Line, count: str) -> Landed:
+    """The ``λ`` nearest to 0 with every demand in its band, or the closest to it."""
+    counted = line.counted(count)
+    lam, values, inside = land_on(line, counted)
+    return Landed(line, counted, lam, tuple(values), inside)
+
+
+def land_on(line: Curved, counted: Along) -> Place:
+    """``λ``, the exact values there, and whether all are in their bands."""
+    if len(counted.demands) == 1:
+        found = nearest(counted, line.cap(np.ones(1)))
+        return Place(np.array([found.x]), [found.value], found.inside)
+    assert isinstance(counted, Counted)
+    return solve_joint(line, counted)
+
+
+def inside_bands(counted: Along, values: Sequence[float]) -> bool:
+    """Whether all values are in their bands or, where they are several, near enough."""
+    demands = counted.demands
+    slack = _slacks(demands) if len(demands) > 1 else 0.0
+    return bool((_gaps(_shown(demands, values), _bands(demands)) <= slack).all())
+
+
+def density_directions(line: Line, counted: Along) -> list[Floats] | None:
+    """The directions of a second line, where constraints would share one; else None.
+
+    A counted constraint between the groups of a linear one needs a direction of its
+    own: its gradient at the fit where the linear ones are met and, if they allow it,
+    means are level.
+    """
+    own = shared(counted.demands)
+    if not own.any():
+        return None
+    trained = line.trained
+    assert isinstance(counted, Counted) and isinstance(trained, Counted)
+    search = JointSearch.of(line, counted)
+    m = trained.standard(search.T @ search.start())
+    return [
+        _gradient(each, m) * (each.groups.total_a + each.groups.total_b)
+        if dense
+        else each.direction()
+        for each, dense in zip(line.trained.demands, own, strict=True)
+    ]
+
+
+def shared(demands: tuple[Demand, ...]) -> NDArray[np.bool_]:
+    """Which demands are counted between the groups of a linear or an earlier one."""
+    taken = [each.groups for each in demands if _is_linear(each)]
+    found = np.zeros(len(demands), bool)
+    for i, each in enumerate(demands):
+        if not _is_linear(each):
+            found[i] = any(_same(each.groups, other) for other in taken)
+            taken.append(each.groups)
+    return found
+
+
+class Tried(NamedTuple):
+    """A place of the search."""
+
+    u: Floats
+    values: list[float]
+    shown: Floats  # the values as people read them
+
+    @property
+    def cost(self) -> float:
+        """The mean squared distance from the free fit."""
+        return float(self.u @ self.u)
+
+
+class Shortest(NamedTuple):
+    """Where a programme leads."""
+
+    u: Floats
+    price: float  # what a gap less costs at most
+    wide: float = 0.0  # how much wider bands had to be
+
+
+@dataclass(frozen=True)
+class JointSearch:
+    """What all places have in common; bands are as people read them."""
+
+    line: Curved
+    counted: Counted
+    T: Floats  # (r, independent directions), λ = T u
+    linear: NDArray[np.bool_]  # which demands are
+    band: Floats  # (2, demands), the lowest and highest values allowed
+    slack: Floats  # how far outside they may end
+    fine: Floats  # how wide bands have to be to be aimed at
+
+    @classmethod
+    def of(cls, line: Curved, counted: Counted) -> JointSearch:
+        """Read bands and slacks in the unit of each constraint."""
+        T, demands = _independent(line), counted.demands
+        linear, slack = np.array([*map(_is_linear, demands)]), _slacks(demands)
+        fine = np.where(linear, EXACT, slack)
+        return cls(line, counted, T, linear, _bands(demands), slack, fine)
+
+    def aim(self, by: float = 0.0) -> Floats:
+        """The bands, wider ``by``, that are aimed at: a little inside what will do."""
+        low, high = self.band
+        more = np.maximum((self.fine - (high - low)) / 2, by) - self.fine / 10
+        aim: Floats = np.array((low - more, high + more))
+        return aim
+
+    @cached_property
+    def free(self) -> Tried:
+        """The fit without demands."""
+        return self.at(np.zeros(self.T.shape[1]))
+
+    def at(self, u: Floats) -> Tried:
+        """Count."""
+        values = self.counted.values(self.T @ u)
+        return Tried(u, values, _shown(self.counted.demands, values))
+
+    def gap(self, at: Tried) -> Floats:
+        """How far each value is outside its band."""
+        return _gaps(at.shown, self.band)
+
+    def off(self, at: Tried, by: float = 0.0) -> float:
+        """How far the worst value is outside what will do."""
+        wide = np.array([[-0.1], [0.1]]) * self.fine
+        return float(_gaps(at.shown, self.aim(by) + wide).max())
+
+    def met(self, seen: list[Tried]) -> list[Tried]:
+        """The places where all is met, without any slack if there are such."""
+        good = [it for it in seen if self.off(it) == 0]
+        return good or [it for it in seen if (self.gap(it) <= self.slack).all()]
+
+    def best(self, seen: list[Tried]) -> Place:
+        """The cheapest place where all is met, or nearly as close as any."""
+        met = self.met(seen)
+        least = min(self.gap(it).max() for it in seen)
+        close = [it for it in seen if self.gap(it).max() <= least + CLOSEST]
+        found = min(met or close, key=lambda it: it.cost)
+        return Place(self.T @ found.u, found.values, bool(met))
+
+    @cached_property
+    def level(self) -> tuple[Floats, Floats]:
+        """Linear values, and mean gaps for the others: at the free fit, and ``J``."""
+        q, demands = self.counted.q, self.counted.demands
+        g = [
+            _weighted(it, it.constraint.start(it.groups)(q, it.groups))
+            for it in demands
+        ]
+        values = np.where(self.linear, self.free.shown, [each @ q for each in g])
+        return values, _answers(self.counted, g) @ self.T
+
+    def start(self) -> Floats:
+        """Where linear values are in their bands and, if they allow it, means level."""
+        values, J = self.level
+        aim = np.where(self.linear, self.aim(), [[-NEAR], [NEAR]])
+        both = self.within(J, values, aim)
+        if both is not None:
+            return both.u
+        aim[:, shared(self.counted.demands)] = [[-np.inf], [np.inf]]
+        return self.shortest(J, values, aim).u
+
+    def walk(self, here: Tried, by: float = 0.0) -> Iterator[Tried]:
+        """Every place that is counted, until another step would save little."""
+        stalls = 0
+        while stalls <= STALLS:
+            J, off = self.slopes(here.u), self.off(here, by)
+            step = self.shortest(J, here.shown - J @ here.u, self.aim(by))
+            near = off - step.wide <= (self.fine.max() / 10 if step.wide else 0.0)
+            if near and here.cost - step.u @ step.u <= SETTLED * here.cost:
+                return
+            tried: list[Tried] = []
+            for x in PARTS:
+                tried.append(self.at(here.u + x * (step.u - here.u)))
+                yield tried[-1]
+                new = tried[-1].cost + step.price * self.off(tried[-1], by)
+                if new < here.cost + step.price * off:
+                    break
+            else:  # counts are steps: the next one may be better
+                stalls += 1
+                tried = tried[:1]
+            here = tried[-1]
+
+    def slopes(self, u: Floats) -> Floats:
+        """``J``: the derivative of each shown value by ``u``."""
+        m, J = self.counted.q - (self.T @ u) @ self.counted.E, self.level[1].copy()
+        some = [self.counted.demands[i] for i in np.flatnonzero(~self.linear)]
+        g = (_weighted(each, _gradient(each, m)) for each in some)
+        J[~self.linear] = _answers(self.counted, g) @ self.T
+        return J
+
+    def shortest(self, J: Floats, c: Floats, aim: Floats) -> Shortest:
+        """The shortest ``u`` with ``c + J u`` in the bands, or in little wider ones."""
+        found = self.within(J, c, aim)
+        if found is not None:
+            return found
+        few, enough = 0.0, float(np.maximum(aim[0] - c, c - aim[1]).max())
+        while enough - few > EXACT:
+            by = (few + enough) / 2
+            few, enough = (few, by) if self.within(J, c, aim, by) else (by, enough)
+        by = enough + self.fine.max() / 10
+        return self.within(J, c, aim, by) or Shortest(np.zeros(J.shape[1]), 0.0, by)
+
+    def within(
+        self, J: Floats, c: Floats, aim: Floats, by: float = 0.0
+    ) -> Shortest | None:
+        """The same with bands wider ``by``, below the cap; None if there is none.
+
+        The cap: no fit errs more on training rows than one constant.
+        """
+        found = least_distance(J, aim[0] - by - c, aim[1] + by - c)
+        if found is None:
+            return None
+        error, most = self.line.error(self.T @ found[0]), self.line.squares
+        return Shortest(*found, by) if error <= most * (1 + EXACT) else None
+
+
+def least_distance(J: Floats, low: Floats, high: Floats) -> tuple[Floats, float] | None:
+    """The shortest ``u`` with ``low ≤ J u ≤ high``; None if there is none.
+
+    It comes with a price: ``|u|²`` rises by no more than that for every unit that the
+    bounds are tighter.  A problem of nonnegative least squares (Lawson and Hanson 1974,
+    chapter 23).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> J, low, high = np.eye(2), np.array([1.0, -1.0]), np.array([3.0, 1.0])
+    >>> least_distance(J, low, high)[0].round(12).tolist()
+    [1.0, 0.0]
+    """
+    G, h = np.vstack((J, -J)), np.concatenate((low, -high))
+    G, h = G[np.isfinite(h)], h[np.isfinite(h)]
+    far = h.max(initial=0.0)
+    if far <= 0:
+        return np.zeros(J.shape[1]), 0.0
+    E = np.vstack((G.T, h / far))
+    z = nnls(E, np.eye(len(E))[-1], maxiter=100 * len(h))[0]
+    r = E @ z
+    rest = 1.0 - r[-1]
+    if not rest > EXACT**2:
+        return None
+    u = far * r[:-1] / rest
+    if (h - G @ u).max() > EXACT / 10 * max(far, 1.0):
+        return None
+    return u, 4.0 * far * float(z.sum()) / rest
+
+
+def _independent(line: Curved) -> Floats:
+    """``T`` with ``λ = T u`` and ``|u|²`` the mean square of ``Dλ``.
+
+    Directions that follow from others add nothing: those of all groups of one feature
+    add up to 0.
+    """
+    cost = line.curve[2] / line.squares
+    size = np.sqrt(np.maximum(cost.diagonal(), NOTHING))
+    share, Q = np.linalg.eigh(cost / np.outer(size, size))
+    live = share > SAME
+    T: Floats = Q[:, live] / np.sqrt(share[live]) / size[:, None]
+    return T
+
+
+def _answers(counted: Counted, directions: Iterable[Floats]) -> Floats:
+    """How much a unit of each ``λ`` adds to ``Σ g m`` of each direction."""
+    found = [-(counted.E @ g) for g in directions]
+    return np.array(found).reshape(-1, len(counted.E))
+
+
+def _is_linear(demand: Demand) -> bool:
+    """Whether values are linear in the predictions."""
+    return isinstance(demand.constraint, Linear)
+
+
+def _same(one: Groups, other: Groups) -> bool:
+    """Whether two pairs of groups hold the same rows."""
+    if (one.total_a, one.total_b) != (other.total_a, other.total_b):
+        return False
+    a, b = (it.of_known(np.where(it.in_a, 1.0, -1.0)) for it in (one, other))
+    return np.array_equal(a, b)
+
+
+def _gradient(demand: Demand, m: Floats) -> Floats:
+    """The derivative of the shown value, per unit of weight, of rows that take part."""
+    return demand.groups.of_known(demand.constraint.gradient(m, demand.groups))
+
+
+def _weighted(demand: Demand, g: Floats) -> Floats:
+    """A direction times what rows weigh."""
+    weights = demand.groups.weights
+    return g if weights is None else g * weights
+
+
+def _shown(demands: Sequence[Demand], values: Sequence[float]) -> Floats:
+    """The values as people read them."""
+    pairs = zip(demands, values, strict=True)
+    return np.array([it.constraint.show(value, it.groups) for it, value in pairs])
+
+
+def _bands(demands: Sequence[Demand]) -> Floats:
+    """The bands as people read them, (2, demands)."""
+    ends = zip(*(it.constraint.band(it.groups) for it in demands), strict=True)
+    found: Floats = np.sort([_shown(demands, values) for values in ends], axis=0)
+    return found
+
+
+def _gaps(shown: Floats, band: Floats) -> Floats:
+    """How far each value is outside its band."""
+    out: Floats = np.maximum(np.maximum(band[0] - shown, shown - band[1]), 0.0)
+    return out
+
+
+def _slacks(demands: Sequence[Demand]) -> Floats:
+    """How far outside their bands several values may end."""
+    found = [KEPT if _is_linear(it) else max(NEAR, _pair(it)) for it in demands]
+    return np.array(found)
+
+
+def _pair(demand: Demand) -> float:
+    """What one pair is worth as people read it, or what is too small to matter."""
+    groups, show = demand.groups, demand.constraint.show
+    least = demand.constraint.resolution(groups)
+    small = abs(show(least, groups) - show(0.0, groups))
+    return min(small, groups.pair / (groups.total_a * groups.total_b))

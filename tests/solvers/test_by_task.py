@@ -1,0 +1,510 @@
+"""Bands in every task, alone or together with the band over all rows."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from oracles import brute_twice_u
+from problems import posed
+from rankfair.balances import Distribution, Mean, Rank, Residual
+from rankfair.linear import linear_predict
+from rankfair.penalties import Feature, Penalty, Pool, Ridge, Shared, Task
+from rankfair.segments import Segments
+from rankfair.solvers.base import Fitter, Status
+from rankfair.solvers.by_task import TaskStatus, solve_both, solve_tasks
+
+PENALTIES = [
+    Ridge(1.0),
+    Pool(10.0, 1.0, 1.0),
+    Pool(1e5, 10.0, 1.0),
+    Task(1.0),
+    Feature(1.0),
+    Shared(1.0),
+]
+NAMES = ["ridge", "pool", "pooled hard", "task", "feature", "shared"]
+every_penalty = pytest.mark.parametrize("penalty", PENALTIES, ids=NAMES)
+either = pytest.mark.parametrize("solve", [solve_tasks, solve_both])
+
+
+def rows_of(k=12, most=30, seed=0, levels=None, n=3):
+    """Tasks of uneven size and make-up: X, y, codes and groups."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(k), rng.integers(1, most, k))
+    codes = rng.permutation(codes)
+    in_a = rng.random(len(codes)) < rng.uniform(0.2, 0.8, k)[codes]
+    X = rng.normal(size=(len(codes), n)) + np.outer(in_a, np.linspace(0.8, 0.0, n))
+    X = X if levels is None else np.round(X * levels) / levels
+    y = X @ np.linspace(1.0, -0.2, n) + 0.6 * in_a + rng.normal(size=k)[codes]
+    return X, y + 0.5 * rng.normal(size=len(codes)), codes, in_a
+
+
+def uneven(*args, **kwargs):
+    return posed(*rows_of(*args, **kwargs))
+
+
+def predicted(problem, solution):
+    """What the user's own rows are predicted, in standard deviations of the target."""
+    linear = solution.coef, solution.intercept, solution.resolution
+    return linear_predict(problem.X, problem.codes, *linear) / problem.y_unit
+
+
+def target(problem):
+    """The target of the user's rows, in the same units as `predicted`."""
+    y = np.empty(len(problem.y))
+    y[problem.order] = problem.y + problem.y_centre
+    return y
+
+
+def of_all_rows(problem, solution):
+    """2U of all rows together."""
+    return Rank().value(predicted(problem, solution), problem.user_groups)
+
+
+def misses(problem, solution, constraint):
+    """How far each task is outside its band, by counts of its own rows: a dict."""
+    m, y, groups = predicted(problem, solution), target(problem), problem.user_groups
+    found = {}
+    for j in range(problem.n_tasks):
+        rows = np.flatnonzero(problem.codes == j)
+        own = groups.take(rows)
+        if not (own.total_a > 0 and own.total_b > 0):
+            assert solution.task_status[j] is TaskStatus.ONE_GROUP_ONLY
+            assert np.isnan(solution.task_values[j])
+            continue
+        count = brute_twice_u(m[rows], own.in_a, own.weights)
+        assert solution.task_aucs[j] == pytest.approx(Rank().show(count, own))
+        posed_there = constraint.on(y[rows], own)
+        value = posed_there.value(m[rows], own)
+        miss = abs(posed_there.band(own).miss(value))
+        # Sums of real numbers are what they are but for rounding.
+        exact = isinstance(constraint, Rank) and isinstance(own.pair, int)
+        scale = own.total_a * own.total_b if isinstance(constraint, Rank) else 1e3
+        found[j] = miss if exact else max(miss - 1e-9 * scale, 0.0)
+    return found
+
+
+def in_all_bands(problem, solution, constraint):
+    found = misses(problem, solution, constraint)
+    assert not any(found.values())
+    assert solution.status in {Status.SATISFIED, Status.INACTIVE}
+    assert TaskStatus.INFEASIBLE not in solution.task_status
+
+
+def errors(problem, m):
+    """The squared error of each task, and that of its mean."""
+    y, s = target(problem), problem.user_groups.weights
+    s = np.ones(len(y)) if s is None else s
+    sums = [np.bincount(problem.codes, s * v, problem.n_tasks) for v in (1.0, y)]
+    mean = sums[1] / np.maximum(sums[0], 1e-300)
+    return (
+        np.bincount(problem.codes, s * (m - y) ** 2, problem.n_tasks),
+        np.bincount(problem.codes, s * (mean[problem.codes] - y) ** 2, problem.n_tasks),
+    )
+
+
+def tilted_tasks_err_no_more_than_constants(problem, solution):
+    error, constant = errors(problem, predicted(problem, solution))
+    on = solution.task_multipliers != 0
+    assert (error[on] <= constant[on] * (1 + 1e-8) + 1e-7).all()
+    flat = [each is TaskStatus.CONSTANT for each in solution.task_status]
+    assert not solution.coef[flat].any()
+    np.testing.assert_allclose(error[flat], constant[flat], rtol=1e-6, atol=1e-9)
+
+
+@every_penalty
+@pytest.mark.parametrize("side", ["both", "upper"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.05])
+@pytest.mark.parametrize("kind", [Rank, Mean])
+def test_every_task_is_in_its_band(kind, epsilon, side, penalty):
+    problem, constraint = uneven(), kind(epsilon, side)
+    solution = solve_tasks(problem, penalty, constraint)
+    in_all_bands(problem, solution, constraint)
+    tilted_tasks_err_no_more_than_constants(problem, solution)
+
+
+@st.composite
+def problems(draw):
+    """Few rows in few tasks, with ties, weights, and one task much larger."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    k, most = draw(st.sampled_from([1, 2, 5, 12])), draw(st.sampled_from([3, 8, 25]))
+    codes = np.repeat(np.arange(k), rng.integers(1, most, k))
+    codes = np.append(codes, np.zeros(draw(st.sampled_from([0, 60])), int))
+    in_a = rng.random(len(codes)) < rng.uniform(0.1, 0.9, k)[codes]
+    assume(in_a.any() and not in_a.all())
+    X = rng.normal(size=(len(codes), draw(st.integers(1, 3)))) + 0.7 * in_a[:, None]
+    X = draw(st.sampled_from([np.array, np.round, lambda X: (X > 0.3).astype(float)]))(
+        X
+    )
+    y = X.sum(axis=1) + 0.6 * in_a + rng.normal(size=k)[codes]
+    y = y + draw(st.sampled_from([0.0, 0.5])) * rng.normal(size=len(y))
+    weights = draw(st.sampled_from([None, "whole", "real"]))
+    if weights is not None:
+        real = weights == "real"
+        weights = rng.random(len(y)) + 0.1 if real else rng.integers(1, 4, len(y)) * 1.0
+    return posed(X, y, codes, in_a, weights)
+
+
+constraints = st.builds(
+    lambda kind, epsilon, side: kind(epsilon, side),
+    st.sampled_from([Rank, Rank, Mean]),
+    st.sampled_from([0.0, 0.02, 0.2]),
+    st.sampled_from(["both", "upper"]),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(problems(), st.sampled_from(PENALTIES), constraints)
+def test_bands_hold_whatever_the_rows(problem, penalty, constraint):
+    solution = solve_tasks(problem, penalty, constraint)
+    in_all_bands(problem, solution, constraint)
+    tilted_tasks_err_no_more_than_constants(problem, solution)
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems(), st.sampled_from(PENALTIES), constraints)
+def test_both_bands_hold_or_the_band_of_all_is_infeasible(problem, penalty, constraint):
+    solution = solve_both(problem, penalty, constraint)
+    assert not any(misses(problem, solution, constraint).values())
+    groups, y = problem.user_groups, target(problem)
+    whole = constraint.on(y, groups)
+    miss = abs(
+        whole.band(groups).miss(whole.value(predicted(problem, solution), groups))
+    )
+    slack = 1e-9 * len(y) ** 2 if isinstance(constraint, Rank) else 2e-6
+    slack = (
+        0.0 if isinstance(groups.pair, int) and isinstance(constraint, Rank) else slack
+    )
+    assert (solution.status is Status.INFEASIBLE) == (miss > slack)
+    if not solution.task_status.count(TaskStatus.CONSTANT) and penalty == Ridge(1.0):
+        error, _ = errors(problem, predicted(problem, solution))
+        assert error.sum() <= problem.y_squares * (1 + 1e-6)
+
+
+def direction(problem):
+    """``±n_j/n_group`` in tasks of both groups, 0 in others; and the segments."""
+    s = Segments.of_blocks(problem.blocks, problem.groups)
+    of_a, of_b = (s.sizes / np.maximum(each, 1) for each in (s.total_a, s.total_b))
+    h = np.where(problem.groups.in_a, s.each_row(of_a), -s.each_row(of_b))
+    return h * s.each_row(s.both), s
+
+
+@pytest.mark.parametrize("penalty", PENALTIES[:3], ids=NAMES[:3])
+def test_each_task_has_its_own_place_on_the_line_of_all(penalty):
+    """``W_j`` is row j of the fit to ``y − λ_j h`` where all tasks are tilted alike."""
+    problem = uneven(8, seed=1)
+    solution = solve_tasks(problem, penalty, Rank(0.02))
+    fitter, (h, _) = Fitter.of(problem, penalty), direction(problem)
+    tilted = np.flatnonzero(solution.task_multipliers)
+    assert len(tilted) > 2
+    for j in tilted:
+        lam = solution.task_multipliers[j]
+        W = fitter.solve(problem.moments(problem.y - lam * h))
+        coef, intercept = problem.user_coef(W)
+        np.testing.assert_allclose(solution.coef[j], coef[j], atol=1e-9)
+        assert solution.intercept[j] == pytest.approx(intercept[j], abs=1e-9)
+
+
+def test_lambda_is_the_nearest_of_a_fine_grid():
+    """Of either sign, no further from 0 than the first place of a grid in the band."""
+    problem, epsilon = uneven(60, 14, seed=2), 0.02
+    solution = solve_tasks(problem, Ridge(1.0), Rank(epsilon))
+    fitter, (h, s) = Fitter.of(problem, Ridge(1.0)), direction(problem)
+    m, d = (problem.predict(fitter.solve(problem.moments(v))) for v in (problem.y, h))
+    mean = s.each_row(s.total(problem.y) / s.sizes)
+    constant, pairs = s.total((problem.y - mean) ** 2), s.total_a * s.total_b
+    first = np.full(len(pairs), np.nan)
+    for x in sorted(np.linspace(-3, 3, 6001), key=abs):
+        width = np.maximum(np.floor(2 * epsilon * pairs), 1)
+        inside = np.abs(s.twice_u(m - x * d) - pairs) <= width
+        inside &= s.total((m - x * d - problem.y) ** 2) <= constant
+        first = np.where(np.isnan(first) & inside, x, first)
+    lam = solution.task_multipliers[problem.blocks.tasks]
+    states = np.array([str(each) for each in solution.task_status])
+    landed = s.both & (states[problem.blocks.tasks] != "constant")
+    assert not lam[s.both & (first == 0)].any()
+    assert not np.isnan(first[landed]).any()
+    far = s.both & (np.abs(first) > 0)
+    assert far.sum() > 30
+    near = landed & (np.abs(lam) <= 1.02 * np.abs(first) + 0.002)
+    assert near[far].mean() > 0.9
+
+
+def test_means_end_on_the_edge_that_is_nearer():
+    problem = uneven(seed=3)
+    free = solve_tasks(problem, Ridge(), Mean(1e3)).task_values
+    found = solve_tasks(problem, Ridge(), Mean(0.1)).task_values
+    both = ~np.isnan(free)
+    np.testing.assert_allclose(found[both], np.clip(free[both], -0.1, 0.1), atol=1e-3)
+
+
+@every_penalty
+@either
+def test_whole_weights_are_repeated_rows(solve, penalty):
+    X, y, codes, in_a = rows_of(8, seed=4)
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    again = np.repeat(np.arange(len(w)), w)
+    weighted = posed(X, y, codes, in_a, weights=w.astype(float))
+    one = solve(weighted, penalty, Rank(0.05))
+    two = solve(
+        posed(X[again], y[again], codes[again], in_a[again]), penalty, Rank(0.05)
+    )
+    assert one.task_status == two.task_status
+    np.testing.assert_array_equal(one.task_totals, two.task_totals)
+    np.testing.assert_allclose(one.coef, two.coef, atol=1e-6)
+    np.testing.assert_allclose(one.intercept, two.intercept, atol=1e-6)
+
+
+@every_penalty
+@either
+def test_the_order_of_rows_and_tasks_changes_nothing(solve, penalty):
+    X, y, codes, in_a = rows_of(seed=5)
+    rng = np.random.default_rng(0)
+    rows, names = rng.permutation(len(y)), rng.permutation(12)
+    one = solve(posed(X, y, codes, in_a), penalty, Rank(0.02))
+    two = solve(
+        posed(X[rows], y[rows], names[codes[rows]], in_a[rows]), penalty, Rank(0.02)
+    )
+    np.testing.assert_allclose(two.coef[names], one.coef, atol=1e-6)
+    np.testing.assert_allclose(two.task_values[names], one.task_values)
+    assert [two.task_status[j] for j in names] == list(one.task_status)
+
+
+@every_penalty
+@either
+def test_swapped_groups_mirror_values(solve, penalty):
+    X, y, codes, in_a = rows_of(seed=6)
+    one = solve(posed(X, y, codes, in_a), penalty, Rank(0.02))
+    two = solve(posed(X, y, codes, ~in_a), penalty, Rank(0.02))
+    np.testing.assert_allclose(two.coef, one.coef, atol=1e-6)
+    np.testing.assert_allclose(two.task_values, 1 - one.task_values)
+    np.testing.assert_allclose(two.task_multipliers, -one.task_multipliers, atol=1e-6)
+
+
+def test_tasks_share_nothing_under_ridge():
+    """Other rows in one task leave the fits of the others alone."""
+    X, y, codes, in_a = rows_of(seed=7)
+    other = np.where(codes == 3, -2.0 * y, y)
+    one, two = (
+        solve_tasks(posed(X, v, codes, in_a, standardize=False), Ridge(), Rank(0.02))
+        for v in (y, other)
+    )
+    rest = np.arange(12) != 3
+    # The target's own unit changes what rounds to a tie, and nothing else.
+    np.testing.assert_allclose(one.coef[rest], two.coef[rest], rtol=1e-6, atol=1e-9)
+
+
+@every_penalty
+@either
+def test_nothing_to_do_is_the_unconstrained_fit(solve, penalty):
+    problem = uneven(seed=8)
+    found = solve(problem, penalty, Rank(0.5))
+    coef, intercept = problem.user_coef(
+        Fitter.of(problem, penalty).solve(problem.target_moments)
+    )
+    assert found.status is Status.INACTIVE
+    np.testing.assert_array_equal(found.coef, coef)
+    np.testing.assert_array_equal(found.intercept, intercept)
+    assert set(found.task_status) <= {TaskStatus.INACTIVE, TaskStatus.ONE_GROUP_ONLY}
+
+
+def test_a_wider_band_costs_no_more():
+    problem = uneven(20, 60, seed=9)
+    for solve in (solve_tasks, solve_both):
+        costs = [
+            errors(problem, predicted(problem, solve(problem, Ridge(), Rank(e))))[
+                0
+            ].sum()
+            for e in (0.0, 0.05, 0.15, 0.5)
+        ]
+        assert costs == sorted(costs, reverse=True)
+
+
+def test_rows_of_one_group_that_cannot_be_parted_end_at_one_value():
+    """Equal rows of A stand together above or below, or tie with all of B."""
+    X = [[0.0], [0.0], [1.0]]
+    problem = posed(X, [2.0, 2.5, 1.0], [0, 0, 0], np.array([True, True, False]))
+    solution = solve_tasks(problem, Ridge(), Rank(0.0))
+    assert solution.task_values[0] == 0.5
+    assert np.ptp(predicted(problem, solution)) == 0
+
+
+def test_rows_that_meet_are_ties():
+    """Two kinds of rows, two of A in one and two of B in the other: a tie is level."""
+    X = np.array(
+        [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    )
+    in_a = np.array([True, True, False, False, True, False])
+    y = np.array([2.0, 2.2, 1.0, 1.1, -3.0, 5.0])
+    problem = posed(X, y, np.zeros(6), in_a)
+    solution = solve_tasks(problem, Ridge(0.01), Rank(0.0))
+    in_all_bands(problem, solution, Rank(0.0))
+    assert solution.coef.any()
+
+
+def test_columns_that_say_nothing_of_the_groups_move_nothing():
+    """Both groups have the same rows: there is no direction, not one of rounding."""
+    half = np.random.default_rng(1).normal(size=(10, 2))
+    X, in_a = np.vstack((half, half)), np.arange(20) < 10
+    y = X.sum(axis=1) + 0.3 * np.random.default_rng(2).normal(size=20)
+    solution = solve_tasks(posed(X, y, np.zeros(20), in_a), Ridge(), Residual(0.0))
+    assert solution.task_multipliers.tolist() == [0.0]
+    assert solution.status is Status.INFEASIBLE
+
+
+@either
+def test_a_residual_that_nothing_can_close_is_infeasible(solve):
+    """No column varies within the largest task: its residuals are what they are."""
+    X, y, codes, in_a = rows_of(5, 90, seed=10)
+    largest = int(np.bincount(codes).argmax())
+    X[codes == largest] = 1.0
+    problem = posed(X, y, codes, in_a)
+    solution = solve(problem, Ridge(), Residual(0.0))
+    assert solution.status is Status.INFEASIBLE
+    assert solution.task_status[largest] is TaskStatus.INFEASIBLE
+    assert Counter(solution.task_status)[TaskStatus.INFEASIBLE] == 1
+    found = misses(problem, solution, Residual(0.0))
+    assert found.pop(largest) > 0 and not any(found.values())
+
+
+@either
+def test_a_constraint_without_tasks_is_refused(solve):
+    with pytest.raises(ValueError, match="Distribution is no balance"):
+        solve(uneven(), Ridge(), Distribution(0.1))
+
+
+@dataclass(frozen=True)
+class Own(Penalty):
+    """A user's penalty that tells a fit and a value, and nothing else."""
+
+    def value(self, W):
+        return Task(self.beta).value(W)
+
+    def factorise(self, G):
+        return Task(self.beta).factorise(G)
+
+
+@dataclass(frozen=True)
+class OwnQuadratic(Penalty):
+    degree = 2
+    quadratic = True
+
+    def value(self, W):
+        return Ridge(self.beta).value(W)
+
+    def factorise(self, G):
+        return Ridge(self.beta).factorise(G)
+
+
+@either
+@pytest.mark.parametrize(("own", "ours"), [(Own, Task), (OwnQuadratic, Ridge)])
+def test_a_penalty_of_the_users_own(own, ours, solve):
+    problem, rank = uneven(seed=11), Rank(0.02)
+    one, two = solve(problem, own(0.7), rank), solve(problem, ours(0.7), rank)
+    np.testing.assert_allclose(one.coef, two.coef, atol=1e-9)
+    in_all_bands(problem, one, rank)
+
+
+def test_new_tasks_are_tilted_as_tasks_are_on_average():
+    problem = uneven(30, seed=12)
+    free = Fitter.of(problem, PENALTIES[2]).solve(problem.target_moments)
+    coef = problem.user_shared(free)[0]
+    solution = solve_tasks(problem, PENALTIES[2], Rank(0.0))
+    # The first column tells the groups apart most.
+    assert 0 <= solution.shared_coef[0] < 0.9 * coef[0]
+
+
+def test_one_task_shares_with_itself():
+    problem = posed(*rows_of(1, 90, seed=13))
+    found = solve_tasks(problem, Pool(5.0, 1.0, 2.0), Rank(0.0))
+    alone = solve_tasks(problem, Ridge(2.0), Rank(0.0))
+    np.testing.assert_allclose(found.coef, alone.coef, atol=1e-8)
+    np.testing.assert_allclose(found.shared_coef, found.coef[0], atol=1e-8)
+
+
+@every_penalty
+@pytest.mark.parametrize("epsilon", [0.0, 0.03])
+def test_both_kinds_of_band_are_kept_at_once(epsilon, penalty):
+    problem, rank = uneven(20, seed=15), Rank(epsilon)
+    both, task = solve_both(problem, penalty, rank), solve_tasks(problem, penalty, rank)
+    in_all_bands(problem, both, rank)
+    band = rank.band(problem.user_groups)
+    assert band.miss(of_all_rows(problem, both)) == 0
+    assert band.miss(of_all_rows(problem, task)) != 0
+    np.testing.assert_array_equal(both.coef, task.coef)
+    error, _ = errors(problem, predicted(problem, both))
+    assert error.sum() <= problem.y_squares
+
+
+def test_tasks_of_one_group_each_move_for_all_rows():
+    rng = np.random.default_rng(0)
+    tasks, X = np.repeat(np.arange(10), 8), rng.normal(size=(80, 2))
+    in_a = tasks % 2 == 0
+    problem = posed(X, X[:, 0] + in_a, tasks, in_a)
+    alone = solve_tasks(problem, Ridge(), Rank(0.0))
+    assert alone.status is Status.INACTIVE
+    assert set(alone.task_status) == {TaskStatus.ONE_GROUP_ONLY}
+    both = solve_both(problem, Ridge(), Rank(0.0))
+    assert both.status is Status.SATISFIED
+    assert abs(of_all_rows(problem, both) - 40**2) <= 1
+
+
+def test_tasks_of_equal_shares_move_by_densities():
+    """No task has more of a group than another: means say nothing of where to go."""
+    rank, k, moved = Rank(0.0), 6, 0
+    in_a, codes = np.tile([True, False], 150), np.repeat(np.arange(k), 50)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300, 2)) * np.where(in_a, 1.0, 0.5)[:, None]
+        y = X.sum(axis=1) + np.linspace(-2, 2, k)[codes] + 0.3 * rng.normal(size=300)
+        problem = posed(X, y, codes, in_a)
+        task, both = (f(problem, Ridge(), rank) for f in (solve_tasks, solve_both))
+        assert not any(misses(problem, both, rank).values())
+        outside = rank.band(problem.user_groups).miss(of_all_rows(problem, task)) != 0
+        moved += outside and both.status is Status.SATISFIED
+    assert moved
+
+
+def test_few_passes_over_the_rows(monkeypatch):
+    """Many tasks, and one that has most rows: each is counted a few times only."""
+    counted, twice_u = [], Segments.twice_u
+
+    def noted(self, m):
+        counted.append(len(m))
+        return twice_u(self, m)
+
+    monkeypatch.setattr(Segments, "twice_u", noted)
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 12, 3000)
+    sizes[7] = 30_000
+    codes = np.repeat(np.arange(3000), sizes)
+    in_a = rng.random(len(codes)) < 0.4
+    X = rng.normal(size=(len(codes), 4)) + np.outer(in_a, [1, 0, 0, 0])
+    y = X @ [1.0, 0.5, 0.3, 0.0] + 0.5 * in_a + rng.normal(size=len(codes))
+    problem = posed(X, y, codes, in_a)
+    for penalty in PENALTIES:
+        for epsilon in (0.0, 0.05):
+            counted.clear()
+            solution = solve_tasks(problem, penalty, Rank(epsilon))
+            assert solution.status is Status.SATISFIED
+            assert sum(counted) <= 25 * len(y)
+
+
+def test_steps_are_told_and_nothing_given_is_changed():
+    problem = uneven(seed=16)
+    before = [a.copy() for a in (problem.X, problem.y, problem.blocks.Z)]
+    for solve in (solve_tasks, solve_both):
+        told = []
+        solution = solve(problem, Shared(), Rank(0.0), told.append)
+        assert told[0].iteration == 1
+        assert len(told) == solution.n_iter == len(solution.trace) == 1
+    for old, new in zip(before, (problem.X, problem.y, problem.blocks.Z), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_words():
+    assert str(TaskStatus.ONE_GROUP_ONLY) == "one group only"
+    assert str(TaskStatus.SATISFIED) == "satisfied"

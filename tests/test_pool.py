@@ -1,0 +1,134 @@
+"""Pooled tasks, blocks of inverse Hessians, and the β that is chosen."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from problems import posed
+from rankfair.penalties import Feature, Pool, Ridge, Shared, Task
+from rankfair.solvers import Request, unconstrained
+from rankfair.solvers.base import Fitter
+
+POOL = Pool(3.0, 0.5, 0.2)
+
+
+def gram(seed=0, k=4, n=3, rows=9):
+    """Gram matrices (k, n, n) and right-hand sides (k, n)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(k, rows, n))
+    y = np.einsum("kin,kn->ki", X, 1 + 0.3 * rng.normal(size=(k, n)))
+    y += rng.normal(size=(k, rows))
+    return np.einsum("kif,kig->kfg", X, X), np.einsum("kif,ki->kf", X, y)
+
+
+def cost(penalty, G, B, W):
+    own = W[: len(B)]
+    squares = 0.5 * np.einsum("kf,kfg,kg->", own, G, own) - (own * B).sum()
+    return squares + penalty.value(W)
+
+
+@pytest.mark.parametrize("exempt", [(), (1,)])
+def test_a_pooled_fit_is_the_least_by_cvxpy(exempt):
+    G, B = gram()
+    penalty = Pool(3.0, 0.5, 0.2, exempt)
+    W = penalty.factorise(G).solve(B)
+    V = cp.Variable(W.shape)
+    squares = sum(
+        0.5 * cp.sum_squares(np.linalg.cholesky(g).T @ V[j]) - B[j] @ V[j]
+        for j, g in enumerate(G)
+    )
+    # The value of the penalty is a quadratic form: its matrix from unit vectors.
+    size = W.size
+    unit = np.eye(size).reshape(size, *W.shape)
+    alone = np.array([penalty.value(u) for u in unit])
+    H = np.array([[penalty.value(a + b) for b in unit] for a in unit])
+    H -= alone[:, None] + alone
+    form = cp.quad_form(cp.vec(V, order="C"), cp.psd_wrap(H / 2))
+    least = cp.Problem(cp.Minimize(squares + form)).solve()
+    assert cost(penalty, G, B, W) == pytest.approx(least, rel=1e-6)
+    np.testing.assert_allclose(W, V.value, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "penalty", [Ridge(0.7), POOL, Task(0.7), Feature(0.7), Shared(0.7)], ids=str
+)
+def test_inverse_blocks_say_how_a_fit_answers(penalty):
+    """``K_j`` is how task j's coefficients move with its own right-hand side."""
+    G, B = gram(rows=30)
+    factor = penalty.factorise(G)
+    W = factor.solve(B)
+    K = factor.inverse_blocks(W)
+    step = 1e-4
+    for j in range(len(B)):
+        for f in range(B.shape[1]):
+            more, less = B.copy(), B.copy()
+            more[j, f] += step
+            less[j, f] -= step
+            moved = (factor.solve(more) - factor.solve(less))[j] / (2 * step)
+            np.testing.assert_allclose(K[j, :, f], moved, rtol=0.02, atol=2e-4)
+
+
+def rows_of(k=1, n_rows=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X, codes = rng.normal(size=(n_rows, 3)), np.arange(n_rows) % k
+    y = X @ [1.0, 0.5, 0.0] + codes + rng.normal(size=n_rows)
+    return X, y, codes, np.arange(n_rows) % 2 == 0
+
+
+def left_out_error(rows, beta):
+    """The squared error of each row by the ridge fitted without it."""
+    X, y, codes, in_a = rows
+    problem = posed(X, y, codes, in_a)
+    Z = (X - X.mean(axis=0)) * problem.scale
+    errors = []
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        mean, centre = y[rest].mean(), Z[rest].mean(axis=0)
+        C = Z[rest] - centre
+        w = np.linalg.solve(C.T @ C + beta * np.eye(3), C.T @ (y[rest] - mean))
+        errors.append(y[i] - mean - (Z[i] - centre) @ w)
+    return float(np.mean(np.square(errors)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_chosen_beta_is_good_for_rows_left_out(seed):
+    rows = rows_of(seed=seed)
+    problem = posed(*rows)
+    solution = unconstrained(problem, Request(Ridge(1.0)))
+    grid = 10.0 ** np.arange(-3, 5)
+    least = min(left_out_error(rows, beta) for beta in grid)
+    assert left_out_error(rows, solution.penalty.beta) <= 1.1 * least
+
+
+def test_the_chosen_beta_has_the_least_generalised_cross_validation():
+    problem = posed(*rows_of())
+
+    def gcv(beta):
+        fitter = Fitter.of(problem, Ridge(beta))
+        W = fitter.solve(problem.target_moments)
+        freedom = problem.leverage(fitter.inverse_blocks(W)).sum()
+        left = np.square(problem.y - problem.predict(W)).mean()
+        return left / (1 - freedom / len(problem.y)) ** 2
+
+    chosen = unconstrained(problem, Request(Ridge(1.0))).penalty.beta
+    least = min(gcv(beta) for beta in 10.0 ** np.linspace(-4, 6, 201))
+    assert gcv(chosen) <= 1.05 * least
+
+
+def test_one_task_alone_is_ridge_regression_with_the_common_beta():
+    problem = posed(*rows_of())
+    pooled = unconstrained(problem, Request(Pool(1e9, 1e9, 2.0), fixed=True))
+    ridge = unconstrained(problem, Request(Ridge(2.0), fixed=True))
+    np.testing.assert_allclose(pooled.coef, ridge.coef, rtol=1e-6)
+    np.testing.assert_allclose(pooled.intercept, ridge.intercept, rtol=1e-6)
+
+
+def test_the_common_slope_of_an_exempt_column_is_free():
+    X, y, codes, in_a = rows_of(k=4, n_rows=200)
+    problem = posed(X, y, codes, in_a)
+    request = Request(Pool(1e9, 1e-9, 1e9, exempt=(0,)), fixed=True)
+    solution = unconstrained(problem, request)
+    assert np.abs(solution.shared_coef[1:]).max() <= 1e-5
+    own = np.eye(4)[codes]
+    free = np.linalg.lstsq(np.column_stack((X[:, 0], own)), y)[0][0]
+    assert solution.shared_coef[0] == pytest.approx(free, rel=1e-4)
