@@ -73,8 +73,8 @@ cli-page: $(VENV)/.dev  ## The help of all commands again, into docs/cli.md
 reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
 	$(BIN)/rankfair reproduce --out results --docs docs --resume
 
-balances: $(VENV)/.dev  ## What each balance costs and brings, into docs/balances.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/compare_balances.py
+constraints: $(VENV)/.dev  ## What each constraint costs and brings, into docs/constraints.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/compare_constraints.py
 
 readme: $(VENV)/.dev  ## Run what README.md and docs/python.md show; renew outputs
 	$(BIN)/python tools/readme.py

@@ -3,7 +3,7 @@
 The two fits are called in turn on the same data; times are medians of five calls.
 "outside" counts tasks with both groups that exact counts of the predictions put outside
 their band, "listed" those without both groups.  A fit over all rows that has nothing to
-do is marked: its time is that of reading and fitting without any balance.
+do is marked: its time is that of reading and fitting without any constraint.
 
     python benchmarks/bench_scope.py                    all cases
     python benchmarks/bench_scope.py crime-sized --repeats 3
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from rankfair import RankFairRegressor
-from rankfair.balances import Rank
-from rankfair.balances.by_task import RankByTask
-from rankfair.blocks import sorted_by_task
+from rankfair.constraints import Rank
+from rankfair.constraints.by_task import RankByTask
+from rankfair.core.blocks import sorted_by_task
+from rankfair.core.by_task import Segments
+from rankfair.core.problem import Groups
 from rankfair.datasets import load_crime, make_biased_tasks
-from rankfair.problem import Groups
-from rankfair.segments import Segments
 
 EPSILON, GOAL = 0.01, 5.0
 PENALTIES = ("pool", "task", "ridge", "feature", "shared")

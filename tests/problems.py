@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from rankfair.balances import make_balance
-from rankfair.blocks import sorted_by_task
+from rankfair.constraints import make_constraint
+from rankfair.core.blocks import sorted_by_task
+from rankfair.core.linear import linear_predict
+from rankfair.core.problem import Groups, Problem
 from rankfair.datasets import make_biased_tasks
-from rankfair.linear import linear_predict
 from rankfair.penalties import make_penalty
-from rankfair.problem import Groups, Problem
 from rankfair.solvers import Demand, Request, unconstrained
 
 PENALTIES = ["ridge", "task", "feature", "shared"]
@@ -38,14 +38,14 @@ def biased(k=10, per_task=20, auc=0.8, seed=0, **settings):
 
 def solved(problem, solver, penalty="ridge", epsilon=0.0, beta=1.0, **settings):
     """Solve for equal ranks."""
-    balance = make_balance("rank", epsilon)
-    return asked(solver, problem, balance, penalty, beta, **settings)
+    constraint = make_constraint("rank", epsilon)
+    return asked(solver, problem, constraint, penalty, beta, **settings)
 
 
-def asked(solver, problem, balance, penalty="ridge", beta=1.0, **settings):
-    """Solve for a balance of the problem's two groups, at a given β."""
+def asked(solver, problem, constraint, penalty="ridge", beta=1.0, **settings):
+    """Solve for a constraint of the problem's two groups, at a given β."""
     request = Request(make_penalty(penalty, beta), fixed=True)
-    demands = [Demand(balance.on(problem.y, problem.groups), problem.groups)]
+    demands = [Demand(constraint.on(problem.y, problem.groups), problem.groups)]
     return solver.solve(problem, request, demands, **settings)
 
 

@@ -35,7 +35,7 @@ ODD = [
     *({"$decimal": "1"}, {"$decimal": [0, [1], "x"]}, {"$date": 3}, {"$datetime": ""}),
     {"$record": ["rankfair.penalties", "Ridge", {}]},
     {"$record": ["rankfair.penalties", "Ridge", 3]},
-    {"$record": ["rankfair.balances", "Rank", {"epsilon": "a"}]},
+    {"$record": ["rankfair.constraints", "Rank", {"epsilon": "a"}]},
     {"$record": ["rankfair._validation", "Layout", {}]},
     {"$record": [["a"], {}, []]},
 ]

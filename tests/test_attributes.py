@@ -82,7 +82,7 @@ def test_two_attributes_are_balanced_at_once(epsilon, penalty):
     assert abs(model.rank_auc_ - 0.5) == pytest.approx(
         rank_gap(None, m, sensitive_features={"sex": SEX, "race": RACE})
     )
-    assert model.balance_ == {"rank": pytest.approx(model.rank_auc_)}
+    assert model.constraint_values_ == {"rank": pytest.approx(model.rank_auc_)}
     assert model.n_unknown_ == {"sex": 0, "race": 0}
     assert model.predictors_.tolist() == ["u", "v", "w", "sex", "race=b", "race=c"]
 
@@ -169,18 +169,18 @@ def test_whole_weights_are_repeated_rows():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
 
 
-@pytest.mark.parametrize("balance", ["mean", "residual"])
-def test_means_of_two_attributes(balance):
-    model = fitted(0.0, balance=balance)
+@pytest.mark.parametrize("constraint", ["mean", "residual"])
+def test_means_of_two_attributes(constraint):
+    model = fitted(0.0, constraints=constraint)
     m = model.predict(FRAME.drop(columns="age"))
-    values = m if balance == "mean" else Y - m
+    values = m if constraint == "mean" else Y - m
     for labels in (SEX, RACE):
         means = [values[labels == label].mean() for label in np.unique(labels)]
         assert np.ptp(means) <= 1e-7 * Y.std()
 
 
 def test_ranks_and_means_of_two_attributes():
-    model = fitted([0.01, 0.0], balance=["rank", "mean"])
+    model = fitted([0.01, 0.0], constraints=["rank", "mean"])
     m = model.predict(FRAME.drop(columns="age"))
     level(model, m, 0.01, SEX, RACE)
     for labels in (SEX, RACE):

@@ -142,7 +142,7 @@ def test_one_stratum_is_the_mean_constraint():
     plain = DecisionBoundaryCovariance(penalty="ridge", beta=0.0)
     same_predictions(stratified, plain.fit(X, Y, sensitive_features=SEX))
     mean = RankFairRegressor(
-        0.0, balance="mean", penalty="ridge", beta=0.0, count="train"
+        0.0, constraints="mean", penalty="ridge", beta=0.0, count="train"
     )
     same_predictions(stratified, mean.fit(X, Y, sensitive_features=SEX))
 

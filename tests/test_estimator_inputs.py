@@ -91,7 +91,7 @@ def test_inputs_are_left_alone():
 def test_units_of_the_target(unit, penalty, count):
     model = fair(penalty=penalty, count=count).fit(FRAME, Y)
     other = fair(penalty=penalty, count=count).fit(FRAME, Y * unit)
-    assert abs(other.balance_["rank"] - 0.5) <= 0.0201
+    assert abs(other.constraint_values_["rank"] - 0.5) <= 0.0201
     assert other.beta_ == pytest.approx(model.beta_)
     np.testing.assert_allclose(other.coef_ / unit, model.coef_, rtol=1e-3, atol=1e-3)
     assert other.score(FRAME, Y * unit) == pytest.approx(
@@ -111,7 +111,7 @@ def test_whole_weights_are_repeated_rows(penalty):
 
 
 @pytest.mark.parametrize("penalty", ["pool", "task", "ridge"])
-def test_whole_weights_are_repeated_rows_to_the_balance(penalty):
+def test_whole_weights_are_repeated_rows_to_the_constraint(penalty):
     w = np.random.default_rng(3).integers(0, 3, N)
     i = np.repeat(np.arange(N), w)
     weighted = fair(penalty=penalty).fit(FRAME, Y, sample_weight=w)
@@ -186,10 +186,10 @@ def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
 @pytest.mark.parametrize("penalty", ["ridge", "task"])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize(
-    ("n_groups", "balance"), [(2, "rank"), (3, "rank"), (2, "residual")]
+    ("n_groups", "constraints"), [(2, "rank"), (3, "rank"), (2, "residual")]
 )
 @pytest.mark.filterwarnings(HEAVY)
-def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, balance):
+def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, constraint):
     rng = np.random.default_rng(0)
     groups = rng.integers(0, n_groups, 300)
     X = rng.normal(size=(300, 3)) + 0.5 * groups[:, None]
@@ -201,7 +201,7 @@ def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, balanc
             0.02,
             penalty=penalty,
             beta=factor,
-            balance=balance,
+            constraints=constraint,
             count="train",
             standardize=standardize,
         )
@@ -281,6 +281,6 @@ def test_streamed_predictions_too_large_to_be_numbers_are_refused(tmp_path):
 
 
 def test_maps_are_not_learnt_on_predictions_that_cannot_be_squared():
-    model = RankFairPostprocessor(First(), 0.1, balance="shift")
+    model = RankFairPostprocessor(First(), 0.1, constraints="shift")
     with pytest.raises(ValueError, match=r"prediction has values of up to .*e\+308"):
         model.fit(1e308 * np.sign(NUMBERS), Y, sensitive_features=SEX)

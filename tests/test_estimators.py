@@ -22,7 +22,7 @@ from rankfair import (
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
 )
-from rankfair.balances import Mean, Rank
+from rankfair.constraints import Mean, Rank
 from rankfair.metrics import rank_auc, scorer
 from rankfair.penalties import Ridge
 from rankfair.solvers import Status, Tilt
@@ -33,8 +33,8 @@ from refusals import sentence
 @parametrize_with_checks(
     [
         RankFairRegressor(),
-        RankFairRegressor(balance=["rank", "mean"]),
-        RankFairRegressor(balance="distribution"),
+        RankFairRegressor(constraints=["rank", "mean"]),
+        RankFairRegressor(constraints="distribution"),
         RankFairRegressor(scope="both"),
         MultiTaskRegressor(),
         StratifiedEqualMeans(),
@@ -126,7 +126,7 @@ def test_a_fit_that_did_not_end_well_warns_with_the_auc(status):
     assert model.status_ == status.name.lower()
     assert caught[0].filename == __file__
     with pytest.warns(ConvergenceWarning, match=r"Reached: mean imbalance .* 0\.02"):
-        model.set_params(balance="mean").fit(FRAME, Y)
+        model.set_params(constraints="mean").fit(FRAME, Y)
 
 
 def test_blind_does_not_use_the_protected_column():
@@ -140,8 +140,8 @@ def test_blind_does_not_use_the_protected_column():
     np.testing.assert_allclose(model.coef_, by_array.coef_)
 
 
-def test_the_mean_balance_reports_the_auc_all_the_same():
-    model = fair(balance="mean", epsilon=0.0, count="train").fit(FRAME, Y)
+def test_the_mean_constraint_reports_the_auc_all_the_same():
+    model = fair(constraints="mean", epsilon=0.0, count="train").fit(FRAME, Y)
     predicted = model.predict(FRAME)
     auc = rank_auc(Y, predicted, sensitive_features=SEX)
     assert model.rank_auc_ == pytest.approx(auc)
@@ -152,9 +152,9 @@ def test_objects_do_as_well_as_names():
     by_name = fair(penalty="ridge", beta=2.0).fit(FRAME, Y)
     by_object = fair(penalty=Ridge(2.0), solver=Tilt()).fit(FRAME, Y)
     np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
-    mean = fair(balance=Mean(0.0)).fit(FRAME, Y)
+    mean = fair(constraints=Mean(0.0)).fit(FRAME, Y)
     np.testing.assert_allclose(
-        mean.coef_, fair(balance="mean", epsilon=0.0).fit(FRAME, Y).coef_
+        mean.coef_, fair(constraints="mean", epsilon=0.0).fit(FRAME, Y).coef_
     )
 
 
@@ -163,7 +163,7 @@ def test_objects_do_as_well_as_names():
 def test_every_penalty(penalty, count):
     model = fair(penalty=penalty, count=count).fit(FRAME, Y)
     assert model.status_ == "satisfied"
-    assert abs(model.balance_["rank"] - 0.5) <= 0.0201
+    assert abs(model.constraint_values_["rank"] - 0.5) <= 0.0201
     assert (model.shared_coef_ is None) == (penalty not in ("pool", "shared"))
 
 
@@ -243,48 +243,49 @@ def test_a_refit_forgets_the_names():
         ({"penalty": "rigde"}, 'Did you mean "ridge"?'),
         ({"penalty": None}, 'penalty must be one of "pool", "task", "feature"'),
         ({"solver": "titl"}, 'solver must be one of "tilt", "ncadmm", "paper"'),
-        ({"balance": "ranks"}, 'Did you mean "rank"?'),
-        ({"balance": ["rank", "men"]}, 'Did you mean "mean"?'),
-        ({"balance": ["rank", 3]}, 'balance must be one of "rank", "mean"'),
-        ({"balance": []}, "balance is an empty list"),
-        ({"balance": ["mean", "mean"]}, 'balance names "mean" 2 times'),
-        ({"balance": ["mean", Mean(0.1)]}, 'balance names "mean" 2 times'),
-        ({"balance": [Rank(), "rank"]}, 'balance names "rank" 2 times'),
+        ({"constraints": "ranks"}, 'Did you mean "rank"?'),
+        ({"constraints": ["rank", "men"]}, 'Did you mean "mean"?'),
+        ({"constraints": ["rank", 3]}, 'constraint must be one of "rank", "mean"'),
+        ({"constraints": []}, "constraint is an empty list"),
+        ({"constraints": ["mean", "mean"]}, 'constraint names "mean" 2 times'),
+        ({"constraints": ["mean", Mean(0.1)]}, 'constraint names "mean" 2 times'),
+        ({"constraints": [Rank(), "rank"]}, 'constraint names "rank" 2 times'),
         (
-            {"balance": ["rank", "mean"], "epsilon": {"rank": 0.1, "mean": 0.1}},
-            "a list with one for each balance in the order of balance; got {'rank'",
+            {"constraints": ["rank", "mean"], "epsilon": {"rank": 0.1, "mean": 0.1}},
+            "a list with one for each constraint in the order of constraint; got "
+            "{'rank'",
         ),
         (
-            {"balance": ["rank", "mean"], "epsilon": [0.1]},
-            "epsilon holds 1 number for 2 balances",
+            {"constraints": ["rank", "mean"], "epsilon": [0.1]},
+            "epsilon holds 1 number for 2 constraints",
         ),
         (
-            {"balance": ["rank", "mean"], "epsilon": [0.1, 0.1, 0.2]},
-            "epsilon holds 3 numbers for 2 balances",
+            {"constraints": ["rank", "mean"], "epsilon": [0.1, 0.1, 0.2]},
+            "epsilon holds 3 numbers for 2 constraints",
         ),
         (
-            {"balance": ["rank", "mean"], "epsilon": [0.6, 0.0]},
+            {"constraints": ["rank", "mean"], "epsilon": [0.6, 0.0]},
             "epsilon must be a number in [0, 0.5]; got 0.6",
         ),
         (
-            {"balance": ["rank", "mean"], "epsilon": [0.1, -1.0]},
+            {"constraints": ["rank", "mean"], "epsilon": [0.1, -1.0]},
             "epsilon must be a number ≥ 0; got -1.0",
         ),
         (
-            {"balance": ["rank", "mean"], "epsilon": [0.1, "x"]},
+            {"constraints": ["rank", "mean"], "epsilon": [0.1, "x"]},
             'epsilon must be a number ≥ 0; got "x"',
         ),
         (
-            {"balance": "rank", "epsilon": [0.1, 0.2]},
-            "epsilon holds 2 numbers, but balance='rank' is one balance",
+            {"constraints": "rank", "epsilon": [0.1, 0.2]},
+            "epsilon holds 2 numbers, but constraints='rank' is one constraint",
         ),
         (
-            {"balance": ["rank", "mean"], "solver": "ncadmm"},
-            'solver="ncadmm" keeps one balance at a time; got 2. Use solver="tilt"',
+            {"constraints": ["rank", "mean"], "solver": "ncadmm"},
+            'solver="ncadmm" keeps one constraint at a time; got 2. Use solver="tilt"',
         ),
         (
-            {"balance": ["rank", "mean"], "solver": "paper"},
-            'solver="paper" keeps one balance at a time; got 2. Use solver="tilt"',
+            {"constraints": ["rank", "mean"], "solver": "paper"},
+            'solver="paper" keeps one constraint at a time; got 2. Use solver="tilt"',
         ),
         ({"side": "uper"}, 'side must be one of "both", "upper"; got "uper"'),
         ({"unseen": "share"}, 'Did you mean "shared"?'),
@@ -294,8 +295,8 @@ def test_a_refit_forgets_the_names():
             'scope="task" searches one multiplier a task, as solver="tilt" does',
         ),
         (
-            {"scope": "both", "balance": ["rank", "mean"]},
-            'scope="both" keeps one balance in each task; got 2',
+            {"scope": "both", "constraints": ["rank", "mean"]},
+            'scope="both" keeps one constraint in each task; got 2',
         ),
         ({"beta": -1}, "beta must be a number ≥ 0; got -1"),
         ({"max_iter": 0}, "max_iter must be a whole number ≥ 1; got 0"),
@@ -403,7 +404,7 @@ def test_means_may_differ_by_more_than_half_a_deviation():
     groups = rng.integers(0, 2, 200)
     X = rng.normal(size=(200, 2)) + 3 * groups[:, None]
     y = X.sum(axis=1)
-    model = RankFairRegressor(0.8, balance="mean", count="train")
+    model = RankFairRegressor(0.8, constraints="mean", count="train")
     model.fit(X, y, sensitive_features=groups)
     m = model.predict(X)
     gap = m[groups == 1].mean() - m[groups == 0].mean()

@@ -23,16 +23,16 @@ EPSILON = 0.02
 
 MODELS = {
     "ranks": RankFairRegressor(EPSILON),
-    "means": RankFairRegressor(EPSILON, balance="mean"),
-    "residuals": RankFairRegressor(EPSILON, balance="residual"),
+    "means": RankFairRegressor(EPSILON, constraints="mean"),
+    "residuals": RankFairRegressor(EPSILON, constraints="residual"),
     "unscaled": RankFairRegressor(EPSILON, standardize=False),
     "covariance": DecisionBoundaryCovariance(),
     "strata": StratifiedEqualMeans(2),
     "residuals in strata": StratifiedBalancedResiduals(2),
-    "refits": TiltedRegressor(LinearRegression(), EPSILON, balance="mean"),
+    "refits": TiltedRegressor(LinearRegression(), EPSILON, constraints="mean"),
     "maps": RankFairPostprocessor(LinearRegression(), EPSILON),
     "shift": RankFairPostprocessor(
-        LinearRegression(), EPSILON, balance="shift", calibrate=True
+        LinearRegression(), EPSILON, constraints="shift", calibrate=True
     ),
 }
 
@@ -131,10 +131,10 @@ def test_a_constant_is_one_whatever_its_mean_is_rounded_to(value, n_rows):
     model = RankFairRegressor(EPSILON, penalty="ridge", beta=1e-9)
     model.fit(X, y, sensitive_features=groups)
     assert not model.coef_[:, 3].any()
-    for balance in ("rank", "mean", "residual"):
+    for constraint in ("rank", "mean", "residual"):
         for fair in (
-            RankFairRegressor(EPSILON, balance=balance),
-            TiltedRegressor(LinearRegression(), EPSILON, balance=balance),
+            RankFairRegressor(EPSILON, constraints=constraint),
+            TiltedRegressor(LinearRegression(), EPSILON, constraints=constraint),
         ):
             fair.fit(X[:, :3], np.full(n_rows, value), sensitive_features=groups)
             assert fair.status_ == "inactive"

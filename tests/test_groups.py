@@ -135,7 +135,7 @@ def test_unknown_everywhere():
     words = refusal(source(SEX, np.array([None] * 8)))
     assert words == (
         'sensitive_features ("race") is unknown in all 8 rows: there is nothing to '
-        "balance"
+        "constraints"
     )
     words = refusal(source(np.array([None, "F", None, "F"])))
     assert 'one group only ("F", 2 rows)' in words

@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 from rankfair import RankFairRegressor, stream
-from rankfair.balances import Balance, Band
+from rankfair.constraints import Band, Constraint
+from rankfair.core.problem import Groups, Problem
 from rankfair.metrics import rank_auc, rmse
 from rankfair.penalties import Factor, Penalty
-from rankfair.problem import Groups, Problem
 from rankfair.solvers import Demand, OnStep, Request, Solution, Tilt
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ def test_far_values_do_not_turn_the_order_of_the_groups(
     weights = np.random.default_rng(1).uniform(0.5, 1.5, len(y)) if weighted else None
     model = fair()
     if beside:
-        model = fair([EPSILON, 0.5], balance=["rank", "mean"])
+        model = fair([EPSILON, 0.5], constraints=["rank", "mean"])
     free = fair(0.5).fit(X, y, sample_weight=weights)
     assert free.rank_auc_ > 0.5 + EPSILON
     model.fit(X, y, sample_weight=weights)
@@ -99,7 +99,7 @@ def test_far_values_in_files_do_not_turn_the_order_of_the_groups(
 
 
 @dataclass(frozen=True)
-class Bounded(Balance):
+class Bounded(Constraint):
     """The mean of tanh of the predictions of A less that of B, a user's own.
 
     It is shown in ``parts`` of one, as others show percents.
@@ -195,10 +195,10 @@ def test_a_band_of_one_s_own_is_kept_in_its_own_unit(case: str, parts: float) ->
         X.loc[:9, "z"] = None
     own = Bounded(epsilon=0.05 * parts, parts=parts)
     model = RankFairRegressor(
-        tasks="task", sensitive_features="z", balance=own, count="train"
+        tasks="task", sensitive_features="z", constraints=own, count="train"
     )
     assert model.fit(X, y).status_ == "satisfied"
-    assert abs(model.balance_["bounded"]) <= own.epsilon
+    assert abs(model.constraint_values_["bounded"]) <= own.epsilon
     assert bounded_gap(model, X, y) <= 0.05 + 1e-9
 
 
@@ -206,7 +206,7 @@ def test_a_band_of_one_s_own_is_kept_between_two_groups() -> None:
     X, y = grouped(2)
     own = Bounded(epsilon=0.05)
     model = RankFairRegressor(
-        tasks="task", sensitive_features="z", balance=own, count="train"
+        tasks="task", sensitive_features="z", constraints=own, count="train"
     )
     assert model.fit(X, y).status_ == "satisfied"
     assert bounded_gap(model, X, y) <= 0.05 + 1e-9
@@ -216,17 +216,25 @@ def test_a_constraint_of_one_s_own_is_refused_on_rows_in_files(tmp_path: Path) -
     X, y = grouped(2)
     X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
     model = RankFairRegressor(
-        tasks="task", sensitive_features="z", balance=Bounded(epsilon=0.05)
+        tasks="task", sensitive_features="z", constraints=Bounded(epsilon=0.05)
     )
-    with pytest.raises(ValueError, match=r'balance="bounded" needs the rows in memory'):
+    with pytest.raises(
+        ValueError, match=r'constraints="bounded" needs the rows in memory'
+    ):
         model.fit(stream(tmp_path / "rows.parquet", target="y"))
 
 
-@pytest.mark.parametrize("balance", [["rank", "mean"], ["distribution", "mean"]])
-def test_a_solver_of_one_s_own_takes_two_constraints_or_says_no(balance: Any) -> None:
+@pytest.mark.parametrize("constraint", [["rank", "mean"], ["distribution", "mean"]])
+def test_a_solver_of_one_s_own_takes_two_constraints_or_says_no(
+    constraint: Any,
+) -> None:
     X, y = grouped(2)
     model = RankFairRegressor(
-        0.05, tasks="task", sensitive_features="z", solver=Plain(), balance=balance
+        0.05,
+        tasks="task",
+        sensitive_features="z",
+        solver=Plain(),
+        constraints=constraint,
     )
     try:
         model.fit(X, y)
@@ -234,13 +242,15 @@ def test_a_solver_of_one_s_own_takes_two_constraints_or_says_no(balance: Any) ->
         assert "solver" in str(refusal) and "tilt" in str(refusal)
     else:
         assert model.status_ == "satisfied"
-        assert abs(model.balance_["mean"]) <= 0.05 + 1e-9
+        assert abs(model.constraint_values_["mean"]) <= 0.05 + 1e-9
 
 
-@pytest.mark.parametrize("balance", ["rank", "mean", "distribution", ["rank", "mean"]])
-def test_a_penalty_of_one_s_own_needs_what_is_published_alone(balance: Any) -> None:
+@pytest.mark.parametrize(
+    "constraints", ["rank", "mean", "distribution", ["rank", "mean"]]
+)
+def test_a_penalty_of_one_s_own_needs_what_is_published_alone(constraint: Any) -> None:
     X, y = grouped(2)
-    settings = {"tasks": "task", "sensitive_features": "z", "balance": balance}
+    settings = {"tasks": "task", "sensitive_features": "z", "constraints": constraint}
     with pytest.raises(ValueError, match=r'Squares.* has none. Use count="train"'):
         RankFairRegressor(0.05, penalty=Squares(2.0), **settings).fit(X, y)
     settings["count"] = "train"

@@ -276,7 +276,7 @@ def test_the_model_of_another_epsilon_is_the_fit_of_it():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"penalty": "task"}, {"direction": "density"}, {"balance": ["rank", "mean"]}],
+    [{"penalty": "task"}, {"direction": "density"}, {"constraints": ["rank", "mean"]}],
     ids=str,
 )
 def test_fits_on_no_line_have_no_other_epsilon(settings):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
+from rankfair.core.ranks import midranks
 from rankfair.inference.auc import auc_estimate
 from rankfair.inference.distances import distances
 from rankfair.inference.limits import (
@@ -29,7 +30,6 @@ from rankfair.inference.sides import Sides
 from rankfair.inference.spread import auc_spread
 from rankfair.inference.tasks import adjusted, pooled, task_estimates
 from rankfair.inference.within import WithinTasks
-from rankfair.ranks import midranks
 
 # Few different values make many ties.
 values = st.one_of(

@@ -24,7 +24,7 @@ from rankfair import (
     audit,
     fairness_path,
 )
-from rankfair.balances import Mean, Rank
+from rankfair.constraints import Mean, Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.path import Path, PathRow, make_folds, take_rows, task_folds
@@ -158,9 +158,9 @@ def test_intervals_are_those_of_an_audit_of_the_same_predictions(mixed, weighted
 
 
 def test_default_path_needs_a_model_in_units_of_auc():
-    for balance in ("mean", ["rank", "mean"], [Rank(0.1), "mean"]):
-        model = RankFairRegressor(**{**MODEL.get_params(), "balance": balance})
-        with pytest.raises(ValueError, match="epsilons is needed with balance="):
+    for constraint in ("mean", ["rank", "mean"], [Rank(0.1), "mean"]):
+        model = RankFairRegressor(**{**MODEL.get_params(), "constraints": constraint})
+        with pytest.raises(ValueError, match="epsilons is needed with constraints="):
             path_of(model, epsilons=None)
 
 
@@ -378,8 +378,12 @@ def test_rows_keep_the_names_of_their_columns():
         ({"epsilons": [0.1, -1]}, "each of epsilons must be a number ≥ 0; got -1"),
         ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
         (
-            {"model": RankFairRegressor(tasks="task", balance=[Rank(0.1), Mean(0.1)])},
-            r'brings its own epsilon.* Use balance=\["rank", "mean"\]',
+            {
+                "model": RankFairRegressor(
+                    tasks="task", constraints=[Rank(0.1), Mean(0.1)]
+                )
+            },
+            r'brings its own epsilon.* Use constraints=\["rank", "mean"\]',
         ),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
         ({"cv": True}, "cv must be a whole number ≥ 2; got True"),
@@ -490,7 +494,7 @@ def test_default_path_of_rows_left_out_ends_at_their_unconstrained_gap():
     [
         MODEL,
         make_pipeline(FunctionTransformer(), MODEL),
-        clone(MODEL).set_params(count="loo", balance=["rank", "mean"]),
+        clone(MODEL).set_params(count="loo", constraints=["rank", "mean"]),
         RankFairPostprocessor(Ridge(), sensitive_features="z"),
     ],
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankfair import blocks
+from rankfair.core import blocks
 from rankfair.penalties import make_penalty, task
 from rankfair.penalties.base import eigen, tridiagonal
 from rankfair.penalties.task import MANY, ManyTasksFactor, TaskFactor

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from oracles import brute_twice_u, closest_in_band
 from rankfair import projections
+from rankfair.core.ranks import twice_u
 from rankfair.projections import subsets
-from rankfair.ranks import twice_u
 
 SMALL = 8
 METHODS = {

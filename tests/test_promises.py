@@ -15,7 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from problems import PENALTIES, of_dataset
 from rankfair import RankFairRegressor, projections
-from rankfair.balances import Rank
+from rankfair.constraints import Rank
+from rankfair.core.problem import Groups
+from rankfair.core.ranks import twice_u
 from rankfair.datasets import (
     load_crime,
     load_income,
@@ -25,8 +27,6 @@ from rankfair.datasets import (
 )
 from rankfair.metrics import rank_auc, rmse
 from rankfair.penalties import make_penalty
-from rankfair.problem import Groups
-from rankfair.ranks import twice_u
 from rankfair.solvers import NCADMM, Demand, Request
 
 SEEDS = int(os.environ.get("RANKFAIR_SEEDS", "20"))

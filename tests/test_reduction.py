@@ -38,7 +38,7 @@ from far_apart import (
 )
 from rankfair import RankFairRegressor, TiltedRegressor
 from rankfair._folds import deal_folds
-from rankfair.balances import Distribution, Rank, Within
+from rankfair.constraints import Distribution, Rank, Within
 from rankfair.datasets import load_wine
 from rankfair.metrics import balanced_residuals, mean_difference, rank_auc
 from rankfair.reduction.refits import Refits
@@ -101,7 +101,7 @@ def test_a_line_is_the_closed_form():
 @pytest.mark.parametrize("blind", [True, False])
 def test_a_line_of_level_means_is_the_constrained_least_squares(blind):
     seen = NUMBERS if blind else X
-    model = fair(LinearRegression(), 0.0, balance="mean", cv=None, blind=blind)
+    model = fair(LinearRegression(), 0.0, constraints="mean", cv=None, blind=blind)
     A = np.column_stack([seen, np.ones(N)])
     a = A[IN_A].mean(axis=0) - A[~IN_A].mean(axis=0)
     G = A.T @ A
@@ -109,7 +109,7 @@ def test_a_line_of_level_means_is_the_constrained_least_squares(blind):
     v = np.linalg.solve(G, a)
     w = w - v * (a @ w) / (a @ v)
     np.testing.assert_allclose(model.fit(X, Y).predict(X), A @ w, atol=1e-8)
-    assert abs(model.balance_["mean"]) < 1e-9
+    assert abs(model.constraint_values_["mean"]) < 1e-9
 
 
 def test_ridge_agrees_with_the_linear_solver():
@@ -312,24 +312,24 @@ def test_without_groups_a_warning_and_the_plain_fit():
     assert model.groups_ is None and model.oof_predictions_ is None
 
 
-# Balances
+# Constraints
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("cv", [None, 4])
 def test_equal_means(epsilon, cv):
-    model = fair(TREES, epsilon, balance="mean", cv=cv, blind=False).fit(X, Y)
+    model = fair(TREES, epsilon, constraints="mean", cv=cv, blind=False).fit(X, Y)
     assert model.status_ == "satisfied"
-    assert abs(model.balance_["mean"]) <= epsilon + 1e-9
+    assert abs(model.constraint_values_["mean"]) <= epsilon + 1e-9
     assert 0 < model.rank_auc_ < 1
     gap = mean_difference(None, model.oof_predictions_, sensitive_features=SEX)
-    assert gap / Y.std() == pytest.approx(model.balance_["mean"], abs=1e-9)
+    assert gap / Y.std() == pytest.approx(model.constraint_values_["mean"], abs=1e-9)
 
 
 @pytest.mark.parametrize("cv", [None, 3])
 def test_equal_residuals(cv):
     # Blind, a line leaves residuals apart; a tilt brings them together.
-    line = fair(LinearRegression(), 0.0, balance="residual", cv=cv).fit(X, Y)
+    line = fair(LinearRegression(), 0.0, constraints="residual", cv=cv).fit(X, Y)
     assert line.status_ == "satisfied"
     gap = balanced_residuals(Y, line.oof_predictions_, sensitive_features=SEX)
     assert abs(gap) < 1e-8
@@ -341,40 +341,43 @@ def ks_of(m, in_a=IN_A):
     return ks_2samp(m[in_a], m[~in_a]).statistic
 
 
-@pytest.mark.parametrize("balance", ["distribution", Distribution(0.1)])
+@pytest.mark.parametrize("constraint", ["distribution", Distribution(0.1)])
 @pytest.mark.parametrize("cv", [None, 3])
-def test_equal_distributions(balance, cv):
-    model = fair(Ridge(), 0.1, balance=balance, blind=False, cv=cv).fit(X, Y)
+def test_equal_distributions(constraint, cv):
+    model = fair(Ridge(), 0.1, constraints=constraint, blind=False, cv=cv).fit(X, Y)
     assert model.status_ == "satisfied"
     far = ks_of(model.oof_predictions_)
-    assert far == pytest.approx(model.balance_["distribution"]) and far <= 0.1 + 1e-9
+    assert (
+        far == pytest.approx(model.constraint_values_["distribution"])
+        and far <= 0.1 + 1e-9
+    )
     assert ks_of(Ridge().fit(X, Y).predict(X)) > 0.3
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("epsilon", [0.05, [0.05, 0.1]])
 @pytest.mark.parametrize("cv", [None, 3])
-def test_several_balances(epsilon, cv):
+def test_several_constraints(epsilon, cv):
     asked = ["rank", "mean"]
-    model = fair(TREES, epsilon, balance=asked, blind=False, cv=cv).fit(X, Y)
+    model = fair(TREES, epsilon, constraints=asked, blind=False, cv=cv).fit(X, Y)
     m = model.oof_predictions_
     gap = mean_difference(None, m, sensitive_features=SEX) / Y.std()
-    assert model.balance_["mean"] == pytest.approx(gap, abs=1e-9)
-    assert model.balance_["rank"] == recounted(model) == model.rank_auc_
+    assert model.constraint_values_["mean"] == pytest.approx(gap, abs=1e-9)
+    assert model.constraint_values_["rank"] == recounted(model) == model.rank_auc_
     widths = [epsilon] * 2 if np.ndim(epsilon) == 0 else epsilon
     inside = abs(model.rank_auc_ - 0.5) <= widths[0] + 0.0005
     inside &= abs(gap) <= widths[1] + 1e-6
     assert model.status_ == ("satisfied" if inside else "infeasible")
 
 
-def test_a_balance_of_some_rows_and_of_one_side():
+def test_a_constraint_of_some_rows_and_of_one_side():
     part = NUMBERS[:, 1] > 0
     asked = Within(0.0, rows=part)
-    model = fair(LinearRegression(), balance=asked, cv=None).fit(X, Y)
+    model = fair(LinearRegression(), constraints=asked, cv=None).fit(X, Y)
     m = model.predict(X)
     gap = mean_difference(None, m[part], sensitive_features=SEX[part])
     assert abs(gap) < 1e-8
-    above = fair(balance=Rank(0.05, side="upper")).fit(X, Y)
+    above = fair(constraints=Rank(0.05, side="upper")).fit(X, Y)
     assert 0.5 - PAIR <= above.rank_auc_ <= 0.55
     again = fair(epsilon=0.05, side="upper").fit(X, Y)
     np.testing.assert_array_equal(again.predict(X), above.predict(X))
@@ -525,7 +528,7 @@ def test_units_of_the_target_do_not_matter(unit, far):
 
 @pytest.mark.parametrize("cv", [None, 3])
 @pytest.mark.parametrize("base", [Ridge(), TREES])
-def test_a_constant_target_has_nothing_to_balance(base, cv):
+def test_a_constant_target_has_nothing_to_constraint(base, cv):
     model = fair(base, cv=cv).fit(X, np.full(N, 3.0))
     assert model.status_ == "inactive"
     np.testing.assert_allclose(model.predict(X), 3.0)

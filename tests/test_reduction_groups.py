@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracles import gaps
 from rankfair import RankFairRegressor, TiltedRegressor
-from rankfair.balances import Mean, Rank, Residual
+from rankfair.constraints import Mean, Rank, Residual
 from rankfair.datasets import load_student
 from rankfair.metrics import pairwise_rank_auc, rank_auc_by_group, scorer
 from three_groups import (
@@ -63,7 +63,7 @@ def test_every_group_is_level_with_the_rest_or_it_says_not(
         assert model.pairwise_auc_[label] == pytest.approx(over, abs=1e-12)
     worst = max(aucs.values(), key=lambda auc: abs(auc - 0.5))
     assert abs(model.rank_auc_ - 0.5) == pytest.approx(abs(worst - 0.5))
-    assert model.balance_ == pytest.approx({"rank": model.rank_auc_})
+    assert model.constraint_values_ == pytest.approx({"rank": model.rank_auc_})
     assert model.groups_.tolist() == list(range(n_groups))
     assert model.n_refits_ == n_groups + 1
     assert model.n_unknown_ == 0 and model.bin_edges_ == {}
@@ -102,7 +102,7 @@ def test_a_blind_model_does_not_read_the_group():
     assert_level(model.predict(X), Z, 0.02 + NEAR)
 
 
-def test_groups_in_balance_stay():
+def test_groups_in_constraint_stay():
     model = fair(epsilon=0.5).fit(X, Y)
     assert model.status_ == "inactive" and model.multiplier_ == 0
     plain = clone(TREES).fit(NUMBERS, Y).predict(NUMBERS)
@@ -146,7 +146,7 @@ def test_what_is_not_reached_is_named():
         model = fair(Stubborn()).fit(X, Y)
     assert model.status_ == "infeasible" and told[0].filename == __file__
     with pytest.warns(ConvergenceWarning, match=r"mean -?\d\.\d+, asked for within 0 "):
-        fair(Stubborn(), 0.0, balance="mean").fit(X, Y)
+        fair(Stubborn(), 0.0, constraints="mean").fit(X, Y)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -178,16 +178,16 @@ def test_rounding_is_no_rank(weighted, labels):
     assert found[0].group_auc_ == pytest.approx(found[1].group_auc_, abs=1e-3)
 
 
-# Balances
+# Constraints
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
 @pytest.mark.parametrize("kind", [Mean, Residual])
 @pytest.mark.parametrize("cv", [None, 3])
 def test_means_and_residuals(kind, epsilon, cv):
-    model = fair(TREES, balance=kind(epsilon), cv=cv, blind=False).fit(X, Y)
+    model = fair(TREES, constraints=kind(epsilon), cv=cv, blind=False).fit(X, Y)
     assert model.status_ in ("satisfied", "inactive")
-    assert abs(model.balance_[kind.__name__.lower()]) <= epsilon + 1e-6
+    assert abs(model.constraint_values_[kind.__name__.lower()]) <= epsilon + 1e-6
     m = model.oof_predictions_ - (Y if kind is Residual else 0)
     for g in range(3):
         apart = m[g == Z].mean() - m[g != Z].mean()
@@ -196,16 +196,16 @@ def test_means_and_residuals(kind, epsilon, cv):
 
 @pytest.mark.parametrize("cv", [None, 3])
 def test_distributions(cv):
-    model = fair(RIDGE, 0.1, balance="distribution", blind=False, cv=cv).fit(X, Y)
+    model = fair(RIDGE, 0.1, constraints="distribution", blind=False, cv=cv).fit(X, Y)
     m = model.oof_predictions_
     far = max(ks_2samp(m[g == Z], m[g != Z]).statistic for g in range(3))
-    assert model.balance_["distribution"] == pytest.approx(far)
+    assert model.constraint_values_["distribution"] == pytest.approx(far)
     assert model.status_ == "satisfied" and far <= 0.1 + NEAR
 
 
 def test_one_group_on_top_is_for_two():
     with pytest.raises(ValueError, match=r'of 3 groups not all .* side="both"'):
-        fair(balance=Rank(0.01, side="upper")).fit(X, Y)
+        fair(constraints=Rank(0.01, side="upper")).fit(X, Y)
 
 
 # Symmetries

@@ -16,11 +16,14 @@ from refusals import sentence
     ("settings", "told"),
     [
         ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6."),
-        ({"epsilon": -1, "balance": "mean"}, "epsilon must be a number ≥ 0; got -1."),
-        ({"balance": "rnak"}, 'Did you mean "rank"?'),
-        ({"balance": ["rank", "rank"]}, 'names "rank" 2 times: once is enough.'),
+        (
+            {"epsilon": -1, "constraints": "mean"},
+            "epsilon must be a number ≥ 0; got -1.",
+        ),
+        ({"constraints": "rnak"}, 'Did you mean "rank"?'),
+        ({"constraints": ["rank", "rank"]}, 'names "rank" 2 times: once is enough.'),
         ({"side": "uper"}, 'Did you mean "upper"?'),
-        ({"balance": "distribution", "side": "upper"}, "has no side"),
+        ({"constraints": "distribution", "side": "upper"}, "has no side"),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1."),
         ({"cv": "five"}, 'cv must be a whole number ≥ 2; got "five".'),
         ({"cv": []}, "cv gives no folds: give two or more pairs"),

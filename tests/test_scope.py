@@ -70,7 +70,7 @@ def test_a_task_of_one_group_is_listed_with_the_reason():
     model = fair().fit(frame, y)
     at = model.tasks_.tolist().index("alone")
     assert model.task_status_[at] == "one group only"
-    assert np.isnan(model.task_auc_[at]) and np.isnan(model.task_balance_[at])
+    assert np.isnan(model.task_auc_[at]) and np.isnan(model.task_values_[at])
     assert model.unbalanced_tasks_ == {"alone": 'It has no rows of group "1".'}
 
 
@@ -79,7 +79,7 @@ def test_a_task_that_cannot_be_levelled_is_named():
     flat = frame.copy()
     rows = flat["task"] == flat["task"][0]
     flat.loc[rows, ["x1", "x2", "x3", "x4"]] = 1.0
-    model = fair(0.0, balance="residual", blind=True)
+    model = fair(0.0, constraints="residual", blind=True)
     with pytest.warns(ConvergenceWarning) as seen:
         model.fit(flat, y)
     assert model.status_ == "infeasible"
@@ -98,7 +98,7 @@ def test_only_tasks_outside_their_band_are_warned_about():
     frame = frame.assign(z=np.where(frame["z"].astype(str) == "1", "came to", "b"))
     rows = frame["task"] == first
     frame.loc[rows, ["x1", "x2", "x3", "x4"]] = 1.0
-    model = fair(0.0, balance="residual", blind=True)
+    model = fair(0.0, constraints="residual", blind=True)
     with pytest.warns(ConvergenceWarning) as seen:
         model.fit(frame, y)
     assert "came to" in model.unbalanced_tasks_["alone"]
@@ -108,7 +108,7 @@ def test_only_tasks_outside_their_band_are_warned_about():
 
 def test_many_tasks_out_of_reach_are_not_all_named():
     frame = DATA.frame.assign(x1=0.0, x2=0.0, x3=0.0, x4=0.0)
-    model = fair(0.0, balance="residual", blind=True)
+    model = fair(0.0, constraints="residual", blind=True)
     with pytest.warns(ConvergenceWarning) as seen:
         model.fit(frame, DATA.target)
     words = str(seen[-1].message)
@@ -134,7 +134,7 @@ def test_without_groups_there_are_no_attributes_of_tasks():
         model.fit(DATA.frame.drop(columns="z"), DATA.target)
     assert model.task_auc_ is None and model.unbalanced_tasks_ is None
     again = fair(scope="global").fit(DATA.frame, DATA.target)
-    assert again.task_status_ is None and again.task_balance_ is None
+    assert again.task_status_ is None and again.task_values_ is None
 
 
 def test_a_fit_over_all_rows_forgets_the_tasks_of_the_fit_before():
@@ -146,7 +146,9 @@ def test_a_fit_over_all_rows_forgets_the_tasks_of_the_fit_before():
 
 def test_three_groups_are_refused():
     frame = DATA.frame.assign(z=np.arange(len(DATA.frame)) % 3)
-    with pytest.raises(ValueError, match=r"balances two groups .* has 3\. Use .*merge"):
+    with pytest.raises(
+        ValueError, match=r"constraints two groups .* has 3\. Use .*merge"
+    ):
         fair().fit(frame, DATA.target)
 
 
@@ -162,25 +164,25 @@ def test_several_attributes_and_unknown_groups_are_refused():
 
 
 def test_distributions_are_refused_within_tasks():
-    with pytest.raises(ValueError, match='has no balance="distribution"'):
-        fair(balance="distribution").fit(DATA.frame, DATA.target)
+    with pytest.raises(ValueError, match='has no constraints="distribution"'):
+        fair(constraints="distribution").fit(DATA.frame, DATA.target)
 
 
-@pytest.mark.parametrize("balance", ["mean", "residual"])
+@pytest.mark.parametrize("constraint", ["mean", "residual"])
 @pytest.mark.parametrize("scope", SCOPES)
-def test_means_within_every_task(scope, balance):
+def test_means_within_every_task(scope, constraint):
     how = {"penalty": "task", "beta": 1.0, "blind": False}
-    model = fair(0.0, scope, balance=balance, **how).fit(DATA.frame, DATA.target)
+    model = fair(0.0, scope, constraints=constraint, **how).fit(DATA.frame, DATA.target)
     m = model.predict(DATA.frame)
-    values = pd.Series(m if balance == "mean" else DATA.target - m)
+    values = pd.Series(m if constraint == "mean" else DATA.target - m)
     means = values.groupby([DATA.frame["task"], DATA.frame["z"]]).mean().unstack()
     assert (means["1"] - means["0"]).abs().max() <= 1e-6 * DATA.target.std()
-    assert np.abs(model.task_balance_).max() <= 1e-6
+    assert np.abs(model.task_values_).max() <= 1e-6
     counted = within(DATA.frame, m)
     aucs = [counted[label][0] for label in model.tasks_.tolist()]
     np.testing.assert_allclose(model.task_auc_, aucs)
     if scope == "both":
-        assert abs(model.balance_[balance]) <= 1e-6
+        assert abs(model.constraint_values_[constraint]) <= 1e-6
 
 
 @pytest.mark.parametrize("scope", SCOPES)

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankfair import RankFairRegressor, RankFairRegressorCV
-from rankfair.balances import Rank
+from rankfair.constraints import Rank
 from rankfair.datasets import make_biased_tasks
 from rankfair.penalties import Ridge as RidgePenalty
 
@@ -185,8 +185,8 @@ def test_an_interrupted_fit_leaves_the_model_as_it_was():
         ({"cv": 1}, "cv must be a whole number ≥ 2"),
         ({"cv": []}, "cv holds out no row that counts"),
         (
-            {"balance": Rank(0.1), "epsilons": [0.1, 0.2]},
-            r"balance=Rank\(.*brings its own epsilon.* Use balance=\"rank\"",
+            {"constraints": Rank(0.1), "epsilons": [0.1, 0.2]},
+            r"constraints=Rank\(.*brings its own epsilon.* Use constraints=\"rank\"",
         ),
         ({"random_state": "x"}, "random_state must be None"),
         ({"tasks": "tsak"}, 'tasks="tsak" is no column of X. Did you mean "task"'),
@@ -222,12 +222,12 @@ def test_a_number_that_bins_cut_is_held_out_as_usual():
     assert model.fit(frame, Y).cv_results_["split_mse"].shape == (1, 3)
 
 
-def test_a_list_for_one_balance_is_told_of_epsilons():
+def test_a_list_for_one_constraint_is_told_of_epsilons():
     model = RankFairRegressorCV([1.0], epsilon=[0.1, 0.2], **COLUMNS)
     with pytest.raises(ValueError, match=r"To choose among .* epsilons=\[0.1, 0.2\]"):
         model.fit(FRAME, Y)
     both = RankFairRegressorCV(
-        [1.0], epsilon=[0.3, 0.5], balance=["rank", "mean"], cv=2, **COLUMNS
+        [1.0], epsilon=[0.3, 0.5], constraints=["rank", "mean"], cv=2, **COLUMNS
     )
     assert both.fit(FRAME, Y).epsilon_ == [0.3, 0.5]
 

@@ -241,7 +241,7 @@ def test_several_protected_attributes_are_refused_where_one_is_expected():
     named = Columns(sensitive_features=["school", "sex"])
     words = sentence(read_training, KINDS["pandas"](), Y, named)
     assert '(column "school", "sex" of X) has 2 columns' in words
-    assert "one protected attribute is expected. RankFairRegressor balances" in words
+    assert "one protected attribute is expected. RankFairRegressor constraints" in words
 
 
 @pytest.mark.parametrize(

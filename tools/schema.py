@@ -124,7 +124,7 @@ def fit_schema() -> dict[str, Any]:
             "model": PLAIN["str | None"],
             "status": text,
             "rank_auc": NUMBER,
-            "balance": numbers,
+            "constraints": numbers,
             "beta": {"type": ["number", "array"], "items": {"type": "number"}},
             "unbalanced_tasks": PLAIN["dict[str, str]"],
             "held_out": {"type": "boolean"},

@@ -20,21 +20,21 @@ def cost(n_rows: int = 10**6, repeats: int = 7) -> dict[str, float]:
     noise = rng.normal(size=n_rows)
     predictions = {groups: noise + codes[groups] for groups in codes}
 
-    def learn(balance: str, groups: int) -> object:
+    def learn(constraint: str, groups: int) -> object:
         m = predictions[groups]
         rows = (np.flatnonzero(codes[groups] == g) for g in range(groups))
-        return MAPS[balance]([Sample.of(m[at]) for at in rows], EPSILON)
+        return MAPS[constraint]([Sample.of(m[at]) for at in rows], EPSILON)
 
-    kinds = [(balance, groups) for groups in codes for balance in MAPS]
+    kinds = [(constraint, groups) for groups in codes for constraint in MAPS]
     spent: dict[str, list[float]] = {"": []}
     for _ in range(repeats):
         start = time.process_time()
         np.sort(predictions[2])
         spent[""].append(time.process_time() - start)
-        for balance, groups in kinds:
+        for constraint, groups in kinds:
             start = time.process_time()
-            learn(balance, groups)
+            learn(constraint, groups)
             took = time.process_time() - start
-            spent.setdefault(f"{balance}, {groups} groups", []).append(took)
+            spent.setdefault(f"{constraint}, {groups} groups", []).append(took)
     sort = statistics.median(spent.pop(""))
     return {name: statistics.median(each) / sort for name, each in spent.items()}

@@ -28,12 +28,12 @@ SHARES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # of the unmoved, EquiPy's own se
 Both = tuple[np.ndarray, np.ndarray]  # calibration rows and new rows, moved
 
 
-def ours(case: Case, balance: str, epsilon: float = EPSILON) -> Both:
+def ours(case: Case, constraint: str, epsilon: float = EPSILON) -> Both:
     samples = [Sample.of(case.m[case.z == g]) for g in (False, True)]
-    moved = MAPS[balance](samples, epsilon)
+    moved = MAPS[constraint](samples, epsilon)
     old, new = case.m.copy(), case.m_new.copy()
     for g, (sample, values) in enumerate(zip(samples, moved.values, strict=True)):
-        table, follow = knots(sample.values, values), FOLLOW[balance]
+        table, follow = knots(sample.values, values), FOLLOW[constraint]
         old[case.z == g] = follow(table, case.m[case.z == g])
         new[case.z_new == g] = follow(table, case.m_new[case.z_new == g])
     return old, new
@@ -78,7 +78,7 @@ def auc_gap(m: np.ndarray, z: np.ndarray) -> float:
 GAPS = {"KS": ks, "AUC": auc_gap}
 
 
-def as_fair(case: Case, balance: str, rival: np.ndarray) -> Both:
+def as_fair(case: Case, constraint: str, rival: np.ndarray) -> Both:
     """Ours with the largest ε as fair as a rival in KS and AUC on calibration rows.
 
     No figure of a new row is used.  KS is never less than the AUC gap, so that a KS of
@@ -90,10 +90,10 @@ def as_fair(case: Case, balance: str, rival: np.ndarray) -> Both:
         return all(GAPS[demand](m, case.z) <= limits[demand] for demand in GAPS)
 
     low, high = (min(EPSILON, limits[demand]) for demand in ("AUC", "KS"))
-    best = ours(case, balance, low)
+    best = ours(case, constraint, low)
     for _ in range(6):
         middle = (low + high) / 2
-        tried = ours(case, balance, middle)
+        tried = ours(case, constraint, middle)
         if as_fair_as_it(tried[0]):
             low, best = middle, tried
         else:
@@ -134,8 +134,8 @@ def measured(case: Case) -> Iterator[tuple[Point, list[float]]]:
     """Every point of a split with its figures: beside each rival ours, as fair."""
     judge = partial(judged, case)
     yield Point("none", "unmoved"), judge((case.m, case.m_new))
-    for demand, balance in OURS.items():
-        yield Point(demand, balance), judge(ours(case, balance))
+    for demand, constraint in OURS.items():
+        yield Point(demand, constraint), judge(ours(case, constraint))
     yield Point("AUC", "shift"), judge(ours(case, "shift"))
     for demand, name, made in rivals(case):
         found = judge(made)

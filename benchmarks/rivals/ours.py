@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
-from rankfair.balances import Mean, Rank
+from rankfair.constraints import Mean, Rank
 from rankfair.experiments.methods import Rows
 
 from .cases import Base, folds
@@ -35,7 +35,7 @@ def rank_fair(**wanted: Any) -> Fit:
 
 
 def rank_and_mean(rows: Rows, base: Base, both: tuple[float, float]) -> Predict:
-    model = base.rank_fair(0.0, rows, balance=[Rank(both[0]), Mean(both[1])])
+    model = base.rank_fair(0.0, rows, constraints=[Rank(both[0]), Mean(both[1])])
     model.fit(base.table(rows), rows.y)
     return lambda new: model.predict(base.table(new))
 
@@ -48,13 +48,13 @@ def tilted(rows: Rows, base: Base, epsilon: float) -> Predict:
     return lambda new: model.predict(base.table(new))
 
 
-def mapped(balance: str | list[str], calibrate: bool = False) -> Fit:
+def mapped(constraint: str | list[str], calibrate: bool = False) -> Fit:
     def fit(rows: Rows, base: Base, epsilon: Setting) -> Predict:
         X = base.table(rows)
         model = RankFairPostprocessor(
             base.learner(remember=True),
             epsilon,
-            balance=balance,
+            constraints=constraint,
             sensitive_features=X.shape[1] - 1,
             cv=folds(rows),
             calibrate=calibrate,
@@ -72,9 +72,9 @@ METHODS = (
     Method(
         OURS, "tilt, rank and mean", rank_and_mean, "ε", PAIRS, LINEAR, ("gap", "md")
     ),
-    Method(OURS, "tilt, mean", rank_fair(balance="mean"), "ε", MEANS, LINEAR, ("md",)),
-    Method(
-        OURS, "linear, distribution", rank_fair(balance="distribution"), "ε",
+    Method(OURS, "tilt, mean", rank_fair(constraints="mean"), "ε", MEANS, LINEAR,
+    ("md",)), Method(
+        OURS, "linear, distribution", rank_fair(constraints="distribution"), "ε",
         (0.05, 0.02, 0.1, 0.2, 0.4), LINEAR,
     ),
     Method(OURS, "TiltedRegressor", tilted, "ε", (0.01, 0.05, 0.2)),

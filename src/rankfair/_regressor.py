@@ -30,11 +30,11 @@ from rankfair._validation import (
     read_target,
     refuse_unseen,
 )
-from rankfair.blocks import power_of_two
+from rankfair.core.blocks import power_of_two
+from rankfair.core.linear import linear_predict
+from rankfair.core.problem import Problem
 from rankfair.engines.room import check_room
-from rankfair.linear import linear_predict
 from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
-from rankfair.problem import Problem
 from rankfair.solvers import Request, Solution, Step
 from rankfair.streams import is_elsewhere, predict_elsewhere
 
@@ -330,7 +330,7 @@ class Progress:
         """Report a step."""
         self._write(
             f"step {step.iteration}: objective {step.objective:.6g}, "
-            f"balance {step.auc:.4f}"
+            f"constraint {step.auc:.4f}"
         )
         if self.context is not None:
             inner = self.context.subcontext(task_name="step")

@@ -160,20 +160,24 @@ BAD = [
     ("audit one.csv {common}", "one group only"),
     ("fit pay.csv --sensitive gender", "--target"),
     ("fit one.csv {common}", "nothing to compare"),
-    ("fit pay.csv {common} --balance foo", "'foo' is not one of"),
-    ("fit pay.csv {common} --balance ranks", "--balance': 'ranks' is not one of"),
-    ("fit pay.csv {common} --balance ranks", "Did you mean 'rank'?"),
+    ("fit pay.csv {common} --constraint foo", "'foo' is not one of"),
+    ("fit pay.csv {common} --constraint ranks", "--constraint': 'ranks' is not one of"),
+    ("fit pay.csv {common} --constraint ranks", "Did you mean 'rank'?"),
     ("fit pay.csv {common} --scope foo", "'foo' is not one of"),
     ("fit pay.csv {common} --penalty foo", "'foo' is not one of"),
     ("fit pay.csv {common} --beta foo", "a number or auto"),
     ("fit pay.csv {common} --beta -1", "--beta must be a number"),
     ("fit pay.csv {common} --epsilon 1", "--epsilon must be"),
     ("fit pay.csv {common} --epsilon nan", "--epsilon"),
-    ("fit pay.csv {common} --epsilon 0.1 --epsilon 0.2", "2 times for 1 balance: give"),
     (
-        "fit pay.csv {common} --balance rank --balance mean"
+        "fit pay.csv {common} --epsilon 0.1 --epsilon 0.2",
+        "2 times for 1 constraint: give",
+    ),
+    (
+        "fit pay.csv {common} --constraint rank --constraint mean"
         " --epsilon 0.1 --epsilon 0.2 --epsilon 0.3",
-        "3 times for 2 balances: give it once for all, or once for each --balance",
+        "3 times for 2 constraints: give it once for all, or once for each "
+        "--constraint",
     ),
     (
         "compare pay.csv {common} --epsilon 0.1 --epsilon 0.2",
@@ -199,11 +203,14 @@ BAD = [
     ("path pay.csv {common} --at nan", "--at must be"),
     ("path pay.csv {common} --at 0.1 --at 0.7", "--at must be a number in [0, 0.5]"),
     (
-        "path no.csv {common} --balance distribution --at 1.1",
+        "path no.csv {common} --constraint distribution --at 1.1",
         "--at must be a number in [0, 1]; got 1.1",
     ),
     ("compare pay.csv {common} --epsilon 0.7", "--epsilon must be a number in [0, 0.5"),
-    ("path pay.csv {common} --balance mean", "--at is needed with --balance mean"),
+    (
+        "path pay.csv {common} --constraint mean",
+        "--at is needed with --constraint mean",
+    ),
     ("compare pay.csv {common} --method foo", '"NC-ADMM"'),
     ("compare pay.csv {common} --folds 1", "--folds"),
     ("audit pay.csv {common} --intersect", "combines two or more columns"),
@@ -453,19 +460,19 @@ def test_fit_says_what_became_of_the_tasks_and_of_the_model(tmp_path):
     assert 'Encoded 1 column of text as 0/1 ("education").' in done.stderr
 
 
-def test_every_balance_is_told(here):
-    options = ["--balance", "rank", "--balance", "mean", "--folds", 0]
+def test_every_constraint_is_told(here):
+    options = ["--constraint", "rank", "--constraint", "mean", "--folds", 0]
     shown = run("fit", "pay.csv", *COMMON, *options).stdout
     assert re.match(r"Fitted to 150 rows: satisfied, AUC 0\.\d+, mean -?0\.\d+", shown)
 
 
-def test_every_balance_has_its_own_epsilon(here):
-    both = ["--balance", "rank", "--balance", "mean", "--folds", 0, "--json"]
+def test_every_constraint_has_its_own_epsilon(here):
+    both = ["--constraint", "rank", "--constraint", "mean", "--folds", 0, "--json"]
 
     def means(*epsilons):
         options = [word for each in epsilons for word in ("--epsilon", each)]
         done = run("fit", "pay.csv", *COMMON, *both, *options)
-        return json.loads(done.stdout)["balance"]
+        return json.loads(done.stdout)["constraints"]
 
     one, each, turned = means(0.1), means(0.1, 0.01), means(0.01, 0.1)
     assert 0.01 < abs(one["mean"]) <= 0.1 + 1e-9

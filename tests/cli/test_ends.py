@@ -323,7 +323,7 @@ def test_a_model_file_is_told_in_words(capsys):
         "bytes": 1234,
         "notes": "",
         "achieved": {},
-        "params": {"balance": ["rank", "mean"], "beta": 0.125, "tasks": None},
+        "params": {"constraints": ["rank", "mean"], "beta": 0.125, "tasks": None},
         "tasks": [*range(10)],
         "groups": {"sex": ["F", "M"], "old": ["no", "yes"]},
         "columns": [column],
@@ -333,7 +333,7 @@ def test_a_model_file_is_told_in_words(capsys):
     shown = capsys.readouterr().out
     for part in (
         "1,234 bytes",
-        "balance  rank, mean",
+        "constraint  rank, mean",
         "beta     0.125",
         "tasks    -",
         "10 tasks: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more",

@@ -68,8 +68,8 @@ SETTINGS = {
     "upper": {"side": "upper", "epsilon": 0.02},
     "zero": {"epsilon": 0.0, "penalty": "ridge"},
     "raw units": {"standardize": False, "beta": 0.1},
-    "mean": {"balance": "mean", "epsilon": 0.05},
-    "residual": {"balance": "residual", "epsilon": 0.02},
+    "mean": {"constraints": "mean", "epsilon": 0.05},
+    "residual": {"constraints": "residual", "epsilon": 0.02},
 }
 
 
@@ -95,12 +95,12 @@ def test_small_data(engine, count):
     same(engine(frame, y, **by), in_memory(frame, y, **by), coef=1e-12, auc=0)
 
 
-def test_several_balances_need_the_rows_in_memory(tmp_path, large):
+def test_several_constraints_need_the_rows_in_memory(tmp_path, large):
     frame, y = random_rows(600)
     frame.assign(y=y).to_parquet(tmp_path / "rows.parquet")
     rows = stream(tmp_path, target="y")
     with pytest.raises(ValueError, match="2 constraints need the rows in memory"):
-        RankFairRegressor(balance=["rank", "mean"], **BY).fit(rows)
+        RankFairRegressor(constraints=["rank", "mean"], **BY).fit(rows)
 
 
 @pytest.mark.parametrize("kind", ["whole", "fractional", "zero"])

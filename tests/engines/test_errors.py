@@ -288,7 +288,10 @@ def test_a_target_beside_a_stream(folder):
         ({"solver": "ncadmm"}, 'solver="ncadmm" needs the rows in memory'),
         ({"scope": "task"}, 'scope="task" needs the rows in memory'),
         ({"bins": 3}, "bins needs the rows in memory"),
-        ({"balance": "distribution"}, 'balance="distribution" needs the rows in mem'),
+        (
+            {"constraints": "distribution"},
+            'constraints="distribution" needs the rows in mem',
+        ),
     ],
 )
 def test_what_needs_the_rows_in_memory(folder, settings, words):

@@ -79,10 +79,10 @@ def test_beta_is_chosen_if_asked(tmp_path):
     assert fitted(csv, tmp_path, Settings(0.4, beta=2.0)).model.beta == 2.0
 
 
-def test_two_balances_are_both_held(tmp_path):
-    done = fitted(pay_csv(tmp_path), tmp_path, Settings(balance=("rank", "mean")))
+def test_two_constraints_are_both_held(tmp_path):
+    done = fitted(pay_csv(tmp_path), tmp_path, Settings(constraints=("rank", "mean")))
     assert done.model.status_ == "satisfied"
-    assert abs(done.model.balance_["mean"]) <= 0.01 + 1e-9
+    assert abs(done.model.constraint_values_["mean"]) <= 0.01 + 1e-9
 
 
 def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
@@ -219,7 +219,7 @@ def test_the_report_says_that_it_is_a_fit_and_with_which_limit(tmp_path):
     csv = pay_csv(tmp_path)
     title = fitted(csv, tmp_path, Settings(epsilon=0.03)).audit.title
     assert title == "Fit before and after the limit ε = 0.03, on the rows fitted"
-    held = fitted(csv, tmp_path, Settings(balance=("mean",)), folds=2).audit.title
+    held = fitted(csv, tmp_path, Settings(constraints=("mean",)), folds=2).audit.title
     assert "mean" in held
     assert held.endswith("rows left out")
     assert fitted(csv, tmp_path, title="Pay").audit.title == "Pay"

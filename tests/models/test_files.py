@@ -24,7 +24,7 @@ from rankfair import (
     save_model,
 )
 from rankfair._disk import write_whole
-from rankfair.balances import Mean, Rank
+from rankfair.constraints import Mean, Rank
 from rankfair.models import ModelFileError, describe_model, read_extra
 from rankfair.models.archive import pack, unpack
 from rankfair.models.files import describe_bytes, model_bytes, model_of
@@ -35,7 +35,10 @@ from saved import FRAME, NAMED, Y, several_groups, tampered
 MODELS = {
     "fair": (RankFairRegressor(0.02, **NAMED, blind=False), FRAME),
     "blind": (RankFairRegressor(0.02, **NAMED), FRAME),
-    "two balances": (RankFairRegressor(0.05, **NAMED, balance=["rank", "mean"]), FRAME),
+    "two constraints": (
+        RankFairRegressor(0.05, **NAMED, constraints=["rank", "mean"]),
+        FRAME,
+    ),
     "three groups": (RankFairRegressor(0.05, **NAMED), several_groups()),
     "plain": (MultiTaskRegressor(tasks="task"), FRAME.drop(columns="z")),
     "no tasks": (MultiTaskRegressor(), FRAME.drop(columns=["z", "task"])),
@@ -57,7 +60,10 @@ MODELS = {
     "polars": (RankFairRegressor(0.02, **NAMED), pl.DataFrame(FRAME.to_dict("list"))),
     "objects": (
         RankFairRegressor(
-            **NAMED, penalty=Ridge(0.5), balance=Rank(0.02), solver=Tilt(max_iter=40)
+            **NAMED,
+            penalty=Ridge(0.5),
+            constraints=Rank(0.02),
+            solver=Tilt(max_iter=40),
         ),
         FRAME,
     ),
@@ -69,7 +75,7 @@ MODELS = {
     ),
     "list of objects": (
         RankFairRegressor(
-            **NAMED, penalty=Shared(0.5), balance=[Rank(0.03), Mean(0.1)]
+            **NAMED, penalty=Shared(0.5), constraints=[Rank(0.03), Mean(0.1)]
         ),
         FRAME,
     ),
@@ -252,9 +258,12 @@ def test_descriptions_show_records_and_other_keys(fitted):
         ({"random_state": np.random.default_rng(0)}, "set_params"),
         ({"penalty": object()}, "penalty holds a builtins.object"),
         ({"tasks": {1, 2}}, "tasks holds a builtins.set"),
-        ({"balance": np.array([[1j]])}, "balance holds a numpy.ndarray"),
+        ({"constraints": np.array([[1j]])}, "constraint holds a numpy.ndarray"),
         ({"tol": np.float16(1)}, "tol holds a numpy.float16"),
-        ({"balance": pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns")}, "Timestamp"),
+        (
+            {"constraints": pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns")},
+            "Timestamp",
+        ),
     ],
 )
 def test_what_cannot_be_stored_is_named(fitted, change, said):

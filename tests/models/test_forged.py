@@ -216,7 +216,7 @@ GONE = object()
         (("params", "beta"), {"$float": "nan"}, "setting"),
         (("params", "beta"), [1], "setting"),
         (("params", "penalty"), 3, "setting"),
-        (("params", "balance"), {"$tuple": []}, "setting"),
+        (("params", "constraints"), {"$tuple": []}, "setting"),
         (("params", "unseen"), "guess", "setting"),
         (("params", "bins"), "2", "setting"),
         (("params", "blind"), "no", "setting"),

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
 from rankfair import RankFairPostprocessor
-from rankfair.linear import rounded
+from rankfair.core.linear import rounded
 
 rng = np.random.default_rng(8)
 N = 800
@@ -15,12 +15,12 @@ IN_A = rng.random(N) < 0.4
 X = np.column_stack((rng.normal(size=(N, 2)) + np.outer(IN_A, [0.9, 0.3]), IN_A))
 # The slope of A is a third of that of B: a pooled line fits neither.
 Y = X[:, 0] * np.where(IN_A, 0.5, 1.5) + IN_A + 0.3 * rng.normal(size=N)
-BALANCES = ["rank", "distribution", "shift", "mean", ["rank", "mean"]]
+CONSTRAINTS = ["rank", "distribution", "shift", "mean", ["rank", "mean"]]
 
 
-def fitted(balance, epsilon, calibrate=True, **more):
+def fitted(constraint, epsilon, calibrate=True, **more):
     model = RankFairPostprocessor(
-        LinearRegression(), epsilon, balance=balance, sensitive_features=2,
+        LinearRegression(), epsilon, constraints=constraint, sensitive_features=2,
         calibrate=calibrate,
     )  # fmt: skip
     return model.fit(X, Y, **more)
@@ -37,10 +37,10 @@ def test_without_a_demand_it_is_least_squares_in_each_group():
         assert model.predict(X)[rows] == pytest.approx(slope * free[rows] + height)
 
 
-@pytest.mark.parametrize("balance", BALANCES)
-def test_bands_are_met_at_less_error(balance):
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_bands_are_met_at_less_error(constraint):
     epsilon = 0.05
-    model = fitted(balance, epsilon)
+    model = fitted(constraint, epsilon)
     m = model.predict(X)
     assert model.status_ == "satisfied"
     assert model.mean_difference_ == pytest.approx(m[IN_A].mean() - m[~IN_A].mean())
@@ -52,14 +52,14 @@ def test_bands_are_met_at_less_error(balance):
         "distribution": model.ks_,
         "mean": abs(model.mean_difference_) / Y.std(),
     }
-    for name in [balance] if isinstance(balance, str) else balance:
+    for name in [constraint] if isinstance(constraint, str) else constraint:
         assert left[name] <= epsilon + 1e-9
-    assert error(model) < error(fitted(balance, epsilon, calibrate=False))
+    assert error(model) < error(fitted(constraint, epsilon, calibrate=False))
 
 
-@pytest.mark.parametrize("balance", BALANCES)
-def test_maps_stay_monotone_between_and_beyond_rows(balance):
-    model = fitted(balance, 0.05)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_maps_stay_monotone_between_and_beyond_rows(constraint):
+    model = fitted(constraint, 0.05)
     for g in (0.0, 1.0):
         line = np.column_stack((np.linspace(-40, 40, 999), np.zeros(999)))
         values = np.column_stack((line, np.full(999, g)))
@@ -72,7 +72,7 @@ def test_whole_weights_are_repeated_rows():
     weighted = fitted("distribution", 0.05, sample_weight=weights)
     often = np.repeat(np.arange(N), weights)
     repeated = RankFairPostprocessor(
-        LinearRegression(), 0.05, balance="distribution", sensitive_features=2,
+        LinearRegression(), 0.05, constraints="distribution", sensitive_features=2,
         calibrate=True,
     ).fit(X[often], Y[often])  # fmt: skip
     assert weighted.predict(X) == pytest.approx(repeated.predict(X), abs=1e-8)
@@ -110,7 +110,7 @@ def test_predictions_that_vary_by_rounding_get_no_line(seed):
     x = np.concatenate((np.repeat([0.1 + 0.2, 0.3], 50), rng.normal(size=100)))
     z, y = np.repeat(["F", "M"], 100), rng.normal(size=200)
     model = RankFairPostprocessor(
-        LinearRegression(), 0.02, calibrate=True, balance="shift"
+        LinearRegression(), 0.02, calibrate=True, constraints="shift"
     )
     model.fit(x[:, None], y, sensitive_features=z)
     m = model.predict([[0.31]], sensitive_features=["F"])

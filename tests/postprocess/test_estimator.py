@@ -24,7 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from mapped import (
-    BALANCES,
+    CONSTRAINTS,
     FRAME,
     IN_A,
     NUMBERS,
@@ -38,16 +38,16 @@ from mapped import (
 )
 from rankfair import RankFairPostprocessor
 from rankfair._folds import deal_folds
-from rankfair.linear import rounded
+from rankfair.core.linear import rounded
 from rankfair.metrics import scorer
 from refusals import sentence
 
 # What a fit promises
 
 
-@pytest.mark.parametrize("balance", BALANCES)
-def test_the_band_is_met_on_predict(balance):
-    model = fair(balance=balance).fit(WITH_CODE, Y)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_the_band_is_met_on_predict(constraint):
+    model = fair(constraints=constraint).fit(WITH_CODE, Y)
     m = model.predict(WITH_CODE)
     auc, ks = roc_auc_score(IN_A, m), ks_2samp(m[IN_A], m[~IN_A]).statistic
     assert model.status_ == "satisfied"
@@ -55,13 +55,13 @@ def test_the_band_is_met_on_predict(balance):
     assert model.group_auc_ == pytest.approx({0: 1 - auc, 1: auc})
     assert model.ks_ == pytest.approx(ks)
     assert abs(auc - 0.5) <= 0.02 + 1e-9
-    assert balance != "distribution" or ks <= 0.02 + 1e-9
+    assert constraint != "distribution" or ks <= 0.02 + 1e-9
     assert model.groups_.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("balance", BALANCES)
-def test_maps_are_monotone_and_defined_everywhere(balance):
-    model = fair(balance=balance, sensitive_features=0)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_maps_are_monotone_and_defined_everywhere(constraint):
+    model = fair(constraints=constraint, sensitive_features=0)
     X = np.column_stack((IN_A, NUMBERS[:, 0]))
     model.fit(X, Y)
     values = np.linspace(-50, 50, 2001)
@@ -72,32 +72,34 @@ def test_maps_are_monotone_and_defined_everywhere(balance):
         knots = model.maps_[g]
         for end in (0, -1):
             # Far beyond the ends a shift goes on, and other maps have no reason to.
-            further = knots[1, end] - knots[0, end] if balance == "shift" else 0.0
+            further = knots[1, end] - knots[0, end] if constraint == "shift" else 0.0
             off = model.resolution_
             assert moved[end] - plain[end] == pytest.approx(further, abs=off)
 
 
 def test_swapped_groups_and_permuted_rows_give_the_same():
-    m = fair(balance="distribution").fit(WITH_CODE, Y).predict(WITH_CODE)
-    swapped = fair(balance="distribution", sensitive_features=None, blind=True)
+    m = fair(constraints="distribution").fit(WITH_CODE, Y).predict(WITH_CODE)
+    swapped = fair(constraints="distribution", sensitive_features=None, blind=True)
     swapped.fit(WITH_CODE, Y, sensitive_features=1 - IN_A)
     again = swapped.predict(WITH_CODE, sensitive_features=1 - IN_A)
     assert again == pytest.approx(m)
     order = rng.permutation(N)
-    turned = fair(balance="distribution").fit(WITH_CODE[order], Y[order])
+    turned = fair(constraints="distribution").fit(WITH_CODE[order], Y[order])
     assert turned.predict(WITH_CODE) == pytest.approx(m)
     assert np.array_equal(
-        fair(balance="distribution").fit(WITH_CODE, Y).predict(WITH_CODE), m
+        fair(constraints="distribution").fit(WITH_CODE, Y).predict(WITH_CODE), m
     )
 
 
 def test_three_groups_and_combinations_of_columns():
     third = rng.integers(0, 3, N)
     X = np.column_stack((WITH_CODE, third))
-    model = fair(balance="distribution", epsilon=0.05, sensitive_features=4).fit(X, Y)
+    model = fair(constraints="distribution", epsilon=0.05, sensitive_features=4).fit(
+        X, Y
+    )
     assert model.ks_ <= 0.05 + 1e-9
     assert model.rank_auc_ in model.group_auc_.values()
-    both = fair(balance="distribution", epsilon=0.1, sensitive_features=[3, 4])
+    both = fair(constraints="distribution", epsilon=0.1, sensitive_features=[3, 4])
     assert both.fit(X, Y).groups_.shape == (6,)
     m = both.predict(X)
     assert ks_2samp(m[IN_A], m[~IN_A]).statistic <= 0.1 + 1e-9
@@ -113,7 +115,7 @@ def test_in_the_band_nothing_moves():
 
 def test_ties_stay_ties_and_what_they_prevent_is_said():
     stump = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0)
-    model = fair(stump, epsilon=0.001, balance="distribution")
+    model = fair(stump, epsilon=0.001, constraints="distribution")
     with pytest.warns(ConvergenceWarning, match=r"predictions tie .* KS is 0\.\d+"):
         model.fit(WITH_CODE, Y)
     assert model.status_ == "infeasible"
@@ -126,14 +128,14 @@ def test_ties_stay_ties_and_what_they_prevent_is_said():
 
 def test_whole_weights_are_repeated_rows():
     weights = rng.integers(0, 4, N)
-    weighted = fair(Ridge(), balance="distribution").fit(
+    weighted = fair(Ridge(), constraints="distribution").fit(
         WITH_CODE, Y, sample_weight=weights
     )
     rows = np.repeat(np.arange(N), weights)
-    repeated = fair(Ridge(), balance="distribution").fit(WITH_CODE[rows], Y[rows])
+    repeated = fair(Ridge(), constraints="distribution").fit(WITH_CODE[rows], Y[rows])
     assert weighted.predict(WITH_CODE) == pytest.approx(repeated.predict(WITH_CODE))
     assert weighted.ks_ == pytest.approx(repeated.ks_)
-    fractions = fair(Ridge(1e-9), balance="distribution").fit(
+    fractions = fair(Ridge(1e-9), constraints="distribution").fit(
         WITH_CODE, Y, sample_weight=weights / 7 + 0.1
     )
     assert fractions.status_ == "satisfied"
@@ -144,7 +146,7 @@ def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
     old, new = slice(0, 300), slice(300, None)
 
     def drift(**settings):
-        model = fair(loose, balance="distribution", **settings)
+        model = fair(loose, constraints="distribution", **settings)
         model.fit(WITH_CODE[old], Y[old])
         m = model.predict(WITH_CODE[new])
         return abs(roc_auc_score(IN_A[new], m) - 0.5), model
@@ -209,11 +211,13 @@ def test_folds_without_groups_are_dealt_as_well():
 def test_prefit_leaves_the_estimator_alone():
     base = LinearRegression().fit(WITH_CODE[:200], Y[:200])
     before = base.coef_.copy()
-    model = fair(base, prefit=True, balance="distribution").fit(WITH_CODE[200:])
+    model = fair(base, prefit=True, constraints="distribution").fit(WITH_CODE[200:])
     assert model.estimator_ is base
     assert np.array_equal(base.coef_, before)
     assert model.ks_ <= 0.02 + 1e-9
-    same = fair(base, prefit=True, balance="distribution").fit(WITH_CODE[200:], Y[200:])
+    same = fair(base, prefit=True, constraints="distribution").fit(
+        WITH_CODE[200:], Y[200:]
+    )
     assert np.array_equal(same.maps_[1], model.maps_[1])
 
 

@@ -27,21 +27,21 @@ def test_nearest_is_the_least_movement_that_keeps_the_order(seed, n):
 
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from(sorted(FOLLOW)))
-def test_maps_are_monotone_and_keep_their_knots(seed, n, balance):
+def test_maps_are_monotone_and_keep_their_knots(seed, n, constraint):
     start, end, m = drawn(seed, n)
     table = np.stack((start, end))
-    moved = FOLLOW[balance](table, m)
+    moved = FOLLOW[constraint](table, m)
     assert (np.diff(moved[np.argsort(m, kind="stable")]) >= -1e-12).all()
     assert np.array_equal(moved[: len(start)], end)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from(sorted(FOLLOW)))
-def test_knots_between_equal_ends_can_be_left_out(seed, n, balance):
+def test_knots_between_equal_ends_can_be_left_out(seed, n, constraint):
     start, end, m = drawn(seed, n)
     few = knots(start, end)
     assert few.shape[1] <= 2 * len(np.unique(end))
-    assert FOLLOW[balance](few, m) == pytest.approx(
-        FOLLOW[balance](np.stack((start, end)), m)
+    assert FOLLOW[constraint](few, m) == pytest.approx(
+        FOLLOW[constraint](np.stack((start, end)), m)
     )
 
 

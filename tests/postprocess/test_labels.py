@@ -11,10 +11,22 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 
-from mapped import BALANCES, IN_A, KNOWN, NUMBERS, SEX, SOME, WITH_CODE, N, Y, fair, rng
+from mapped import (
+    CONSTRAINTS,
+    IN_A,
+    KNOWN,
+    NUMBERS,
+    SEX,
+    SOME,
+    WITH_CODE,
+    N,
+    Y,
+    fair,
+    rng,
+)
 from rankfair import RankFairPostprocessor
 from rankfair.certificate import certify
-from rankfair.linear import rounded
+from rankfair.core.linear import rounded
 from rankfair.metrics import scorer
 from refusals import sentence
 
@@ -32,19 +44,19 @@ def test_a_dict_of_groups_in_any_order():
     assert one.group_auc_ == plain.group_auc_
 
 
-@pytest.mark.parametrize("balance", BALANCES)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
 @pytest.mark.parametrize("third", [False, True])
-def test_rows_of_unknown_group_are_fitted_and_not_balanced(balance, third):
+def test_rows_of_unknown_group_are_fitted_and_not_balanced(constraint, third):
     labels = np.where(np.arange(N) % 3 == 0, "X", SOME) if third else SOME
     labels = np.where(KNOWN, labels, None)
-    model = fair(Ridge(), sensitive_features=None, balance=balance)
+    model = fair(Ridge(), sensitive_features=None, constraints=constraint)
     model.fit(NUMBERS, Y, sensitive_features=labels)
     assert model.n_unknown_ == (~KNOWN).sum()
     assert model.groups_.tolist() == ["F", "M", "X"][: 2 + third]
     # The estimator saw all rows; the maps are those of the known ones.
     raw = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
     prefit = fair(model.estimator_, sensitive_features=None, prefit=True)
-    prefit.set_params(balance=balance)
+    prefit.set_params(constraints=constraint)
     prefit.fit(NUMBERS[KNOWN], sensitive_features=labels[KNOWN])
     for label in model.groups_:
         np.testing.assert_array_equal(model.maps_[label], prefit.maps_[label])

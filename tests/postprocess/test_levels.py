@@ -61,15 +61,17 @@ def test_levels_follow_the_scale_of_the_predictions_and_not_far_values():
     assert found.values[0][-1] == 1e9
 
 
-@pytest.mark.parametrize("balance", MAPS)
+@pytest.mark.parametrize("constraint", MAPS)
 @pytest.mark.parametrize("sizes", [(80, 90), (60, 40, 50)])
-def test_where_zero_is_does_not_matter(balance, sizes):
+def test_where_zero_is_does_not_matter(constraint, sizes):
     for seed, epsilon in enumerate((0.0, 0.01, 0.05, 0.2)):
         samples = drawn(seed, sizes)
-        moved = MAPS[balance](samples, epsilon).values
+        moved = MAPS[constraint](samples, epsilon).values
         # Powers of two: the same predictions to the last bit but some.
         there = [Sample(s.values + 4096.0, s.counts, s.row) for s in samples]
-        for one, other in zip(moved, MAPS[balance](there, epsilon).values, strict=True):
+        for one, other in zip(
+            moved, MAPS[constraint](there, epsilon).values, strict=True
+        ):
             assert other - 4096.0 == pytest.approx(one, abs=1e-9)
 
 
@@ -120,14 +122,16 @@ def movement(samples, found):
     return sum(s.weights @ (v - s.values) ** 2 for s, v in pairs)
 
 
-@pytest.mark.parametrize("balance", MAPS)
+@pytest.mark.parametrize("constraint", MAPS)
 @pytest.mark.parametrize("sizes", [(3000, 4000), (2500, 3000, 3500), (3000, 200)])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_bundled_maps_meet_the_band_and_move_as_little(balance, sizes, seed, request):
+def test_bundled_maps_meet_the_band_and_move_as_little(
+    constraint, sizes, seed, request
+):
     samples = drawn(seed, sizes)
-    whole = MAPS[balance](samples, 0.02)
+    whole = MAPS[constraint](samples, 0.02)
     request.getfixturevalue("bundled")
-    found = MAPS[balance](samples, 0.02)
+    found = MAPS[constraint](samples, 0.02)
     assert found.status is whole.status is Status.SATISFIED
     counted = Standing.of(found.values, samples)
     assert found.standing.ks == pytest.approx(counted.ks, abs=1e-12)
@@ -136,11 +140,11 @@ def test_bundled_maps_meet_the_band_and_move_as_little(balance, sizes, seed, req
 
 
 @pytest.mark.usefixtures("bundled")
-@pytest.mark.parametrize("balance", MAPS)
-def test_many_rows_in_the_band_stay(balance):
+@pytest.mark.parametrize("constraint", MAPS)
+def test_many_rows_in_the_band_stay(constraint):
     rng = np.random.default_rng(0)
     samples = [Sample.of(rng.normal(size=n)) for n in (4000, 3000)]
-    found = MAPS[balance](samples, 0.1)
+    found = MAPS[constraint](samples, 0.1)
     assert found.status is Status.INACTIVE
     assert all(v is s.values for v, s in zip(found.values, samples, strict=True))
 

@@ -54,36 +54,36 @@ def test_shift_is_the_same_for_all_rows_of_a_group():
         assert np.ptp(moved - sample.values) < 1e-12
 
 
-@pytest.mark.parametrize("balance", MAPS)
-def test_three_groups(balance):
+@pytest.mark.parametrize("constraint", MAPS)
+def test_three_groups(constraint):
     rng = np.random.default_rng(0)
     samples = [Sample.of(rng.normal(0.4 * g, 1, 200 + 50 * g)) for g in range(3)]
-    found = MAPS[balance](samples, 0.02)
+    found = MAPS[constraint](samples, 0.02)
     assert found.status is Status.SATISFIED
-    if balance == "distribution":
+    if constraint == "distribution":
         assert found.standing.ks <= 0.02 + 1e-9
     assert np.abs(found.standing.aucs - 0.5).max() <= 0.02 + 1e-9
 
 
-@pytest.mark.parametrize("balance", MAPS)
-def test_what_is_in_the_band_stays(balance):
+@pytest.mark.parametrize("constraint", MAPS)
+def test_what_is_in_the_band_stays(constraint):
     samples = two()
-    moved = MAPS[balance](samples, 0.05).values
+    moved = MAPS[constraint](samples, 0.05).values
     again = [
         Sample.of(np.repeat(v, s.weights)) for v, s in zip(moved, samples, strict=True)
     ]
-    found = MAPS[balance](again, 0.05)
+    found = MAPS[constraint](again, 0.05)
     assert found.status is Status.INACTIVE
     for values, sample in zip(found.values, again, strict=True):
         assert values is sample.values
 
 
-@pytest.mark.parametrize("balance", MAPS)
-def test_many_rows_are_searched_on_few_first(balance):
+@pytest.mark.parametrize("constraint", MAPS)
+def test_many_rows_are_searched_on_few_first(constraint):
     samples = two(3, (20_000, 15_000))
-    found = MAPS[balance](samples, 0.01)
+    found = MAPS[constraint](samples, 0.01)
     assert found.status is Status.SATISFIED
-    if balance != "distribution":
+    if constraint != "distribution":
         assert abs(found.standing.aucs[1] - 0.5) == pytest.approx(0.01, abs=1e-4)
 
 
@@ -118,22 +118,22 @@ def test_ties_that_no_map_can_part():
     assert np.isfinite(np.concatenate(found.values)).all()
 
 
-@pytest.mark.parametrize("balance", MAPS)
-def test_constant_predictions_are_fair(balance):
+@pytest.mark.parametrize("constraint", MAPS)
+def test_constant_predictions_are_fair(constraint):
     samples = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 2.0))]
-    assert MAPS[balance](samples, 0.0).status is Status.INACTIVE
+    assert MAPS[constraint](samples, 0.0).status is Status.INACTIVE
     apart = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 3.0))]
-    found = MAPS[balance](apart, 0.0)
+    found = MAPS[constraint](apart, 0.0)
     assert found.status in (Status.SATISFIED, Status.INFEASIBLE)
-    if balance == "rank":
+    if constraint == "rank":
         assert np.concatenate(found.values) == pytest.approx(31 / 12)
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2), (2, 50)])
-@pytest.mark.parametrize("balance", MAPS)
-def test_tiny_groups(sizes, balance):
+@pytest.mark.parametrize("constraint", MAPS)
+def test_tiny_groups(sizes, constraint):
     samples = two(5, sizes, gap=3.0)
-    found = MAPS[balance](samples, 0.01)
+    found = MAPS[constraint](samples, 0.01)
     before = Standing.of([s.values for s in samples], samples)
     assert found.standing.auc_excess(0.01) <= max(before.auc_excess(0.01), 0)
     for values in found.values:

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
 from rankfair import RankFairPostprocessor
-from rankfair.linear import rounded
+from rankfair.core.linear import rounded
 from rankfair.postprocess.demands import FINEST
 from rankfair.postprocess.maps import Moved, Status
 from rankfair.postprocess.means import difference, with_means
@@ -27,9 +27,9 @@ Y = X @ [1.0, 0.5, 0.6] + rng.normal(size=N) * (1 + IN_A)
 PAIRS = [["rank", "mean"], ["distribution", "mean"], "mean"]
 
 
-def fitted(balance, epsilon, **more):
+def fitted(constraint, epsilon, **more):
     model = RankFairPostprocessor(
-        LinearRegression(), epsilon, balance=balance, sensitive_features=2
+        LinearRegression(), epsilon, constraints=constraint, sensitive_features=2
     )
     return model.fit(X, Y, **more)
 
@@ -84,18 +84,18 @@ def test_no_further_than_the_quadratic_programme(seed, slack, share):
     assert cost == pytest.approx(optimum(samples, slack, apart), rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("balance", PAIRS)
+@pytest.mark.parametrize("constraint", PAIRS)
 @pytest.mark.parametrize("epsilon", [0.0, 0.03, 0.3])
-def test_every_demand_is_met_on_predict(balance, epsilon):
-    model = fitted(balance, epsilon)
+def test_every_demand_is_met_on_predict(constraint, epsilon):
+    model = fitted(constraint, epsilon)
     m = model.predict(X)
     apart = m[IN_A].mean() - m[~IN_A].mean()
     assert model.status_ == "satisfied"
     assert model.mean_difference_ == pytest.approx(apart)
     assert abs(apart) <= max(epsilon, FINEST) * Y.std() + 1e-9
-    if "rank" in balance:
+    if "rank" in constraint:
         assert abs(roc_auc_score(IN_A, m) - 0.5) <= epsilon + 1 / (IN_A.sum() ** 2)
-    if "distribution" in balance:
+    if "distribution" in constraint:
         found = ks_2samp(m[IN_A], m[~IN_A]).statistic
         assert found <= max(epsilon, 1 / IN_A.sum()) + 1e-9
 
@@ -123,11 +123,11 @@ def test_means_come_closer_and_distributions_stay_within_the_slack(
 
 
 def test_a_wide_band_of_means_changes_nothing():
-    for balance in ("rank", "distribution"):
+    for constraint in ("rank", "distribution"):
         alone = RankFairPostprocessor(
-            LinearRegression(), 0.05, balance=balance, sensitive_features=2
+            LinearRegression(), 0.05, constraints=constraint, sensitive_features=2
         ).fit(X, Y)
-        both = fitted([balance, "mean"], [0.05, 10.0])
+        both = fitted([constraint, "mean"], [0.05, 10.0])
         assert np.array_equal(alone.predict(X), both.predict(X))
     assert fitted(["rank", "mean"], [0.5, 10.0]).status_ == "inactive"
 
@@ -156,7 +156,10 @@ def test_both_cost_no_less_than_either():
 def test_swapped_groups_give_the_same():
     swapped = np.column_stack((X[:, :2], 1 - X[:, 2]))
     model = RankFairPostprocessor(
-        LinearRegression(), [0.05, 0.1], balance=["rank", "mean"], sensitive_features=2
+        LinearRegression(),
+        [0.05, 0.1],
+        constraints=["rank", "mean"],
+        sensitive_features=2,
     ).fit(swapped, Y)
     first = fitted(["rank", "mean"], [0.05, 0.1])
     assert model.predict(swapped) == pytest.approx(first.predict(X))
@@ -185,7 +188,7 @@ def test_weights_count_in_means():
 def test_another_model_out_of_fold():
     model = RankFairPostprocessor(
         HistGradientBoostingRegressor(max_iter=10), [0.02, 0.05],
-        balance=["rank", "mean"], sensitive_features=2, cv=3,
+        constraints=["rank", "mean"], sensitive_features=2, cv=3,
     ).fit(X, Y)  # fmt: skip
     assert model.status_ == "satisfied"
 
@@ -209,29 +212,29 @@ def test_the_warning_says_how_far_the_means_are_apart(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("balance", "epsilon", "words"),
+    ("constraints", "epsilon", "words"),
     [
         (["rank", "means"], 0.1, 'Did you mean "mean"?'),
         (["rank", "distribution"], 0.1, "cannot be had at once"),
         (["mean", "mean"], 0.1, "cannot be had at once"),
         ([], 0.1, "cannot be had at once"),
         (["shift", "mean"], 0.1, '"shift" moves groups as wholes'),
-        (["rank", "mean"], [0.1], "epsilon holds 1 number for 2 balances"),
+        (["rank", "mean"], [0.1], "epsilon holds 1 number for 2 constraints"),
         (["rank", "mean"], [0.6, 0.1], "in [0, 0.5]; got 0.6"),
-        ("rank", [0.1, 0.2], "epsilon holds 2 numbers for 1 balance;"),
+        ("rank", [0.1, 0.2], "epsilon holds 2 numbers for 1 constraint;"),
         ("mean", -1.0, "epsilon must be a number ≥ 0; got -1.0"),
     ],
 )
-def test_settings_that_are_refused(balance, epsilon, words):
+def test_settings_that_are_refused(constraint, epsilon, words):
     with pytest.raises(ValueError) as error:
-        fitted(balance, epsilon)
+        fitted(constraint, epsilon)
     assert words in str(error.value)
 
 
 def test_means_need_a_target_and_two_groups():
     model = LinearRegression().fit(X, Y)
     mean = RankFairPostprocessor(
-        model, balance="mean", prefit=True, sensitive_features=2
+        model, constraints="mean", prefit=True, sensitive_features=2
     )
     with pytest.raises(ValueError, match="y is missing"):
         mean.fit(X)
@@ -246,7 +249,7 @@ def test_means_alone_can_be_equal(sizes):
     z = np.repeat([0, 1], sizes)
     x = rng.normal(size=(len(z), 1)) + z[:, None]
     y = x[:, 0] + z
-    model = RankFairPostprocessor(LinearRegression(), 0.0, balance="mean")
+    model = RankFairPostprocessor(LinearRegression(), 0.0, constraints="mean")
     m = model.fit(x, y, sensitive_features=z).predict(x, sensitive_features=z)
     assert model.status_ == "satisfied"
     assert m[z == 1].mean() == pytest.approx(m[z == 0].mean(), abs=1e-12)

@@ -16,8 +16,8 @@ from refusals import sentence
     ("settings", "words"),
     [
         ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
-        ({"epsilon": 1.5, "balance": "distribution"}, "in [0, 1]; got 1.5"),
-        ({"balance": "ranks"}, 'Did you mean "rank"?'),
+        ({"epsilon": 1.5, "constraints": "distribution"}, "in [0, 1]; got 1.5"),
+        ({"constraints": "ranks"}, 'Did you mean "rank"?'),
         ({"blind": 1}, "blind must be True or False; got 1"),
         ({"prefit": "no"}, 'prefit must be True or False; got "no"'),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),

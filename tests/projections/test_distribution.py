@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from rankfair.balances import Distribution
-from rankfair.problem import Groups
+from rankfair.constraints import Distribution
+from rankfair.core.problem import Groups
 from rankfair.projections import least_move
 
 

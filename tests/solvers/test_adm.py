@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from problems import biased, predictions
-from rankfair.balances import Mean, Residual
+from rankfair.constraints import Mean, Residual
 from rankfair.penalties import make_penalty
 from rankfair.solvers import ADM, Status, solve_linear
 

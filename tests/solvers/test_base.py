@@ -33,7 +33,7 @@ def test_a_status_is_a_word_and_a_sentence(status):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-def test_an_unconstrained_fit_has_no_balance(penalty):
+def test_an_unconstrained_fit_has_no_constraint(penalty):
     solution = free_fit(biased(), penalty)
     assert solution.status is Status.INACTIVE
     assert (solution.values, solution.multipliers, solution.trace) == ((), (), ())

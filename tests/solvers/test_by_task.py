@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from oracles import brute_twice_u
 from problems import posed
-from rankfair.balances import Distribution, Mean, Rank, Residual
-from rankfair.linear import linear_predict
+from rankfair.constraints import Distribution, Mean, Rank, Residual
+from rankfair.core.by_task import Segments
+from rankfair.core.linear import linear_predict
 from rankfair.penalties import Feature, Penalty, Pool, Ridge, Shared, Task
-from rankfair.segments import Segments
 from rankfair.solvers.base import Fitter, Status
 from rankfair.solvers.by_task import TaskStatus, solve_both, solve_tasks
 
@@ -372,7 +372,7 @@ def test_a_residual_that_nothing_can_close_is_infeasible(solve):
 
 @either
 def test_a_constraint_without_tasks_is_refused(solve):
-    with pytest.raises(ValueError, match="Distribution is no balance"):
+    with pytest.raises(ValueError, match="Distribution is no constraint"):
         solve(uneven(), Ridge(), Distribution(0.1))
 
 

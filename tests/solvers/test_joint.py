@@ -10,9 +10,17 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 from scipy.stats import ks_2samp, rankdata
 
-from rankfair.balances import Balance, Band, Distribution, Mean, Rank, Residual, Within
+from rankfair.constraints import (
+    Band,
+    Constraint,
+    Distribution,
+    Mean,
+    Rank,
+    Residual,
+    Within,
+)
+from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.penalties import Pool
-from rankfair.problem import Groups, Problem, counted_weights
 from rankfair.solvers.base import Fitter
 from rankfair.solvers.joint import (
     density_directions,
@@ -584,7 +592,7 @@ def test_predictors_that_say_nothing_leave_the_free_fit():
 
 
 @dataclass(frozen=True)
-class Selected(Balance):
+class Selected(Constraint):
     """Equal shares above the mean of all; what a user would write."""
 
     width: float = 0.25

@@ -13,18 +13,18 @@ from problems import (
     target,
 )
 from rankfair import projections
-from rankfair.balances import Mean, Rank
+from rankfair.constraints import Mean, Rank
 from rankfair.solvers import NCADMM, Status, Tilt
 
 PAPER = ["paper", "greedy"]
 
 
 def miss(problem, solution, epsilon=0.0):
-    balance = Rank(epsilon)
-    value = balance.value(predictions(problem, solution), problem.user_groups)
-    shown = balance.show(value, problem.user_groups)
+    constraint = Rank(epsilon)
+    value = constraint.value(predictions(problem, solution), problem.user_groups)
+    shown = constraint.show(value, problem.user_groups)
     assert (shown,) == pytest.approx(solution.values)
-    return balance.band(problem.user_groups).miss(value)
+    return constraint.band(problem.user_groups).miss(value)
 
 
 def with_weights(problem, weights):
@@ -119,7 +119,7 @@ def test_the_papers_projection_cannot_count_weights(projection):
         solved(weighted, NCADMM(projection=projection))
 
 
-def test_other_balances_need_tilt():
+def test_other_constraints_need_tilt():
     for solver in (NCADMM(), NCADMM(projection="paper")):
         with pytest.raises(ValueError, match=r'"rank".*got Mean.*solver="tilt"'):
             asked(solver, biased(), Mean())
@@ -194,8 +194,8 @@ def test_steps_that_meet_the_band_but_do_not_settle_have_run_out(projection):
     # A band so wide that the first iterates lie in it or near it.
     problem = biased(auc=0.8)
     free = free_fit(problem)
-    balance, groups = Rank(), problem.user_groups
-    auc = balance.show(balance.value(predictions(problem, free), groups), groups)
+    constraint, groups = Rank(), problem.user_groups
+    auc = constraint.show(constraint.value(predictions(problem, free), groups), groups)
     epsilon = 0.98 * (auc - 0.5)
     solver = NCADMM(projection=projection, max_iter=8)
     solution = solved(problem, solver, epsilon=epsilon)

@@ -3,7 +3,7 @@ import pytest
 
 from problems import asked, biased, posed, predictions, solved, target
 from rankfair import projections
-from rankfair.balances import Mean, Rank
+from rankfair.constraints import Mean, Rank
 from rankfair.solvers import Paper, Status
 
 SHORT = {"max_iter": 4, "inner": 5, "window": 1000}
@@ -49,8 +49,8 @@ def test_the_steps_are_those_of_the_formulas(settings, beta):
     steps = by_the_formulas(problem, beta, 0.01, solver)
     residuals = [residual for _, residual in steps]
     assert [s.residual for s in solution.trace] == pytest.approx(residuals, rel=1e-6)
-    balance, groups = Rank(0.01), problem.user_groups
-    aucs = [balance.show(balance.value(XW, groups), groups) for XW, _ in steps]
+    constraint, groups = Rank(0.01), problem.user_groups
+    aucs = [constraint.show(constraint.value(XW, groups), groups) for XW, _ in steps]
     if beta < 50:
         assert [s.auc for s in solution.trace] == pytest.approx(aucs, abs=0.02)
         m = predictions(problem, solution)
@@ -92,14 +92,16 @@ def test_the_seed_decides():
 def test_the_best_iterate_is_kept_and_counted_exactly(seed):
     problem = biased(seed=seed)
     solution = solved(problem, Paper(random_state=seed, **SHORT), "task", 0.01)
-    balance, groups = Rank(0.01), problem.user_groups
-    value = balance.value(predictions(problem, solution), groups)
-    assert solution.values == (balance.show(value, groups),)
+    constraint, groups = Rank(0.01), problem.user_groups
+    value = constraint.value(predictions(problem, solution), groups)
+    assert solution.values == (constraint.show(value, groups),)
     misses = [
-        abs(balance.band(groups).miss(step.auc * 2 * groups.total_a * groups.total_b))
+        abs(
+            constraint.band(groups).miss(step.auc * 2 * groups.total_a * groups.total_b)
+        )
         for step in solution.trace
     ]
-    miss = abs(balance.band(groups).miss(value))
+    miss = abs(constraint.band(groups).miss(value))
     assert miss == pytest.approx(min(misses), abs=1e-6)
     assert solution.status is (Status.INFEASIBLE if miss else Status.MAX_ITER)
 

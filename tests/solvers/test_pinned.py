@@ -5,7 +5,7 @@ import pytest
 
 from problems import PENALTIES, biased, free_fit, order_of, posed, predictions, target
 from programmes import least_by_cvxpy
-from rankfair.balances import BALANCES, Mean, Residual, Within
+from rankfair.constraints import CONSTRAINTS, Mean, Residual, Within
 from rankfair.penalties import Ridge, make_penalty
 from rankfair.solvers import Status, solve_linear
 from rankfair.solvers.base import Fitter
@@ -120,7 +120,7 @@ DEMANDS = [
 @pytest.mark.parametrize("beta", [2.0, 30.0])
 def test_the_fit_is_the_convex_optimum(penalty, asked, beta):
     problem = biased(k=4, per_task=15, auc=0.9, seed=2)
-    demands = tuple(BALANCES[kind](epsilon) for kind, epsilon in asked.items())
+    demands = tuple(CONSTRAINTS[kind](epsilon) for kind, epsilon in asked.items())
     solution = solve_linear(problem, make_penalty(penalty, beta), demands)
     found = gaps(problem, predictions(problem, solution), asked)
     assert (np.abs(found) <= np.array([*asked.values()]) + 1e-9).all()

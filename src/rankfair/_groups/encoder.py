@@ -19,8 +19,8 @@ class Encoder:
     """How a protected column of X becomes predictors.
 
     Two groups are 0 and 1, of more each but the first is a column of 0 and 1, and a
-    number that was cut for the balance is itself.  What is not known is ``fill``: the
-    share of each group, or the mean.
+    number that was cut for the constraint is itself.  What is not known is ``fill``:
+    the share of each group, or the mean.
     """
 
     column: int

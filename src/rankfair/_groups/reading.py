@@ -67,7 +67,7 @@ def read_groups(
     if len(source.columns) > 1:
         raise ValueError(
             f"{argument} has {len(source.columns)} columns: one protected attribute is "
-            "expected. RankFairRegressor balances several at once."
+            "expected. RankFairRegressor constraints several at once."
         )
     codes, labels = source.labels()
     groups = Groups(codes, labels, source.name)
@@ -130,7 +130,7 @@ def _read(
     if not len(labels):
         raise ValueError(
             f"{argument} is unknown in all {len(codes)} rows: there is nothing to "
-            "balance"
+            "constraints"
         )
     groups = Groups(codes, labels, source.name)
     if bins is not None and holds_numbers(groups) and len(labels) > bins:

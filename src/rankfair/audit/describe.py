@@ -11,7 +11,7 @@ from rankfair._groups import Bools
 from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Rows
-from rankfair.blocks import CONSTANT, power_of_two
+from rankfair.core.blocks import CONSTANT, power_of_two
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.means import mean_error
 from rankfair.inference.ordered import Ordered

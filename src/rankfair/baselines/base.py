@@ -13,8 +13,8 @@ from rankfair._regressor import (
     with_callbacks,
 )
 from rankfair._validation import Columns, Rows, check_flag, read_training
+from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.solvers import Request, Solution, unconstrained
 
 __all__ = ["Baseline"]

@@ -12,10 +12,10 @@ from rankfair._validation import (
     check_number,
     check_seed,
 )
-from rankfair.balances import Mean
 from rankfair.baselines.base import Baseline
+from rankfair.constraints import Mean
+from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.solvers import ADM, Request, Solution, solve_linear
 
 __all__ = ["DecisionBoundaryCovariance"]

@@ -9,12 +9,12 @@ import numpy as np
 
 from rankfair._frames import Codes
 from rankfair._validation import Rows, check_count
-from rankfair.balances import Linear, Mean, Residual, Within
 from rankfair.baselines.base import Baseline
 from rankfair.baselines.strata import by_quantiles, propensity, stratum_record
-from rankfair.blocks import sorted_by_task
+from rankfair.constraints import Linear, Mean, Residual, Within
+from rankfair.core.blocks import sorted_by_task
+from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.solvers import Request, Solution, solve_linear
 from rankfair.solvers.pinned import repeated
 

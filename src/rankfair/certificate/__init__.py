@@ -1,8 +1,8 @@
 """What new rows prove about a fitted model: a bound of its rank gap in the population.
 
-Training balance is not population balance.  On rows that the fit has not seen, the AUC
-of the predictions is an estimate of the population's, and `certify` says below which
-value ``|AUC − 1/2|`` lies with a given confidence.
+Parity on training rows is not parity in the population.  On rows that the fit has not
+seen, the AUC of the predictions is an estimate of the population's, and `certify` says
+below which value ``|AUC − 1/2|`` lies with a given confidence.
 """
 
 from rankfair.certificate.api import certify

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 __all__ = [
-    "Balance",
     "Columns",
+    "Constraint",
     "Demand",
     "Files",
     "Model",
@@ -27,7 +27,7 @@ Scheduler = Annotated[
 ]
 
 
-class Balance(StrEnum):
+class Constraint(StrEnum):
     """What can be levelled."""
 
     rank = "rank"
@@ -205,10 +205,10 @@ class Columns:
 class Demand:
     """What is to be level, and where."""
 
-    balance: Annotated[
-        list[Balance] | None,
+    constraint: Annotated[
+        list[Constraint] | None,
         typer.Option(
-            metavar="|".join(Balance),
+            metavar="|".join(Constraint),
             help="What is levelled; repeat it for several.  [default: rank]",
         ),
     ] = None
@@ -222,20 +222,22 @@ class Demand:
     ] = Scope.everywhere
 
     def asked(self, epsilons: list[float] | None = None) -> dict[str, Any]:
-        """What the estimator has to know; an ε for all balances, or one for each."""
-        balances = tuple(each.value for each in self.balance or (Balance.rank,))
-        asked: dict[str, Any] = {"balance": balances, "scope": self.scope.value}
+        """What the estimator has to know; an ε for all constraints, or one for each."""
+        constraints = tuple(
+            each.value for each in self.constraint or (Constraint.rank,)
+        )
+        asked: dict[str, Any] = {"constraints": constraints, "scope": self.scope.value}
         if not epsilons:
             return asked
         if len(epsilons) == 1:
             return {**asked, "epsilon": epsilons[0]}
-        if len(epsilons) != len(balances):
-            times = f"once for --balance {balances[0]}"
-            if len(balances) > 1:
-                times = "once for all, or once for each --balance"
+        if len(epsilons) != len(constraints):
+            times = f"once for --constraint {constraints[0]}"
+            if len(constraints) > 1:
+                times = "once for all, or once for each --constraint"
             raise typer.BadParameter(
-                f"given {len(epsilons)} times for {len(balances)} "
-                f"balance{'s' if len(balances) > 1 else ''}: give it {times}",
+                f"given {len(epsilons)} times for {len(constraints)} "
+                f"constraint{'s' if len(constraints) > 1 else ''}: give it {times}",
                 param_hint="--epsilon",
             )
         return {**asked, "epsilon": tuple(epsilons)}

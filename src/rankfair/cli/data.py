@@ -61,7 +61,7 @@ Epsilons = Annotated[
         metavar="NUMBER",
         help="Half width of the band: |AUC - 1/2| at most this; in standard deviations "
         "of the target for mean and residual, of KS for distribution. Once for all, or "
-        "once for each --balance in order.  [default: 0.01]",
+        "once for each --constraint in order.  [default: 0.01]",
         show_default=False,
     ),
 ]
@@ -185,7 +185,7 @@ def fit(
 ) -> None:
     """Fit a model that does not rank one group above another.
 
-    The report compares it with the same model without the balance, on rows that the
+    The report compares it with the same model without the constraint, on rows that the
     fits behind it have not seen; the model that is kept is fitted to all rows.
 
     A folder of Parquet files is fitted too. With more than 200,000 rows it is not held

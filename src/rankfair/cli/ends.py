@@ -47,7 +47,7 @@ FLAGS = {
     "y": "--target",
     "cv": "--folds",
 }
-SAME = "epsilon|balance|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
+SAME = "epsilon|constraint|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
 FLAG = "--intersect"
 FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
 FILE = re.compile(r"\S*(?:[/\\]|\.\w)")

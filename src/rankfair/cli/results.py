@@ -48,7 +48,7 @@ def say_fit(done: Fitted) -> None:
     if done.audit is not None:
         named = {"left out": "Rows left out of the fit", "held out": "Held-out rows"}
         rows = named.get(done.measured, "The rows fitted")
-        say(f"{rows}, without the balance (before) and with it (after):", "")
+        say(f"{rows}, without the constraint (before) and with it (after):", "")
         _comparisons(done.audit)
         say("", done.audit.verdict)
 
@@ -181,7 +181,7 @@ def _tasks(lines: Sequence[TaskLine], least: int) -> str:
 
 def _status(done: Fitted) -> list[str]:
     model = done.model
-    values = {**model.balance_, "rank": model.rank_auc_}
+    values = {**model.constraint_values_, "rank": model.rank_auc_}
     came = ", ".join(
         f"{'AUC' if name == 'rank' else name} {value:.4f}"
         for name, value in sorted(values.items(), key=lambda pair: pair[0] != "rank")

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Blocks, Floats
+from rankfair.core.blocks import Blocks, Floats
 
 if TYPE_CHECKING:
-    from rankfair.problem import Groups
+    from rankfair.core.problem import Groups
 
 __all__ = ["Engine"]
 
@@ -88,7 +88,7 @@ class Engine(ABC):
         return float(self.sums(())[1].sum())
 
     @abstractmethod
-    def count_of(self, balance: Any, coef: Floats, intercept: Floats) -> float:
+    def count_of(self, constraint: Any, coef: Floats, intercept: Floats) -> float:
         """The exact value of the predictions of these coefficients."""
 
     @property

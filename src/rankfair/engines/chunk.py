@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Floats, Ints
-from rankfair.linear import linear_predict
-from rankfair.ranks import Grid
+from rankfair.core.blocks import Floats, Ints
+from rankfair.core.linear import linear_predict
+from rankfair.core.ranks import Grid
 
 __all__ = [
     "Chunk",

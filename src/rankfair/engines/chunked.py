@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 
 from rankfair._frames import shown
-from rankfair.blocks import CONSTANT, Blocks, Floats, batches_of
+from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of
+from rankfair.core.linear import resolution_of
+from rankfair.core.problem import (
+    Groups,
+    Part,
+    Problem,
+    scale_of,
+    to_standard,
+    whole_if_so,
+    wildest,
+)
+from rankfair.core.ranks import Grid
 from rankfair.engines.base import Engine
 from rankfair.engines.chunk import (
     Chunk,
@@ -25,17 +36,6 @@ from rankfair.engines.left_out import LeftOut
 from rankfair.engines.room import LEAST, check_room
 from rankfair.engines.rows import Kept, Rows
 from rankfair.engines.summary import Summary
-from rankfair.linear import resolution_of
-from rankfair.problem import (
-    Groups,
-    Part,
-    Problem,
-    scale_of,
-    to_standard,
-    whole_if_so,
-    wildest,
-)
-from rankfair.ranks import Grid
 
 __all__ = ["ChunkedEngine", "make_engine"]
 
@@ -183,30 +183,30 @@ class ChunkedEngine(Engine):
         above, below = kept.total(partial(histogram, step=x, grid=grid))
         return above, below
 
-    def count_of(self, balance: Any, coef: Floats, intercept: Floats) -> float:
+    def count_of(self, constraint: Any, coef: Floats, intercept: Floats) -> float:
         """``2U`` of the predictions the user will see, sure to 1e-5 at least."""
         lines = ((coef, intercept),)
         if self.rows.n_rows <= EXACT_ROWS:
             look = partial(exactly, lines=lines, resolution=self.resolution)
             held = list(self.rows.each(look))
-            return _counted(held, balance, self.y_unit)
-        value, off = self._binned(balance, lines, self._grid_for(coef, intercept))
+            return _counted(held, constraint, self.y_unit)
+        value, off = self._binned(constraint, lines, self._grid_for(coef, intercept))
         if off > SURE * 2 * self.all_groups.total_a * self.all_groups.total_b:
             # A few predictions are far from all others: look at where they are.
             kept = self.rows.keep(partial(predicted, lines=lines, dtype=np.float64))
             extent = kept.extent(0.0)
             kept.drop()
             grid = Grid.between(extent.low, extent.high, FINE)
-            wide, off_wide = self._binned(balance, lines, grid)
+            wide, off_wide = self._binned(constraint, lines, grid)
             value = value if off < off_wide else wide
         return value
 
     def _binned(
-        self, balance: Any, lines: tuple[tuple[Floats, Floats], ...], grid: Grid
+        self, constraint: Any, lines: tuple[tuple[Floats, Floats], ...], grid: Grid
     ) -> tuple[float, float]:
         """The value of predictions from their histograms, and the most it is off."""
         both = self.rows.total(partial(counted, lines=lines, grid=grid))
-        found: tuple[float, float] = balance.binned(*both)
+        found: tuple[float, float] = constraint.binned(*both)
         return found
 
     def _grid_for(self, coef: Floats, intercept: Floats) -> Grid:
@@ -222,12 +222,14 @@ class ChunkedEngine(Engine):
         spread = np.sqrt(max(inside, 0.0) + float(share @ (means - mean) ** 2))
         return Grid.between(mean - WIDE * spread, mean + WIDE * spread, FINE)
 
-    def posed(self, balance: Any) -> Any:
-        """A balance that knows the mean targets of the groups."""
+    def posed(self, constraint: Any) -> Any:
+        """A constraint that knows the mean targets of the groups."""
         a, b = self.total.group[:2]
         y = self.total.target / np.array([a, b]) / self.y_unit - self.y_centre
         # Two rows, as heavy as the groups and at their means, stand for all.
-        return balance.on(y, Part(np.array([True, False]), np.array([a, b]), a, b, 1))
+        return constraint.on(
+            y, Part(np.array([True, False]), np.array([a, b]), a, b, 1)
+        )
 
     @property
     def all_groups(self) -> Part:
@@ -258,7 +260,7 @@ def _groups(total: Summary) -> Part:
     return Part(none, None, a, b, squares_a / a * squares_b / b)
 
 
-def _counted(held: list[Held], balance: Any, unit: float) -> float:
+def _counted(held: list[Held], constraint: Any, unit: float) -> float:
     """The exact value of predictions brought together."""
     weights = None
     if held[0].weights is not None:
@@ -266,5 +268,5 @@ def _counted(held: list[Held], balance: Any, unit: float) -> float:
         weights = whole_if_so(np.concatenate(parts))
     m = np.concatenate([each.m for each in held])
     in_a = np.concatenate([each.in_a for each in held])
-    value: float = balance.value(m, Groups(in_a, weights), unit)
+    value: float = constraint.value(m, Groups(in_a, weights), unit)
     return value

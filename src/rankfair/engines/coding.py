@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Floats, Ints
+from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
 from rankfair.engines.files import kind_of
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Floats, batches_of
+from rankfair.core.blocks import Floats, batches_of
 from rankfair.engines.chunk import Chunk, Held
 from rankfair.engines.summary import Sorted
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankfair.blocks import Floats, Ints, batches_of, centred, sorted_by_task
+from rankfair.core.blocks import Floats, Ints, batches_of, centred, sorted_by_task
 from rankfair.engines.chunk import Chunk
 
 __all__ = ["Sorted", "Summary"]

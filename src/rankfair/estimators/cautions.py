@@ -12,8 +12,8 @@ import numpy as np
 
 from rankfair._frames import Floats, counted, shown
 from rankfair._validation import Rows
-from rankfair.balances import Rank
-from rankfair.problem import Groups
+from rankfair.constraints import Rank
+from rankfair.core.problem import Groups
 from rankfair.solvers import Solution
 
 __all__ = ["cautions"]

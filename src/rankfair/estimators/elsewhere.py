@@ -11,7 +11,7 @@ from rankfair._frames import shown
 from rankfair._groups import Groups
 from rankfair._regressor import Progress, warn_no_groups
 from rankfair._validation import Columns, Named, Rows
-from rankfair.balances import Linear, Rank
+from rankfair.constraints import Linear, Rank
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.estimators.settings import Settings
@@ -50,7 +50,7 @@ def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> N
     if not (asked.pairs or isinstance(asked, Linear)):
         name = type(asked).__name__.lower()
         raise ValueError(
-            f'balance="{name}" needs the rows in memory. Use balance="rank".'
+            f'constraints="{name}" needs the rows in memory. Use constraints="rank".'
         )
     if model.direction != "mean":
         raise ValueError(
@@ -72,7 +72,7 @@ def fit_elsewhere(
 
     The AUC is None where it was asked for, and is in the solution.
     """
-    request, (balance, *_), solver = settings
+    request, (constraint, *_), solver = settings
     assert isinstance(solver, Tilt)
     told = on_step.rows if model.verbose else None
     with open_rows(X, y, weight, named, told) as opened:
@@ -93,8 +93,8 @@ def fit_elsewhere(
             )
             request = replace(request, penalty=pool)
         if isinstance(engine, ChunkedEngine):
-            balance = engine.posed(balance)
-        demands = [Demand(balance, engine.groups)]
+            constraint = engine.posed(constraint)
+        demands = [Demand(constraint, engine.groups)]
         solution = solver.solve(engine, request, demands, on_step)
         rows = _standing_for(opened, engine)
         return solution, rows, Named(opened.names), _auc(engine, solution)

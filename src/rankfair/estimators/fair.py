@@ -22,8 +22,8 @@ from rankfair._regressor import (
     with_callbacks,
 )
 from rankfair._validation import Columns, Rows, is_pair, label_source, read_training
-from rankfair.balances import Balance
 from rankfair.certificate import Certificate, certify
+from rankfair.constraints import Constraint
 from rankfair.estimators.cautions import cautions
 from rankfair.estimators.elsewhere import check_elsewhere, fit_elsewhere
 from rankfair.estimators.line_path import path_of
@@ -86,8 +86,8 @@ class RankFairRegressor(TaskRegressor):
         narrower than one pair of rows; several counts at once are met within 0.0005 or
         one pair, the larger.  For "mean" and "residual", the largest difference
         allowed, in standard deviations of y; for "distribution" the largest distance
-        KS, in [0, 1], never less than one row of either group.  With several balances,
-        one number for all or a list with one for each.
+        KS, in [0, 1], never less than one row of either group.  With several
+        constraints, one number for all or a list with one for each.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of; with
         several columns the tasks are their combinations.  It is no predictor.
@@ -97,7 +97,7 @@ class RankFairRegressor(TaskRegressor):
         group B, and of three or more groups each but the first is a predictor of its
         own.  Of three or more groups each is held level with the rest.  Several columns
         are several attributes, each balanced, all at once.  Rows whose group is missing
-        (None, NaN, NA or NaT) take part in the loss and not in the balance.
+        (None, NaN, NA or NaT) take part in the loss and not in the constraint.
     blind : bool, default=True
         Leave the protected column of X out of the predictors.  Frames without it can be
         predicted then.  Groups passed to `fit` as an array are never predictors.
@@ -111,17 +111,17 @@ class RankFairRegressor(TaskRegressor):
         "[18, 35)", which are its groups.  As a predictor it stays a number.  Without
         `bins`, more than 20 distinct numbers (or 10, if some are fractions) are
         refused.
-    balance : {"rank", "mean", "residual", "distribution"}, Balance or list of them, \
-            default="rank"
+    constraints : {"rank", "mean", "residual", "distribution"}, Constraint or list of \
+            them, default="rank"
         What is to be equal between the groups: ranks, mean predictions, mean residuals
         y − ŷ, or, of two groups, distributions of predictions (KS, counted on the line;
         where the line does not reach it, `RankFairPostprocessor` does).  Of a list all
         are kept at once: ``["rank", "mean"]``, ``["distribution", "mean"]``.  An
         object brings its own epsilon and side.
     scope : {"global", "task", "both"}, default="global"
-        Over which rows the balance is asked: all together; in every task that has rows
-        of both groups; or both at once.  "task" and "both" take one balance, two groups
-        and solver "tilt".
+        Over which rows the constraint is asked: all together; in every task that has
+        rows of both groups; or both at once.  "task" and "both" take one constraint,
+        two groups and solver "tilt".
     side : {"both", "upper"}, default="both"
         "upper" asks for 0 ≤ AUC − 1/2 ≤ epsilon.
     penalty : {"pool", "ridge", "task", "feature", "shared"} or Penalty, default="pool"
@@ -211,8 +211,8 @@ class RankFairRegressor(TaskRegressor):
     pairwise_auc_ : dict
         AUC of the first group over the second, ``pairwise_auc_["M"]["F"]``; with
         several attributes, a dict of such dicts by attribute.
-    balance_ : dict of str to float
-        What each balance came to on the training rows: AUC for "rank", KS for
+    constraint_values_ : dict of str to float
+        What each constraint came to on the training rows: AUC for "rank", KS for
         "distribution", group A less group B in standard deviations of y for the others.
         Of more groups and attributes it is the value farthest off.
     multiplier_ : float
@@ -229,15 +229,15 @@ class RankFairRegressor(TaskRegressor):
     task_auc_ : ndarray of shape (n_tasks,) or None
         AUC within each task, NaN without both groups; None with ``scope="global"``, as
         are the next three.
-    task_balance_ : ndarray of shape (n_tasks,) or None
-        What the balance came to in each task.
+    task_values_ : ndarray of shape (n_tasks,) or None
+        What the constraint came to in each task.
     task_status_ : ndarray of shape (n_tasks,) or None
         "satisfied" or "inactive" as `status_`; "constant": the best fit found in the
         band predicts one value; "infeasible"; "one group only".
     unbalanced_tasks_ : dict or None
         Why, for each task, by label, that has no band or is not in it.
     trace_ : list of (objective, AUC)
-        One pair a step; for another balance than "rank", its value instead of AUC.
+        One pair a step; for another constraint than "rank", its value instead of AUC.
     n_features_in_ : int
         Columns of X, task and group columns among them.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -268,7 +268,7 @@ class RankFairRegressor(TaskRegressor):
         blind: bool = True,
         intersect: bool = False,
         bins: int | None = None,
-        balance: Any = "rank",
+        constraints: Any = "rank",
         scope: str = "global",
         side: str = "both",
         penalty: Any = "pool",
@@ -291,7 +291,7 @@ class RankFairRegressor(TaskRegressor):
         self.bins = bins
         self.penalty = penalty
         self.beta = beta
-        self.balance = balance
+        self.constraints = constraints
         self.scope = scope
         self.side = side
         self.count = count
@@ -420,7 +420,7 @@ class RankFairRegressor(TaskRegressor):
         solution: Solution,
         rows: Rows,
         X: Any,
-        asked: tuple[Balance, ...],
+        asked: tuple[Constraint, ...],
         progress: Progress,
         auc: float | None = None,
     ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankfair._validation import check_number, values_to_try
-from rankfair.balances import Balance
+from rankfair.constraints import Constraint
 from rankfair.estimators.settings import read_settings
 from rankfair.estimators.tradeoff import TradeOff
 from rankfair.path.judge import Judge
@@ -68,7 +68,7 @@ def _judge(
 
 
 def _row(
-    trade_off: TradeOff, asked: Balance, held_out: Judge, fitted: Judge
+    trade_off: TradeOff, asked: Constraint, held_out: Judge, fitted: Judge
 ) -> PathRow:
     x, _, inside = trade_off.multiplier(asked)
     assert trade_off.counted is not None and trade_off.trained is not None

@@ -16,13 +16,13 @@ from rankfair._frames import Floats
 from rankfair._groups import Groups, masks_of
 from rankfair._regressor import linear_attributes
 from rankfair._validation import Rows, is_pair
-from rankfair.balances import Balance, Distribution, Mean, Rank
+from rankfair.constraints import Constraint, Distribution, Mean, Rank
+from rankfair.core.linear import linear_predict
+from rankfair.core.problem import Groups as RowGroups
+from rankfair.core.problem import Problem, counted_weights
+from rankfair.core.ranks import Duels, counts_of
 from rankfair.estimators.scope import task_attributes
 from rankfair.estimators.tradeoff import TradeOff, trade_off_of
-from rankfair.linear import linear_predict
-from rankfair.problem import Groups as RowGroups
-from rankfair.problem import Problem, counted_weights
-from rankfair.ranks import Duels, counts_of
 from rankfair.solvers import Demand, Solution, Status
 
 __all__ = ["attributes_at", "demands_of", "fitted_attributes", "warn_not_reached"]
@@ -33,7 +33,7 @@ def fitted_attributes(
     solution: Solution,
     rows: Rows,
     X: Any,
-    asked: tuple[Balance, ...],
+    asked: tuple[Constraint, ...],
     auc: float | None = None,
 ) -> dict[str, Any]:
     """Return all attributes of a fitted `RankFairRegressor`.
@@ -59,7 +59,7 @@ def fitted_attributes(
         "rank_auc_": worst,
         "group_auc_": _by_name(attributes, aucs, {}),
         "pairwise_auc_": _by_name(attributes, [pairs for _, pairs in counts], {}),
-        "balance_": reached,
+        "constraint_values_": reached,
         "loo_auc_": max(solution.left_out_aucs, key=_off_level, default=math.nan),
         "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
         "multiplier_": _multiplier(solution),
@@ -71,9 +71,9 @@ def fitted_attributes(
 
 
 def demands_of(
-    rows: Rows, problem: Problem, asked: tuple[Balance, ...]
+    rows: Rows, problem: Problem, asked: tuple[Constraint, ...]
 ) -> list[Demand]:
-    """Return what is asked of each group against the rest, balance by balance."""
+    """Return what is asked of each group against the rest, constraint by constraint."""
     if is_pair(rows.attributes):
         assert problem.groups is not None
         return [Demand(each, problem.groups) for each in asked]
@@ -98,7 +98,7 @@ def _user_rows(solution: Solution, rows: Rows) -> tuple[NDArray[np.intp], int] |
     return np.flatnonzero(rows.kept)[order], len(rows.kept)
 
 
-def attributes_at(trade_off: TradeOff, asked: Balance, model: Any) -> dict[str, Any]:
+def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[str, Any]:
     """Return the attributes that another ε changes."""
     x, value, inside = trade_off.multiplier(asked)
     coef, intercept = trade_off.coefficients(x)
@@ -113,7 +113,7 @@ def attributes_at(trade_off: TradeOff, asked: Balance, model: Any) -> dict[str, 
         "shared_intercept_": float(intercept[k]) if len(coef) > k else None,
         "status_": str(status),
         "multiplier_": x,
-        "balance_": {type(asked).__name__.lower(): value},
+        "constraint_values_": {type(asked).__name__.lower(): value},
         "rank_auc_": math.nan,
         "loo_auc_": math.nan,
         "loo_predictions_": None,
@@ -165,23 +165,23 @@ def _by_name(attributes: tuple[Groups, ...], values: list[Any], none: Any) -> An
     return {each.name: value for each, value in zip(attributes, values, strict=True)}
 
 
-def _values(solution: Solution, asked: tuple[Balance, ...]) -> Floats:
-    """What was reached: a row for each balance, a column for each group compared."""
+def _values(solution: Solution, asked: tuple[Constraint, ...]) -> Floats:
+    """What was reached: a row for each constraint, a column for each group compared."""
     return np.reshape(solution.values, (len(asked), -1))
 
 
-def _came_to(solution: Solution, asked: tuple[Balance, ...]) -> dict[str, float]:
-    """Return the value of each balance by name, of several groups the farthest off."""
+def _came_to(solution: Solution, asked: tuple[Constraint, ...]) -> dict[str, float]:
+    """Return each constraint's value, of several groups the farthest off."""
     if not asked:
         return {}
     return {
-        type(balance).__name__.lower(): max(values.tolist(), key=_off(balance))
-        for balance, values in zip(asked, _values(solution, asked), strict=True)
+        type(constraint).__name__.lower(): max(values.tolist(), key=_off(constraint))
+        for constraint, values in zip(asked, _values(solution, asked), strict=True)
     }
 
 
-def _off(balance: Balance) -> Callable[[float], float]:
-    return _off_level if isinstance(balance, Rank) else abs
+def _off(constraint: Constraint) -> Callable[[float], float]:
+    return _off_level if isinstance(constraint, Rank) else abs
 
 
 def _off_level(auc: float) -> float:
@@ -189,7 +189,7 @@ def _off_level(auc: float) -> float:
 
 
 def warn_not_reached(
-    solution: Solution, asked: tuple[Balance, ...], attributes: tuple[Groups, ...]
+    solution: Solution, asked: tuple[Constraint, ...], attributes: tuple[Groups, ...]
 ) -> None:
     """Warn if a band was not reached: what came instead, and what can help."""
     if solution.status in (Status.INFEASIBLE, Status.MAX_ITER):
@@ -206,29 +206,33 @@ def warn_not_reached(
         )
 
 
-def _reached(balance: Balance, values: Floats, attributes: tuple[Groups, ...]) -> str:
-    """What a balance came to in each attribute, beside what was asked."""
+def _reached(
+    constraint: Constraint, values: Floats, attributes: tuple[Groups, ...]
+) -> str:
+    """What a constraint came to in each attribute, beside what was asked."""
     ends = np.cumsum([len(each.masks()) for each in attributes])
     worst = [
-        max(part.tolist(), key=_off(balance)) for part in np.split(values, ends[:-1])
+        max(part.tolist(), key=_off(constraint)) for part in np.split(values, ends[:-1])
     ]
-    digits = ".4f" if isinstance(balance, Rank | Distribution) else ".4g"
+    digits = ".4f" if isinstance(constraint, Rank | Distribution) else ".4g"
     said = [f"{value:{digits}}" for value in worst]
     if len(attributes) > 1:
         names = [each.name for each in attributes]
         said = [f"{it} for {name}" for it, name in zip(said, names, strict=True)]
-    if isinstance(balance, Rank):
+    if isinstance(constraint, Rank):
         asked = (
-            f"within {balance.epsilon:g} of 0.5" if balance.epsilon else "exactly 0.5"
+            f"within {constraint.epsilon:g} of 0.5"
+            if constraint.epsilon
+            else "exactly 0.5"
         )
         return f"AUC {', '.join(said)}, asked for {asked}"
-    if isinstance(balance, Distribution):
-        return f"KS {', '.join(said)}, asked for {balance.epsilon:g}"
-    kind = type(balance).__name__.lower()
-    return f"{kind} imbalance {', '.join(said)}, asked for {balance.epsilon:g}"
+    if isinstance(constraint, Distribution):
+        return f"KS {', '.join(said)}, asked for {constraint.epsilon:g}"
+    kind = type(constraint).__name__.lower()
+    return f"{kind} imbalance {', '.join(said)}, asked for {constraint.epsilon:g}"
 
 
-def _help(status: Status, asked: tuple[Balance, ...]) -> str:
+def _help(status: Status, asked: tuple[Constraint, ...]) -> str:
     """What is left to do where no fit was found."""
     if status is not Status.INFEASIBLE:
         return ""

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfair._frames import counted, shown
 from rankfair._groups import plain_labels
 from rankfair._validation import Rows, is_pair
-from rankfair.balances import Balance, Distribution
-from rankfair.problem import Problem
+from rankfair.constraints import Constraint, Distribution
+from rankfair.core.problem import Problem
 from rankfair.solvers import OnStep, Request, Solution, Solver, Tilt
 from rankfair.solvers.by_task import (
     TaskSolution,
@@ -34,7 +34,9 @@ SCOPES = ("global", "task", "both")
 NAMED = 3  # tasks that a warning names
 
 
-def check_scope(scope: str, solver: Solver, balances: tuple[Balance, ...]) -> None:
+def check_scope(
+    scope: str, solver: Solver, constraints: tuple[Constraint, ...]
+) -> None:
     """Refuse what bands in tasks cannot go with."""
     if scope == "global":
         return
@@ -43,15 +45,17 @@ def check_scope(scope: str, solver: Solver, balances: tuple[Balance, ...]) -> No
             f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
             f'got solver={solver!r}. Use solver="tilt", or scope="global".'
         )
-    if isinstance(balances[0], Distribution):
+    if isinstance(constraints[0], Distribution):
         raise ValueError(
-            f'scope="{scope}" has no balance="distribution": most tasks have too few '
-            'rows for it. Use scope="global", or balance="rank".'
+            f'scope="{scope}" has no constraints="distribution": most tasks have too '
+            f"few "
+            'rows for it. Use scope="global", or constraints="rank".'
         )
-    if len(balances) > 1:
+    if len(constraints) > 1:
         raise ValueError(
-            f'scope="{scope}" keeps one balance in each task; got {len(balances)}. Use '
-            'scope="global", or one balance.'
+            f'scope="{scope}" keeps one constraint in each task; got '
+            f"{len(constraints)}. Use "
+            'scope="global", or one constraint.'
         )
 
 
@@ -60,18 +64,18 @@ def solve_scope(
     rows: Rows,
     problem: Problem,
     request: Request,
-    balance: Balance,
+    constraint: Constraint,
     on_step: OnStep,
 ) -> TaskSolution:
     """Fit with a band in every task and, for "both", one over all rows."""
     if not is_pair(rows.attributes):
         raise ValueError(
-            f'scope="{scope}" balances two groups of one attribute, known for all '
+            f'scope="{scope}" constraints two groups of one attribute, known for all '
             f"rows; sensitive_features has {groups_there(rows)}. {_cure(rows)}"
         )
     penalty = request.of_targets(problem, *problem.sums(()))[0]
     solve = solve_both if scope == "both" else solve_tasks
-    return solve(problem, penalty, balance, on_step)
+    return solve(problem, penalty, constraint, on_step)
 
 
 def _cure(rows: Rows) -> str:
@@ -95,12 +99,12 @@ def groups_there(rows: Rows) -> str:
 def task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:
     """Return what became of each task; None where tasks were not asked."""
     if not isinstance(solution, TaskSolution):
-        names = ("auc", "balance", "status")
+        names = ("auc", "constraints", "status")
         return {f"task_{name}_": None for name in names} | {"unbalanced_tasks_": None}
     words = {each: str(each) for each in TaskStatus}
     return {
         "task_auc_": solution.task_aucs,
-        "task_balance_": solution.task_values,
+        "task_values_": solution.task_values,
         "task_status_": np.array([words[each] for each in solution.task_status]),
         "unbalanced_tasks_": _unbalanced(solution, rows),
     }
@@ -135,7 +139,7 @@ def warn_tasks(solution: Solution, rows: Rows) -> None:
     if alone == len(states):
         warnings.warn(
             "no task has rows of both groups: there is nothing to balance within "
-            'tasks. scope="global" balances all rows together.',
+            'tasks. scope="global" constraints all rows together.',
             UserWarning,
             stacklevel=4,
         )

@@ -18,13 +18,13 @@ from rankfair._validation import (
     check_number,
     check_seed,
 )
-from rankfair.balances import (
-    BALANCES,
+from rankfair.constraints import (
+    CONSTRAINTS,
     SIDES,
-    Balance,
+    Constraint,
     Distribution,
     main_and_beside,
-    make_balance,
+    make_constraint,
     refuse_upper,
 )
 from rankfair.estimators.scope import SCOPES, check_scope, groups_there
@@ -39,14 +39,14 @@ from rankfair.solvers import (
     make_solver,
 )
 
-__all__ = ["Settings", "check_several", "read_balances", "read_settings"]
+__all__ = ["Settings", "check_several", "read_constraints", "read_settings"]
 
 
 class Settings(NamedTuple):
     """What a fit is asked for."""
 
     request: Request
-    asked: tuple[Balance, ...]  # the one that is counted, and linear ones beside it
+    asked: tuple[Constraint, ...]  # the one that is counted, and linear ones beside it
     solver: Solver
 
 
@@ -56,7 +56,7 @@ def read_settings(model: Any) -> Settings:
     check_flag("blind", model.blind)
     check_flag("intersect", model.intersect)
     check_bins(model.bins)
-    asked = read_balances(model)
+    asked = read_constraints(model)
     solver = _read_solver(model, asked)
     check_scope(model.scope, solver, asked)
     request = check_penalty(model)
@@ -67,7 +67,7 @@ def read_settings(model: Any) -> Settings:
     return Settings(request, asked, solver)
 
 
-def _check_tilt(model: Any, request: Request, asked: tuple[Balance, ...]) -> None:
+def _check_tilt(model: Any, request: Request, asked: tuple[Constraint, ...]) -> None:
     """Refuse what cannot be counted, or turned."""
     if model.count == "loo" and not request.penalty.leverages:
         raise ValueError(
@@ -76,53 +76,54 @@ def _check_tilt(model: Any, request: Request, asked: tuple[Balance, ...]) -> Non
         )
     if model.direction == "density" and (len(asked) > 1 or model.scope != "global"):
         raise ValueError(
-            'direction="density" is for one balance with scope="global". Use '
+            'direction="density" is for one constraint with scope="global". Use '
             'direction="mean".'
         )
 
 
-def read_balances(model: Any) -> tuple[Balance, ...]:
-    """Return the balances asked for, the one that is counted first."""
+def read_constraints(model: Any) -> tuple[Constraint, ...]:
+    """Return the constraints asked for, the one that is counted first."""
     side = check_choice("side", model.side, SIDES)
-    named = _named_balances(model.balance, model.epsilon)
-    balances = [_read_balance(name, width, side) for name, width in named]
-    kinds = [type(each).__name__.lower() for each in balances]
+    named = _named_constraints(model.constraints, model.epsilon)
+    constraints = [_read_constraint(name, width, side) for name, width in named]
+    kinds = [type(each).__name__.lower() for each in constraints]
     for kind in kinds:
         if kinds.count(kind) > 1:
             raise ValueError(
-                f'balance names "{kind}" {kinds.count(kind)} times: once is enough.'
+                f'constraint names "{kind}" {kinds.count(kind)} times: once is enough.'
             )
-    balance, beside = main_and_beside(balances)
-    if isinstance(balance, Distribution) and balance.side == "upper":
+    constraint, beside = main_and_beside(constraints)
+    if isinstance(constraint, Distribution) and constraint.side == "upper":
         raise ValueError(
             'side="upper" puts one group on top, but a distance between '
             'distributions has no side; use side="both" with "distribution".'
         )
-    return balance, *beside
+    return constraint, *beside
 
 
-def _named_balances(balance: Any, epsilon: Any) -> list[tuple[Any, Any]]:
-    """Return each balance asked for with its own epsilon."""
-    listed = isinstance(balance, list | tuple)
-    names = list(balance) if listed else [balance]
+def _named_constraints(constraint: Any, epsilon: Any) -> list[tuple[Any, Any]]:
+    """Return each constraint asked for with its own epsilon."""
+    listed = isinstance(constraint, list | tuple)
+    names = list(constraint) if listed else [constraint]
     if not names:
-        raise ValueError("balance is an empty list; name at least one balance.")
+        raise ValueError("constraint is an empty list; name at least one constraint.")
     if isinstance(epsilon, Mapping):
         raise ValueError(
-            f"epsilon must be a number, or a list with one for each balance in the "
-            f"order of balance; got {epsilon!r}."
+            f"epsilon must be a number, or a list with one for each constraint in the "
+            f"order of constraint; got {epsilon!r}."
         )
     if not (isinstance(epsilon, list | tuple) or np.ndim(epsilon) > 0):
         return [(name, epsilon) for name in names]
     if not listed:
         raise ValueError(
-            f"epsilon holds {_numbers(epsilon)}, but balance={balance!r} is "
-            "one balance; give a list of balances, or one number."
+            f"epsilon holds {_numbers(epsilon)}, but constraints={constraint!r} is "
+            "one constraint; give a list of constraints, or one number."
         )
     if len(epsilon) != len(names):
         raise ValueError(
             f"epsilon holds {_numbers(epsilon)} for {len(names)} "
-            f"balance{'' if len(names) == 1 else 's'}; give one for each, or a single "
+            f"constraint{'' if len(names) == 1 else 's'}; give one for each, or a "
+            f"single "
             "number for all."
         )
     return list(zip(names, epsilon, strict=True))
@@ -132,15 +133,15 @@ def _numbers(epsilon: Any) -> str:
     return "1 number" if len(epsilon) == 1 else f"{len(epsilon)} numbers"
 
 
-def _read_balance(name: Any, width: Any, side: str) -> Balance:
-    if not isinstance(name, Balance):
-        check_choice("balance", name, BALANCES)
-    kind = type(name) if isinstance(name, Balance) else BALANCES[name]
+def _read_constraint(name: Any, width: Any, side: str) -> Constraint:
+    if not isinstance(name, Constraint):
+        check_choice("constraints", name, CONSTRAINTS)
+    kind = type(name) if isinstance(name, Constraint) else CONSTRAINTS[name]
     epsilon = check_number("epsilon", width, 0.0, kind.widest)
-    return make_balance(name, epsilon, side)
+    return make_constraint(name, epsilon, side)
 
 
-def _read_solver(model: Any, asked: tuple[Balance, ...]) -> Solver:
+def _read_solver(model: Any, asked: tuple[Constraint, ...]) -> Solver:
     if not hasattr(model.solver, "solve"):
         check_choice("solver", model.solver, SOLVERS)
     check_seed("random_state", model.random_state)
@@ -154,7 +155,7 @@ def _read_solver(model: Any, asked: tuple[Balance, ...]) -> Solver:
     )
     if len(asked) > 1 and isinstance(solver, NCADMM | Paper):
         raise ValueError(
-            f"solver={shown(model.solver)} keeps one balance at a time; got "
+            f"solver={shown(model.solver)} keeps one constraint at a time; got "
             f'{len(asked)}. Use solver="tilt".'
         )
     return solver
@@ -171,8 +172,8 @@ def check_several(model: Any, settings: Settings, rows: Rows) -> Tilt:
     refuse_upper(settings.asked, most)
     if isinstance(settings.asked[0], Distribution):
         raise ValueError(
-            f'balance="distribution" compares two groups; sensitive_features has '
-            f'{groups_there(rows)}. Use balance="rank", or RankFairPostprocessor, '
+            f'constraints="distribution" compares two groups; sensitive_features has '
+            f'{groups_there(rows)}. Use constraints="rank", or RankFairPostprocessor, '
             'whose "distribution" takes any number of groups.'
         )
     return settings.solver

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankfair._frames import Floats
-from rankfair.balances import Balance, Distribution, Linear
-from rankfair.blocks import Ints
-from rankfair.problem import Problem
+from rankfair.constraints import Constraint, Distribution, Linear
+from rankfair.core.blocks import Ints
+from rankfair.core.problem import Problem
 from rankfair.solvers import Solution
 from rankfair.solvers.line import Counted, nearest
 
@@ -50,7 +50,7 @@ class TradeOff:
     y: Floats | None = None  # of all rows, in the user's units
     tasks: Ints | None = None  # codes of all rows
     rows: Ints | None = None  # those that are counted; None if all are
-    asked: Balance | None = None
+    asked: Constraint | None = None
     table: Floats | None = None  # (points, fields of TradeOffRow), ε ascending
 
     @property
@@ -58,11 +58,11 @@ class TradeOff:
         """Whether rows are counted as if left out."""
         return self.counted is not None and self.counted is not self.trained
 
-    def multiplier(self, balance: Balance) -> tuple[float, float, bool]:
+    def multiplier(self, constraint: Constraint) -> tuple[float, float, bool]:
         """λ for a constraint, its value there, and whether that is in the band."""
         if self.counted is None:
-            return self._looked_up(balance.epsilon)
-        rows = _asked(self.counted, balance)
+            return self._looked_up(constraint.epsilon)
+        rows = _asked(self.counted, constraint)
         found = nearest(rows, self.cap)
         (demand,) = rows.demands
         shown = demand.constraint.show(found.value, demand.groups)
@@ -119,16 +119,16 @@ class TradeOff:
         return replace(bare, table=np.array(sorted(rows)))
 
 
-def _asked(counted: Counted, balance: Balance) -> Counted:
+def _asked(counted: Counted, constraint: Constraint) -> Counted:
     """The same rows with another constraint."""
     (demand,) = counted.demands
-    if isinstance(balance, Linear) and isinstance(demand.constraint, Linear):
+    if isinstance(constraint, Linear) and isinstance(demand.constraint, Linear):
         # What is due between the groups does not depend on ε.
-        balance = replace(balance, due=demand.constraint.due)
-    return replace(counted, demands=(replace(demand, constraint=balance),))
+        constraint = replace(constraint, due=demand.constraint.due)
+    return replace(counted, demands=(replace(demand, constraint=constraint),))
 
 
-def trade_off_of(solution: Solution, model: Any, asked: Balance) -> TradeOff | None:
+def trade_off_of(solution: Solution, model: Any, asked: Constraint) -> TradeOff | None:
     """The trade-off of a fit with one demand on a line; None of any other."""
     line = solution.line
     if line is None or len(line.D) != 1 or not line.fitter.penalty.quadratic:

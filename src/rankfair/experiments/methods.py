@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.balances import Rank
+from rankfair.constraints import Rank
+from rankfair.core.problem import Groups
 from rankfair.datasets import Dataset
 from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
-from rankfair.problem import Groups
 from rankfair.projections import shift
 from rankfair.solvers import NCADMM
 

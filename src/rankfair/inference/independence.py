@@ -24,7 +24,7 @@ from rankfair._frames import (
     shown,
 )
 from rankfair._validation import check_choice, check_flag, check_lengths
-from rankfair.blocks import power_of_two
+from rankfair.core.blocks import power_of_two
 
 __all__ = ["IndependenceTest", "independence_test"]
 

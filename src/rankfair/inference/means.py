@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from rankfair.blocks import power_of_two
+from rankfair.core.blocks import power_of_two
 from rankfair.inference.clusters import ENOUGH_TASKS
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.parts import Part, welch_degrees

@@ -13,9 +13,9 @@ from scipy.special import expit, logit, rel_entr
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from rankfair.core.ranks import split
 from rankfair.inference.parts import Part, placements, welch_degrees
 from rankfair.inference.ties import Footing, footing, tied_share
-from rankfair.ranks import split
 
 __all__ = ["Spread", "auc_spread", "auc_standard_error", "placement_spread"]
 

@@ -36,7 +36,8 @@ class Fitted:
     n_rows : int
         Rows fitted; those of weight 0 are not.
     audit : Audit or None
-        Predictions without and with the balance; None for rows that are not in memory.
+        Predictions without and with the constraint; None for rows that are not in
+        memory.
     measured : {"left out", "held out", "fitted"}
         Which rows are audited: each left out of one fit, held out in folds, or those
         fitted.
@@ -71,8 +72,8 @@ def fit_files(
 ) -> Fitted:
     """Fit a model to the rows of some files and report what it changed.
 
-    Models with and without the balance predict rows that they have not seen, and these
-    predictions are audited: each row is left out of one fit or, where there is no
+    Models with and without the constraint predict rows that they have not seen, and
+    these predictions are audited: each row is left out of one fit or, where there is no
     formula for that, held out in one of several folds.  The model that is kept is
     fitted to all rows.
 
@@ -113,7 +114,7 @@ def fit_files(
     everything = np.arange(len(data.y))
     tell("fitting to all rows", 2, 4)
     final = data.fit(model, everything)
-    free = clone(model).set_params(epsilon=FREE, balance="rank", scope="global")
+    free = clone(model).set_params(epsilon=FREE, constraints="rank", scope="global")
     # Left out, every row is measured from one fit; else there are folds.
     left_out = folds > 0 and settings.scope == "global"
     left_out = left_out and final.loo_predictions_ is not None
@@ -168,7 +169,11 @@ def _folds(data: Data, folds: int, settings: Settings) -> Folds:
 def _title(settings: Settings, measured: str) -> str:
     """Say what is compared: a fit without and with its limit, and on which rows."""
     where = "the rows fitted" if measured == "fitted" else f"rows {measured}"
-    what = "" if settings.balance == ("rank",) else f" on {listed(settings.balance)}"
+    what = (
+        ""
+        if settings.constraints == ("rank",)
+        else f" on {listed(settings.constraints)}"
+    )
     each = settings.epsilon
     widths = each if isinstance(each, tuple) else (each,)
     limit = ", ".join(f"{width:g}" for width in widths)

@@ -44,17 +44,17 @@ class Asked:
 
 
 def _free(asked: Asked) -> Any:
-    return asked.linear(epsilon=FREE, balance=("rank",), scope="global")
+    return asked.linear(epsilon=FREE, constraints=("rank",), scope="global")
 
 
-def _mapped(balance: str) -> Callable[[Asked], Any]:
+def _mapped(constraint: str) -> Callable[[Asked], Any]:
     def method(asked: Asked) -> Any:
         from rankfair.postprocess import RankFairPostprocessor
 
         return RankFairPostprocessor(
             _free(asked),
             asked.settings.epsilon,
-            balance=balance,
+            constraints=constraint,
             sensitive_features=asked.sensitive,
         )
 
@@ -62,15 +62,15 @@ def _mapped(balance: str) -> Callable[[Asked], Any]:
 
 
 def _tilt(asked: Asked) -> Any:
-    return asked.linear(balance=("rank",))
+    return asked.linear(constraints=("rank",))
 
 
 def _tilt_and_mean(asked: Asked) -> Any:
-    return asked.linear(balance=("rank", "mean"))
+    return asked.linear(constraints=("rank", "mean"))
 
 
 def _ncadmm(asked: Asked) -> Any:
-    return asked.linear(balance=("rank",)).set_params(solver="ncadmm")
+    return asked.linear(constraints=("rank",)).set_params(solver="ncadmm")
 
 
 def _baseline(name: str) -> Callable[[Asked], Any]:
@@ -127,8 +127,8 @@ class Method:
         return ""
 
 
-def _map(balance: str, widest: float = FREE) -> Method:
-    return Method(_mapped(balance), bins=False, widest=widest)
+def _map(constraint: str, widest: float = FREE) -> Method:
+    return Method(_mapped(constraint), bins=False, widest=widest)
 
 
 def _rival(name: str) -> Method:

@@ -12,7 +12,7 @@ from rankfair._frames import counted
 from rankfair._validation import check_number
 from rankfair.audit.compare import REST
 from rankfair.audit.records import FrontierPoint
-from rankfair.balances import BALANCES
+from rankfair.constraints import CONSTRAINTS
 from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
@@ -121,7 +121,7 @@ def path_files(
 
 def _check_widths(epsilons: Sequence[float], settings: Settings) -> None:
     """Refuse an ε that no fit would take, before any other is fitted."""
-    widest = min(BALANCES[name].widest for name in settings.balance)
+    widest = min(CONSTRAINTS[name].widest for name in settings.constraints)
     for epsilon in epsilons:
         check_number("each of epsilons", epsilon, 0.0, widest)
 

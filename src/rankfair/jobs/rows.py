@@ -47,8 +47,10 @@ FREE = 0.5  # the band that asks for nothing
 class Settings:
     """What `RankFairRegressor` is asked for."""
 
-    epsilon: float | tuple[float, ...] = 0.01  # one for all balances, or one for each
-    balance: tuple[str, ...] = ("rank",)
+    epsilon: float | tuple[float, ...] = (
+        0.01  # one for all constraints, or one for each
+    )
+    constraints: tuple[str, ...] = ("rank",)
     scope: str = "global"
     penalty: str = "pool"
     beta: float | None = None  # None: chosen by cross-validation
@@ -71,7 +73,7 @@ class Settings:
             bins=self.bins,
             penalty=self.penalty,
             beta="auto" if self.beta is None else self.beta,
-            balance=one_or_all(self.balance),
+            constraints=one_or_all(self.constraints),
             scope=self.scope,
             unseen=self.unseen,
             random_state=self.seed,

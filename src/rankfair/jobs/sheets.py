@@ -64,7 +64,9 @@ def fitted_dict(done: Fitted) -> dict[str, Any]:
         "model": None if done.path is None else str(done.path),
         "status": model.status_,
         "rank_auc": plain(float(model.rank_auc_)),
-        "balance": plain({k: float(v) for k, v in model.balance_.items()}),
+        "constraints": plain(
+            {k: float(v) for k, v in model.constraint_values_.items()}
+        ),
         "beta": plain(model.beta_),
         "unbalanced_tasks": plain(getattr(model, "unbalanced_tasks_", None) or {}),
         "held_out": done.measured != "fitted",

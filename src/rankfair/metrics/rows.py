@@ -17,7 +17,7 @@ from rankfair._validation import (
     read_target,
     read_weights,
 )
-from rankfair.ranks import Duels, counts_of, split, twice_u
+from rankfair.core.ranks import Duels, counts_of, split, twice_u
 
 __all__ = [
     "Rows",

@@ -25,7 +25,7 @@ __all__ = ["Decoder", "Encoder", "plain"]
 RECORD_HOMES = (
     "rankfair._validation",
     "rankfair.penalties",
-    "rankfair.balances",
+    "rankfair.constraints",
     "rankfair.solvers",
     "rankfair.estimators.tradeoff",
 )

@@ -43,7 +43,14 @@ MODELS: dict[str, type[TaskRegressor]] = {
     )
 }
 # What a fit came to, if the model has it: shown by `describe_model`.
-ACHIEVED = ("status_", "rank_auc_", "group_auc_", "balance_", "covariance_", "strata_")
+ACHIEVED = (
+    "status_",
+    "rank_auc_",
+    "group_auc_",
+    "constraint_values_",
+    "covariance_",
+    "strata_",
+)
 _ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 # Which keywords scikit-learn is to hand on: a setting of a program, not of a model.
 _NOT_STORED = ("_metadata_request",)
@@ -61,8 +68,8 @@ def save_model(
     Parameters
     ----------
     model : RankFairRegressor, MultiTaskRegressor or one of the baselines
-        A fitted model.  Its settings must be plain values, or penalties, balances and
-        solvers of this package.
+        A fitted model.  Its settings must be plain values, or penalties, constraints
+        and solvers of this package.
     path : str or path
         Where to; by custom its name ends in ``.rankfair``.
     notes : str, optional
@@ -189,7 +196,7 @@ def describe_model(
     dict
         ``estimator``, ``rankfair`` (the release that wrote it), ``notes``, ``params``,
         ``columns`` (name, role and type of each column of X), ``tasks`` and ``groups``
-        (labels, or None), ``achieved`` (status and balance on the training rows),
+        (labels, or None), ``achieved`` (status and constraint on the training rows),
         ``extra`` and ``bytes``.  All are plain JSON types, NaN is None.
 
     Examples

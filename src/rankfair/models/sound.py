@@ -17,7 +17,7 @@ from rankfair.models.archive import ModelFileError, distrusted
 
 __all__ = ["check_sound", "columns_of"]
 
-# What a fit leaves: any, one with groups, and one that balances them.
+# What a fit leaves: any, one with groups, and one that constraints them.
 LINEAR = (
     "_layout",
     "coef_",
@@ -34,7 +34,7 @@ LINEAR = (
 GROUPED = ("groups_", "status_")
 BALANCED = (
     "_trade_off",
-    "balance_",
+    "constraint_values_",
     "bin_edges_",
     "group_auc_",
     "n_unknown_",

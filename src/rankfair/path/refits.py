@@ -22,7 +22,7 @@ from rankfair._validation import (
     read_target,
     read_weights,
 )
-from rankfair.balances import refuse_own_epsilon
+from rankfair.constraints import refuse_own_epsilon
 from rankfair.path.folds import take_rows
 from rankfair.path.groups import compared_groups
 from rankfair.path.judge import Judge
@@ -56,7 +56,7 @@ class Refits:
         target = read_target(y)
         check_lengths(open_table(X).shape[0], y=target)
         owner = _owner(model, parameter)
-        refuse_own_epsilon(getattr(owner, "balance", "rank"))
+        refuse_own_epsilon(getattr(owner, "constraints", "rank"))
         of_tasks = label_source_of("tasks", tasks, owner, X)
         read = read_weights(weights, len(target))
         return cls(
@@ -157,10 +157,11 @@ class Refits:
     def default_epsilons(self, left_out: bool) -> list[float]:
         """Twelve from 0 to the gap of the fit that nothing is asked of."""
         owner = self.owner(self.model)
-        balance = getattr(owner, "balance", "rank")
-        if not isinstance(balance, str) or balance != "rank":
+        constraint = getattr(owner, "constraints", "rank")
+        if not isinstance(constraint, str) or constraint != "rank":
             raise ValueError(
-                f"epsilons is needed with balance={balance!r}: the default path is "
+                f"epsilons is needed with constraints={constraint!r}: the default "
+                f"path is "
                 "in units of AUC."
             )
         # Bands within tasks bind as long as some task is outside, up to 1/2.

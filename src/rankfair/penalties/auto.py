@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair.blocks import Ints
+from rankfair.core.blocks import Ints
 from rankfair.penalties.base import Floats, Penalty, pseudo_inverse
 from rankfair.penalties.pool import Pool
 

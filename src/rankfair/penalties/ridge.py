@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfair.blocks import each
+from rankfair.core.blocks import each
 from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
 
 PIECE = 1 << 20  # numbers of Gram matrices handled at a time: no copy of all is made

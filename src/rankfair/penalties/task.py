@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfair.blocks import Ints, each
+from rankfair.core.blocks import Ints, each
 from rankfair.penalties.base import (
     Factor,
     Floats,

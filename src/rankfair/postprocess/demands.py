@@ -1,4 +1,4 @@
-"""What is asked of the maps: a balance, or ranks or distributions and means at once."""
+"""What is asked of the maps: a constraint, or ranks and means at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankfair.postprocess.maps import MAPS, Moved
 from rankfair.postprocess.means import only_means, with_means
 from rankfair.projections.samples import Sample
 
-BALANCES = (*MAPS, "mean")
+CONSTRAINTS = (*MAPS, "mean")
 MOST = {"distribution": 1.0, "mean": np.inf}
 BESIDE = ("rank", "distribution")  # what means can be held beside
 FINEST = 5e-3  # of the target's spread: levels let means go in steps
@@ -23,12 +23,12 @@ FINEST = 5e-3  # of the target's spread: levels let means go in steps
 
 @dataclass(frozen=True)
 class Demand:
-    """Balances by name, each with its ε; that of means is in units of the target."""
+    """Constraints by name, each with its ε; that of means is in units of the target."""
 
     epsilons: dict[str, float]
 
     @classmethod
-    def of(cls, balance: Any, epsilon: Any) -> Demand:
+    def of(cls, constraint: Any, epsilon: Any) -> Demand:
         """Read the settings.
 
         Examples
@@ -36,26 +36,30 @@ class Demand:
         >>> Demand.of(["rank", "mean"], [0.01, 0.2])
         Demand(epsilons={'rank': 0.01, 'mean': 0.2})
         """
-        names = list(balance) if isinstance(balance, list | tuple) else [balance]
+        names = (
+            list(constraint) if isinstance(constraint, list | tuple) else [constraint]
+        )
         for name in names:
-            check_choice("balance", name, BALANCES)
+            check_choice("constraints", name, CONSTRAINTS)
         several = isinstance(epsilon, list | tuple) or np.ndim(epsilon) > 0
         widths = list(epsilon) if several else [epsilon] * len(names)
         if len(widths) != len(names):
             raise ValueError(
                 f"epsilon holds {counted(len(widths), 'number')} for "
-                f"{counted(len(names), 'balance')}; give one for each, or a single "
+                f"{counted(len(names), 'constraints')}; give one for each, or a single "
                 "number for all."
             )
         others = [name for name in names if name != "mean"]
         if len(others) > 1 or len(set(names)) < len(names) or not names:
             raise ValueError(
-                f"balance={balance!r} cannot be had at once; give one balance, or "
+                f"constraints={constraint!r} cannot be had at once; give one "
+                f"constraint, or "
                 '"rank" or "distribution" together with "mean".'
             )
         if len(names) > 1 and others[0] not in BESIDE:
             raise ValueError(
-                f'balance={balance!r}: "{others[0]}" moves groups as wholes, and so '
+                f'constraints={constraint!r}: "{others[0]}" moves groups as wholes, '
+                f"and so "
                 'does "mean". Give one of them, or ["rank", "mean"].'
             )
         return cls(
@@ -67,7 +71,7 @@ class Demand:
 
     @property
     def main(self) -> str:
-        """The balance that shapes the maps; "mean" if they are only shifts."""
+        """The constraint that shapes the maps; "mean" if they are only shifts."""
         return next((name for name in self.epsilons if name != "mean"), "mean")
 
     def learn(self, samples: Sequence[Sample], spread: float) -> Moved:

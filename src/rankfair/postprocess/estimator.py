@@ -21,7 +21,7 @@ from rankfair._validation import (
     has_names,
     read_target,
 )
-from rankfair.linear import rounded
+from rankfair.core.linear import rounded
 from rankfair.postprocess.follow import FOLLOW
 from rankfair.postprocess.groups import known_groups, read_labels, without
 from rankfair.postprocess.learning import learn
@@ -42,7 +42,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     The maps are deterministic and defined for every value: one that lies between two
     predictions they were learnt from moves as little as keeps it between theirs.  A
     row whose group is missing (None, NaN, NA or NaT) takes part in the estimator's fit
-    and not in the balance; it moves by the average of the groups' moves.
+    and not in the constraint; it moves by the average of the groups' moves.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         \tfrac12|`, in [0, 0.5], never less than one pair of rows; for "distribution"
         of KS, in [0, 1], never less than a row of each group; for "mean" of the
         difference of means, in standard deviations of y, never less than 0.005 or a
-        row of each group moved by a level.  With two balances one number for both or a
-        list with one for each.
-    balance : {"rank", "distribution", "shift", "mean"} or list, default="rank"
+        row of each group moved by a level.  With two constraints one number for both
+        or a list with one for each.
+    constraints : {"rank", "distribution", "shift", "mean"} or list, default="rank"
         "distribution": the largest difference of the distribution functions of two
         groups, KS, is at most epsilon for every pair of groups.  "rank": the same maps
         with the slack in KS that puts AUC at the edge of its band; for three or more
@@ -68,7 +68,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with
         several columns the groups are their combinations, as tuples: each combination
-        has a map of its own.  (`RankFairRegressor` balances each column alone unless
+        has a map of its own.  (`RankFairRegressor` constraints each column alone unless
         ``intersect=True``.)
     blind : bool, default=False
         Leave the protected columns out of what the estimator sees.  Otherwise it sees X
@@ -157,7 +157,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     >>> from rankfair import RankFairPostprocessor
     >>> from rankfair.datasets import make_biased_tasks
     >>> data = make_biased_tasks(random_state=0)
-    >>> model = RankFairPostprocessor(Ridge(), 0.02, balance="distribution")
+    >>> model = RankFairPostprocessor(Ridge(), 0.02, constraints="distribution")
     >>> model.fit(data.X, data.target, sensitive_features=data.sensitive).status_
     'satisfied'
     >>> round(model.ks_, 6) <= 0.02
@@ -173,7 +173,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         estimator: Any,
         epsilon: Any = 0.01,
         *,
-        balance: Any = "rank",
+        constraints: Any = "rank",
         sensitive_features: Any = None,
         blind: bool = False,
         prefit: bool = False,
@@ -183,7 +183,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     ):
         self.estimator = estimator
         self.epsilon = epsilon
-        self.balance = balance
+        self.constraints = constraints
         self.sensitive_features = sensitive_features
         self.blind = blind
         self.prefit = prefit
@@ -250,7 +250,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             "_names": given.names,
             "_intersect": len(columns) > 1,
             "_apart": apart,
-            "_balance": demand.main,
+            "_constraint": demand.main,
             **attributes_of(learnt),
         }
         self.__dict__.pop("feature_names_in_", None)
@@ -310,7 +310,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         start, placed = (
             on_line(self._lines[g], values) + self._shifts[g] for values in (start, m)
         )
-        return FOLLOW[self._balance](np.stack((start, end)), placed)
+        return FOLLOW[self._constraint](np.stack((start, end)), placed)
 
     def score(
         self,

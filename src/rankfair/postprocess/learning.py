@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats
-from rankfair.linear import resolution_of, rounded
+from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.ranks import counts_of
 from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.lines import AS_IT_IS, Line, lines_through, on_line
 from rankfair.postprocess.maps import Moved
 from rankfair.postprocess.readings import Given
 from rankfair.projections.samples import Sample
-from rankfair.ranks import counts_of
 
 __all__ = ["Learnt", "learn"]
 

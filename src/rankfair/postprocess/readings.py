@@ -18,7 +18,7 @@ from rankfair._validation import (
     read_target,
     read_weights,
 )
-from rankfair.balances.rank import deviation
+from rankfair.constraints.rank import deviation
 from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.groups import find_groups, read_labels
 
@@ -87,7 +87,7 @@ def read_given(
     codes, groups = find_groups(source, weights)
     if "mean" in demand.epsilons and len(groups) > 2:
         raise ValueError(
-            f'balance="mean" compares two groups; sensitive_features has '
+            f'constraints="mean" compares two groups; sensitive_features has '
             f"{len(groups)}. Leave out the mean, or merge groups."
         )
     names = source.names if has_names(labels) else None

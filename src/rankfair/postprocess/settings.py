@@ -13,7 +13,7 @@ __all__ = ["check_settings"]
 
 def check_settings(model: Any) -> Demand:
     """Check the settings, and return what is asked of the maps."""
-    demand = Demand.of(model.balance, model.epsilon)
+    demand = Demand.of(model.constraints, model.epsilon)
     for flag in ("blind", "prefit", "calibrate"):
         check_flag(flag, getattr(model, flag))
     needed = ("predict",) if model.prefit else ("fit", "predict")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankfair._frames import Codes
-from rankfair.balances import Rank
+from rankfair.constraints import Rank
+from rankfair.core.problem import Groups
 from rankfair.postprocess.levels import Bundles
 from rankfair.postprocess.search import Free
-from rankfair.problem import Groups
 from rankfair.projections import shift as shift_rows
 from rankfair.projections import swept
 from rankfair.projections.samples import Array, Floats, Sample, Standing

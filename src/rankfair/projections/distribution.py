@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankfair.problem import Groups
+from rankfair.core.problem import Groups
 from rankfair.projections.chains import least_movement
 from rankfair.projections.samples import Floats, Sample
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.core.ranks import twice_u
 from rankfair.projections.common import Band, Floats, Ints, Mask, outside
 from rankfair.projections.subsets import best_in_block, best_index, digits
-from rankfair.ranks import twice_u
 
 # How often the repair starts again before its last resort.
 REPAIRS = 4

@@ -67,7 +67,7 @@ def shift(
 
     >>> m = np.array([1.0, 1.0, 0.0, 0.0])
     >>> moved = shift(m, in_a, (6, 6))
-    >>> from rankfair.ranks import twice_u
+    >>> from rankfair.core.ranks import twice_u
     >>> twice_u(moved[in_a], moved[~in_a]), moved.round(9).tolist()
     (6, [0.5, 0.5, 0.5, 0.5])
     """

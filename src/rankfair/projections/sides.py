@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.core.ranks import twice_u, twice_u_sorted
 from rankfair.projections.common import Band, Floats, Mask, outside
-from rankfair.ranks import twice_u, twice_u_sorted
 
 Sides = tuple[Floats, Floats]
 

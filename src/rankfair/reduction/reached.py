@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfair._frames import Floats
 from rankfair._groups import Groups, masks_of
 from rankfair._regressor import spread
-from rankfair.balances import Balance, Rank
-from rankfair.linear import resolution_of
-from rankfair.problem import Groups as RowGroups
-from rankfair.problem import counted_weights, whole_if_so
-from rankfair.ranks import Duels
+from rankfair.constraints import Constraint, Rank
+from rankfair.core.linear import resolution_of
+from rankfair.core.problem import Groups as RowGroups
+from rankfair.core.problem import counted_weights, whole_if_so
+from rankfair.core.ranks import Duels
 from rankfair.reduction.reading import Rows
 from rankfair.reduction.refits import Refits
 from rankfair.reduction.search import Found, Target, final_models
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-def target_of(rows: Rows, asked: tuple[Balance, ...]) -> Target:
+def target_of(rows: Rows, asked: tuple[Constraint, ...]) -> Target:
     """Return the target, and what is asked of each group against the rest."""
     assert rows.groups is not None
     masks, known = masks_of([rows.groups])
@@ -46,7 +46,7 @@ def target_of(rows: Rows, asked: tuple[Balance, ...]) -> Target:
 def fitted_attributes(
     found: Found,
     target: Target,
-    asked: tuple[Balance, ...],
+    asked: tuple[Constraint, ...],
     refits: Refits,
     rows: Rows,
 ) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def fitted_attributes(
         "corrections_": found.left * target.unit if directions else np.zeros(0),
         "status_": str(found.status),
         **standings(m, rows.groups, rows.weights),
-        "balance_": _came_to(found, target, asked),
+        "constraint_values_": _came_to(found, target, asked),
         "multiplier_": max(found.lam.tolist(), key=abs),
         "oof_predictions_": spread(m, rows.kept),
         "objective_": target.error(found.m),
@@ -82,7 +82,7 @@ def free_attributes(refits: Refits, rows: Rows) -> dict[str, Any]:
         "group_auc_": {},
         "pairwise_auc_": {},
         "n_unknown_": 0,
-        "balance_": {},
+        "constraint_values_": {},
         "multiplier_": 0.0,
         "oof_predictions_": None,
         "objective_": math.nan,
@@ -93,9 +93,9 @@ def free_attributes(refits: Refits, rows: Rows) -> dict[str, Any]:
 
 
 def _came_to(
-    found: Found, target: Target, asked: tuple[Balance, ...]
+    found: Found, target: Target, asked: tuple[Constraint, ...]
 ) -> dict[str, float]:
-    """Return the value of each balance by name, of several groups the farthest off."""
+    """Return each constraint's value, of several groups the farthest off."""
     values = np.reshape(found.shown(target), (len(asked), -1))
     return {
         type(each).__name__.lower(): max(
@@ -145,7 +145,7 @@ def warn_useless(found: Found, out_of_fold: bool) -> None:
 
 
 def warn_not_reached(
-    found: Found, target: Target, asked: tuple[Balance, ...], groups: Groups | None
+    found: Found, target: Target, asked: tuple[Constraint, ...], groups: Groups | None
 ) -> None:
     """Warn that the band was not reached, and how far it is."""
     if found.status is not Status.INFEASIBLE:

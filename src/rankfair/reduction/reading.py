@@ -170,7 +170,7 @@ def _read_groups(source: Source, weights: Floats | None, named: Columns) -> Prot
         raise ValueError(
             f"{source.argument} has {len(source.columns)} columns: one protected "
             "attribute is expected. Set intersect=True to balance their combinations; "
-            "RankFairRegressor balances each of several attributes."
+            "RankFairRegressor constraints each of several attributes."
         )
     return Protected.of(source, weights, named.bins, named.intersect)
 

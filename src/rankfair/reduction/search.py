@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from rankfair._frames import Floats
-from rankfair.balances import Balance
-from rankfair.blocks import CONSTANT
-from rankfair.linear import resolution_of, rounded
-from rankfair.problem import Groups
+from rankfair.constraints import Constraint
+from rankfair.core.blocks import CONSTANT
+from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.problem import Groups
 from rankfair.reduction.refits import Models, Refits
 from rankfair.solvers.base import OnStep, Status, Step
 from rankfair.solvers.joint import inside_bands, land_on
@@ -42,7 +42,7 @@ class Target:
         cls,
         y: Floats,
         weights: Floats | None,
-        asked: Sequence[Balance],
+        asked: Sequence[Constraint],
         groups: Sequence[Groups],
     ) -> Target:
         """Standard units, and one demand a constraint and pair of groups."""

@@ -12,13 +12,13 @@ from rankfair._validation import (
     check_seed,
     check_verbose,
 )
-from rankfair.balances import Balance
-from rankfair.estimators.settings import read_balances
+from rankfair.constraints import Constraint
+from rankfair.estimators.settings import read_constraints
 
 __all__ = ["check_settings"]
 
 
-def check_settings(model: Any) -> tuple[Balance, ...]:
+def check_settings(model: Any) -> tuple[Constraint, ...]:
     """Check the settings of a `TiltedRegressor`; return what is asked for."""
     for method in ("fit", "predict", "get_params"):
         if not hasattr(model.estimator, method) or isinstance(model.estimator, type):
@@ -32,4 +32,4 @@ def check_settings(model: Any) -> tuple[Balance, ...]:
     check_verbose(model.verbose)
     check_seed("random_state", model.random_state)
     check_cv(model.cv)
-    return read_balances(model)
+    return read_constraints(model)

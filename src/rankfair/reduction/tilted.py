@@ -29,8 +29,8 @@ from rankfair._validation import (
     label_source,
     read_target,
 )
-from rankfair.balances import refuse_upper
-from rankfair.linear import rounded
+from rankfair.constraints import refuse_upper
+from rankfair.core.linear import rounded
 from rankfair.reduction.new import task_codes
 from rankfair.reduction.reached import (
     fitted_attributes,
@@ -76,9 +76,9 @@ class TiltedRegressor(
         never changed.  It should minimise squared error.
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5]; as in
-        `RankFairRegressor` for other balances.
-    balance : {"rank", "mean", "residual", "distribution"}, Balance or list of them, \
-            default="rank"
+        `RankFairRegressor` for other constraints.
+    constraints : {"rank", "mean", "residual", "distribution"}, Constraint or list of \
+            them, default="rank"
         What is to be equal between the groups, as in `RankFairRegressor`.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of.  One
@@ -89,7 +89,8 @@ class TiltedRegressor(
         The column of X that holds the protected group.  It is not a feature unless
         ``blind=False``; then it is handed on to the estimator as it is, and text needs
         a pipeline that encodes it.  Rows whose group is missing (None, NaN, NA or NaT)
-        take part in the fit and not in the balance.  Several columns need `intersect`.
+        take part in the fit and not in the constraint.  Several columns need
+        `intersect`.
     blind : bool, default=True
         Leave the protected column of X out of the features.  Frames without it can be
         predicted then.
@@ -139,9 +140,9 @@ class TiltedRegressor(
         AUC of each group over the rest, of the same predictions.
     pairwise_auc_ : dict of label to dict of label to float
         AUC of the first group over the second, ``pairwise_auc_["M"]["F"]``.
-    balance_ : dict of str to float
-        What each balance came to on the same predictions; of three or more groups the
-        value farthest off.
+    constraint_values_ : dict of str to float
+        What each constraint came to on the same predictions; of three or more groups
+        the value farthest off.
     multiplier_ : float
         :math:`\lambda` in standard units; of several the largest.
     corrections_ : ndarray
@@ -187,7 +188,7 @@ class TiltedRegressor(
         estimator: Any,
         epsilon: float = 0.01,
         *,
-        balance: Any = "rank",
+        constraints: Any = "rank",
         tasks: Any = None,
         sensitive_features: Any = None,
         blind: bool = True,
@@ -200,7 +201,7 @@ class TiltedRegressor(
     ):
         self.estimator = estimator
         self.epsilon = epsilon
-        self.balance = balance
+        self.constraints = constraints
         self.tasks = tasks
         self.sensitive_features = sensitive_features
         self.blind = blind
@@ -255,7 +256,7 @@ class TiltedRegressor(
         --------
         >>> from sklearn.linear_model import LinearRegression
         >>> X, y = [[0.0, 0], [0.0, 1], [1.0, 0], [1.0, 1]], [0.0, 1.0, 2.0, 3.0]
-        >>> model = TiltedRegressor(LinearRegression(), 0, balance="mean", cv=None)
+        >>> model = TiltedRegressor(LinearRegression(), 0, constraints="mean", cv=None)
         >>> model.fit(X, y, sensitive_features=["F", "F", "M", "M"]).predict(X).round(6)
         array([1., 2., 1., 2.])
         """

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankfair._regressor import TaskRegressor, with_callbacks
 from rankfair._validation import check_number, check_seed, values_to_try
-from rankfair.balances import refuse_own_epsilon
 from rankfair.certificate import Certificate
+from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators import RankFairRegressor
 from rankfair.penalties import Penalty
 from rankfair.selection.candidates import (
@@ -32,7 +32,7 @@ NOT_OURS = ("betas", "epsilons", "penalties", "cv")
 class RankFairRegressorCV(TaskRegressor):
     """`RankFairRegressor` with β, and if asked ε and the penalty, by cross-validation.
 
-    Every candidate is fitted with its balance on part of the rows and judged by its
+    Every candidate is fitted with its constraint on part of the rows and judged by its
     mean squared error on the rest.  The best is fitted again on all rows.
 
     Parameters
@@ -50,7 +50,7 @@ class RankFairRegressorCV(TaskRegressor):
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task or a group is always learnt from.
-    tasks, sensitive_features, blind, intersect, bins, balance, scope, side, count, \
+    tasks, sensitive_features, blind, intersect, bins, constraint, scope, side, count, \
 direction, solver, standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
     random_state : int, Generator or None, default=None
@@ -106,7 +106,7 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         blind: bool = True,
         intersect: bool = False,
         bins: int | None = None,
-        balance: Any = "rank",
+        constraints: Any = "rank",
         scope: str = "global",
         side: str = "both",
         count: str = "loo",
@@ -129,7 +129,7 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         self.blind = blind
         self.intersect = intersect
         self.bins = bins
-        self.balance = balance
+        self.constraints = constraints
         self.scope = scope
         self.side = side
         self.count = count
@@ -279,7 +279,7 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         self._refuse_list()
         epsilons = [self.epsilon]
         if self.epsilons is not None:
-            refuse_own_epsilon(self.balance)
+            refuse_own_epsilon(self.constraints)
             epsilons = values_to_try("epsilons", self.epsilons)
             epsilons = [check_number("each of epsilons", e, 0.0) for e in epsilons]
         priced = [
@@ -293,12 +293,13 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         ]
 
     def _refuse_list(self) -> None:
-        """Refuse a list of ε that is no ε for each balance."""
-        several = isinstance(self.balance, list | tuple)
+        """Refuse a list of ε that is no ε for each constraint."""
+        several = isinstance(self.constraints, list | tuple)
         if np.ndim(self.epsilon) > 0 and not several:
             raise ValueError(
-                f"epsilon={self.epsilon!r} is a list, but balance={self.balance!r} is "
-                f"one balance. To choose among several, epsilons={self.epsilon!r}."
+                f"epsilon={self.epsilon!r} is a list, but "
+                f"constraints={self.constraints!r} is "
+                f"one constraint. To choose among several, epsilons={self.epsilon!r}."
             )
 
     def _settings(self, candidate: Candidate) -> RankFairRegressor:

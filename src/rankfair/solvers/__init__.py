@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from rankfair.problem import Problem
+from rankfair.core.problem import Problem
 from rankfair.solvers.adm import ADM
 from rankfair.solvers.base import (
     OnStep,

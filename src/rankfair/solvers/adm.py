@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfair.balances import Linear
+from rankfair.constraints import Linear
+from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.solvers.base import (
     Fitter,
     Floats,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.core.problem import Problem
 from rankfair.engines import Engine
 from rankfair.penalties import Factor, Penalty
 from rankfair.penalties.auto import Sums, automatic, some_tasks, with_intercepts
-from rankfair.problem import Problem
 
 if TYPE_CHECKING:
     from rankfair.solvers.line import Line

@@ -15,12 +15,12 @@ from enum import Enum
 
 import numpy as np
 
-from rankfair.balances import Balance, Rank
-from rankfair.balances.by_task import RankByTask
-from rankfair.blocks import Floats
-from rankfair.linear import rounded
+from rankfair.constraints import Constraint, Rank
+from rankfair.constraints.by_task import RankByTask
+from rankfair.core.blocks import Floats
+from rankfair.core.linear import rounded
+from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.solvers.base import OnStep, Solution, Status, Step, noted_in, package
 from rankfair.solvers.line import Counted, Demand, Units, nearest
 from rankfair.solvers.task_lines import Bools, TaskLines, seen
@@ -57,7 +57,7 @@ class TaskSolution(Solution):
 def solve_tasks(
     problem: Problem,
     penalty: Penalty,
-    constraint: Balance,
+    constraint: Constraint,
     on_step: OnStep | None = None,
 ) -> TaskSolution:
     """Every task in its band, each at the ``λ`` nearest to 0 that puts it there.
@@ -69,7 +69,7 @@ def solve_tasks(
     Examples
     --------
     >>> import numpy as np
-    >>> from rankfair.balances import Rank
+    >>> from rankfair.constraints import Rank
     >>> from rankfair.penalties import Ridge
     >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 3 > 0
     >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
@@ -84,7 +84,7 @@ def solve_tasks(
 def solve_both(
     problem: Problem,
     penalty: Penalty,
-    constraint: Balance,
+    constraint: Constraint,
     on_step: OnStep | None = None,
 ) -> TaskSolution:
     """Every task, and all rows together, in their bands.
@@ -96,7 +96,7 @@ def solve_both(
     Examples
     --------
     >>> import numpy as np
-    >>> from rankfair.balances import Rank
+    >>> from rankfair.constraints import Rank
     >>> from rankfair.penalties import Ridge
     >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 3 > 0
     >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
@@ -200,7 +200,7 @@ def _moved(tilted: Tilted, demand: Demand, m: Floats, g: Floats) -> tuple[Floats
 def _solution(
     tilted: Tilted,
     penalty: Penalty,
-    constraint: Balance,
+    constraint: Constraint,
     W: Floats,
     on_step: OnStep | None,
     inside: bool = True,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from rankfair.blocks import Floats
+from rankfair.core.blocks import Floats
 from rankfair.solvers.base import OnStep, Step, noted_in, relative
 from rankfair.solvers.line import Landed
 

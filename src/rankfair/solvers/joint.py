@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from rankfair.balances import Linear
-from rankfair.blocks import Floats
-from rankfair.problem import Groups
+from rankfair.constraints import Linear
+from rankfair.core.blocks import Floats
+from rankfair.core.problem import Groups
 from rankfair.solvers.line import (
     CLOSEST,
     Along,

@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankfair.balances import Balance, Band, Rank
-from rankfair.blocks import Floats, Ints
+from rankfair.constraints import Band, Constraint, Rank
+from rankfair.core.blocks import Floats, Ints
+from rankfair.core.linear import rounded
+from rankfair.core.problem import Groups, Part, Problem
 from rankfair.engines import Engine
-from rankfair.linear import rounded
 from rankfair.penalties import Penalty
-from rankfair.problem import Groups, Part, Problem
 from rankfair.solvers.base import Fitter, Solution, Status, Step, package
 from rankfair.solvers.roots import Bracket, close_in
 
@@ -43,7 +43,7 @@ class Demand:
     Rows of neither group weigh nothing in ``groups``.
     """
 
-    constraint: Balance
+    constraint: Constraint
     groups: Groups
 
     def direction(self) -> Floats:
@@ -185,7 +185,7 @@ class Counted(Along):
         return [found[i] for i in range(len(self.demands))]
 
     @cached_property
-    def _by_constraint(self) -> list[tuple[Balance, list[int]]]:
+    def _by_constraint(self) -> list[tuple[Constraint, list[int]]]:
         """Each constraint and the places of its demands."""
         places: dict[int, list[int]] = {}
         for i, demand in enumerate(self.demands):

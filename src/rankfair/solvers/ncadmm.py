@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rankfair import projections
-from rankfair.balances import Band, Rank
-from rankfair.blocks import Floats
+from rankfair.constraints import Band, Rank
+from rankfair.core.blocks import Floats
+from rankfair.core.problem import Groups, Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Groups, Problem
 from rankfair.solvers.base import (
     Fitter,
     OnStep,
@@ -150,7 +150,7 @@ def only_rank(demands: Sequence[Demand], solver: str) -> Demand:
         names = ", ".join(type(each.constraint).__name__ for each in demands)
         raise ValueError(
             f'solver="{solver}" projects ranks of two groups and knows only '
-            f'balance="rank", got {names}; use solver="tilt"'
+            f'constraints="rank", got {names}; use solver="tilt"'
         )
     return demands[0]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankfair import projections
+from rankfair.core.problem import Problem
 from rankfair.penalties import Task
-from rankfair.problem import Problem
 from rankfair.solvers.base import (
     Fitter,
     Floats,

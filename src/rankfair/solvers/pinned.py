@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, nnls
 
-from rankfair.balances import Linear
+from rankfair.constraints import Linear
+from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
 from rankfair.solvers.base import Fitter, Floats, Solution, Status, package
 
 STEPS = 40
@@ -202,9 +202,9 @@ def solve_linear(
     Examples
     --------
     >>> import numpy as np
-    >>> from rankfair.balances import Mean
+    >>> from rankfair.constraints import Mean
     >>> from rankfair.penalties import Ridge
-    >>> from rankfair.problem import Problem
+    >>> from rankfair.core.problem import Problem
     >>> X, in_a = np.array([[0.0], [1.0], [2.0]]), np.array([True, True, False])
     >>> y, codes = np.array([1.0, 2.0, 6.0]), np.zeros(3, int)
     >>> problem = Problem.from_rows(X, y, codes, 1, in_a=in_a)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.blocks import Floats
+from rankfair.core.blocks import Floats
 from rankfair.solvers.base import Fitter, OnStep, Step, noted_in
 from rankfair.solvers.joint import inside_bands, land
 from rankfair.solvers.line import Demand, Landed

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.blocks import Floats, Ints
+from rankfair.core.blocks import Floats, Ints
 
 PATIENCE = 3  # probes that move the same end before the bracket is halved
 

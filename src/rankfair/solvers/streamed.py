@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.balances import Rank
-from rankfair.blocks import Floats
+from rankfair.constraints import Rank
+from rankfair.core.blocks import Floats
+from rankfair.core.problem import Groups, Part, Problem, whole_if_so
+from rankfair.core.ranks import binned_twice_u
 from rankfair.engines import Engine
 from rankfair.engines.chunk import Held
 from rankfair.engines.chunked import ChunkedEngine
 from rankfair.engines.rows import Kept
-from rankfair.problem import Groups, Part, Problem, whole_if_so
-from rankfair.ranks import binned_twice_u
 from rankfair.solvers.base import Fitter
 from rankfair.solvers.line import (
     MOST_LEVERAGE,

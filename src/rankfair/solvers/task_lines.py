@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.balances import Balance
-from rankfair.balances.by_task import ByTask, in_every_task
-from rankfair.blocks import Floats, Ints
-from rankfair.linear import linear_predict, rounded
+from rankfair.constraints import Constraint
+from rankfair.constraints.by_task import ByTask, in_every_task
+from rankfair.core.blocks import Floats, Ints
+from rankfair.core.by_task import Segments
+from rankfair.core.linear import linear_predict, rounded
+from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.problem import Problem
-from rankfair.segments import Segments
 from rankfair.solvers.base import Fitter
 from rankfair.solvers.line import TIED
 from rankfair.solvers.roots import Bracket, close_in_all
@@ -60,7 +60,9 @@ class TaskLines:
     D: Floats  # (k or k + 1, n + 1)
 
     @classmethod
-    def of(cls, problem: Problem, penalty: Penalty, constraint: Balance) -> TaskLines:
+    def of(
+        cls, problem: Problem, penalty: Penalty, constraint: Constraint
+    ) -> TaskLines:
         """Fit y, and how the fit answers where all tasks are tilted alike."""
         assert problem.groups is not None
         segments = Segments.of_blocks(problem.blocks, problem.groups)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankfair.blocks import Floats
+from rankfair.core.blocks import Floats
+from rankfair.core.problem import Problem
 from rankfair.engines import Engine
-from rankfair.problem import Problem
 from rankfair.solvers.base import Fitter, OnStep, Request, Solution, Status, package
 from rankfair.solvers.density import turn
 from rankfair.solvers.joint import density_directions, land

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair.balances import Rank
+from rankfair.constraints import Rank
+from rankfair.core.problem import Groups
 from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
 from rankfair.experiments.methods import Floats, Rows
-from rankfair.problem import Groups
 from rankfair.projections import shift
 from rankfair.solvers import NCADMM
 
@@ -98,7 +98,7 @@ def _rank(train: Rows, chosen: Choices, seed: int, **settings: Any) -> Predict:
 
 def _rank_and_mean(train: Rows, chosen: Choices, seed: int) -> Predict:
     epsilon = min(chosen.epsilon, NARROW)
-    both = {"balance": ["rank", "mean"], "direction": "mean"}
+    both = {"constraints": ["rank", "mean"], "direction": "mean"}
     return _rank(train, chosen, seed, epsilon=epsilon, **both)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.balances import Rank
+from rankfair.constraints import Rank
+from rankfair.core.problem import Problem
 from rankfair.experiments.methods import Floats, Rows
 from rankfair.experiments.records import HELD_OUT, TRAIN, measure_more
 from rankfair.experiments.reproduce.cases import Case, make_case
@@ -17,7 +18,6 @@ from rankfair.experiments.reproduce.methods import METHODS, Choices, Method
 from rankfair.experiments.reproduce.settings import Settings
 from rankfair.experiments.reproduce.tuning import candidates, left_out
 from rankfair.penalties import Task
-from rankfair.problem import Problem
 from rankfair.solvers import Demand, Paper, Request
 
 __all__ = ["COLUMNS", "Record", "run_cell"]

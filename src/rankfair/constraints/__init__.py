@@ -1,0 +1,117 @@
+"""Constraints: one file each, with a value, a band and a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rankfair.constraints.base import Band, Constraint, Linear
+from rankfair.constraints.distribution import Distribution
+from rankfair.constraints.mean import Mean
+from rankfair.constraints.rank import Rank
+from rankfair.constraints.residual import Residual
+from rankfair.constraints.within import Within
+
+__all__ = [
+    "CONSTRAINTS",
+    "SIDES",
+    "Band",
+    "Constraint",
+    "Distribution",
+    "Linear",
+    "Mean",
+    "Rank",
+    "Residual",
+    "Within",
+    "main_and_beside",
+    "make_constraint",
+    "refuse_own_epsilon",
+    "refuse_upper",
+]
+
+CONSTRAINTS: dict[str, type[Constraint]] = {
+    "rank": Rank,
+    "mean": Mean,
+    "residual": Residual,
+    "distribution": Distribution,
+}
+SIDES = ("both", "upper")
+
+
+def make_constraint(
+    constraint: str | Constraint, epsilon: float = 0.01, side: str = "both"
+) -> Constraint:
+    """The constraint of that name; an object is returned as it is.
+
+    Examples
+    --------
+    >>> make_constraint("mean", 0.1)
+    Mean(epsilon=0.1, side='both')
+    """
+    if isinstance(constraint, str):
+        return CONSTRAINTS[constraint](epsilon, side)
+    return constraint
+
+
+def refuse_own_epsilon(constraint: Any) -> None:
+    """Raise if no ε that is tried would change what is asked for.
+
+    Examples
+    --------
+    >>> refuse_own_epsilon(["rank", Mean(0.1)])
+    """
+    several = constraint if isinstance(constraint, list | tuple) else [constraint]
+    if not several or not all(isinstance(each, Constraint) for each in several):
+        return
+    names = [f'"{type(each).__name__.lower()}"' for each in several]
+    named = f"[{', '.join(names)}]" if several is constraint else names[0]
+    raise ValueError(
+        f"constraints={constraint!r} brings its own epsilon: no other would be tried. "
+        f"Use "
+        f"constraints={named}."
+    )
+
+
+def refuse_upper(constraints: Sequence[Constraint], n_groups: int) -> None:
+    """Raise if one of more than two groups is to stand on top.
+
+    Examples
+    --------
+    >>> refuse_upper([Rank(0.1, side="upper")], n_groups=2)
+    """
+    if n_groups > 2 and any(each.side == "upper" for each in constraints):
+        raise ValueError(
+            f'side="upper" puts one of two groups on top; of {n_groups} groups not '
+            'all can stand above the rest. Use side="both".'
+        )
+
+
+def main_and_beside(
+    constraints: Sequence[Constraint],
+) -> tuple[Constraint, tuple[Linear, ...]]:
+    """The one constraint that is searched for, and the linear ones kept beside it.
+
+    Examples
+    --------
+    >>> main_and_beside([Mean(0.1), Rank(0.02)])
+    (Rank(epsilon=0.02, side='both', bandwidth=0.25), (Mean(epsilon=0.1, side='both'),))
+    """
+    others = [each for each in constraints if not isinstance(each, Linear)]
+    if len(others) > 1:
+        if {type(each) for each in others} == {Rank, Distribution}:
+            raise ValueError(
+                'constraint need not hold "rank" beside "distribution": KS ≤ ε brings '
+                "|AUC − 1/2| ≤ ε with it. Ask for the distribution alone, with the "
+                "smaller of the two epsilons."
+            )
+        names = " and ".join(type(each).__name__ for each in others)
+        raise ValueError(
+            "constraint may hold one constraint that is not linear beside any number "
+            "of "
+            f"linear ones (Mean, Residual); got {names}. Leave out all but one "
+            "of these."
+        )
+    main = (others or list(constraints))[0]
+    return main, tuple(
+        each for each in constraints if isinstance(each, Linear) and each is not main
+    )

@@ -1,0 +1,1 @@
+"""Counts of ranks, rows by task and the records that solvers read."""

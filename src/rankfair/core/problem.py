@@ -1,0 +1,352 @@
+"""The data of one fit: rows by task, in standard units, with their groups.
+
+The solvers work in *standard units*: features centred in each task and scaled, the
+target centred and scaled, intercepts ``a`` at the centre of each task.  ``W`` is
+(k, n + 1), one row a place of ``blocks``, the intercept last (and one more row where
+tasks share a model).  ``user_coef`` brings ``W`` back to the user's units and
+``user_predict`` predicts there, as the fitted estimator will: counts made on it are the
+counts the user will see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair._frames import shown
+from rankfair.core.blocks import (
+    CONSTANT,
+    Blocks,
+    Floats,
+    Ints,
+    power_of_two,
+    sorted_by_task,
+)
+from rankfair.core.linear import linear_predict, resolution_of
+from rankfair.core.ranks import whole_if_so
+from rankfair.engines.base import Engine
+
+__all__ = ["Groups", "Part", "Problem", "counted_weights", "whole_if_so"]
+
+LARGE = 30  # powers of two: larger and smaller weights are brought to size
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows of group A and of group B, with what each row weighs."""
+
+    in_a: NDArray[np.bool_]
+    weights: NDArray[np.int64] | Floats | None = None
+
+    @cached_property
+    def index_a(self) -> Ints:
+        """Positions of group A."""
+        return np.flatnonzero(self.in_a)
+
+    @cached_property
+    def index_b(self) -> Ints:
+        """Positions of group B."""
+        return np.flatnonzero(~self.in_a)
+
+    @cached_property
+    def total_a(self) -> int | float:
+        """How many rows, or how much weight, group A has."""
+        return self._total(self.in_a)
+
+    @cached_property
+    def total_b(self) -> int | float:
+        """How many rows, or how much weight, group B has."""
+        return self._total(~self.in_a)
+
+    @cached_property
+    def pair(self) -> int | float:
+        """What one pair weighs: 1, or for fractional weights that of typical rows.
+
+        Whole weights mean repeated rows, so a pair of rows is 1 there too.
+        """
+        w = self.weights
+        if w is None or w.dtype.kind == "i":
+            return 1
+        a, b = self.in_a, ~self.in_a
+        typical_a = (w * w).sum(where=a) / w.sum(where=a)
+        return float(typical_a * (w * w).sum(where=b) / w.sum(where=b))
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_] | None:
+        """The rows that weigh something here; None if all do."""
+        if self.weights is None or self.weights.all():
+            return None
+        found: NDArray[np.bool_] = self.weights > 0
+        return found
+
+    def of_known(self, g: Floats) -> Floats:
+        """A direction of the rows that weigh something here, and 0 in the others.
+
+        Examples
+        --------
+        >>> groups = Groups(np.array([True, False, False]), np.array([1, 1, 0]))
+        >>> groups.of_known(np.array([1.0, -0.5, -0.5])).tolist()
+        [1.0, -0.5, -0.0]
+        """
+        return g if self.known is None else g * self.known
+
+    def take(self, rows: Ints) -> Groups:
+        """The groups of some rows."""
+        return Groups(
+            self.in_a[rows], None if self.weights is None else self.weights[rows]
+        )
+
+    def _total(self, rows: NDArray[np.bool_]) -> int | float:
+        if self.weights is None:
+            return int(np.count_nonzero(rows))
+        total: int | float = self.weights.sum(where=rows).item()
+        return total
+
+
+@dataclass(frozen=True)
+class Part(Groups):
+    """Some rows of larger groups: what counts is how many there are in all."""
+
+    all_a: int | float = 0
+    all_b: int | float = 0
+    one_pair: int | float = 1
+
+    @property
+    def total_a(self) -> int | float:
+        """How many rows, or how much weight, group A has in all."""
+        return self.all_a
+
+    @property
+    def total_b(self) -> int | float:
+        """How many rows, or how much weight, group B has in all."""
+        return self.all_b
+
+    @property
+    def pair(self) -> int | float:
+        """What one pair weighs."""
+        return self.one_pair
+
+
+def counted_weights(
+    weights: NDArray[np.int64] | Floats | None, known: NDArray[np.bool_] | None
+) -> NDArray[np.int64] | Floats | None:
+    """What rows weigh where pairs are counted: nothing, if their group is not known.
+
+    Examples
+    --------
+    >>> counted_weights(None, np.array([True, False])).tolist()
+    [1, 0]
+    """
+    counted = whole_if_so(weights)
+    if known is None or known.all():
+        return counted
+    found: NDArray[np.int64] | Floats
+    found = known.astype(np.int64) if counted is None else counted * known
+    return found
+
+
+@dataclass(frozen=True)
+class Problem(Engine):
+    """Rows ``(x_i, y_i)`` with tasks and groups in memory, prepared once."""
+
+    X: Floats  # (N, n) as the user gave it
+    codes: Ints  # (N,)
+    y: Floats  # (N,) standard units, sorted
+    weights: Floats | None  # sorted
+    order: Ints  # (N,): the user's row behind each sorted row
+
+    @classmethod
+    def from_rows(
+        cls,
+        X: Floats,
+        y: Floats,
+        codes: Ints,
+        n_tasks: int,
+        *,
+        in_a: NDArray[np.bool_] | None = None,
+        weights: Floats | None = None,
+        standardize: bool = True,
+        names: Sequence[str] | None = None,
+    ) -> Problem:
+        """Sort, centre and scale; ``X`` and ``y`` themselves are left alone.
+
+        ``names`` are those of the columns, for error messages.
+        """
+        order, tasks, sizes = sorted_by_task(codes, n_tasks)
+        weights, weight_unit = _in_units(weights)
+        sorted_weights = None if weights is None else weights[order]
+        user_groups = None if in_a is None else Groups(in_a, whole_if_so(weights))
+        # The target is prepared beside the features: neither needs the other.
+        with ThreadPoolExecutor(1) as aside, np.errstate(all="ignore"):
+            target = aside.submit(_standard, y, order, sorted_weights)
+            blocks = Blocks.in_order(X, order, tasks, sizes, weights)
+        _check_sizes(X, blocks, standardize, names)
+        counts = blocks.totals(sorted_weights)
+        scale, varies = scale_of(blocks, counts, standardize)
+        to_standard(blocks.gram, scale, varies)
+        standard, centre, unit = target.result()
+        return cls(
+            X=X,
+            codes=codes.astype(np.min_scalar_type(max(n_tasks - 1, 0)), copy=False),
+            user_groups=user_groups,
+            resolution=resolution_of(y),
+            blocks=blocks,
+            scale=scale,
+            varies=varies,
+            y=standard,
+            y_centre=centre,
+            y_unit=unit,
+            beta_unit=1.0 if standardize else unit,
+            weights=sorted_weights,
+            order=order,
+            counts=counts,
+            groups=None if user_groups is None else user_groups.take(order),
+            weight_unit=weight_unit,
+        )
+
+    def moments(self, target: Floats) -> Floats:
+        """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
+        B = self.blocks.moments(
+            target if self.weights is None else target * self.weights
+        )
+        B[:, :-1] *= self.scale * self.varies
+        return B
+
+    def predict(self, W: Floats) -> Floats:
+        """Predictions of the sorted rows in standard units."""
+        W = W[: self.n_tasks].copy()
+        W[:, :-1] *= self.scale
+        return self.blocks.apply(W)
+
+    def sums(self, directions: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Moments (k, n + 1, 1 + r) and squares (k, 1 + r) of y and r directions."""
+        B, squares = [], []
+        for target in (self.y, *directions):
+            B.append(self.moments(target))
+            own = target * target
+            own = own if self.weights is None else own * self.weights
+            squares.append(self.blocks.totals(own))
+        return np.stack(B, axis=2), np.stack(squares, axis=1)
+
+    @cached_property
+    def row_counts(self) -> Floats:
+        """The rows of every task, each as often as it weighs, at least once: (k,)."""
+        if self.weights is None:
+            return self.counts
+        return self.blocks.totals(np.maximum(self.weights * self.weight_unit, 1.0))
+
+    def leverage(self, K: Floats) -> Floats:
+        """``u_i z̃ᵀ K_j z̃`` of the sorted rows, one unit of weight being left out.
+
+        ``K`` (k, n + 1, n + 1) is in standard units, at the centre of each task.
+        """
+        scale = np.append(self.scale, 1.0)
+        h = self.blocks.quadratic(K * scale[:, None] * scale)
+        if self.weights is not None:
+            h *= np.minimum(self.weights, 1.0 / self.weight_unit)
+        return h
+
+    def user_predict(self, W: Floats) -> Floats:
+        """Predictions of the user's rows in the user's order and units."""
+        return self._user_predict(*self.user_coef(W))
+
+    def _user_predict(self, coef: Floats, intercept: Floats) -> Floats:
+        return linear_predict(self.X, self.codes, coef, intercept, self.resolution)
+
+    def count_of(self, constraint: Any, coef: Floats, intercept: Floats) -> float:
+        """The exact value of the predictions of these coefficients."""
+        m = linear_predict(self.X, self.codes, coef, intercept, self.resolution)
+        value: float = constraint.value(m, self.user_groups, self.y_unit)
+        return value
+
+
+def _in_units(weights: Floats | None) -> tuple[Floats | None, float]:
+    """Weights of a size that can be multiplied and added to others, and their unit.
+
+    Sizes that are no matter are left alone, whole weights among them.  The unit is a
+    power of two, so that no digit changes.
+    """
+    if weights is None:
+        return None, 1.0
+    power = int(np.frexp(weights.max())[1])
+    if abs(power) <= LARGE:
+        return weights, 1.0
+    return np.ldexp(weights, -power), float(np.ldexp(1.0, power))
+
+
+def scale_of(
+    blocks: Blocks, counts: Floats, standardize: bool
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """What turns a penalised coefficient into one of ``z``, and which columns vary."""
+    share = counts / counts.sum()
+    inside = np.einsum("kff->kf", blocks.gram)
+    off = blocks.centre - share @ blocks.centre
+    between = share @ (off - share @ off) ** 2  # twice, as the first mean is rounded
+    spread = np.sqrt(inside.sum(axis=0) / counts.sum() + between)
+    size = np.abs(blocks.centre).max(axis=0, initial=0.0)
+    dead = ~(spread > CONSTANT * size)
+    unit = np.where(dead, 1.0, spread) if standardize else np.ones(len(spread))
+    varies = inside > counts[:, None] * (CONSTANT * blocks.centre) ** 2
+    return np.where(dead, 0.0, 1.0 / unit), varies & ~dead
+
+
+def _check_sizes(
+    X: Floats, blocks: Blocks, standardize: bool, names: Sequence[str] | None
+) -> None:
+    """Raise if a column cannot be squared, or penalised in its own units."""
+
+    def told(column: int, what: str) -> str:
+        called = f"{column} of X" if names is None else shown(names[column])
+        most = np.abs(X[:, column]).max()
+        return f"column {called} has values too {what} (up to {most:.3g}); rescale it"
+
+    wild = wildest(blocks.gram)
+    if wild is not None:
+        said = told(wild, "far apart to be squared")
+        raise ValueError(f"{said} or clip outliers")
+    if not standardize and (blocks.unit != 1.0).any():
+        column = int(np.argmax(blocks.unit != 1.0))
+        said = told(column, "extreme to be penalised in its own units")
+        raise ValueError(f"{said} or use standardize=True")
+
+
+def wildest(gram: Floats) -> int | None:
+    """The column whose squares are too large to be added up, if not all is finite."""
+    if np.isfinite(gram).all():
+        return None
+    squares = np.einsum("kff->kf", gram)
+    return int(np.where(np.isfinite(squares), squares, np.inf).max(axis=0).argmax())
+
+
+def to_standard(gram: Floats, scale: Floats, varies: NDArray[np.bool_]) -> None:
+    """Bring ``XᵀX`` of every task (k, n, n) to standard units, in place."""
+    gram *= np.outer(scale, scale)
+    if not varies.all():
+        gram *= varies[:, :, None]
+        gram *= varies[:, None, :]
+
+
+def _standard(
+    y: Floats, order: Ints, weights: Floats | None
+) -> tuple[Floats, float, float]:
+    """``y / unit − centre``, sorted, with mean 0, deviation 1; the centre, the unit."""
+    largest = max(-float(y.min(initial=0.0)), float(y.max(initial=0.0)))
+    size = power_of_two(largest)
+    scaled = np.take(y, order, mode="clip")
+    scaled /= size
+    mean = float(np.average(scaled, weights=weights))
+    scaled -= mean
+    rest = float(np.average(scaled, weights=weights))  # as the first is rounded
+    scaled -= rest
+    mean += rest
+    spread = float(np.sqrt(np.average(scaled * scaled, weights=weights)))
+    if not spread > CONSTANT * abs(mean):
+        spread = 1.0
+    scaled /= spread
+    return scaled, mean / spread, size * spread

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+
+from rankfair.constraints import Band, Constraint, Mean, Rank, Residual
+from rankfair.constraints.by_task import in_every_task
+from rankfair.core.by_task import Segments
+from rankfair.core.problem import Groups
+
+rng = np.random.default_rng(1)
+SIZES = np.array([1, 2, 2, 4, 7, 11])
+N = int(SIZES.sum())
+IN_A = rng.random(N) < 0.5
+M, Y = np.round(rng.normal(size=(2, N)), 1) + IN_A
+ROWS = np.split(np.arange(N), np.cumsum(SIZES)[:-1])
+WEIGHTS = [None, rng.integers(1, 4, N), rng.random(N)]
+
+
+def asked(constraint, weights=None):
+    groups = Groups(IN_A, weights)
+    return in_every_task(constraint, Segments.of(SIZES, groups), Y)
+
+
+def alone(constraint, rows, weights=None):
+    """The constraint on one task, and its groups; None if a group is missing."""
+    groups = Groups(IN_A, weights).take(rows)
+    if not (groups.total_a > 0 and groups.total_b > 0):
+        return None
+    return constraint.on(Y[rows], groups), groups
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("side", ["both", "upper"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("kind", [Rank, Mean, Residual])
+def test_each_task_has_the_value_and_band_of_its_rows_alone(
+    kind, epsilon, side, weights
+):
+    constraint = kind(epsilon, side)
+    every = asked(constraint, weights)
+    values, (low, high) = every.values(M), every.band
+    shown, misses = every.show(values), every.misses(values)
+    for j, rows in enumerate(ROWS):
+        own = alone(constraint, rows, weights)
+        if own is None:
+            assert (low[j], high[j]) == (-np.inf, np.inf)
+            assert np.isnan(shown[j]) and misses[j] == 0
+            continue
+        one, groups = own
+        value = one.value(M[rows], groups)
+        assert values[j] == pytest.approx(value, abs=1e-12)
+        assert (low[j], high[j]) == pytest.approx(one.band(groups), abs=1e-9)
+        assert shown[j] == pytest.approx(one.show(value, groups))
+        assert misses[j] == pytest.approx(one.band(groups).miss(value), abs=1e-9)
+
+
+def test_bands_of_whole_numbers_are_exact():
+    every = asked(Rank(0.03))
+    for j, rows in enumerate(ROWS):
+        own = alone(Rank(0.03), rows)
+        if own is not None:
+            assert Band(every.band[0][j], every.band[1][j]) == own[0].band(own[1])
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("constraint", [Mean(0.0), Residual(0.0)])
+def test_the_direction_of_a_linear_constraint_is_its_derivative(constraint, weights):
+    every = asked(constraint, weights)
+    step = rng.normal(size=N)
+    w = np.ones(N) if weights is None else weights
+    rise = every.segments.total(every.gradient(M) * w * step)
+    np.testing.assert_allclose(every.values(M + step) - every.values(M), rise)
+    assert every.start is every.gradient(M)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_the_gradient_of_ranks_moves_no_task_as_a_whole(weights):
+    """Every pair pushes its two rows apart with the same force."""
+    every = asked(Rank(), weights)
+    w = np.ones(N) if weights is None else weights
+    g = every.gradient(M) * w
+    np.testing.assert_allclose(every.segments.total(g), 0.0, atol=1e-12)
+    assert (g[IN_A] >= 0).all() and (g[~IN_A] <= 0).all()
+
+
+def test_the_gradient_of_ranks_is_nearly_that_of_one_task_alone():
+    """Kernels differ in shape and agree in width."""
+    n = 4000
+    in_a = rng.random(n) < 0.4
+    m = rng.normal(size=n) + in_a
+    groups = Groups(in_a)
+    every = in_every_task(Rank(), Segments.of(np.array([n]), groups), m)
+    wanted = Rank().gradient(m, groups)
+    assert np.corrcoef(every.gradient(m), wanted)[0, 1] > 0.999
+
+
+def test_equal_predictions_are_led_by_the_means():
+    every = asked(Rank())
+    np.testing.assert_array_equal(every.gradient(np.zeros(N)), every.apart)
+
+
+def test_rows_without_weight_have_no_direction():
+    weights = rng.integers(0, 2, N)
+    for constraint in (Rank(), Mean(), Residual()):
+        g = asked(constraint, weights).gradient(M)
+        assert not g[weights == 0].any()
+
+
+@pytest.mark.parametrize("constraint", [Rank(0.1), Mean(0.1), Residual(0.1)])
+def test_some_tasks_are_the_same_tasks(constraint):
+    every = asked(constraint)
+    places = np.array([2, 4])
+    rows = np.concatenate([ROWS[j] for j in places])
+    segments = Segments.of(SIZES[places], Groups(IN_A[rows]))
+    some = every.of_tasks(places, segments, rows)
+    np.testing.assert_allclose(some.values(M[rows]), every.values(M)[places])
+    np.testing.assert_array_equal(some.band, np.array(every.band)[:, places])
+
+
+def test_another_constraint_is_refused():
+    class Odd(Rank):
+        pass
+
+    assert asked(Odd()).whole == Odd()
+
+    class Own(Constraint):
+        band = value = resolution = field = show = None
+
+    with pytest.raises(
+        ValueError, match='Own is no constraint that scope="task" knows'
+    ):
+        asked(Own())

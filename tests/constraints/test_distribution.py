@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtr
+from scipy.stats import ks_2samp
+
+from problems import tied as sample
+from rankfair.constraints import Distribution, Mean, Rank, main_and_beside
+from rankfair.core.problem import Groups
+
+
+def brute(m, groups):
+    """The largest difference of shares up to a threshold, over all thresholds."""
+    w = np.ones(len(m)) if groups.weights is None else groups.weights
+    a, b = groups.in_a, ~groups.in_a
+    found = []
+    for t in m:
+        below = m <= t
+        found.append(w[a & below].sum() / w[a].sum() - w[b & below].sum() / w[b].sum())
+    return np.abs(found).max()
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_value_is_the_largest_difference_of_shares(weights, seed):
+    m, groups = sample(seed=seed, weights=weights)
+    both = Distribution()
+    value = both.value(m, groups)
+    assert both.show(value, groups) == pytest.approx(brute(m, groups), abs=1e-12)
+    assert isinstance(value, float if weights == "real" else int)
+    swapped = Groups(~groups.in_a, groups.weights)
+    assert both.value(m, swapped) == pytest.approx(value, abs=1e-9)
+    assert both.value(-m, groups) == pytest.approx(value, abs=1e-9)
+
+
+def test_the_value_agrees_with_scipy():
+    m, groups = sample(200)
+    expected = ks_2samp(m[groups.in_a], m[~groups.in_a]).statistic
+    both = Distribution()
+    assert both.show(both.value(m, groups), groups) == pytest.approx(expected)
+
+
+def test_whole_weights_are_repeated_rows():
+    m, groups = sample(weights="whole")
+    i = np.repeat(np.arange(len(m)), groups.weights)
+    repeated = Groups(groups.in_a[i])
+    both = Distribution(0.03)
+    assert both.value(m, groups) == both.value(m[i], repeated)
+    assert both.band(groups) == both.band(repeated)
+
+
+@given(
+    n_a=st.integers(1, 300),
+    n_b=st.integers(1, 300),
+    epsilon=st.sampled_from([0.0, 0.001, 0.01, 0.05, 0.1, 0.25, 1.0]),
+)
+def test_the_band_is_epsilon_or_one_row(n_a, n_b, epsilon):
+    low, high = Distribution(epsilon).band(Groups(np.arange(n_a + n_b) < n_a))
+    thousandths, pairs = round(1000 * epsilon), n_a * n_b
+    assert low == 0 and isinstance(high, int)
+    assert high == max(thousandths * pairs // 1000, n_a, n_b)
+
+
+def test_rows_dealt_in_turn_are_as_level_as_can_be():
+    groups = Groups(np.arange(40) % 2 == 0)
+    both = Distribution(0.0)
+    m = np.arange(40.0)
+    assert both.band(groups).miss(both.value(m, groups)) == 0
+    assert both.resolution(groups) >= both.value(m, groups)
+
+
+def test_the_band_of_fractional_weights_is_that_of_the_heaviest_row():
+    _, groups = sample(weights="real")
+    w, a = groups.weights, groups.in_a
+    high = Distribution(0.0).band(groups).high
+    rows = max(w[a].max() / w[a].sum(), w[~a].max() / w[~a].sum())
+    assert high == pytest.approx(rows * w[a].sum() * w[~a].sum())
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_field_is_the_derivative_of_the_smoothed_distance(weights, sign):
+    m, groups = sample(weights=weights)
+    m = sign * m + np.random.default_rng(1).normal(size=len(m)) * 1e-3
+    both = Distribution()
+    w = np.ones(len(m)) if groups.weights is None else groups.weights
+    width = both.bandwidth * np.sqrt(np.cov(m, aweights=w, ddof=0))
+    share = np.where(groups.in_a, -w / groups.total_a, w / groups.total_b)
+    exact = [share[m <= t].sum() for t in m]
+    at, side = m[np.abs(exact).argmax()], np.sign(exact[np.abs(exact).argmax()])
+
+    def smoothed(m):
+        return side * (share @ ndtr((at - m) / width))
+
+    g = both.gradient(m, groups)
+    for i in range(0, len(m), 7):
+        step = np.zeros(len(m))
+        step[i] = 1e-5
+        slope = (smoothed(m + step) - smoothed(m - step)) / 2e-5
+        assert w[i] * g[i] == pytest.approx(slope, abs=1e-8)
+
+
+def test_equal_predictions_have_the_direction_of_the_means():
+    _, groups = sample()
+    flat = np.zeros(len(groups.in_a))
+    np.testing.assert_array_equal(
+        Distribution().gradient(flat, groups), Mean().gradient(flat, groups)
+    )
+    assert Distribution().value(flat, groups) == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_level_distributions_are_level_in_rank(seed):
+    m, groups = sample(seed=seed)
+    both = Distribution()
+    ks = both.show(both.value(m, groups), groups)
+    auc = Rank().show(Rank().value(m, groups), groups)
+    assert abs(auc - 0.5) <= ks + 1e-12
+
+
+def test_ranks_beside_distributions_are_refused_with_the_reason():
+    with pytest.raises(ValueError, match=r"need not hold .* KS ≤ ε .* smaller"):
+        main_and_beside([Rank(0.1), Distribution(0.1)])
+    main, beside = main_and_beside([Mean(), Distribution(0.1)])
+    assert isinstance(main, Distribution) and beside == (Mean(),)

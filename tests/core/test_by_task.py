@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles import brute_twice_u
+from rankfair.core.by_task import Segments
+from rankfair.core.problem import Groups
+
+rng = np.random.default_rng(3)
+SIZES = np.array([0, 0, 1, 1, 2, 3, 3, 5, 8, 13])
+N = int(SIZES.sum())
+IN_A = rng.random(N) < 0.5
+WEIGHTS = {
+    "none": None,
+    "whole": rng.integers(1, 5, N),
+    "some zero": rng.integers(0, 3, N),
+    "fractions": rng.random(N),
+}
+
+
+def rows_of(sizes):
+    """The rows of each task."""
+    return np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])
+
+
+@pytest.fixture(params=WEIGHTS)
+def segments(request):
+    return Segments.of(SIZES, Groups(IN_A, WEIGHTS[request.param]))
+
+
+@pytest.mark.parametrize("levels", [1, 3, 1000])
+def test_pairs_are_counted_in_each_task_alone(segments, levels):
+    m = rng.integers(0, levels, N) / 7
+    w = segments.weights
+    wanted = [brute_twice_u(m[i], IN_A[i], w[i]) for i in rows_of(SIZES)]
+    found = segments.twice_u(m)
+    if segments.whole:
+        assert found.dtype.kind == "i"
+        assert found.tolist() == wanted
+    else:
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=6),
+    st.integers(0, 2**32 - 1),
+)
+def test_any_sizes_and_ties(sizes, seed):
+    luck = np.random.default_rng(seed)
+    sizes = np.sort(sizes)
+    n = int(sizes.sum())
+    in_a, m = luck.random(n) < 0.5, luck.integers(0, 3, n).astype(float)
+    found = Segments.of(sizes, Groups(in_a)).twice_u(m)
+    assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_values_that_differ_in_their_last_bit_are_no_ties(seed):
+    """Neighbouring floats, signed zeros, the smallest numbers and the largest."""
+    luck = np.random.default_rng(seed)
+    sizes = np.sort(luck.integers(0, 6, 8))
+    n = int(sizes.sum())
+    few = [0.0, -0.0, 1.0, np.nextafter(1, 2), -1.0, np.nextafter(-1, 0), 5e-324]
+    few += [-5e-324, 1e-323, np.finfo(float).max, 0.5]
+    in_a, m = luck.random(n) < 0.5, luck.choice(few, n)
+    found = Segments.of(sizes, Groups(in_a)).twice_u(m)
+    assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
+
+
+def test_few_tied_tasks_among_many_and_infinite_values():
+    sizes = np.full(3000, 4)
+    in_a, m = rng.random(12_000) < 0.5, rng.normal(size=12_000)
+    m[:40] = np.round(m[:40])
+    every = Segments.of(sizes, Groups(in_a))
+    wanted = [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
+    assert every.twice_u(m).tolist() == wanted
+    m[100:104] = [np.inf, -np.inf, np.inf, 0.0]
+    wanted[25] = brute_twice_u(m[100:104], in_a[100:104])
+    assert every.twice_u(m).tolist() == wanted
+
+
+def test_some_tasks_are_counted_as_among_all(segments):
+    places = np.array([2, 4, 4, 7, 9])
+    some, rows = segments.take(places)
+    m = rng.integers(0, 4, N) / 7
+    np.testing.assert_allclose(some.twice_u(m[rows]), segments.twice_u(m)[places])
+    np.testing.assert_allclose(some.total_a, segments.total_a[places])
+
+
+def test_totals_and_pairs_are_those_of_groups(segments):
+    for j, rows in enumerate(rows_of(SIZES)):
+        alone = Groups(IN_A, segments.groups.weights).take(rows)
+        assert segments.total_a[j] == pytest.approx(alone.total_a)
+        assert segments.total_b[j] == pytest.approx(alone.total_b)
+        assert segments.both[j] == (alone.total_a > 0 and alone.total_b > 0)
+        if segments.both[j]:
+            assert segments.pair[j] == pytest.approx(alone.pair)
+
+
+def test_the_density_is_a_sum_of_kernels(segments):
+    m, width = rng.normal(size=N), rng.uniform(0.2, 1.0, len(SIZES))
+    found, w = segments.densities(m, width), segments.weights
+    for j, rows in enumerate(rows_of(SIZES)):
+        for i in rows:
+            rivals = rows[IN_A[rows] != IN_A[i]]
+            if not w[rivals].sum() > 0:
+                assert found[i] == 0
+                continue
+            reach = np.sqrt(5) * width[j]
+            u = (m[i] - m[rivals]) / reach
+            kernel = 0.75 * np.maximum(1 - u * u, 0) / reach
+            wanted = (w[rivals] * kernel).sum() / w[rivals].sum()
+            assert found[i] == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_density_integrates_to_one():
+    """Seen by many rows of one group, spread evenly, of a few of the other."""
+    sizes = np.array([2003])
+    in_a = np.arange(2003) < 3
+    m = np.concatenate(([-0.5, 0.1, 1.0], np.linspace(-4, 5, 2000)))
+    f = Segments.of(sizes, Groups(in_a)).densities(m, np.array([0.3]))
+    assert np.trapezoid(f[3:], m[3:]) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_far_row_does_not_disturb_the_others():
+    in_a = np.array([True, False, True, False, True])
+    one = Segments.of(np.array([5]), Groups(in_a))
+    m = np.array([0.0, 0.1, 0.2, 0.3, 1e9])
+    f = one.densities(m, np.array([0.2]))
+    assert np.isfinite(f).all()
+    assert f[4] == 0
+
+
+def test_constant_predictions_have_level_ranks_and_finite_densities(segments):
+    m = np.full(N, 2.5)
+    assert segments.twice_u(m) == pytest.approx(segments.total_a * segments.total_b)
+    assert np.isfinite(segments.densities(m, np.zeros(len(SIZES)))).all()
+
+
+def test_no_rows_at_all():
+    none = Segments.of(np.array([0, 0]), Groups(np.zeros(0, bool)))
+    assert none.twice_u(np.zeros(0)).tolist() == [0, 0]

@@ -1,0 +1,317 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from problems import order_of
+from rankfair.core.linear import linear_predict
+from rankfair.core.problem import Groups, Problem
+from rankfair.penalties import make_penalty
+from rankfair.solvers import Request, unconstrained
+
+PENALTIES = ["ridge", "task", "feature", "shared"]
+SIZES = [5, 1, 8, 3, 12, 8]
+
+
+def rows(sizes=SIZES, n=3, seed=0):
+    """X, y, codes and groups; each task has its own level and slope."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = rng.normal(size=(len(codes), n)) * [1.0, 5.0, 0.2][:n] + 2.0
+    W = rng.normal(size=(len(sizes), n))
+    y = (X * W[codes]).sum(axis=1) + codes + 0.3 * rng.normal(size=len(codes))
+    return X, y, codes, rng.random(len(codes)) < 0.4
+
+
+def made(X, y, codes, in_a=None, **settings):
+    return Problem.from_rows(X, y, codes, codes.max() + 1, in_a=in_a, **settings)
+
+
+def predictions(problem, solution):
+    return linear_predict(problem.X, problem.codes, solution.coef, solution.intercept)
+
+
+def fitted(penalty, beta, X, y, codes, **settings):
+    problem = made(X, y, codes, **settings)
+    solution = unconstrained(problem, Request(make_penalty(penalty, beta), fixed=True))
+    return solution, predictions(problem, solution)
+
+
+# Standard units
+
+
+def test_the_target_is_standardised():
+    X, y, codes, in_a = rows()
+    problem = made(X, y, codes, in_a)
+    assert problem.y.mean() == pytest.approx(0, abs=1e-12)
+    assert problem.y.std() == pytest.approx(1)
+    back = (problem.y + problem.y_centre) * problem.y_unit
+    assert back == pytest.approx(y[order_of(problem)])
+    assert problem.y_squares == pytest.approx(len(y))
+
+
+def test_weights_count_in_the_target_units():
+    X, y, codes, in_a = rows()
+    weights = np.random.default_rng(1).random(len(y))
+    problem = made(X, y, codes, in_a, weights=weights)
+    assert problem.weights @ problem.y == pytest.approx(0, abs=1e-9)
+    assert problem.y_squares == pytest.approx(weights.sum())
+    assert problem.counts == pytest.approx(problem.blocks.totals(problem.weights))
+
+
+@pytest.mark.parametrize("y", [np.zeros(6), np.full(6, 7.0), np.full(6, 1 / 3)])
+def test_a_constant_target_has_unit_one(y):
+    codes = np.array([0, 1, 0, 1, 0, 1])
+    problem = made(np.arange(6.0)[:, None], y, codes)
+    assert np.abs(problem.y).max() <= 1e-12
+    solution, m = fitted("ridge", 1.0, np.arange(6.0)[:, None], y, codes)
+    assert m == pytest.approx(y)
+    assert solution.objective == pytest.approx(0, abs=1e-20)
+
+
+def test_gram_and_moments_are_those_of_standardised_features():
+    X, y, codes, in_a = rows()
+    weights = np.random.default_rng(1).random(len(y))
+    problem = made(X, y, codes, in_a, weights=weights)
+    centre = weights @ X / weights.sum()
+    deviation = np.sqrt(weights @ (X - centre) ** 2 / weights.sum())
+    target = np.random.default_rng(2).normal(size=len(y))
+    B = problem.moments(target)
+    for place, task in enumerate(problem.blocks.tasks):
+        users = order_of(problem)[codes[order_of(problem)] == task]
+        mine = codes[order_of(problem)] == task
+        w = weights[users]
+        Z = (X[users] - w @ X[users] / w.sum()) / deviation
+        wanted = Z.T @ (w[:, None] * Z)
+        assert problem.gram[place] == pytest.approx(wanted, abs=1e-10)
+        t = w * target[mine]
+        assert B[place] == pytest.approx([*(Z.T @ t), t.sum()], abs=1e-10)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("shared", [False, True])
+def test_predictions_in_both_units_are_the_same(standardize, shared):
+    X, y, codes, in_a = rows()
+    problem = made(X, y, codes, in_a, standardize=standardize)
+    W = np.random.default_rng(3).normal(size=(len(SIZES) + shared, 4))
+    m = (problem.predict(W) + problem.y_centre) * problem.y_unit
+    order = order_of(problem)
+    assert problem.user_predict(W)[order] == pytest.approx(m, rel=1e-9)
+    coef, intercept = problem.user_coef(W)
+    wanted = (X * coef[codes]).sum(axis=1) + intercept[codes]
+    assert problem.user_predict(W) == pytest.approx(wanted)
+
+
+def test_rows_in_any_order_give_the_same_model():
+    X, y, codes, _ = rows()
+    other = np.random.default_rng(4).permutation(len(y))
+    for penalty in PENALTIES:
+        first, _ = fitted(penalty, 1.0, X, y, codes)
+        second, _ = fitted(penalty, 1.0, X[other], y[other], codes[other])
+        assert second.coef == pytest.approx(first.coef, abs=1e-6)
+        assert second.objective == pytest.approx(first.objective)
+
+
+def test_groups_follow_their_rows():
+    X, y, codes, in_a = rows()
+    weights = np.arange(len(y)).astype(float)
+    problem = made(X, y, codes, in_a, weights=weights)
+    order = order_of(problem)
+    assert np.array_equal(problem.groups.in_a, in_a[order])
+    assert np.array_equal(problem.groups.weights, weights[order])
+    assert np.array_equal(problem.user_groups.in_a, in_a)
+    assert problem.groups.total_a == weights[in_a].sum()
+    assert problem.groups.total_b == weights[~in_a].sum()
+
+
+def test_groups_count_in_integers_where_weights_are_whole():
+    in_a = np.array([True, False, True])
+    plain = Groups(in_a)
+    assert (plain.total_a, plain.total_b) == (2, 1)
+    assert isinstance(plain.total_a, int)
+    X, y, codes = np.arange(3.0)[:, None], np.arange(3.0), np.zeros(3, int)
+    for weights, kind in (([1.0, 2.0, 0.0], int), ([1.0, 2.5, 0.0], float)):
+        groups = made(X, y, codes, in_a, weights=np.array(weights)).user_groups
+        assert isinstance(groups.total_a, kind)
+        assert (groups.total_a, groups.total_b) == (1, weights[1])
+    heavy = made(X, y, codes, in_a, weights=np.full(3, 1e12)).user_groups
+    assert isinstance(heavy.total_a, float)
+
+
+def test_no_groups():
+    X, y, codes, _ = rows()
+    problem = made(X, y, codes)
+    assert problem.groups is None
+    assert problem.user_groups is None
+
+
+def test_inputs_are_not_modified():
+    X, y, codes, in_a = rows()
+    weights = np.ones(len(y))
+    arrays = [X, y, codes, in_a, weights]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    made(X, y, codes, in_a, weights=weights)
+    for now, then in zip(arrays, before, strict=True):
+        assert np.array_equal(now, then)
+
+
+# Columns
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, -7.0, 1e6 + 0.1, 1e-9, 1e15])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_column_constant_within_tasks_explains_nothing_there(value, penalty):
+    X, y, codes, _ = rows()
+    level = value * (1.0 + codes)
+    without, m = fitted(penalty, 1.0, X, y, codes)
+    more = np.column_stack((X, level))
+    problem = made(more, y, codes)
+    assert not problem.gram[:, -1].any()
+    assert not problem.moments(problem.y)[:, -2].any()
+    with_level, n = fitted(penalty, 1.0, more, y, codes)
+    assert n == pytest.approx(m, abs=1e-6)
+    assert with_level.objective == pytest.approx(without.objective)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e10])
+def test_a_constant_column_has_no_coefficient(value):
+    X, y, codes, _ = rows()
+    X[:, 1] = value
+    for penalty in PENALTIES:
+        for beta in (0.0, 1.0):
+            solution, _ = fitted(penalty, beta, X, y, codes)
+            assert not solution.coef[:, 1].any()
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, -1e9])
+def test_a_large_offset_of_a_column_is_centred_away(offset):
+    X, y, codes, _ = rows()
+    plain, m = fitted("ridge", 1.0, X, y, codes)
+    moved, n = fitted("ridge", 1.0, X + np.array([0, offset, 0]), y, codes)
+    tolerance = 1e-13 * abs(offset)
+    assert moved.coef == pytest.approx(plain.coef, abs=100 * tolerance)
+    assert n == pytest.approx(m, abs=1000 * tolerance)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_scaled_columns_predict_the_same_if_standardised(penalty):
+    X, y, codes, _ = rows()
+    scale = np.array([1e3, 1e-5, 7.0])
+    plain, m = fitted(penalty, 2.0, X, y, codes)
+    scaled, n = fitted(penalty, 2.0, X * scale, y, codes)
+    assert n == pytest.approx(m, rel=1e-6, abs=1e-6)
+    assert scaled.coef * scale == pytest.approx(plain.coef, rel=1e-5, abs=1e-6)
+    assert scaled.objective == pytest.approx(plain.objective)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1e305])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_columns_of_extreme_size(size, penalty):
+    X, y, codes, _ = rows()
+    _, plain = fitted(penalty, 1.0, X, y, codes)
+    _, m = fitted(penalty, 1.0, X * [1.0, size, 1.0], y, codes)
+    assert m == pytest.approx(plain, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_columns_of_extreme_size_need_to_be_standardised(size):
+    X, y, codes, _ = rows()
+    with pytest.raises(ValueError, match=r"column 1 of X .* standardize=True"):
+        made(X * [1.0, size, 1.0], y, codes, standardize=False)
+
+
+def test_values_too_far_apart_are_refused_with_the_column():
+    X, y, codes, _ = rows([9000])
+    X[1, 1] = 1e200
+    with pytest.raises(ValueError, match=r"column 1 of X .* too far apart .*1e\+200"):
+        made(X, y, codes)
+
+
+def test_columns_are_called_by_their_names():
+    X, y, codes, _ = rows([9000])
+    X[1, 2] = 1e300
+    with pytest.raises(ValueError, match=r'^column "c" has values .*; rescale it or'):
+        made(X, y, codes, names=("a", "b", "c"))
+
+
+# Units of the target and of the penalty
+
+
+@pytest.mark.parametrize("unit", [1e200, 1e-200, -1e150])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_target_in_extreme_units(unit, penalty):
+    X, y, codes, _ = rows()
+    plain, m = fitted(penalty, 1.0, X, y, codes)
+    scaled, n = fitted(penalty, 1.0, X, y * unit, codes)
+    assert n / unit == pytest.approx(m, rel=1e-6, abs=1e-6)
+    assert scaled.coef / unit == pytest.approx(plain.coef, rel=1e-5, abs=1e-6)
+    assert scaled.objective == pytest.approx(plain.objective)
+
+
+def written_out(penalty, beta, X, y, codes, solution, unit=1.0, scale=1.0):
+    """½ Σ (m − y)² + β R in units of the target and of the features."""
+    coef = solution.coef * scale / unit
+    m = (X * solution.coef[codes]).sum(axis=1) + solution.intercept[codes]
+    e = (m - y) / unit
+    sums = {
+        "ridge": lambda: 0.5 * (coef**2).sum(),
+        "task": lambda: np.linalg.norm(coef, axis=1).sum(),
+        "feature": lambda: np.linalg.norm(coef, axis=0).sum(),
+        "shared": lambda: np.linalg.norm(
+            coef - solution.shared_coef * scale / unit, axis=1
+        ).sum(),
+    }
+    return 0.5 * e @ e + beta * sums[penalty]()
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_the_objective_standardised_is_in_standard_deviations(penalty):
+    X, y, codes, _ = rows()
+    solution, _ = fitted(penalty, 2.0, X, y, codes)
+    wanted = written_out(penalty, 2.0, X, y, codes, solution, y.std(), X.std(axis=0))
+    assert solution.objective == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_the_objective_not_standardised_is_in_the_users_units(penalty):
+    X, y, codes, _ = rows()
+    solution, _ = fitted(penalty, 2.0, X, y, codes, standardize=False)
+    wanted = written_out(penalty, 2.0, X, y, codes, solution)
+    assert solution.objective == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_ridge_is_scikit_learn_s_on_each_task(standardize):
+    X, y, codes, _ = rows()
+    solution, m = fitted("ridge", 3.0, X, y, codes, standardize=standardize)
+    scale = X.std(axis=0) if standardize else np.ones(3)
+    for j in range(len(SIZES)):
+        mine = codes == j
+        model = Ridge(alpha=3.0).fit(X[mine] / scale, y[mine])
+        assert solution.coef[j] * scale == pytest.approx(model.coef_, abs=1e-9)
+        assert m[mine] == pytest.approx(model.predict(X[mine] / scale))
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("unit", [1e-3, 1e4])
+def test_units_of_the_target_rescale_beta_if_not_standardised(penalty, unit):
+    X, y, codes, _ = rows()
+    degree = make_penalty(penalty).degree
+    plain, m = fitted(penalty, 2.0, X, y, codes, standardize=False)
+    beta = 2.0 * unit ** (2 - degree)
+    scaled, n = fitted(penalty, beta, X, y * unit, codes, standardize=False)
+    assert n / unit == pytest.approx(m, rel=1e-6, abs=1e-6)
+    assert scaled.objective / unit**2 == pytest.approx(plain.objective)
+
+
+def test_the_model_for_a_new_task_is_at_the_mean_of_the_others():
+    X, y, codes, _ = rows()
+    alone, _ = fitted("ridge", 1.0, X, y, codes)
+    assert alone.shared_coef is None
+    assert alone.shared_intercept is None
+    pooled, m = fitted("shared", 1e9, X, y, codes)
+    assert pooled.coef == pytest.approx(np.tile(pooled.shared_coef, (len(SIZES), 1)))
+    new = X @ pooled.shared_coef + pooled.shared_intercept
+    assert new.mean() == pytest.approx(y.mean())
+    assert m.mean() == pytest.approx(y.mean())

@@ -1,0 +1,270 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+from oracles import brute_twice_u
+from rankfair.core.ranks import (
+    Grid,
+    binned_twice_u,
+    midranks,
+    smooth_density,
+    twice_u,
+    twice_u_of_rest,
+)
+
+floats = st.floats(-1e6, 1e6)
+tied = st.integers(-3, 3).map(float)
+
+
+def samples(values=floats | tied, most=12):
+    return st.lists(values, min_size=1, max_size=most).map(np.array)
+
+
+def brute(a, b, weights=None):
+    return brute_twice_u(np.append(a, b), np.arange(len(a) + len(b)) < len(a), weights)
+
+
+@st.composite
+def weighted(draw, weights):
+    a, b = draw(samples()), draw(samples())
+    return (
+        a,
+        b,
+        draw(arrays(*weights[:1], len(a), elements=weights[1])),
+        draw(arrays(*weights[:1], len(b), elements=weights[1])),
+    )
+
+
+class TestTwiceU:
+    @given(a=samples(), b=samples())
+    def test_counts_all_pairs(self, a, b):
+        count = twice_u(a, b)
+        assert isinstance(count, int)
+        assert count == brute(a, b)
+
+    @given(a=samples(), b=samples())
+    def test_is_the_mann_whitney_statistic(self, a, b):
+        wanted = stats.mannwhitneyu(a, b, method="asymptotic").statistic
+        assert twice_u(a, b) == 2 * wanted
+
+    @given(a=samples(), b=samples())
+    def test_is_the_area_under_the_curve(self, a, b):
+        is_a = np.arange(len(a) + len(b)) < len(a)
+        auc = roc_auc_score(is_a, np.append(a, b))
+        assert twice_u(a, b) / (2 * len(a) * len(b)) == pytest.approx(auc)
+
+    @given(a=samples(), b=samples())
+    def test_swapped_groups_share_all_pairs(self, a, b):
+        assert twice_u(a, b) + twice_u(b, a) == 2 * len(a) * len(b)
+
+    @given(problem=weighted((np.int64, st.integers(0, 5))))
+    def test_whole_weights_are_repeats(self, problem):
+        a, b, weight_a, weight_b = problem
+        count = twice_u(a, b, weight_a, weight_b)
+        assert isinstance(count, int)
+        assert count == brute(a.repeat(weight_a), b.repeat(weight_b))
+
+    @given(problem=weighted((np.float64, st.floats(0, 10))))
+    def test_float_weights(self, problem):
+        a, b, weight_a, weight_b = problem
+        wanted = brute(a, b, np.append(weight_a, weight_b))
+        assert twice_u(a, b, weight_a, weight_b) == pytest.approx(wanted)
+
+    @given(a=samples(), b=samples())
+    def test_one_sided_weights(self, a, b):
+        assert twice_u(a, b, weight_a=np.full(len(a), 2)) == 2 * twice_u(a, b)
+        assert twice_u(a, b, weight_b=np.full(len(b), 2)) == 2 * twice_u(a, b)
+
+    def test_constant_predictions_are_half(self):
+        assert twice_u(np.ones(4), np.ones(3)) == 12
+
+    def test_large_counts_do_not_overflow(self):
+        n = 200_000
+        a = np.arange(n) + float(n)
+        assert twice_u(a, np.arange(n, dtype=float)) == 2 * n**2
+        heavy = np.full(n, 30)
+        assert twice_u(a, a - n, heavy, heavy) == 2 * 900 * n**2
+
+    def test_inputs_are_not_modified(self):
+        rng = np.random.default_rng(0)
+        a, b = rng.normal(size=20), rng.normal(size=30)
+        weights = rng.integers(1, 3, 20), rng.integers(1, 3, 30)
+        before = [x.copy() for x in (a, b, *weights)]
+        for x in (a, b, *weights):
+            x.flags.writeable = False
+        twice_u(a, b)
+        twice_u(a, b, *weights)
+        for now, then in zip((a, b, *weights), before, strict=True):
+            assert np.array_equal(now, then)
+
+
+@given(values=samples(most=30))
+def test_midranks_are_average_ranks(values):
+    assert midranks(values).tolist() == stats.rankdata(values).tolist()
+
+
+@given(a=samples(), b=samples())
+def test_midranks_of_a_group_give_its_count(a, b):
+    ranks = midranks(np.append(a, b))[: len(a)]
+    assert 2 * ranks.sum() - len(a) * (len(a) + 1) == twice_u(a, b)
+
+
+@st.composite
+def grouped(draw, weights):
+    """Values, the group of each or −1, and weights, 0 where there is no group."""
+    values = draw(samples(most=20))
+    codes = draw(arrays(np.intp, len(values), elements=st.integers(-1, 2)))
+    w = draw(arrays(*weights[:1], len(values), elements=weights[1]))
+    return values, codes, w * (codes >= 0)
+
+
+@given(
+    grouped((np.int64, st.integers(1, 3))) | grouped((np.float64, st.floats(0.25, 4)))
+)
+def test_each_group_over_the_rest_is_counted_by_one_sort(problem):
+    values, codes, weights = problem
+    totals = [weights[codes == g].sum().item() for g in range(3)]
+    found = twice_u_of_rest(values, codes, totals, weights)
+    for g, twice in enumerate(found):
+        own = codes == g
+        wanted = twice_u(values[own], values[~own], weights[own], weights[~own])
+        assert twice == pytest.approx(wanted, rel=1e-12, abs=1e-9)
+        assert isinstance(twice, int) == (weights.dtype.kind == "i")
+
+
+@given(samples(most=20), st.integers(0, 99))
+def test_rows_without_weights_count_one_each(values, seed):
+    codes = np.random.default_rng(seed).integers(0, 3, len(values))
+    totals = np.bincount(codes, minlength=3).tolist()
+    ones = np.ones(len(values), np.int64)
+    assert twice_u_of_rest(values, codes, totals) == twice_u_of_rest(
+        values, codes, totals, ones
+    )
+
+
+class TestBinned:
+    @given(a=samples(), b=samples(), bins=st.integers(1, 40), margin=st.floats(0, 10))
+    def test_the_bound_holds(self, a, b, bins, margin):
+        grid = Grid.around(np.append(a, b), bins, margin)
+        count, bound = binned_twice_u(grid.count(a), grid.count(b))
+        assert abs(count - twice_u(a, b)) <= bound
+
+    @given(a=samples(tied), b=samples(tied))
+    def test_is_exact_where_bins_hold_one_value(self, a, b):
+        grid = Grid(-3.5, 1.0, 7)
+        count, bound = binned_twice_u(grid.count(a), grid.count(b))
+        assert count == twice_u(a, b)
+        assert bound == np.equal.outer(a, b).sum()
+
+    @given(problem=weighted((np.float64, st.floats(0, 10))))
+    def test_weights(self, problem):
+        a, b, weight_a, weight_b = problem
+        grid = Grid.around(np.append(a, b), 9)
+        count, bound = binned_twice_u(grid.count(a, weight_a), grid.count(b, weight_b))
+        exact = twice_u(a, b, weight_a, weight_b)
+        assert abs(count - exact) <= bound + 1e-9 * (1 + exact)
+
+    def test_more_bins_tighten_the_bound(self):
+        rng = np.random.default_rng(1)
+        a, b = rng.normal(size=2_000), rng.normal(size=3_000)
+        bounds = []
+        for bins in (10, 100, 1_000, 10_000):
+            grid = Grid.around(np.append(a, b), bins)
+            bounds.append(binned_twice_u(grid.count(a), grid.count(b))[1])
+        assert bounds == sorted(bounds, reverse=True)
+        assert bounds[-1] < 1e-2 * bounds[0]
+
+
+class TestGrid:
+    @given(values=samples(most=30), bins=st.integers(1, 50), margin=st.floats(0, 10))
+    def test_holds_every_value(self, values, bins, margin):
+        grid = Grid.around(values, bins, margin)
+        assert grid.count(values).sum() == len(values)
+        assert len(grid.count(values)) == len(grid.centres) == bins
+        assert grid.width > 0
+
+    @given(values=samples(most=30), bins=st.integers(1, 50))
+    def test_keeps_the_order(self, values, bins):
+        index = Grid.around(values, bins).index(np.sort(values))
+        assert np.all(np.diff(index) >= 0)
+
+    def test_centres_are_in_their_own_bins(self):
+        grid = Grid.around(np.array([-2.0, 5.0]), 13, margin=0.5)
+        assert grid.index(grid.centres).tolist() == list(range(13))
+        assert grid.centres[[0, -1]] == pytest.approx([-2.5 + 8 / 26, 5.5 - 8 / 26])
+
+    def test_values_outside_go_to_the_ends(self):
+        grid = Grid(0.0, 1.0, 4)
+        index = grid.index(np.array([-7.0, 0.0, 3.9, 4.0, 99.0]))
+        assert index.tolist() == [0, 0, 3, 3, 3]
+
+    @pytest.mark.parametrize("values", [[3.0], [3.0, 3.0], [0.0]])
+    def test_constant_values(self, values):
+        grid = Grid.around(np.array(values), 5)
+        assert grid.width == 1
+        assert grid.count(np.array(values)).tolist() == [len(values), 0, 0, 0, 0]
+
+    @pytest.mark.parametrize("unit", [1e-200, 1e200])
+    def test_odd_units(self, unit):
+        values = np.linspace(0, 1, 11)
+        index = Grid.around(unit * values, 4).index(unit * values)
+        assert index.tolist() == Grid.around(values, 4).index(values).tolist()
+
+
+def kernel_density(values, places, bandwidth, weights=None):
+    """The sum of Gaussian kernels, written out."""
+    weights = np.ones(len(values)) if weights is None else weights
+    kernels = stats.norm.pdf(places[:, None], values, bandwidth)
+    return kernels @ weights / weights.sum()
+
+
+class TestSmoothDensity:
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("bandwidth", [0.05, 0.3, 1.0])
+    def test_is_the_sum_of_kernels(self, weighted, bandwidth):
+        rng = np.random.default_rng(2)
+        values = np.append(rng.normal(size=150), rng.normal(4, 0.5, size=50))
+        weights = rng.random(200) if weighted else None
+        grid = Grid.around(values, 4_000, margin=5 * bandwidth)
+        f = smooth_density(grid.count(values, weights), grid, bandwidth)
+        centred = grid.centres[grid.index(values)]
+        binned = kernel_density(centred, grid.centres, bandwidth, weights)
+        assert f == pytest.approx(binned, abs=1e-5 * binned.max())
+        # A value moves by half a bin; a kernel is no steeper than 0.25 / bandwidth².
+        exact = kernel_density(values, grid.centres, bandwidth, weights)
+        assert f == pytest.approx(exact, abs=0.125 * grid.width / bandwidth**2)
+
+    def test_is_scipy_s_with_the_same_width(self):
+        values = np.random.default_rng(3).normal(size=100)
+        reference = stats.gaussian_kde(values)
+        bandwidth = float(np.sqrt(reference.covariance[0, 0]))
+        grid = Grid.around(values, 4_000, margin=5 * bandwidth)
+        f = smooth_density(grid.count(values), grid, bandwidth)
+        assert f == pytest.approx(reference(grid.centres), abs=2e-3)
+
+    @pytest.mark.parametrize("bandwidth", [1e-3, 0.1, 1.0])
+    def test_integrates_to_one_and_is_never_negative(self, bandwidth):
+        values = np.random.default_rng(4).normal(size=80)
+        grid = Grid.around(values, 500, margin=5 * bandwidth)
+        f = smooth_density(grid.count(values), grid, bandwidth)
+        assert f.min() >= 0
+        assert f.sum() * grid.width == pytest.approx(1, rel=1e-3)
+
+    @pytest.mark.parametrize("values", [[2.0], [2.0, 2.0, 2.0]])
+    def test_constant_values_give_one_kernel(self, values):
+        grid = Grid.around(np.array(values), 1_001, margin=5.0)
+        f = smooth_density(grid.count(np.array(values)), grid, 1.0)
+        wanted = stats.norm.pdf(grid.centres, 2.0)
+        assert f == pytest.approx(wanted, abs=1e-4)
+
+    def test_what_falls_outside_the_grid_is_not_put_back(self):
+        (f,) = smooth_density(np.array([3]), Grid(0.0, 2.0, 1), 1.0)
+        assert 2.0 * f == pytest.approx(2.0 * stats.norm.pdf(0.0), rel=0.02)
+
+    def test_no_values_have_no_density(self):
+        f = smooth_density(np.zeros(10), Grid(0.0, 1.0, 10), 1.0)
+        assert np.array_equal(f, np.zeros(10))

@@ -1,0 +1,295 @@
+"""Several constraints at once: one that is counted, and linear ones beside it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+
+import four_tasks
+from four_tasks import FRAME, IN_A, NUMBERS, SEX, TASK, N, Y
+from rankfair import MultiTaskRegressor, RankFairRegressor
+from rankfair.constraints import Mean, Rank, Residual
+from rankfair.metrics import rank_auc, scorer
+
+
+def apart(values, in_a, weights=None):
+    """The difference of the groups' means."""
+    w = np.ones(len(in_a)) if weights is None else weights
+    of_a = np.average(values[in_a], weights=w[in_a])
+    return of_a - np.average(values[~in_a], weights=w[~in_a])
+
+
+def uneven(seed, ties=False, few=False):
+    """Tasks of uneven size; with many equal rows, or a group of a handful."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(6), (3, 6, 12, 24, 48, 87))
+    in_a = np.arange(180) % 45 == 0 if few else rng.random(180) < 0.4
+    X = rng.normal(size=(180, 3)) + np.outer(in_a, [0.8, 0.0, 0.4])
+    X = np.round(X) if ties else X
+    y = X @ [1.0, 0.5, -0.3] + 0.7 * in_a + rng.normal(size=180)
+    return X, y, codes, in_a
+
+
+BOTH = ["rank", "mean"]
+LINES = ["ridge", "pool"]  # penalties whose fits of all demands lie on a line
+BENT = ["task", "feature", "shared"]
+# How far outside several values may end: AUCs (or one pair), means in deviations.
+SLACK, OF_MEANS = 5e-4, 1e-6
+# Counts of training rows, at one β: what `predict` shows can be counted again.
+TRAINED = {"count": "train", "beta": 1.0}
+
+
+def fair(epsilon=0.02, **settings):
+    return four_tasks.fair(epsilon, **{"penalty": "task", **TRAINED, **settings})
+
+
+@pytest.mark.parametrize("penalty", LINES)
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, [0.005, 0.0], [0.0, 0.05]])
+@pytest.mark.parametrize("seed", range(2))
+def test_ranks_and_means_are_kept_together(penalty, epsilon, seed):
+    X, y, codes, in_a = uneven(seed)
+    model = RankFairRegressor(epsilon, constraints=BOTH, penalty=penalty, **TRAINED)
+    model.fit(X, y, tasks=codes, sensitive_features=in_a)
+    m = model.predict(X, tasks=codes)
+    widths = epsilon if isinstance(epsilon, list) else [epsilon] * 2
+    assert model.status_ == "satisfied"
+    auc = roc_auc_score(in_a, m)
+    assert abs(auc - 0.5) <= widths[0] + SLACK
+    assert abs(apart(m, in_a)) <= (widths[1] + OF_MEANS) * y.std()
+    assert [*model.constraint_values_] == BOTH
+    assert model.constraint_values_["rank"] == model.rank_auc_ == pytest.approx(auc)
+    assert model.constraint_values_["mean"] == pytest.approx(
+        apart(m, in_a) / y.std(), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("penalty", BENT)
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, [0.005, 0.0], [0.0, 0.05]])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fits_that_bend_say_whether_they_came_there(penalty, epsilon):
+    X, y, codes, in_a = uneven(0)
+    model = RankFairRegressor(epsilon, constraints=BOTH, penalty=penalty, **TRAINED)
+    model.fit(X, y, tasks=codes, sensitive_features=in_a)
+    m = model.predict(X, tasks=codes)
+    widths = epsilon if isinstance(epsilon, list) else [epsilon] * 2
+    ranks = abs(roc_auc_score(in_a, m) - 0.5) <= widths[0] + SLACK
+    means = abs(apart(m, in_a)) <= (widths[1] + OF_MEANS) * y.std()
+    assert (ranks and means) == (model.status_ == "satisfied")
+    assert abs(roc_auc_score(in_a, m) - 0.5) <= widths[0] + 0.03
+    assert np.std(m - y) <= y.std()
+
+
+@pytest.mark.parametrize("penalty", LINES)
+@pytest.mark.parametrize("kind", ["ties", "few"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_ties_and_tiny_groups_keep_the_means_whatever_the_ranks(penalty, kind, seed):
+    X, y, codes, in_a = uneven(seed, **{kind: True})
+    model = RankFairRegressor(0.01, constraints=BOTH, penalty=penalty, **TRAINED)
+    model.fit(X, y, tasks=codes, sensitive_features=in_a)
+    m = model.predict(X, tasks=codes)
+    assert abs(apart(m, in_a)) <= (0.01 + 1e-8) * y.std()
+    missed = abs(model.rank_auc_ - 0.5) - 0.01 - 1.01 / (in_a.sum() * (~in_a).sum())
+    assert (missed <= 0) == (model.status_ != "infeasible")
+    assert missed <= 0.02
+
+
+def test_means_cost_something_on_top_of_ranks():
+    free = fair(0.5, penalty="ridge").fit(FRAME, Y)
+    ranks = fair(0.0, penalty="ridge").fit(FRAME, Y)
+    both = fair(0.0, penalty="ridge", constraints=BOTH).fit(FRAME, Y)
+    loose = fair([0.0, 9.0], penalty="ridge", constraints=BOTH).fit(FRAME, Y)
+    assert free.objective_ < loose.objective_ <= 1.001 * both.objective_
+    # Several demands have directions of densities, which cost less than those of means.
+    assert loose.objective_ <= 1.001 * ranks.objective_
+
+
+@pytest.mark.parametrize("penalty", ["task", "ridge"])
+def test_means_and_residuals_together(penalty):
+    free = MultiTaskRegressor(penalty=penalty, beta=1.0).fit(NUMBERS, Y)
+    gap = apart(Y, IN_A) / Y.std()
+    widths = [0.4 * gap, 0.7 * gap]
+    how = {"penalty": penalty, **TRAINED}
+    model = RankFairRegressor(widths, constraints=["mean", "residual"], **how)
+    model.fit(NUMBERS, Y, sensitive_features=SEX)
+    m = model.predict(NUMBERS)
+    assert model.status_ == "satisfied"
+    assert abs(apart(m, IN_A)) <= (widths[0] + 1e-8) * Y.std()
+    assert abs(apart(Y - m, IN_A)) <= (widths[1] + 1e-8) * Y.std()
+    assert model.objective_ > free.objective_
+    turned = RankFairRegressor(widths[::-1], constraints=["residual", "mean"], **how)
+    turned.fit(NUMBERS, Y, sensitive_features=SEX)
+    np.testing.assert_allclose(turned.predict(NUMBERS), m, atol=1e-6)
+    assert turned.constraint_values_.keys() == model.constraint_values_.keys()
+
+
+@pytest.mark.parametrize("penalty", LINES)
+def test_ranks_means_and_residuals_together(penalty):
+    gap = apart(Y, IN_A) / Y.std()
+    widths = [0.05, 0.2 * gap, 0.9 * gap]
+    names = ["rank", "mean", "residual"]
+    model = fair(widths, constraints=names, penalty=penalty).fit(FRAME, Y)
+    m = model.predict(FRAME)
+    assert model.status_ == "satisfied"
+    assert abs(rank_auc(Y, m, sensitive_features=SEX) - 0.5) <= 0.05 + 1e-4
+    assert abs(apart(m, IN_A)) <= (widths[1] + 1e-8) * Y.std()
+    assert abs(apart(Y - m, IN_A)) <= (widths[2] + 1e-8) * Y.std()
+    assert [*model.constraint_values_] == names
+
+
+@pytest.mark.parametrize("names", [["mean", "residual"], ["rank", "mean", "residual"]])
+@pytest.mark.parametrize("penalty", ["task", "ridge"])
+@pytest.mark.parametrize("width", [0.0, 0.01])
+def test_demands_that_exclude_each_other_are_named_in_a_warning(names, penalty, width):
+    model = fair(width, constraints=names, penalty=penalty)
+    with pytest.warns(ConvergenceWarning, match="No fit reached the band") as caught:
+        model.fit(FRAME, Y)
+    words = str(caught[0].message)
+    assert model.status_ == "infeasible"
+    assert caught[0].filename == __file__
+    for name in names[-2:]:
+        value = model.constraint_values_[name]
+        assert f"{name} imbalance {value:.4g}, asked for {width:g}" in words
+    assert ("AUC" in words) == ("rank" in names)
+    assert "One value" not in words  # whose residuals differ
+    gap = apart(Y, IN_A) / Y.std()
+    assert model.constraint_values_["mean"] + model.constraint_values_[
+        "residual"
+    ] == pytest.approx(gap)
+
+
+def test_nothing_to_do_is_the_unconstrained_fit():
+    names = ["rank", "mean", "residual"]
+    model = fair([0.5, 9.0, 9.0], constraints=names).fit(FRAME, Y)
+    free = fair(0.5).fit(FRAME, Y)
+    assert model.status_ == free.status_ == "inactive"
+    np.testing.assert_array_equal(model.coef_, free.coef_)
+    assert model.multiplier_ == 0
+
+
+def test_a_mean_alone_that_binds_is_satisfied_not_inactive():
+    model = fair([0.5, 0.0], constraints=BOTH, penalty="ridge").fit(FRAME, Y)
+    assert model.status_ == "satisfied"
+    mean = fair(0.0, constraints="mean", penalty="ridge").fit(FRAME, Y)
+    assert model.objective_ == pytest.approx(mean.objective_, rel=1e-3)
+
+
+@pytest.mark.parametrize("k", [1, 30, 20_000])
+def test_many_rows_keep_both(k):
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, k, 200_000)
+    in_a = rng.random(200_000) < 0.4
+    X = rng.normal(size=(200_000, 4))
+    X[:, 0] += in_a
+    y = X @ [1.0, 0.5, -0.5, 0.2] + in_a + rng.normal(size=200_000) ** 3
+    model = RankFairRegressor([0.0, 0.0], constraints=BOTH, penalty="ridge", **TRAINED)
+    model.fit(X, y, tasks=codes, sensitive_features=in_a)
+    m = model.predict(X, tasks=codes)
+    assert model.status_ == "satisfied"
+    assert abs(roc_auc_score(in_a, m) - 0.5) <= SLACK
+    assert abs(apart(m, in_a)) <= OF_MEANS * y.std()
+
+
+@pytest.mark.parametrize("penalty", LINES)
+def test_the_order_of_the_list_does_not_matter(penalty):
+    one = fair([0.005, 0.01], constraints=["rank", "mean"], penalty=penalty)
+    two = fair([0.01, 0.005], constraints=("mean", "rank"), penalty=penalty)
+    np.testing.assert_array_equal(one.fit(FRAME, Y).coef_, two.fit(FRAME, Y).coef_)
+    assert one.constraint_values_ == two.constraint_values_
+
+
+def test_objects_in_the_list_bring_their_own_epsilon():
+    named = fair([0.005, 0.01], penalty="ridge", constraints=BOTH).fit(FRAME, Y)
+    mixed = fair(0.005, penalty="ridge", constraints=["rank", Mean(0.01)]).fit(FRAME, Y)
+    objects = fair(penalty="ridge", constraints=[Rank(0.005), Mean(0.01)]).fit(FRAME, Y)
+    as_array = fair(np.array([0.005, 0.01]), penalty="ridge", constraints=BOTH).fit(
+        FRAME, Y
+    )
+    for other in (mixed, objects, as_array):
+        np.testing.assert_array_equal(other.coef_, named.coef_)
+    upper = fair(penalty="ridge", constraints=[Rank(0.01), Residual(0.9, "upper")]).fit(
+        FRAME, Y
+    )
+    assert -1e-8 <= upper.constraint_values_["residual"] <= 0.9 + 1e-8
+
+
+def test_a_list_of_one_is_the_constraint_itself():
+    for name in ("rank", "mean", "residual", "distribution"):
+        alone = fair(0.1, constraints=name).fit(FRAME, Y)
+        listed = fair([0.1], constraints=[name]).fit(FRAME, Y)
+        np.testing.assert_array_equal(alone.coef_, listed.coef_)
+        assert [*alone.constraint_values_] == [name]
+
+
+def test_lists_are_cloned_searched_and_pickled():
+    model = fair([0.02, 0.05], constraints=BOTH, penalty="ridge")
+    search = GridSearchCV(
+        model,
+        {"epsilon": [[0.02, 0.0], [0.05, 0.1], 0.03]},
+        cv=3,
+        scoring=scorer("rmse"),
+    ).fit(FRAME, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    copy = clone(model.fit(FRAME, Y))
+    assert copy.get_params() == model.get_params()
+    np.testing.assert_array_equal(copy.fit(FRAME, Y).coef_, model.coef_)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
+    assert again.constraint_values_ == model.constraint_values_
+    assert model.epsilon == [0.02, 0.05] and model.constraints == ["rank", "mean"]
+
+
+@pytest.mark.parametrize("penalty", LINES)
+def test_whole_weights_are_repeated_rows_to_several_constraints(penalty):
+    w = np.random.default_rng(3).integers(0, 3, N)
+    i = np.repeat(np.arange(N), w)
+    how = {"constraints": BOTH, "penalty": penalty}
+    weighted = fair([0.01, 0.0], **how).fit(FRAME, Y, sample_weight=w)
+    repeated = fair([0.01, 0.0], **how).fit(FRAME.iloc[i], Y[i])
+    m = weighted.predict(FRAME)
+    assert abs(apart(m[i], IN_A[i])) <= OF_MEANS * Y.std()
+    assert weighted.rank_auc_ == rank_auc(Y[i], m[i], sensitive_features=SEX[i])
+    assert weighted.status_ == repeated.status_ == "satisfied"
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=5e-3)
+
+
+def test_several_constraints_leave_inputs_alone():
+    given = {"tasks": TASK.copy(), "sensitive_features": SEX.copy()}
+    X, y = NUMBERS.copy(), Y.copy()
+    for array in (X, y, *given.values()):
+        array.flags.writeable = False
+    model = RankFairRegressor(constraints=BOTH, penalty="ridge").fit(X, y, **given)
+    again = RankFairRegressor(constraints=BOTH, penalty="ridge").fit(X, y, **given)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+
+
+def test_a_refit_without_groups_forgets_the_constraint():
+    model = RankFairRegressor(constraints=BOTH).fit(NUMBERS, Y, sensitive_features=SEX)
+    with pytest.warns(UserWarning, match="nothing to balance"):
+        model.fit(NUMBERS, Y)
+    assert not getattr(model, "constraint_values_", None)
+
+
+@pytest.mark.parametrize("penalty", ["task", "feature", "shared", "ridge"])
+def test_residuals_alone(penalty):
+    model = fair(0.0, constraints="residual", penalty=penalty).fit(FRAME, Y)
+    assert abs(apart(Y - model.predict(FRAME), IN_A)) <= 1e-8 * Y.std()
+    assert model.constraint_values_["residual"] == pytest.approx(0, abs=1e-8)
+
+
+def test_an_array_without_axes_is_a_number():
+    rng = np.random.default_rng(0)
+    X, z = rng.normal(size=(40, 2)), np.arange(40) % 2
+    plain = RankFairRegressor(0.1, beta=1.0).fit(X, X[:, 0] + z, sensitive_features=z)
+    array = RankFairRegressor(np.array(0.1), beta=np.array(1.0))
+    array.fit(X, X[:, 0] + z, sensitive_features=z)
+    np.testing.assert_array_equal(array.coef_, plain.coef_)
+    two = RankFairRegressor(np.array(1.0), constraints=["mean", "residual"])
+    assert two.fit(X, X[:, 0] + z, sensitive_features=z).constraint_values_.keys() == {
+        "mean",
+        "residual",
+    }
