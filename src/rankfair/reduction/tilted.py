@@ -15,13 +15,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from rankfair._frames import Floats, open_table
 from rankfair._groups import group_labels
 from rankfair._inner import explained
-from rankfair._regressor import (
-    CallbackSupportMixin,
-    Progress,
-    new_table,
-    warn_no_groups,
-    with_callbacks,
-)
 from rankfair._validation import (
     Columns,
     feature_record,
@@ -31,6 +24,13 @@ from rankfair._validation import (
 )
 from rankfair.constraints import refuse_upper
 from rankfair.core.linear import rounded
+from rankfair.estimators.base import (
+    CallbackSupportMixin,
+    Progress,
+    new_table,
+    with_callbacks,
+)
+from rankfair.estimators.outcome import warn_no_groups
 from rankfair.reduction.new import task_codes
 from rankfair.reduction.reached import (
     fitted_attributes,
