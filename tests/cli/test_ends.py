@@ -335,7 +335,7 @@ def test_a_model_file_is_told_in_words(capsys):
         "1,234 bytes",
         "constraints  rank, mean",
         "beta         0.125",
-        "tasks    -",
+        "tasks        -",
         "10 tasks: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more",
         "2 groups of sex: F, M\n2 groups of old: no, yes",
     ):
