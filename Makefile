@@ -4,6 +4,9 @@ VENV := .venv
 FUZZ_SECONDS ?= 60
 BIN := $(VENV)/bin
 RIVALS := .venv-rivals
+ifneq ($(wildcard ../shared/data),)
+export RANKFAIR_DATA ?= $(abspath ../shared/data)
+endif
 
 .PHONY: $(shell awk -F: '/^[a-z-]+:/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 
