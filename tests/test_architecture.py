@@ -26,11 +26,10 @@ ROWS = (
     {"solvers"},
     {"inference", "certificate"},
     {"streams"},
-    {"_regressor", "_folds", "_inner"},
+    {"_folds", "_inner"},
     {"_looks", "metrics", "audit", "path"},
-    {"estimators", "reduction", "postprocess", "baselines"},
+    {"estimators", "reduction", "postprocess"},
     {"models"},
-    {"selection"},
     {"report", "cli", "jobs", "experiments", "__main__"},
 )
 DOOR = ROWS[0]

@@ -238,6 +238,7 @@ def in_flags(sentence: str, start: bool = True) -> str:
     'No method is called "a".'
     """
     sentence = sentence.replace("constraints=", "constraint=")
+    sentence = sentence.replace("blind=False", "--no-blind")
     sentence = PAIR.sub(r"--\1 \2", sentence)
     sentence = re.sub(r'(column "[^"]*"(?:, "[^"]*")*) of X\b', r"\1", sentence)
     # A flag has no value.
