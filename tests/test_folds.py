@@ -18,7 +18,7 @@ from rankfair import (
     TiltedRegressor,
 )
 from rankfair._folds import split_folds
-from rankfair.baselines import DecisionBoundaryCovariance
+from rankfair.estimators import DecisionBoundaryCovariance
 from refusals import sentence
 
 N = 60

@@ -205,6 +205,7 @@ def test_recounted_the_band_is_met_or_said_to_be_missed(data, epsilon, count, pe
     assert off <= spread * (1 + 1e-9) + 1e-18
 
 
+@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_the_multiplier_takes_either_sign():
     """Of a skewed column the mean gap may lead up and the rank gap down."""
     rng = np.random.default_rng(1)
@@ -254,6 +255,7 @@ def test_with_the_group_the_line_is_a_constant_shift():
 # Every ε
 
 
+@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_the_model_of_another_epsilon_is_the_fit_of_it():
     X, y, tasks, in_a = rows(300, alone=0)
     frame = framed(X, tasks, in_a)

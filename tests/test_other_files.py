@@ -13,7 +13,7 @@ from rankfair import (
     RankFairRegressorCV,
     TiltedRegressor,
 )
-from rankfair.baselines import (
+from rankfair.estimators import (
     DecisionBoundaryCovariance,
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,

@@ -135,6 +135,7 @@ def test_the_last_row_of_the_default_path_is_the_fit_without_a_band(scope):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_intervals_are_those_of_an_audit_of_the_same_predictions(mixed, weighted):
     rng = np.random.default_rng(0)
     tasks = np.repeat(np.arange(20), 9)  # ten and more that mix the groups, or not

@@ -28,10 +28,10 @@ SETTINGS = {
 # What fits, counts and maps; the rest does not look at the last bit of a prediction.
 TESTS = (
     "tests/test_line.py",
-    "tests/test_promises.py",
+    "tests/estimators/test_promises.py",
     "tests/test_ties.py",
     "tests/test_reduction.py",
-    "tests/test_baselines.py",
+    "tests/estimators/test_baselines.py",
     "tests/test_projections.py",
     "tests/test_ranks.py",
     "tests/solvers",

@@ -8,21 +8,21 @@ if TYPE_CHECKING:
     from rankfair import metrics as metrics
     from rankfair.audit import Audit as Audit
     from rankfair.audit import audit as audit
-    from rankfair.baselines import (
+    from rankfair.estimators import (
         DecisionBoundaryCovariance as DecisionBoundaryCovariance,
     )
-    from rankfair.baselines import (
-        StratifiedBalancedResiduals as StratifiedBalancedResiduals,
-    )
-    from rankfair.baselines import StratifiedEqualMeans as StratifiedEqualMeans
     from rankfair.estimators import MultiTaskRegressor as MultiTaskRegressor
     from rankfair.estimators import RankFairRegressor as RankFairRegressor
+    from rankfair.estimators import RankFairRegressorCV as RankFairRegressorCV
+    from rankfair.estimators import (
+        StratifiedBalancedResiduals as StratifiedBalancedResiduals,
+    )
+    from rankfair.estimators import StratifiedEqualMeans as StratifiedEqualMeans
     from rankfair.models import load_model as load_model
     from rankfair.models import save_model as save_model
     from rankfair.path import fairness_path as fairness_path
     from rankfair.postprocess import RankFairPostprocessor as RankFairPostprocessor
     from rankfair.reduction import TiltedRegressor as TiltedRegressor
-    from rankfair.selection import RankFairRegressorCV as RankFairRegressorCV
     from rankfair.streams import stream as stream
 
 __version__ = "0.1.0"
@@ -30,13 +30,13 @@ __version__ = "0.1.0"
 # Public names load on first use: `rankfair --help` must not wait for scikit-learn.
 _HOMES = {
     "Audit": "rankfair.audit",
-    "DecisionBoundaryCovariance": "rankfair.baselines",
+    "DecisionBoundaryCovariance": "rankfair.estimators",
     "MultiTaskRegressor": "rankfair.estimators",
     "RankFairPostprocessor": "rankfair.postprocess",
     "RankFairRegressor": "rankfair.estimators",
-    "RankFairRegressorCV": "rankfair.selection",
-    "StratifiedBalancedResiduals": "rankfair.baselines",
-    "StratifiedEqualMeans": "rankfair.baselines",
+    "RankFairRegressorCV": "rankfair.estimators",
+    "StratifiedBalancedResiduals": "rankfair.estimators",
+    "StratifiedEqualMeans": "rankfair.estimators",
     "TiltedRegressor": "rankfair.reduction",
     "fairness_path": "rankfair.path",
     "load_model": "rankfair.models",

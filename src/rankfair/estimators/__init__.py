@@ -1,6 +1,18 @@
-"""The main estimators in scikit-learn's shape: check, solve, store."""
+"""The linear estimators in scikit-learn's shape: check, solve, store."""
 
-from rankfair.estimators.fair import RankFairRegressor
-from rankfair.estimators.plain import MultiTaskRegressor
+from rankfair.estimators.baselines import (
+    DecisionBoundaryCovariance,
+    StratifiedBalancedResiduals,
+    StratifiedEqualMeans,
+)
+from rankfair.estimators.cross_validated import RankFairRegressorCV
+from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
 
-__all__ = ["MultiTaskRegressor", "RankFairRegressor"]
+__all__ = [
+    "DecisionBoundaryCovariance",
+    "MultiTaskRegressor",
+    "RankFairRegressor",
+    "RankFairRegressorCV",
+    "StratifiedBalancedResiduals",
+    "StratifiedEqualMeans",
+]

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._frames import Floats, counted, shown
+from rankfair._frames import Codes, Floats, counted, shown
+from rankfair._groups import Groups
 from rankfair._validation import Rows
 from rankfair.constraints import Rank
-from rankfair.core.problem import Groups
-from rankfair.solvers import Solution
+from rankfair.core.problem import Groups as RowGroups
+from rankfair.inference.sides import Sides
+from rankfair.path.judge import auc_limits
+from rankfair.solvers import Counted, Line, Solution, Status
 
-__all__ = ["cautions"]
+__all__ = ["cautions", "left_out_error", "one_group_note"]
 
 GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
 MOSTLY = 0.5  # the share of rows in tasks of one group that makes a model blind in name
@@ -26,6 +29,7 @@ FEW_DISTINCT = 16
 HEAVY = 10.0  # mean weight
 MANY_TASKS = 10
 EVEN = 3.0  # standard deviations below chance of shares that are equal by design
+EXPENSIVE = 1.01  # left-out error of the fit over that of the unconstrained one
 
 
 def cautions(model: Any, solution: Solution, rows: Rows) -> Iterator[str]:
@@ -35,12 +39,17 @@ def cautions(model: Any, solution: Solution, rows: Rows) -> Iterator[str]:
             f"sample_weight has a mean of {rows.weights.mean():.3g}: whole weights "
             "mean repeated rows. Divide survey weights by their mean."
         )
-    if rows.in_a is None:
+    if not rows.attributes:
         return
     if model.blind:
-        yield from _blind_in_name(rows)
+        for each in rows.attributes:
+            yield from one_group_note(_by_task(rows, each), _of(each, rows))
+            yield from _tellers(rows, each)
     line = solution.line
-    if model.count == "train" or line is None or model.scope != "global":
+    if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
+        return
+    yield from _within_noise(solution, line)
+    if model.count == "train":
         return
     if 2 * line.alone > len(rows.y):
         yield (
@@ -50,61 +59,148 @@ def cautions(model: Any, solution: Solution, rows: Rows) -> Iterator[str]:
         )
     elif line.left_out is not None:
         yield from _in_steps(rows)
-        yield from _even_shares(rows)
+        if len(rows.attributes) == 1 and len(rows.attributes[0].labels) == 2:
+            yield from _even_shares(_by_task(rows, rows.attributes[0]))
 
 
-def _blind_in_name(rows: Rows) -> Iterator[str]:
-    """Tasks that hold one group, and predictors that are the group."""
-    share, chance = _one_group_share(rows)
-    if share > MOSTLY and share > chance + BY_CHANCE:
-        yield (
-            f"{share:.0%} of rows are in tasks of one group: a task's intercept is the "
-            "group there, and the model is blind in name only."
-        )
-    for name, auc in _tellers(rows):
-        yield (
-            f"predictor {shown(name)} tells the groups apart alone (AUC {auc:.3f}): "
-            "the model is blind in name only. Leave the column out of X."
-        )
+def _of(each: Groups, rows: Rows) -> str:
+    """Name the attribute where there are several."""
+    return f" of {each.name}" if len(rows.attributes) > 1 else ""
 
 
-def _one_group_share(rows: Rows) -> tuple[float, float]:
-    """The share of rows in tasks of one group, and what chance would give."""
-    table = _by_task(rows)
+def _by_task(rows: Rows, groups: Groups) -> Floats:
+    """How many rows each task has of each group: (k, groups)."""
+    k, g = len(rows.layout.tasks), len(groups.labels)
+    cells = g * rows.codes + groups.codes
+    if groups.known is not None:
+        cells = cells[groups.known]
+    return np.bincount(cells, minlength=k * g).reshape(k, g).astype(np.float64)
+
+
+def one_group_note(table: Floats, of: str = "") -> Iterator[str]:
+    """Most rows in tasks of one group, from the rows of each task and group."""
     sizes = table.sum(axis=1)
     alone = sizes[table.max(axis=1) == sizes].sum()
     shares = table.sum(axis=0) / sizes.sum()
     chance = (sizes * (shares ** sizes[:, None]).sum(axis=1)).sum()
-    return float(alone / sizes.sum()), float(chance / sizes.sum())
+    share, by_chance = alone / sizes.sum(), chance / sizes.sum()
+    if share > MOSTLY and share > by_chance + BY_CHANCE:
+        yield (
+            f"{share:.0%} of rows are in tasks of one group{of}: a task's intercept is "
+            "the group there, and the model is blind in name only."
+        )
 
 
-def _by_task(rows: Rows) -> Floats:
-    """How many rows each task has of each group: (k, 2)."""
-    assert rows.in_a is not None
-    k = len(rows.layout.tasks)
-    cells = np.bincount(2 * rows.codes + rows.in_a, minlength=2 * k)
-    return cells.reshape(k, 2).astype(float)
-
-
-def _tellers(rows: Rows) -> Iterator[tuple[str, float]]:
-    """Predictors that tell the groups apart alone; a sample is looked at first."""
-    assert rows.in_a is not None
-    rank, own = Rank(), {*rows.group_predictors}
-    some = slice(None, None, max(1, len(rows.y) // SAMPLE))
+def _tellers(rows: Rows, groups: Groups) -> Iterator[str]:
+    """Predictors that tell a group from the others alone."""
+    labels, own = groups.labels.tolist(), {*rows.group_predictors}
+    known = np.arange(len(rows.y))
+    if groups.known is not None:
+        known = known[groups.known]
     for f, name in enumerate(rows.layout.names):
         if f in own:
             continue
-        auc = 0.5
-        for at in (some, slice(None)):
-            groups = Groups(rows.in_a[at])
-            if not (groups.total_a and groups.total_b):
-                break
-            value = rank.value(np.ascontiguousarray(rows.X[at, f]), groups)
-            auc = rank.show(value, groups)
+        for g in [len(labels) - 1] if len(labels) == 2 else range(len(labels)):
+            auc = _told_apart(rows.X[:, f], groups.codes == g, known)
             if max(auc, 1 - auc) < GIVEN_AWAY:
-                break
-        if max(auc, 1 - auc) >= GIVEN_AWAY:
-            yield name, auc
+                continue
+            who = "the groups" if len(labels) == 2 else f"group {shown(labels[g])}"
+            yield (
+                f"predictor {shown(name)} tells {who}{_of(groups, rows)} apart alone "
+                f"(AUC {auc:.3f}): the model is blind in name only. Leave the column "
+                "out of X."
+            )
+
+
+def _told_apart(column: Floats, mask: Any, known: Codes) -> float:
+    """The AUC of one column, all rows counted only where a sample is near an end."""
+    rank, auc = Rank(), 0.5
+    for at in (known[:: max(1, len(known) // SAMPLE)], known):
+        groups = RowGroups(mask[at])
+        if not (groups.total_a and groups.total_b):
+            continue
+        auc = rank.show(rank.value(column[at], groups), groups)
+        if max(auc, 1 - auc) < GIVEN_AWAY or len(at) == len(known):
+            break
+    return auc
+
+
+def left_out_error(line: Line, lam: Floats) -> float:
+    """Return the root mean squared error at ``λ``, of left-out rows where it can."""
+    problem, rows = line.fitter.rows, _counted_rows(line)
+    off = rows.standard(lam) - problem.y[_places(line)]
+    w = None if problem.weights is None else problem.weights[_places(line)]
+    return float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
+
+
+def _counted_rows(line: Line) -> Counted:
+    """Left-out predictions, or those of training rows where there are none."""
+    rows = line.trained if line.left_out is None else line.left_out
+    assert isinstance(rows, Counted)
+    return rows
+
+
+def _places(line: Line) -> Any:
+    """Where these rows are among the sorted ones."""
+    return slice(None) if line.left_out is None or line.rows is None else line.rows
+
+
+def _within_noise(solution: Solution, line: Line) -> Iterator[str]:
+    """Free gaps that chance explains, where meeting the band costs something."""
+    rows, lam = _counted_rows(line), np.array(solution.multipliers)
+    free = np.zeros(len(lam))
+    if solution.status is not Status.SATISFIED or not line.fitter.penalty.quadratic:
+        return
+    if not all(each.constraint.pairs for each in rows.demands):
+        return
+    before, after = left_out_error(line, free), left_out_error(line, lam)
+    if not after > EXPENSIVE * before > 0:
+        return
+    problem = line.fitter.rows
+    tasks = np.repeat(problem.blocks.tasks, problem.blocks.sizes)[_places(line)]
+    said = []
+    for demand in rows.demands:
+        groups, width = demand.groups, demand.constraint.epsilon
+        auc = Rank().show(Rank().estimate(rows.q, groups)[0], groups)
+        if abs(auc - 0.5) <= width:
+            continue
+        if abs(auc - 0.5) - width > 2 * _most_error(groups, tasks):
+            return
+        found = auc_limits(rows.at(free), _sides(groups, tasks), 0.95)
+        if found.low > 0.5 + width or found.high < 0.5 - width:
+            return
+        said.append(
+            f"{found.value:.3f} (95 % confidence interval {found.low:.3f} to "
+            f"{found.high:.3f})"
+        )
+    if not said:
+        return
+    yield (
+        f"what is outside the band may be chance: without the constraint the AUC is "
+        f"{' and '.join(said)}. Meeting the band costs {after / before - 1:.1%} of "
+        f"error on left-out rows (RMSE {before:.4g} before, {after:.4g} after); a "
+        "larger epsilon costs less."
+    )
+
+
+def _sides(groups: RowGroups, tasks: Codes) -> Sides:
+    """The two groups, with tasks as clusters where there are several."""
+    known = np.ones(len(tasks), bool) if groups.known is None else groups.known
+    weights = None if groups.weights is None else groups.weights.astype(np.float64)
+    of_tasks = tasks.astype(np.intp) if tasks.any() else None
+    in_a = groups.in_a
+    return Sides.of(known & in_a, known & ~in_a, ("", ""), of_tasks, weights)
+
+
+def _most_error(groups: RowGroups, tasks: Codes) -> float:
+    """The largest standard error that an AUC can have, tasks taken as clusters."""
+    found = 0.0
+    for own in (groups.in_a, ~groups.in_a):
+        by_task = np.bincount(
+            tasks, own if groups.weights is None else own * groups.weights
+        )
+        found += 0.25 * float((by_task**2).sum() / by_task.sum() ** 2)
+    return float(np.sqrt(found))
 
 
 def _in_steps(rows: Rows) -> Iterator[str]:
@@ -121,9 +217,8 @@ def _in_steps(rows: Rows) -> Iterator[str]:
         )
 
 
-def _even_shares(rows: Rows) -> Iterator[str]:
+def _even_shares(table: Floats) -> Iterator[str]:
     """Groups in equal shares of every task, which left-out counts do not expect."""
-    table = _by_task(rows)
     table = table[table.sum(axis=1) > 1]
     if len(table) < MANY_TASKS:
         return

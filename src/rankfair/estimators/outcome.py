@@ -1,4 +1,4 @@
-"""What a fit came to: its attributes, and a warning where a band was not reached."""
+"""What a fit came to: attributes of every linear estimator, and warnings."""
 
 from __future__ import annotations
 
@@ -12,20 +12,50 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair._frames import Floats
-from rankfair._groups import Groups, masks_of
-from rankfair._regressor import linear_attributes
-from rankfair._validation import Rows, is_pair
+from rankfair._frames import Floats, shown
+from rankfair._groups import Groups, plain_labels
+from rankfair._validation import Rows, feature_record, is_pair
 from rankfair.constraints import Constraint, Distribution, Mean, Rank
 from rankfair.core.linear import linear_predict
 from rankfair.core.problem import Groups as RowGroups
-from rankfair.core.problem import Problem, counted_weights
 from rankfair.core.ranks import Duels, counts_of
-from rankfair.estimators.scope import task_attributes
-from rankfair.estimators.tradeoff import TradeOff, trade_off_of
-from rankfair.solvers import Demand, Solution, Status
+from rankfair.estimators.trade_off import TradeOff, trade_off_of
+from rankfair.penalties import Pool
+from rankfair.solvers import Solution, Status
+from rankfair.solvers.by_task import TaskSolution, TaskStatus
 
-__all__ = ["attributes_at", "demands_of", "fitted_attributes", "warn_not_reached"]
+__all__ = [
+    "attributes_at",
+    "fitted_attributes",
+    "linear_attributes",
+    "spread",
+    "warn_no_groups",
+    "warn_not_reached",
+    "warn_tasks",
+]
+
+NAMED = 3  # tasks that a warning names
+OF_TASKS = ("task_auc_", "task_values_", "task_status_", "unbalanced_tasks_")
+
+
+def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
+    """Return the fitted attributes that all estimators have."""
+    penalty = solution.penalty
+    return {
+        **feature_record(X),
+        "_layout": rows.layout,
+        "predictors_": np.array(rows.layout.names, dtype=object),
+        "tasks_": rows.layout.tasks,
+        "coef_": solution.coef,
+        "intercept_": solution.intercept,
+        "shared_coef_": solution.shared_coef,
+        "shared_intercept_": solution.shared_intercept,
+        "resolution_": solution.resolution,
+        "beta_": penalty.numbers if isinstance(penalty, Pool) else penalty.beta,
+        "objective_": solution.objective,
+        "n_iter_": solution.n_iter,
+        "loo_predictions_": _left_out_predictions(solution, rows.kept),
+    }
 
 
 def fitted_attributes(
@@ -38,15 +68,13 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return all attributes of a fitted `RankFairRegressor`.
 
-    ``auc`` is that of two groups, where it is known and was not asked for.
+    ``auc`` is that of two groups in training rows that are not in memory.
     """
     attributes = rows.attributes
-    reached = _came_to(solution, asked)
     counts = _counts(solution, rows, auc)
     aucs = [of_groups for of_groups, _ in counts]
     # Of two groups it is that of A, the last; of several the farthest off.
     off = [[*it.values()][-1:] if len(it) == 2 else it.values() for it in aucs]
-    worst = max(itertools.chain(*off), key=_off_level, default=math.nan)
     return {
         **linear_attributes(solution, rows, X),
         "groups_": _by_name(attributes, [each.labels for each in attributes], None),
@@ -56,46 +84,18 @@ def fitted_attributes(
         "_group_columns": model.sensitive_features,
         "_intersect": bool(model.intersect),
         "status_": str(solution.status),
-        "rank_auc_": worst,
+        "rank_auc_": max(itertools.chain(*off), key=_off_half, default=math.nan),
         "group_auc_": _by_name(attributes, aucs, {}),
         "pairwise_auc_": _by_name(attributes, [pairs for _, pairs in counts], {}),
-        "constraint_values_": reached,
-        "loo_auc_": max(solution.left_out_aucs, key=_off_level, default=math.nan),
+        "constraint_values_": _came_to(solution, asked),
+        "loo_auc_": max(solution.left_out_aucs, key=_off_half, default=math.nan),
         "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
         "multiplier_": _multiplier(solution),
         "_trade_off": trade_off_of(solution, model, asked[0]) if asked else None,
         "_rows": _user_rows(solution, rows),
-        **task_attributes(solution, rows),
+        **_task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
     }
-
-
-def demands_of(
-    rows: Rows, problem: Problem, asked: tuple[Constraint, ...]
-) -> list[Demand]:
-    """Return what is asked of each group against the rest, constraint by constraint."""
-    if is_pair(rows.attributes):
-        assert problem.groups is not None
-        return [Demand(each, problem.groups) for each in asked]
-    assert problem.user_groups is not None
-    masks, known = masks_of(rows.attributes)
-    parts = [None] * len(masks) if known is None else known
-    weights = problem.user_groups.weights
-    groups = [
-        RowGroups(mask, counted_weights(weights, part)).take(problem.order)
-        for mask, part in zip(masks, parts, strict=True)
-    ]
-    return [Demand(each, own) for each in asked for own in groups]
-
-
-def _user_rows(solution: Solution, rows: Rows) -> tuple[NDArray[np.intp], int] | None:
-    """Return the place of each sorted row among those given, and how many these are."""
-    if solution.line is None or not solution.line.in_memory:
-        return None
-    order = solution.line.fitter.rows.order.astype(np.intp)
-    if rows.kept is None:
-        return order, len(order)
-    return np.flatnonzero(rows.kept)[order], len(rows.kept)
 
 
 def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[str, Any]:
@@ -103,15 +103,13 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
     x, value, inside = trade_off.multiplier(asked)
     coef, intercept = trade_off.coefficients(x)
     k = len(model.tasks_)
-    status = Status.INFEASIBLE
-    if inside:
-        status = Status.SATISFIED if x else Status.INACTIVE
+    status = Status.SATISFIED if x else Status.INACTIVE
     fitted: dict[str, Any] = {
         "coef_": coef[:k],
         "intercept_": intercept[:k],
         "shared_coef_": coef[k] if len(coef) > k else None,
         "shared_intercept_": float(intercept[k]) if len(coef) > k else None,
-        "status_": str(status),
+        "status_": str(status if inside else Status.INFEASIBLE),
         "multiplier_": x,
         "constraint_values_": {type(asked).__name__.lower(): value},
         "rank_auc_": math.nan,
@@ -126,10 +124,8 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
         return fitted
     lam = np.array([x])
     (auc,) = trade_off.trained.aucs(lam)
-    b, a = model.groups_.tolist()
     fitted["rank_auc_"] = auc
-    fitted["group_auc_"] = {b: 1 - auc, a: auc}
-    fitted["pairwise_auc_"] = {b: {a: 1 - auc}, a: {b: auc}}
+    fitted["group_auc_"], fitted["pairwise_auc_"] = _of_pair(auc, model.groups_)
     if trade_off.left_out:
         fitted["loo_auc_"] = trade_off.counted.aucs(lam)[0]
         places, n_rows = model._rows
@@ -140,15 +136,73 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
     return fitted
 
 
-def _training_auc(solution: Solution, rows: Rows) -> float:
-    """Return the AUC of two groups in the predictions of training rows."""
-    assert rows.in_a is not None
-    m = linear_predict(
-        rows.X, rows.codes, solution.coef, solution.intercept, solution.resolution
-    )
+def _left_out_predictions(solution: Solution, kept: Any) -> Floats | None:
+    """Return the prediction of each row by the fit without it, NaN where there is none.
+
+    ``kept`` are the rows of those given that weigh something.  None if no row can be
+    left out.
+    """
+    line = solution.line
+    if line is None or line.left_out is None or not line.in_memory:
+        return None
+    order = line.fitter.rows.order
+    found = np.full(len(order), np.nan)
+    rows = slice(None) if line.rows is None else line.rows
+    found[order[rows]] = line.left_out.at(np.array(solution.multipliers))
+    return spread(found, kept)
+
+
+def spread(values: Floats, kept: Any = None) -> Floats:
+    """Return a value for every row that was given, NaN for those not ``kept``."""
+    if kept is None:
+        return values
+    every = np.full(len(kept), np.nan)
+    every[kept] = values
+    return every
+
+
+def _user_rows(solution: Solution, rows: Rows) -> tuple[NDArray[np.intp], int] | None:
+    """Return the place of each sorted row among those given, and how many these are."""
+    if solution.line is None or not solution.line.in_memory:
+        return None
+    order = solution.line.fitter.rows.order.astype(np.intp)
+    if rows.kept is None:
+        return order, len(order)
+    return np.flatnonzero(rows.kept)[order], len(rows.kept)
+
+
+def _counts(
+    solution: Solution, rows: Rows, auc: float | None
+) -> list[tuple[dict[Any, float], dict[Any, dict[Any, float]]]]:
+    """Return, for each attribute, the AUC of each group over the rest and of each pair.
+
+    ``auc`` is that of two groups, where rows are not in memory.
+    """
+    if auc is not None:
+        return [_of_pair(auc, rows.attributes[0].labels)]
+    linear = solution.coef, solution.intercept, solution.resolution
+    m = linear_predict(rows.X, rows.codes, *linear)
     weights = None if rows.weights is None else counts_of(rows.weights)
-    groups, rank = RowGroups(rows.in_a, weights), Rank()
-    return rank.show(rank.value(m, groups), groups)
+    if rows.in_a is not None and is_pair(rows.attributes):
+        groups, rank = RowGroups(rows.in_a, weights), Rank()
+        counted = rank.show(rank.value(m, groups), groups)
+        return [_of_pair(counted, rows.attributes[0].labels)]
+    found = []
+    for each in rows.attributes:
+        labels = each.labels.tolist()
+        codes = each.codes.astype(np.intp, copy=False)
+        duels = Duels.of(m, codes, len(labels), weights)
+        of_rest = dict(zip(labels, duels.of_rest().tolist(), strict=True))
+        found.append((of_rest, duels.by_label(labels)))
+    return found
+
+
+def _of_pair(
+    auc: float, labels: NDArray[Any]
+) -> tuple[dict[Any, float], dict[Any, dict[Any, float]]]:
+    """Return the AUC of each of two groups over the rest, and of each pair."""
+    b, a = labels.tolist()
+    return {b: 1 - auc, a: auc}, {b: {a: 1 - auc}, a: {b: auc}}
 
 
 def _multiplier(solution: Solution) -> float:
@@ -181,29 +235,70 @@ def _came_to(solution: Solution, asked: tuple[Constraint, ...]) -> dict[str, flo
 
 
 def _off(constraint: Constraint) -> Callable[[float], float]:
-    return _off_level if isinstance(constraint, Rank) else abs
+    return lambda value: abs(value - constraint.middle)
 
 
-def _off_level(auc: float) -> float:
+def _off_half(auc: float) -> float:
     return abs(auc - 0.5)
 
 
+def _task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:
+    """Return what became of each task; None where tasks were not asked."""
+    if not isinstance(solution, TaskSolution):
+        return dict.fromkeys(OF_TASKS)
+    status = np.array([str(each) for each in solution.task_status])
+    unbalanced = _unbalanced(solution, rows)
+    values = (solution.task_aucs, solution.task_values, status, unbalanced)
+    return dict(zip(OF_TASKS, values, strict=True))
+
+
+def _unbalanced(solution: TaskSolution, rows: Rows) -> dict[Any, str]:
+    """Return the tasks without a band, or outside it, and why."""
+    assert rows.layout.groups is not None
+    groups = rows.layout.groups.tolist()
+    found = {}
+    labels = plain_labels(rows.layout.tasks.tolist())
+    for j, status in enumerate(solution.task_status):
+        if status is TaskStatus.ONE_GROUP_ONLY:
+            absent = [
+                shown(group)
+                for group, total in zip(groups, solution.task_totals[j], strict=True)
+                if not total > 0
+            ]
+            found[labels[j]] = f"It has no rows of group {' or '.join(absent)}."
+        elif status is TaskStatus.INFEASIBLE:
+            came = f"{solution.task_values[j]:.4g}"
+            found[labels[j]] = f"{status.value} It came to {came}."
+    return found
+
+
+def warn_no_groups() -> None:
+    """Say that there is nothing to balance."""
+    warnings.warn(
+        "fit got no sensitive_features: there is nothing to balance, and the fit is "
+        "unconstrained. Name a column of X in the constructor or pass labels to fit.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 def warn_not_reached(
-    solution: Solution, asked: tuple[Constraint, ...], attributes: tuple[Groups, ...]
+    solution: Solution,
+    asked: tuple[Constraint, ...],
+    attributes: tuple[Groups, ...],
+    advice: str = "",
 ) -> None:
     """Warn if a band was not reached: what came instead, and what can help."""
-    if solution.status in (Status.INFEASIBLE, Status.MAX_ITER):
-        values = _values(solution, asked)
-        said = (
-            _reached(each, row, attributes)
-            for each, row in zip(asked, values, strict=True)
-        )
-        warnings.warn(
-            f"{solution.status.value} Reached: {'; '.join(said)}."
-            f"{_help(solution.status, asked)}",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+    if solution.status not in (Status.INFEASIBLE, Status.MAX_ITER):
+        return
+    values = _values(solution, asked)
+    said = (
+        _reached(each, row, attributes) for each, row in zip(asked, values, strict=True)
+    )
+    told = f"{solution.status.value} Reached: {'; '.join(said)}."
+    if solution.status is Status.INFEASIBLE:
+        told += _help(asked)
+    warnings.warn(f"{told}{advice}", ConvergenceWarning, stacklevel=4)
 
 
 def _reached(
@@ -219,56 +314,46 @@ def _reached(
     if len(attributes) > 1:
         names = [each.name for each in attributes]
         said = [f"{it} for {name}" for it, name in zip(said, names, strict=True)]
+    came, width = ", ".join(said), f"{constraint.epsilon:g}"
     if isinstance(constraint, Rank):
-        asked = (
-            f"within {constraint.epsilon:g} of 0.5"
-            if constraint.epsilon
-            else "exactly 0.5"
-        )
-        return f"AUC {', '.join(said)}, asked for {asked}"
+        asked = f"within {width} of 0.5" if constraint.epsilon else "exactly 0.5"
+        return f"AUC {came}, asked for {asked}"
     if isinstance(constraint, Distribution):
-        return f"KS {', '.join(said)}, asked for {constraint.epsilon:g}"
+        return f"KS {came}, asked for {width}"
     kind = type(constraint).__name__.lower()
-    return f"{kind} imbalance {', '.join(said)}, asked for {constraint.epsilon:g}"
+    return f"{kind} imbalance {came}, asked for {width}"
 
 
-def _help(status: Status, asked: tuple[Constraint, ...]) -> str:
+def _help(asked: tuple[Constraint, ...]) -> str:
     """What is left to do where no fit was found."""
-    if status is not Status.INFEASIBLE:
-        return ""
     said = ""
     if all(isinstance(each, Rank | Distribution | Mean) for each in asked):
-        said = " One value for all rows would meet it, and was not taken."
-    if not any(isinstance(each, Distribution) for each in asked):
-        return said
-    return (
-        f"{said} A larger epsilon or max_iter, the group among the predictors "
-        "(blind=False), more tasks, or RankFairPostprocessor on an unconstrained fit "
-        "can help."
-    )
+        said = " A constant prediction would satisfy the constraint; it was not used."
+    if any(isinstance(each, Distribution) for each in asked):
+        said += " RankFairPostprocessor on an unconstrained fit reaches any KS."
+    return said
 
 
-def _counts(
-    solution: Solution, rows: Rows, counted: float | None
-) -> list[tuple[dict[Any, float], dict[Any, dict[Any, float]]]]:
-    """Return, for each attribute, the AUC of each group over the rest and of each pair.
-
-    That of two groups may be counted already.
-    """
-    if rows.attributes and is_pair(rows.attributes):
-        if counted is None:
-            counted = _training_auc(solution, rows)
-        b, a = rows.attributes[0].labels.tolist()
-        of_pair = {b: {a: 1 - counted}, a: {b: counted}}
-        return [({b: 1 - counted, a: counted}, of_pair)]
-    linear = solution.coef, solution.intercept, solution.resolution
-    m = linear_predict(rows.X, rows.codes, *linear)
-    weights = None if rows.weights is None else counts_of(rows.weights)
-    found = []
-    for each in rows.attributes:
-        labels = each.labels.tolist()
-        codes = each.codes.astype(np.intp, copy=False)
-        duels = Duels.of(m, codes, len(labels), weights)
-        of_rest = dict(zip(labels, duels.of_rest().tolist(), strict=True))
-        found.append((of_rest, duels.by_label(labels)))
-    return found
+def warn_tasks(solution: Solution, rows: Rows) -> None:
+    """Say how many tasks are outside their band, or that none has one."""
+    if not isinstance(solution, TaskSolution):
+        return
+    states, names = solution.task_status, rows.layout.tasks.tolist()
+    alone = states.count(TaskStatus.ONE_GROUP_ONLY)
+    if alone == len(states):
+        warnings.warn(
+            "no task has rows of both groups: there is nothing to balance within "
+            'tasks. scope="global" constrains all rows together.',
+            UserWarning,
+            stacklevel=4,
+        )
+    outside = states.count(TaskStatus.INFEASIBLE)
+    if outside:
+        far = [names[j] for j, s in enumerate(states) if s is TaskStatus.INFEASIBLE]
+        warnings.warn(
+            f"{outside} of {len(states) - alone} tasks with both groups are outside "
+            f"their band, {', '.join(map(shown, far[:NAMED]))}"
+            f"{' and others' if outside > NAMED else ''}; see unbalanced_tasks_.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import shown
-from rankfair._regressor import check_penalty
+from rankfair._frames import counted, shown
+from rankfair._groups import Groups
 from rankfair._validation import (
     Rows,
     check_bins,
@@ -17,6 +17,7 @@ from rankfair._validation import (
     check_flag,
     check_number,
     check_seed,
+    is_pair,
 )
 from rankfair.constraints import (
     CONSTRAINTS,
@@ -27,7 +28,7 @@ from rankfair.constraints import (
     make_constraint,
     refuse_upper,
 )
-from rankfair.estimators.scope import SCOPES, check_scope, groups_there
+from rankfair.estimators.base import check_penalty
 from rankfair.penalties import make_penalty
 from rankfair.solvers import (
     NCADMM,
@@ -39,18 +40,20 @@ from rankfair.solvers import (
     make_solver,
 )
 
-__all__ = ["Settings", "check_several", "read_constraints", "read_settings"]
+__all__ = ["FairSettings", "check_groups", "read_constraints", "read_settings"]
+
+SCOPES = ("global", "task", "both")
 
 
-class Settings(NamedTuple):
+class FairSettings(NamedTuple):
     """What a fit is asked for."""
 
     request: Request
-    asked: tuple[Constraint, ...]  # the one that is counted, and linear ones beside it
+    constraints: tuple[Constraint, ...]  # the counted one, and linear ones beside it
     solver: Solver
 
 
-def read_settings(model: Any) -> Settings:
+def read_settings(model: Any) -> FairSettings:
     """Check the settings of a `RankFairRegressor`."""
     check_choice("scope", model.scope, SCOPES)
     check_flag("blind", model.blind)
@@ -58,13 +61,13 @@ def read_settings(model: Any) -> Settings:
     check_bins(model.bins)
     asked = read_constraints(model)
     solver = _read_solver(model, asked)
-    check_scope(model.scope, solver, asked)
+    _check_scope(model.scope, solver, asked)
     request = check_penalty(model)
     if model.solver == "paper" and model.penalty == "pool":
         request = Request(make_penalty("task"))
     if isinstance(solver, Tilt):
         _check_tilt(model, request, asked)
-    return Settings(request, asked, solver)
+    return FairSettings(request, asked, solver)
 
 
 def _check_tilt(model: Any, request: Request, asked: tuple[Constraint, ...]) -> None:
@@ -90,7 +93,7 @@ def read_constraints(model: Any) -> tuple[Constraint, ...]:
     for kind in kinds:
         if kinds.count(kind) > 1:
             raise ValueError(
-                f'constraint names "{kind}" {kinds.count(kind)} times: once is enough.'
+                f'constraints names "{kind}" {kinds.count(kind)} times: once is enough.'
             )
     constraint, beside = main_and_beside(constraints)
     if isinstance(constraint, Distribution) and constraint.side == "upper":
@@ -106,11 +109,11 @@ def _named_constraints(constraint: Any, epsilon: Any) -> list[tuple[Any, Any]]:
     listed = isinstance(constraint, list | tuple)
     names = list(constraint) if listed else [constraint]
     if not names:
-        raise ValueError("constraint is an empty list; name at least one constraint.")
+        raise ValueError("constraints is an empty list; name at least one.")
     if isinstance(epsilon, Mapping):
         raise ValueError(
-            f"epsilon must be a number, or a list with one for each constraint in the "
-            f"order of constraints; got {epsilon!r}."
+            "epsilon must be a number, or a list with one for each of constraints, in "
+            f"their order; got {epsilon!r}."
         )
     if not (isinstance(epsilon, list | tuple) or np.ndim(epsilon) > 0):
         return [(name, epsilon) for name in names]
@@ -123,8 +126,7 @@ def _named_constraints(constraint: Any, epsilon: Any) -> list[tuple[Any, Any]]:
         raise ValueError(
             f"epsilon holds {_numbers(epsilon)} for {len(names)} "
             f"constraint{'' if len(names) == 1 else 's'}; give one for each, or a "
-            f"single "
-            "number for all."
+            "single number for all."
         )
     return list(zip(names, epsilon, strict=True))
 
@@ -161,19 +163,60 @@ def _read_solver(model: Any, asked: tuple[Constraint, ...]) -> Solver:
     return solver
 
 
-def check_several(model: Any, settings: Settings, rows: Rows) -> Tilt:
-    """Refuse what knows but two groups, known for all rows; return the solver."""
-    most = max(len(each.labels) for each in rows.attributes)
+def _check_scope(
+    scope: str, solver: Solver, constraints: tuple[Constraint, ...]
+) -> None:
+    """Refuse what bands in tasks cannot go with."""
+    if scope == "global":
+        return
+    if not isinstance(solver, Tilt):
+        raise ValueError(
+            f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
+            f'got solver={solver!r}. Use solver="tilt", or scope="global".'
+        )
+    if isinstance(constraints[0], Distribution):
+        raise ValueError(
+            f'scope="{scope}" has no constraints="distribution": most tasks have too '
+            'few rows for it. Use scope="global", or constraints="rank".'
+        )
+    if len(constraints) > 1:
+        raise ValueError(
+            f'scope="{scope}" keeps one constraint in each task; got '
+            f'{len(constraints)}. Use scope="global", or one constraint.'
+        )
+
+
+def check_groups(model: Any, settings: FairSettings, rows: Rows) -> None:
+    """Refuse what knows but two groups of one attribute, known for all rows."""
+    if is_pair(rows.attributes):
+        return
+    there, cure = _groups_there(rows.attributes)
+    if model.scope != "global":
+        raise ValueError(
+            f'scope="{model.scope}" takes two groups of one attribute, known for all '
+            f'rows; sensitive_features has {there}. Use scope="global", or {cure}.'
+        )
     if not isinstance(settings.solver, Tilt):
         raise ValueError(
             f"solver={shown(model.solver)} knows two groups; sensitive_features has "
-            f'{groups_there(rows)}. Use solver="tilt".'
+            f'{there}. Use solver="tilt".'
         )
-    refuse_upper(settings.asked, most)
-    if isinstance(settings.asked[0], Distribution):
+    refuse_upper(
+        settings.constraints, max(len(each.labels) for each in rows.attributes)
+    )
+    if isinstance(settings.constraints[0], Distribution):
         raise ValueError(
             f'constraints="distribution" compares two groups; sensitive_features has '
-            f'{groups_there(rows)}. Use constraints="rank", or RankFairPostprocessor, '
-            'whose "distribution" takes any number of groups.'
+            f'{there}. Use constraints="rank", or RankFairPostprocessor, whose '
+            '"distribution" takes any number of groups.'
         )
-    return settings.solver
+
+
+def _groups_there(attributes: tuple[Groups, ...]) -> tuple[str, str]:
+    """Say what is there where two known groups were expected, and what can be done."""
+    if len(attributes) > 1:
+        return f"{len(attributes)} attributes", "name one attribute"
+    (only,) = attributes
+    if len(only.labels) > 2:
+        return f"{len(only.labels)}", "merge groups"
+    return f"{counted(only.n_unknown, 'row')} of unknown group", "leave these rows out"

@@ -75,9 +75,9 @@ def _ncadmm(asked: Asked) -> Any:
 
 def _baseline(name: str) -> Callable[[Asked], Any]:
     def method(asked: Asked) -> Any:
-        from rankfair import baselines
+        from rankfair import estimators
 
-        return getattr(baselines, name)(
+        return getattr(estimators, name)(
             tasks=asked.tasks,
             sensitive_features=asked.sensitive,
             blind=asked.settings.blind,

@@ -181,7 +181,7 @@ def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:
         rmse=Estimate(row.rmse, row.rmse_low, row.rmse_high),
         auc_gap=Estimate(point.auc_gap, point.gap_low, point.gap_high),
         mean_difference=Estimate(row.md),
-        ks=Estimate(math.nan),
+        ks=Estimate(row.ks),
         chosen=point.chosen,
         note="" if row.status in ("satisfied", "inactive") else row.status,
     )

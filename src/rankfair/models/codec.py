@@ -27,7 +27,7 @@ RECORD_HOMES = (
     "rankfair.penalties",
     "rankfair.constraints",
     "rankfair.solvers",
-    "rankfair.estimators.tradeoff",
+    "rankfair.estimators.trade_off",
 )
 _SCALARS = ("float64", "float32", "int64", "int32", "uint8", "bool")
 _WHOLE = {np.dtype(kind).newbyteorder("<").str for kind in "bBhHiIlLqQ?"}

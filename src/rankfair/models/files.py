@@ -11,13 +11,14 @@ from typing import Any
 
 from rankfair import __version__
 from rankfair._disk import read_up_to
-from rankfair._regressor import TaskRegressor
-from rankfair.baselines import (
+from rankfair.estimators import (
     DecisionBoundaryCovariance,
+    MultiTaskRegressor,
+    RankFairRegressor,
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
 )
-from rankfair.estimators import MultiTaskRegressor, RankFairRegressor
+from rankfair.estimators.base import TaskRegressor
 from rankfair.models.archive import (
     ModelFileError,
     distrusted,

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rankfair._frames import Floats, shown
 from rankfair._groups import Encoder
-from rankfair._regressor import TaskRegressor
 from rankfair._validation import Layout
+from rankfair.estimators.base import TaskRegressor
 from rankfair.models.archive import ModelFileError, write_model
 
 __all__ = ["export_onnx"]

@@ -12,7 +12,7 @@ import numpy as np
 from rankfair._frames import Codes, FrameTable, counted, open_table
 from rankfair._validation import check_number, check_seed, values_to_try
 from rankfair.path.folds import Folds, make_folds
-from rankfair.path.judge import Judge, small_groups
+from rankfair.path.judge import Judge, row_of, small_groups
 from rankfair.path.records import Path, PathRow
 from rankfair.path.refits import FREE, Refits
 
@@ -173,17 +173,8 @@ def _row(
     if line is not None:
         predicted = refits.left_out(model)
     tested = np.flatnonzero(~np.isnan(predicted))
-    found = judge(predicted[tested], tested)
-    return PathRow(
-        epsilon=epsilon,
-        **found._asdict(),
-        train_rmse=fitted.rmse,
-        train_auc=fitted.auc,
-        train_gap=fitted.gap,
-        train_md=fitted.md,
-        status=refits.status(model),
-        train_group=fitted.group,
-    )
+    held_out = judge(predicted[tested], tested)
+    return row_of(epsilon, held_out, fitted, refits.status(model))
 
 
 def _backend(X: Any) -> str | None:

@@ -8,14 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from rankfair._frames import Codes, Floats, listed
+from rankfair._groups import Bools
 from rankfair.audit.describe import errors
+from rankfair.constraints import Distribution
+from rankfair.core.problem import Groups
+from rankfair.core.ranks import whole_if_so
 from rankfair.inference.auc import auc_estimate
 from rankfair.inference.estimate import Estimate
 from rankfair.inference.parts import placements
 from rankfair.inference.sides import Sides
 from rankfair.metrics import mean_difference, rmse
+from rankfair.path.records import PathRow
 
-__all__ = ["MIN_GROUP", "Figures", "Judge", "small_groups"]
+__all__ = ["MIN_GROUP", "Figures", "Judge", "auc_limits", "row_of", "small_groups"]
 
 CONFIDENCE = 0.95
 MIN_GROUP = 5  # rows of a group that is judged, as in an audit
@@ -32,7 +37,22 @@ class Figures(NamedTuple):
     auc_high: float
     gap: float
     md: float
+    ks: float
     group: str
+
+
+def row_of(epsilon: float, held_out: Figures, fitted: Figures, status: str) -> PathRow:
+    """Return the row of one ε from figures of held-out rows and of those fitted."""
+    return PathRow(
+        epsilon=epsilon,
+        **held_out._asdict(),
+        train_rmse=fitted.rmse,
+        train_auc=fitted.auc,
+        train_gap=fitted.gap,
+        train_md=fitted.md,
+        status=status,
+        train_group=fitted.group,
+    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +80,7 @@ class Judge:
         of_known = None if weights is None else weights[known]
         sides = [self._sides(at[known], g) for g in self._compared]
         confidence = 1.0 - (1.0 - CONFIDENCE) / len(sides)
-        aucs = [_auc(predicted[known], each, confidence) for each in sides]
+        aucs = [auc_limits(predicted[known], each, confidence) for each in sides]
         gaps = [abs(auc.value - 0.5) for auc in aucs]
         most = int(np.argmax(gaps))
         tasks = None if self.tasks is None else self.tasks[at]
@@ -76,6 +96,7 @@ class Judge:
             auc_high=aucs[most].high,
             gap=gaps[most],
             md=mean_difference(None, predicted[known], **by_group),
+            ks=_distance(predicted[known], in_a, of_known),
             group=self.labels[self._compared[most]],
         )
 
@@ -119,8 +140,14 @@ class Judge:
         return len(np.unique(self.tasks[known]))
 
 
-def _auc(predicted: Floats, sides: Sides, confidence: float) -> Estimate:
-    """The AUC with the limits that an audit gives it."""
+def _distance(predicted: Floats, in_a: Bools, weights: Floats | None) -> float:
+    """The largest distance between the distributions of the groups, KS."""
+    groups, distance = Groups(in_a, whole_if_so(weights)), Distribution()
+    return distance.show(distance.value(predicted, groups), groups)
+
+
+def auc_limits(predicted: Floats, sides: Sides, confidence: float) -> Estimate:
+    """Return the AUC with the limits that an audit gives it."""
     a, b = predicted[sides.a.rows], predicted[sides.b.rows]
     above = placements(a, b, sides.b.weights)
     below = 1.0 - placements(b, a, sides.a.weights)

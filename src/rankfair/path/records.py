@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +24,8 @@ class PathRow(NamedTuple):
     """What one ε comes to, on held-out rows and, for ``train_…``, on those fitted.
 
     ``…_low`` and ``…_high`` are ends of 95 % intervals; ``gap`` is ``|AUC − 1/2|``;
-    ``md`` the mean prediction of group A less that of B; ``status`` that of the fit.
+    ``md`` the mean prediction of group A less that of B, ``ks`` the largest distance
+    between the distributions of their predictions; ``status`` that of the fit.
     A is ``group``, of two groups the one that sorts last and B the other; of more the
     one whose AUC against all others, B, is farthest from 1/2.  Limits of AUC are that
     group's, wide enough to hold for all groups together.
@@ -45,6 +47,7 @@ class PathRow(NamedTuple):
     status: str
     group: str = ""
     train_group: str = ""
+    ks: float = math.nan
 
 
 @dataclass(frozen=True)

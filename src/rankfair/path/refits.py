@@ -107,8 +107,9 @@ class Refits:
             step = self.parameter.removesuffix("epsilon")
         labels = {f"{step}{name}": values[at] for name, values in needed.items()}
         with warnings.catch_warnings():
-            # The status of the fit is in the row.
+            # The status of the fit is in the row, and so are limits of its gap.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "what is outside the band", UserWarning)
             return model.fit(take_rows(self.X, at), self.y[at], **labels)
 
     def _request(self, owner: Any, needed: Collection[str]) -> None:

@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankfair._frames import Floats
 from rankfair._groups import Groups, masks_of
-from rankfair._regressor import spread
 from rankfair.constraints import Constraint, Rank
 from rankfair.core.linear import resolution_of
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import counted_weights, whole_if_so
 from rankfair.core.ranks import Duels
+from rankfair.estimators.outcome import spread
 from rankfair.reduction.reading import Rows
 from rankfair.reduction.refits import Models
 from rankfair.reduction.search import USELESS, Found, Target

@@ -15,13 +15,6 @@ from rankfair._folds import check_cv
 from rankfair._frames import Floats, open_table, shown
 from rankfair._groups import group_labels
 from rankfair._inner import explained
-from rankfair._regressor import (
-    CallbackSupportMixin,
-    Progress,
-    new_table,
-    warn_no_groups,
-    with_callbacks,
-)
 from rankfair._validation import (
     Columns,
     check_bins,
@@ -35,6 +28,13 @@ from rankfair._validation import (
 )
 from rankfair.constraints import Constraint, refuse_upper
 from rankfair.core.linear import rounded
+from rankfair.estimators.base import (
+    CallbackSupportMixin,
+    Progress,
+    new_table,
+    with_callbacks,
+)
+from rankfair.estimators.outcome import warn_no_groups
 from rankfair.estimators.settings import read_constraints
 from rankfair.reduction.reached import (
     fitted_attributes,

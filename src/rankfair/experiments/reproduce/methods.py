@@ -136,10 +136,10 @@ def _stratified(name: str, n_strata: int) -> Method:
     """SSEM and SSBR: one model for all tasks, whose structure the strata break up."""
 
     def method(train: Rows, chosen: Choices, seed: int) -> Predict:
-        from rankfair import baselines
+        from rankfair import estimators
 
-        make = getattr(baselines, name)
-        model = make(n_strata, sensitive_features=train.group_column)
+        make = getattr(estimators, name)
+        model = make(n_strata, sensitive_features=train.group_column, blind=False)
         return _pooled(model.fit(train.X, train.y))
 
     return method
@@ -149,10 +149,11 @@ def _covariance(method: str) -> Method:
     """SDBC, solved at once or by the paper's ADM."""
 
     def fitted(train: Rows, chosen: Choices, seed: int) -> Predict:
-        from rankfair.baselines import DecisionBoundaryCovariance
+        from rankfair.estimators import DecisionBoundaryCovariance
 
         model = DecisionBoundaryCovariance(
             sensitive_features=train.group_column,
+            blind=False,
             **chosen.penalised(),
             method=method,
             trade_off=chosen.trade_off,

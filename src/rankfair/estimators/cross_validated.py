@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair._regressor import TaskRegressor, with_callbacks
-from rankfair._validation import check_number, check_seed, values_to_try
+from rankfair._frames import Codes, Floats, find_known, open_table
+from rankfair._groups import Protected, Source, label_table
+from rankfair._validation import (
+    Columns,
+    check_number,
+    check_seed,
+    read_given,
+    task_labels,
+    values_to_try,
+)
 from rankfair.certificate import Certificate
 from rankfair.constraints import refuse_own_epsilon
-from rankfair.estimators import RankFairRegressor
+from rankfair.estimators.base import TaskRegressor, with_callbacks
+from rankfair.estimators.linear import RankFairRegressor
+from rankfair.path import Folds, make_folds, take_rows
 from rankfair.penalties import Penalty
-from rankfair.selection.candidates import (
-    Candidate,
-    choose,
-    in_units,
-    results_of,
-)
-from rankfair.selection.rows import Rows
 
 __all__ = ["RankFairRegressorCV"]
 
@@ -50,8 +56,8 @@ class RankFairRegressorCV(TaskRegressor):
     cv : int, splitter or iterable of (train, test), default=5
         How many folds.  They are made within tasks, so that every task and group keeps
         rows to learn from; the only row of a task or a group is always learnt from.
-    tasks, sensitive_features, blind, intersect, bins, constraint, scope, side, count, \
-direction, solver, standardize, unseen, max_iter, tol, verbose
+    tasks, sensitive_features, blind, intersect, bins, constraints, scope, side, \
+count, direction, solver, standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
     random_state : int, Generator or None, default=None
         Seed of the folds, and of solvers that start at random.
@@ -178,22 +184,21 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)
         >>> X, z = rng.normal(size=(60, 2)), rng.random(60) < 0.5
-        >>> model = RankFairRegressorCV([0.1, 1e6], random_state=0)
+        >>> model = RankFairRegressorCV([0.1, 1e6], epsilon=0.2, random_state=0)
         >>> model.fit(X, X[:, 0] + z, sensitive_features=z).beta_
         0.1
         """
         candidates = self._candidates()
         check_seed("random_state", self.random_state)
-        rows = Rows.of(self, X, y, tasks, sensitive_features, sample_weight)
-        rng = np.random.default_rng(self.random_state)
-        folds = rows.folds(self.cv, rng)
+        rows = _Trials.of(self, X, y, tasks, sensitive_features, sample_weight)
+        folds = rows.folds(self.cv, np.random.default_rng(self.random_state))
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.
             warnings.simplefilter("ignore", UserWarning)
             errors = [rows.errors(self._settings(each), folds) for each in candidates]
-        results = results_of(candidates, np.array(errors), rows.fold_weights(folds))
-        chosen = choose(results, smallest=self.epsilons is not None)
-        results = in_units(results, rows.unit)
+        results, chosen = rows.results(
+            candidates, np.array(errors), folds, fairest=self.epsilons is not None
+        )
         best = candidates[chosen]
         model = self._settings(best).fit(
             X,
@@ -261,7 +266,9 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         >>> import numpy as np
         >>> X = np.random.default_rng(0).normal(size=(80, 3))
         >>> X[:, 2] = X[:, 2] > 0
-        >>> model = RankFairRegressorCV([1.0], sensitive_features=2, cv=2)
+        >>> model = RankFairRegressorCV(
+        ...     [1.0], epsilon=0.2, sensitive_features=2, cv=2
+        ... )
         >>> _ = model.fit(X[:40], X[:40].sum(axis=1))
         >>> model.certify(X[40:]).estimable
         True
@@ -270,7 +277,7 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         certificate: Certificate = self.estimator_.certify(X, y, **settings)
         return certificate
 
-    def _candidates(self) -> list[Candidate]:
+    def _candidates(self) -> list[_Candidate]:
         betas = values_to_try("betas", self.betas)
         betas = [
             beta if beta == "auto" else check_number("each of betas", beta, 0.0)
@@ -288,7 +295,7 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
             for beta in _betas_of(penalty, betas)
         ]
         return [
-            Candidate(epsilon, *each)
+            _Candidate(epsilon, *each)
             for epsilon, each in itertools.product(epsilons, priced)
         ]
 
@@ -297,12 +304,12 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         several = isinstance(self.constraints, list | tuple)
         if np.ndim(self.epsilon) > 0 and not several:
             raise ValueError(
-                f"epsilon={self.epsilon!r} is a list, but "
-                f"constraints={self.constraints!r} is "
-                f"one constraint. To choose among several, epsilons={self.epsilon!r}."
+                f"epsilon={self.epsilon!r} is a list, but constraints="
+                f"{self.constraints!r} is one constraint. To choose among several, "
+                f"epsilons={self.epsilon!r}."
             )
 
-    def _settings(self, candidate: Candidate) -> RankFairRegressor:
+    def _settings(self, candidate: _Candidate) -> RankFairRegressor:
         shared = self.get_params(deep=False)
         for name in NOT_OURS:
             del shared[name]
@@ -317,3 +324,116 @@ def _betas_of(penalty: Any, betas: list[float]) -> list[float]:
 def _fitted(model: RankFairRegressor) -> dict[str, Any]:
     settings = model.get_params(deep=False)
     return {name: value for name, value in vars(model).items() if name not in settings}
+
+
+class _Candidate(NamedTuple):
+    """Settings that are tried."""
+
+    epsilon: Any
+    penalty: Any
+    beta: Any
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """The rows that settings are tried on, with what is needed to split them."""
+
+    X: Any
+    y: Floats
+    weights: Floats | None
+    tasks: Codes
+    groups: Codes  # of which folds hold equal parts
+    attributes: Codes | None  # groups that each fold leaves rows of, a column each
+    passed: dict[str, NDArray[Any]]  # labels that came as arrays
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, y: Any, tasks: Any, groups: Any, sample_weight: Any
+    ) -> _Trials:
+        """Check what was passed to `fit`."""
+        table, named = open_table(X), Columns(model.tasks, model.sensitive_features)
+        given = read_given(table, y, named, tasks, groups, sample_weight)
+        codes, _ = task_labels(given.tasks, len(given.target))
+        passed = {} if tasks is None else {"tasks": codes}
+        attributes = None
+        if given.groups is not None:
+            # As the fit will read them.
+            found = Protected.of(
+                given.groups, given.weights, model.bins, bool(model.intersect)
+            )
+            attributes = np.column_stack([each.codes for each in found.attributes])
+            if groups is not None:
+                passed["sensitive_features"] = label_table(given.groups.columns)
+        cells = _cells(given.groups, len(given.target))
+        return cls(X, given.target, given.weights, codes, cells, attributes, passed)
+
+    def folds(self, cv: Any, rng: np.random.Generator) -> Folds:
+        """Split the rows."""
+        return make_folds(
+            cv,
+            self.tasks,
+            self.groups,
+            rng,
+            weights=self.weights,
+            X=self.X,
+            y=self.y,
+            attributes=self.attributes,
+        )
+
+    @cached_property
+    def unit(self) -> float:
+        """What errors are in, that none overflows or vanishes: a power of two."""
+        return 2.0 ** (math.frexp(float(np.abs(self.y).max()))[1] - 1)
+
+    def errors(self, model: RankFairRegressor, folds: Folds) -> list[float]:
+        """Return the mean squared error of what each fold holds out, in `unit`²."""
+        return [self._error(model, train, test) for train, test in folds]
+
+    def _error(self, model: RankFairRegressor, train: Codes, test: Codes) -> float:
+        labels = {name: values[train] for name, values in self.passed.items()}
+        if self.weights is not None:
+            labels["sample_weight"] = self.weights[train]
+        model.fit(take_rows(self.X, train), self.y[train], **labels)
+        tasks = self.tasks[test] if "tasks" in self.passed else None
+        predicted = model.predict(take_rows(self.X, test), tasks=tasks)
+        weights = None if self.weights is None else self.weights[test]
+        error = (self.y[test] - predicted) / self.unit
+        return float(np.average(error**2, weights=weights))
+
+    def results(
+        self, candidates: list[_Candidate], errors: Floats, folds: Folds, fairest: bool
+    ) -> tuple[dict[str, Any], int]:
+        """Return ``cv_results_`` and the place of what was chosen.
+
+        That is the best, or the ``fairest`` within one standard error of it.
+        """
+        w = np.ones(len(self.y)) if self.weights is None else self.weights
+        by_fold = np.array([w[test].sum() for _, test in folds])
+        mse, n_folds = errors @ by_fold / by_fold.sum(), errors.shape[1]
+        spread = errors.std(axis=1, ddof=1) if n_folds > 1 else 0.0 * mse
+        standard_error = spread / math.sqrt(n_folds)
+        chosen = int(np.argmin(mse))
+        if fairest:
+            epsilons = np.array([each.epsilon for each in candidates])
+            least = epsilons[mse <= mse[chosen] + standard_error[chosen]].min()
+            chosen = int(np.argmin(np.where(epsilons == least, mse, math.inf)))
+        with np.errstate(over="ignore", under="ignore"):
+            square = self.unit * self.unit
+            results = {
+                "epsilon": [each.epsilon for each in candidates],
+                "penalty": [each.penalty for each in candidates],
+                "beta": [each.beta for each in candidates],
+                "mse": mse * square,
+                "standard_error": standard_error * square,
+                "split_mse": errors * square,
+            }
+        return results, chosen
+
+
+def _cells(source: Source | None, n_rows: int) -> Codes:
+    """Return the combination of groups that each row is of, one more if unknown."""
+    cells: Codes = np.zeros(n_rows, np.intp)
+    for column in () if source is None else source.columns:
+        codes, labels = find_known(column, "sensitive_features")
+        cells = cells * (len(labels) + 1) + codes + 1
+    return cells

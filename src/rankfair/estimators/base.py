@@ -7,7 +7,6 @@ estimator unfitted and an old one as it was.
 from __future__ import annotations
 
 import sys
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
@@ -24,7 +23,6 @@ from rankfair._validation import (
     check_flag,
     check_number,
     check_verbose,
-    feature_record,
     finite_predictions,
     read_new,
     read_target,
@@ -35,7 +33,7 @@ from rankfair.core.linear import linear_predict
 from rankfair.core.problem import Problem
 from rankfair.engines.room import check_room
 from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
-from rankfair.solvers import Request, Solution, Step
+from rankfair.solvers import Request, Step
 from rankfair.streams import is_elsewhere, predict_elsewhere
 
 try:
@@ -53,10 +51,7 @@ __all__ = [
     "Progress",
     "TaskRegressor",
     "check_penalty",
-    "linear_attributes",
     "new_table",
-    "spread",
-    "warn_no_groups",
     "with_callbacks",
 ]
 
@@ -251,65 +246,6 @@ def _request(penalty: Any, beta: Any) -> Request:
         )
     numbers = [check_number("beta", each, 0.0) for each in beta]
     return Request(Pool(numbers[0], numbers[1], numbers[2]), fixed=True)
-
-
-def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
-    """Return the fitted attributes that all estimators have."""
-    return {
-        **feature_record(X),
-        "_layout": rows.layout,
-        "predictors_": np.array(rows.layout.names, dtype=object),
-        "tasks_": rows.layout.tasks,
-        "coef_": solution.coef,
-        "intercept_": solution.intercept,
-        "shared_coef_": solution.shared_coef,
-        "shared_intercept_": solution.shared_intercept,
-        "resolution_": solution.resolution,
-        "beta_": beta_of(solution.penalty),
-        "objective_": solution.objective,
-        "n_iter_": solution.n_iter,
-        "loo_predictions_": left_out_predictions(solution, rows.kept),
-    }
-
-
-def beta_of(penalty: Penalty) -> Any:
-    """Return the β that was used: a number, or the three of `Pool`."""
-    return penalty.numbers if isinstance(penalty, Pool) else penalty.beta
-
-
-def left_out_predictions(solution: Solution, kept: Any = None) -> Floats | None:
-    """Return the prediction of each row by the fit without it, NaN where there is none.
-
-    ``kept`` are the rows of those given that weigh something.  None if no row can be
-    left out.
-    """
-    line = solution.line
-    if line is None or line.left_out is None or not line.in_memory:
-        return None
-    order = line.fitter.rows.order
-    found = np.full(len(order), np.nan)
-    rows = slice(None) if line.rows is None else line.rows
-    found[order[rows]] = line.left_out.at(np.array(solution.multipliers))
-    return spread(found, kept)
-
-
-def spread(values: Floats, kept: Any = None) -> Floats:
-    """Return a value for every row that was given, NaN for those not ``kept``."""
-    if kept is None:
-        return values
-    every = np.full(len(kept), np.nan)
-    every[kept] = values
-    return every
-
-
-def warn_no_groups() -> None:
-    """Say that there is nothing to balance."""
-    warnings.warn(
-        "fit got no sensitive_features: there is nothing to balance, and the fit is "
-        "unconstrained. Name a column of X in the constructor or pass labels to fit.",
-        UserWarning,
-        stacklevel=4,
-    )
 
 
 class Progress:

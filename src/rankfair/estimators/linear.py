@@ -9,38 +9,37 @@ from functools import update_wrapper
 from types import MethodType
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair._frames import open_table
-from rankfair._groups import group_labels
-from rankfair._regressor import (
-    Progress,
-    TaskRegressor,
-    warn_no_groups,
-    with_callbacks,
-)
+from rankfair._frames import Floats, open_table
+from rankfair._groups import Groups, group_labels, masks_of
 from rankfair._validation import Columns, Rows, is_pair, label_source, read_training
 from rankfair.certificate import Certificate, certify
 from rankfair.constraints import Constraint
-from rankfair.estimators.cautions import cautions
-from rankfair.estimators.elsewhere import check_elsewhere, fit_elsewhere
-from rankfair.estimators.line_path import path_of
+from rankfair.core.problem import Groups as RowGroups
+from rankfair.core.problem import Problem, counted_weights
+from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
+from rankfair.estimators.cautions import cautions, left_out_error
 from rankfair.estimators.outcome import (
     attributes_at,
-    demands_of,
     fitted_attributes,
+    linear_attributes,
+    warn_no_groups,
     warn_not_reached,
+    warn_tasks,
 )
-from rankfair.estimators.scope import solve_scope, warn_tasks
-from rankfair.estimators.settings import Settings, check_several, read_settings
+from rankfair.estimators.settings import FairSettings, check_groups, read_settings
+from rankfair.estimators.streamed import check_streamed, fit_streamed
 from rankfair.path.records import Path
 from rankfair.penalties import Pool
-from rankfair.solvers import Request, Solution, unconstrained
+from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
+from rankfair.solvers.by_task import solve_both, solve_tasks
 from rankfair.streams import is_elsewhere
 
-__all__ = ["RankFairRegressor"]
+__all__ = ["MultiTaskRegressor", "RankFairRegressor"]
 
 
 class _OnLine:
@@ -369,50 +368,90 @@ class RankFairRegressor(TaskRegressor):
             "sample_weight": sample_weight,
         }
         if is_elsewhere(X):
-            check_elsewhere(self, settings, passed)
-            return self._fit_elsewhere(X, y, sample_weight, named, settings)
+            check_streamed(self, settings, passed)
+            return self._fit_streamed(X, y, sample_weight, named, settings)
         rows = read_training(X, y, named, **passed)
         progress = Progress(self, X, y)
-        asked = settings.asked
+        constraints, advice = settings.constraints, ""
         if rows.in_a is None:
             warn_no_groups()
-            asked = ()
+            constraints = ()
             solution = unconstrained(self._problem(rows), settings.request)
         else:
+            check_groups(self, settings, rows)
             solution = self._solve(rows, settings, progress)
-        self._finish(solution, rows, X, asked, progress)
+            if solution.status is Status.INFEASIBLE and self.blind:
+                advice = self._with_the_group(rows, settings, solution)
+        self._finish(solution, rows, X, constraints, progress)
         for note in (*rows.notes, *cautions(self, solution, rows)):
             warnings.warn(note, UserWarning, stacklevel=3)
-        warn_not_reached(solution, asked, rows.attributes)
+        warn_not_reached(solution, constraints, rows.attributes, advice)
         warn_tasks(solution, rows)
         return self
 
-    def _solve(self, rows: Rows, settings: Settings, progress: Progress) -> Solution:
-        """Solve for the groups of all rows, or for those of each task."""
-        request, asked, solver = settings
+    def _solve(
+        self,
+        rows: Rows,
+        settings: FairSettings,
+        progress: Progress | None,
+        own: Sequence[int] | None = None,
+    ) -> Solution:
+        """Solve for the groups of all rows, or for those of each task.
+
+        ``own`` are the predictors that are the group, unless it is told by the rows.
+        """
+        request, constraints, solver = settings
         problem = self._problem(rows)
         if isinstance(request.penalty, Pool):
             # The group's own common slope is free: then the line is a constant shift.
-            pool = replace(request.penalty, exempt=rows.group_predictors)
+            exempt = rows.group_predictors if own is None else tuple(own)
+            pool = replace(request.penalty, exempt=exempt)
             request = replace(request, penalty=pool)
-        if self.scope != "global":
-            return solve_scope(self.scope, rows, problem, request, asked[0], progress)
-        if not is_pair(rows.attributes):
-            check_several(self, settings, rows)
-        demands = demands_of(rows, problem, asked)
-        return solver.solve(problem, request, demands, progress)
+        if self.scope == "global":
+            demands = _demands(rows, problem, constraints)
+            return solver.solve(problem, request, demands, progress)
+        penalty = request.of_targets(problem, *problem.sums(()))[0]
+        solve = solve_both if self.scope == "both" else solve_tasks
+        return solve(problem, penalty, constraints[0], progress)
 
-    def _fit_elsewhere(
-        self, X: Any, y: Any, weight: str | None, named: Columns, settings: Settings
+    def _with_the_group(
+        self, rows: Rows, settings: FairSettings, solution: Solution
+    ) -> str:
+        """Say what the group among the predictors would reach: one more fit."""
+        line = solution.line
+        if line is None or not line.fitter.penalty.quadratic or self.scope != "global":
+            return (
+                " The group among the predictors (blind=False) can help; what it would "
+                "reach was not computed."
+            )
+        columns = [_dummies(each) for each in rows.attributes]
+        n, more = rows.X.shape[1], sum(each.shape[1] for each in columns)
+        layout = replace(rows.layout, names=(*rows.layout.names, *[""] * more))
+        seeing = replace(rows, X=np.column_stack((rows.X, *columns)), layout=layout)
+        other = self._solve(seeing, settings, None, range(n, n + more))
+        assert other.line is not None
+        error = left_out_error(other.line, np.array(other.multipliers))
+        own = left_out_error(line, np.array(solution.multipliers))
+        found = ", ".join(f"{value:.4g}" for value in other.values)
+        does = "would not reach" if other.status is Status.INFEASIBLE else "reaches"
+        return (
+            " With the group among the predictors (blind=False, and the group a column "
+            f"of X) the fit {does} it: {found}, with a left-out RMSE of {error:.4g} "
+            f"(here {own:.4g})."
+        )
+
+    def _fit_streamed(
+        self, X: Any, y: Any, weight: str | None, named: Columns, settings: FairSettings
     ) -> RankFairRegressor:
         """Fit rows in files or on a cluster."""
         progress = Progress(self, X, y)
-        solution, rows, columns, auc = fit_elsewhere(
-            self, X, y, weight, named, settings, progress
-        )
-        asked = settings.asked if rows.attributes else ()
-        self._finish(solution, rows, columns, asked, progress, auc)
-        warn_not_reached(solution, asked, rows.attributes)
+        fitted = fit_streamed(self, X, y, weight, named, settings, progress)
+        rows, solution = fitted.rows, fitted.solution
+        constraints = settings.constraints if rows.attributes else ()
+        self._finish(solution, rows, fitted.columns, constraints, progress, fitted.auc)
+        for note in fitted.notes:
+            warnings.warn(note, UserWarning, stacklevel=3)
+        warn_not_reached(solution, constraints, rows.attributes)
         return self
 
     def _finish(
@@ -420,12 +459,12 @@ class RankFairRegressor(TaskRegressor):
         solution: Solution,
         rows: Rows,
         X: Any,
-        asked: tuple[Constraint, ...],
+        constraints: tuple[Constraint, ...],
         progress: Progress,
         auc: float | None = None,
     ) -> None:
         """Store what was found, and report the end of the fit."""
-        fitted = fitted_attributes(self, solution, rows, X, asked, auc)
+        fitted = fitted_attributes(self, solution, rows, X, constraints, auc)
         progress.close(fitted)
         self._store(fitted)
 
@@ -490,11 +529,13 @@ class RankFairRegressor(TaskRegressor):
         >>> round(fair.loo_auc_, 3)
         0.5
         """
+        constraint = self._trade_off.with_epsilon(epsilon)
         model: RankFairRegressor = clone(self).set_params(epsilon=epsilon)
-        (asked,) = read_settings(model).asked
-        fitted = {**self.__dict__, **model.get_params(deep=False)}
-        fitted.update(attributes_at(self._trade_off, asked, self))
-        model.__dict__.update(fitted)
+        if isinstance(self.constraints, Constraint):
+            model.constraints = constraint
+        changed = attributes_at(self._trade_off, constraint, self)
+        settings = model.get_params(deep=False)
+        model.__dict__.update({**self.__dict__, **settings, **changed})
         return model
 
     @_OnLine
@@ -509,7 +550,8 @@ class RankFairRegressor(TaskRegressor):
         Returns
         -------
         Path
-            A row for each ε.
+            A row for each ε.  A model that was loaded from a file has no rows: its
+            figures are those of the table in the file, without intervals.
 
         Examples
         --------
@@ -520,7 +562,8 @@ class RankFairRegressor(TaskRegressor):
         >>> path.column("gap").round(3).tolist()
         [0.0, 0.1]
         """
-        return path_of(self._trade_off, self, epsilons)
+        path: Path = self._trade_off.path(epsilons, self.groups_.tolist())
+        return path
 
     def certify(
         self,
@@ -577,3 +620,157 @@ class RankFairRegressor(TaskRegressor):
             calibrate=calibrate,
             random_state=random_state,
         )
+
+
+class MultiTaskRegressor(TaskRegressor):
+    r"""Linear regression over many tasks, penalised jointly, without groups.
+
+    Minimises :math:`\tfrac12 \sum_j \|X^j w^j - y^j\|^2 + \beta R(W)`.
+
+    Parameters
+    ----------
+    tasks : str, int or list of them, optional
+        The column of X, by name or position, that says which task a row is of; with
+        several columns the tasks are their combinations.  It is no predictor.
+    penalty : {"pool", "ridge", "task", "feature", "shared"} or Penalty, default="pool"
+        What :math:`R(W)` is; see `RankFairRegressor`.
+    beta : "auto", float or three floats, default="auto"
+        Weight of the penalty; "auto" chooses it by generalised cross-validation, see
+        `RankFairRegressor`.
+    standardize : bool, default=True
+        Take features and y in units of their standard deviations, for the penalty and
+        the objective.  `coef_` is in the units of X and y either way.
+    unseen : {"error", "shared"}, default="error"
+        What to do with a task not seen in training: refuse it, or predict with the
+        shared coefficients (needs ``penalty="pool"`` or "shared").
+    verbose : int, default=0
+        Above 0, write a line at the end to stderr.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_tasks, n_predictors)
+        Coefficients of each task.
+    intercept_ : ndarray of shape (n_tasks,)
+        Intercept of each task.
+    tasks_ : ndarray of shape (n_tasks,)
+        Labels of the tasks, the rows of `coef_`; tuples for several columns.
+    predictors_ : ndarray of shape (n_predictors,)
+        Names of the columns of `coef_`.
+    shared_coef_ : ndarray of shape (n_predictors,) or None
+        Coefficients that all tasks lean on, with ``penalty="shared"``.
+    shared_intercept_ : float or None
+        The intercept that goes with them.
+    resolution_ : float
+        Predictions are multiples of it: a power of two, some 10⁻¹¹ of a standard
+        deviation of y.  What ties does not depend on the processor then.
+    beta_ : float or tuple of float
+        The β that was used; of "pool" the three numbers.
+    loo_predictions_ : ndarray of shape (N,) or None
+        The prediction of each training row by the fit without it.
+    objective_ : float
+        Half the (weighted) sum of squared errors plus the penalty; with `standardize`,
+        in standard units.
+    n_iter_ : int
+        Steps taken, at least 1.
+    n_features_in_ : int
+        Columns of X, task columns among them.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X is a data frame.
+
+    See Also
+    --------
+    RankFairRegressor : the same model with equal ranks of two groups.
+
+    Examples
+    --------
+    >>> from rankfair import MultiTaskRegressor
+    >>> X = [[0.0, 1], [1.0, 1], [2.0, 1], [0.0, 2], [1.0, 2], [2.0, 2]]
+    >>> y = [0.0, 1.0, 2.0, 5.0, 3.0, 1.0]
+    >>> model = MultiTaskRegressor(tasks=1, beta=0.0).fit(X, y)
+    >>> model.coef_.round(6).tolist(), model.tasks_.tolist()
+    ([[1.0], [-2.0]], [1, 2])
+    """
+
+    def __init__(
+        self,
+        *,
+        tasks: Any = None,
+        penalty: Any = "pool",
+        beta: Any = "auto",
+        standardize: bool = True,
+        unseen: str = "error",
+        verbose: int = 0,
+    ):
+        self.tasks = tasks
+        self.penalty = penalty
+        self.beta = beta
+        self.standardize = standardize
+        self.unseen = unseen
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None
+    ) -> MultiTaskRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Numbers; only task columns may hold other labels.
+        y : array-like of shape (N,)
+            The target.
+        tasks : array-like of shape (N,) or (N, q), optional
+            The task of each row, if no column of X says so; all rows are of one task
+            if nothing does.
+        sample_weight : array-like of shape (N,), optional
+            Weights in the loss; whole weights mean the same as repeated rows, and a row
+            of weight 0 counts as absent.
+
+        Returns
+        -------
+        MultiTaskRegressor
+            The estimator itself.
+
+        Examples
+        --------
+        >>> model = MultiTaskRegressor(penalty="ridge", beta=0.0)
+        >>> model.fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]).intercept_.round(6)
+        array([1.])
+        """
+        request = self._check_settings()
+        rows = read_training(
+            X, y, Columns(self.tasks), tasks=tasks, sample_weight=sample_weight
+        )
+        progress = Progress(self, X, y)
+        solution = unconstrained(self._problem(rows), request)
+        fitted = linear_attributes(solution, rows, X)
+        progress.close(fitted)
+        self._store(fitted)
+        return self
+
+
+def _demands(
+    rows: Rows, problem: Problem, constraints: tuple[Constraint, ...]
+) -> list[Demand]:
+    """Return what is asked of each group against the rest, constraint by constraint."""
+    if is_pair(rows.attributes):
+        assert problem.groups is not None
+        return [Demand(each, problem.groups) for each in constraints]
+    assert problem.user_groups is not None
+    masks, known = masks_of(rows.attributes)
+    parts = [None] * len(masks) if known is None else known
+    weights = problem.user_groups.weights
+    groups = [
+        RowGroups(mask, counted_weights(weights, part)).take(problem.order)
+        for mask, part in zip(masks, parts, strict=True)
+    ]
+    return [Demand(each, own) for each in constraints for own in groups]
+
+
+def _dummies(groups: Groups) -> Floats:
+    """A column of 0 and 1 for each group but the first; shares where it is unknown."""
+    columns: Floats = (groups.codes[:, None] == np.arange(1, len(groups.labels))) * 1.0
+    if groups.known is not None:
+        columns[~groups.known] = columns[groups.known].mean(axis=0)
+    return columns

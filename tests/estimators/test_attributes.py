@@ -190,7 +190,7 @@ def test_ranks_and_means_of_two_attributes():
 # Demands that exclude each other
 
 
-@pytest.mark.filterwarnings("ignore:predictor .* tells the groups apart:UserWarning")
+@pytest.mark.filterwarnings("ignore:predictor .* blind in name only:UserWarning")
 def test_what_cannot_be_level_at_once_is_said_for_each_attribute():
     """One slope: what levels one attribute cannot level the other."""
     x = np.arange(60.0)

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import shown
+from rankfair._frames import Floats, shown
 from rankfair._groups import Groups
-from rankfair._regressor import Progress, warn_no_groups
 from rankfair._validation import Columns, Named, Rows
 from rankfair.constraints import Linear, Rank
+from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
-from rankfair.estimators.settings import Settings
+from rankfair.estimators.base import Progress
+from rankfair.estimators.cautions import one_group_note
+from rankfair.estimators.outcome import warn_no_groups
+from rankfair.estimators.settings import FairSettings
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Solution, Tilt, unconstrained
 from rankfair.streams import Opened, layout_of, open_rows
 
-__all__ = ["check_elsewhere", "fit_elsewhere"]
+__all__ = ["check_streamed", "fit_streamed"]
 
 
-def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> None:
+def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -> None:
     """Refuse what needs the rows in memory."""
     for name, value in passed.items():
         by_name = name == "sample_weight" and isinstance(value, str)
@@ -42,11 +45,12 @@ def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> N
     for name in ("bins", "intersect"):
         if getattr(model, name):
             raise ValueError(f"{name} needs the rows in memory. Leave it out.")
-    if len(settings.asked) > 1:
+    if len(settings.constraints) > 1:
         raise ValueError(
-            f"{len(settings.asked)} constraints need the rows in memory. Ask for one."
+            f"{len(settings.constraints)} constraints need the rows in memory. Ask for "
+            "one."
         )
-    (asked,) = settings.asked
+    (asked,) = settings.constraints
     if not (asked.pairs or isinstance(asked, Linear)):
         name = type(asked).__name__.lower()
         raise ValueError(
@@ -59,45 +63,57 @@ def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> N
         )
 
 
-def fit_elsewhere(
+class StreamedFit(NamedTuple):
+    """A solution, what stands for the rows, the columns of X, the AUC, and notes."""
+
+    solution: Solution
+    rows: Rows
+    columns: Named
+    auc: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+def fit_streamed(
     model: Any,
     X: Any,
     y: Any,
     weight: str | None,
     named: Columns,
-    settings: Settings,
+    settings: FairSettings,
     on_step: Progress,
-) -> tuple[Solution, Rows, Named, float | None]:
-    """Return the solution, what stands for the rows, the columns of X, and the AUC.
-
-    The AUC is None where it was asked for, and is in the solution.
-    """
+) -> StreamedFit:
+    """Fit rows that are not in memory."""
     request, (constraint, *_), solver = settings
     assert isinstance(solver, Tilt)
     told = on_step.rows if model.verbose else None
     with open_rows(X, y, weight, named, told) as opened:
         engine = make_engine(opened.rows, model.standardize, request.penalty.copies)
-        if opened.coding.roles.group is None:
+        columns, roles = Named(opened.names), opened.coding.roles
+        if roles.group is None:
             warn_no_groups()
-            return (
-                unconstrained(engine, request),
-                _standing_for(opened, engine),
-                Named(opened.names),
-                None,
-            )
+            solution = unconstrained(engine, request)
+            return StreamedFit(solution, _standing_for(opened, engine), columns)
         assert engine.groups is not None
-        roles = opened.coding.roles
         if isinstance(request.penalty, Pool) and roles.group in roles.predictors:
-            pool = replace(
-                request.penalty, exempt=(roles.predictors.index(roles.group),)
-            )
-            request = replace(request, penalty=pool)
+            own = (roles.predictors.index(roles.group),)
+            request = replace(request, penalty=replace(request.penalty, exempt=own))
         if isinstance(engine, ChunkedEngine):
             constraint = engine.posed(constraint)
         demands = [Demand(constraint, engine.groups)]
         solution = solver.solve(engine, request, demands, on_step)
-        rows = _standing_for(opened, engine)
-        return solution, rows, Named(opened.names), _auc(engine, solution)
+        rows, auc = _standing_for(opened, engine), _auc(engine, solution)
+        notes = tuple(one_group_note(_by_task(engine))) if model.blind else ()
+        return StreamedFit(solution, rows, columns, auc, notes)
+
+
+def _by_task(engine: Engine) -> Floats:
+    """How much weight each task has of B and of A: (k, 2)."""
+    if isinstance(engine, Problem):
+        assert engine.groups is not None
+        of_a = engine.sums([engine.groups.in_a.astype(np.float64)])[0][:, -1, 1]
+    else:
+        of_a = engine.sums([(1.0, 0.0)])[0][:, -1, 1]
+    return np.column_stack((engine.counts - of_a, of_a))
 
 
 def _auc(engine: Engine, solution: Solution) -> float:

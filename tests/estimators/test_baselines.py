@@ -17,7 +17,7 @@ from rankfair import (
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
 )
-from rankfair.baselines.strata import by_quantiles
+from rankfair.estimators.baselines import _by_quantiles
 
 rng = np.random.default_rng(4)
 N = 240
@@ -356,7 +356,8 @@ def test_a_group_column_left_out_is_a_group_passed_as_an_array(kind):
 
 @pytest.mark.parametrize("kind", STRATIFIED)
 def test_the_group_itself_is_no_part_of_the_score(kind):
-    with_column = kind(4, sensitive_features="sex").fit(FRAME.drop(columns="task"), Y)
+    with_column = kind(4, sensitive_features="sex", blind=False)
+    with_column.fit(FRAME.drop(columns="task"), Y)
     passed = kind(4).fit(X, Y, sensitive_features=SEX)
     for one, other in zip(with_column.strata_, passed.strata_, strict=True):
         assert (one["rows_a"], one["rows_b"]) == (other["rows_a"], other["rows_b"])
@@ -364,7 +365,8 @@ def test_the_group_itself_is_no_part_of_the_score(kind):
 
 @pytest.mark.parametrize("kind", STRATIFIED)
 def test_the_group_as_the_only_predictor_is_one_stratum(kind):
-    model = kind(3, sensitive_features=0).fit(IN_A[:, None] * 1.0, Y)
+    model = kind(3, sensitive_features=0, blind=False)
+    model.fit(IN_A[:, None] * 1.0, Y)
     filled = [r for r in model.strata_ if r["state"] != "empty"]
     assert len(filled) == 1
     m = model.predict(IN_A[:, None] * 1.0)
@@ -394,21 +396,21 @@ def test_inputs_are_left_alone_and_fits_come_out_again(kind):
 @pytest.mark.parametrize("n_strata", [1, 2, 3, 7])
 def test_strata_are_of_equal_size_and_in_order(n_strata):
     score = np.random.default_rng(0).permutation(42) / 7
-    strata = by_quantiles(score, n_strata)
+    strata = _by_quantiles(score, n_strata)
     assert np.bincount(strata).tolist() == [42 // n_strata] * n_strata
     assert (np.diff(strata[np.argsort(score)]) >= 0).all()
     # Only the order of the scores counts.
-    np.testing.assert_array_equal(by_quantiles(expit(score), n_strata), strata)
+    np.testing.assert_array_equal(_by_quantiles(expit(score), n_strata), strata)
 
 
 def test_equal_scores_stay_together_and_weights_are_repeats():
     score = np.random.default_rng(0).integers(0, 6, 50) * 1.0
     w = np.random.default_rng(1).integers(1, 4, 50)
-    strata = by_quantiles(score, 4, w)
+    strata = _by_quantiles(score, 4, w)
     assert all(len(set(strata[score == s])) == 1 for s in range(6))
     i = np.repeat(np.arange(50), w)
-    np.testing.assert_array_equal(by_quantiles(score[i], 4), strata[i])
-    assert set(by_quantiles(np.zeros(9), 4)) <= {0, 1, 2, 3}
+    np.testing.assert_array_equal(_by_quantiles(score[i], 4), strata[i])
+    assert set(_by_quantiles(np.zeros(9), 4)) <= {0, 1, 2, 3}
 
 
 # The alternating direction method

@@ -1,0 +1,480 @@
+"""The methods that the paper compares with: linear constraints, met exactly."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from rankfair._frames import Codes, Floats
+from rankfair._groups import quantile_places
+from rankfair._validation import (
+    Columns,
+    Rows,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+    read_training,
+)
+from rankfair.constraints import Linear, Mean, Residual, Within
+from rankfair.core.blocks import Blocks, sorted_by_task
+from rankfair.core.linear import linear_predict
+from rankfair.core.problem import Problem, scale_of
+from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
+from rankfair.estimators.outcome import linear_attributes, warn_no_groups
+from rankfair.penalties import Penalty
+from rankfair.solvers import ADM, Request, Solution, solve_linear, unconstrained
+from rankfair.solvers.pinned import KEPT, repeated
+
+__all__ = [
+    "DecisionBoundaryCovariance",
+    "StratifiedBalancedResiduals",
+    "StratifiedEqualMeans",
+]
+
+METHODS = ("exact", "adm")
+RIDGE = 1e-4  # of the propensity model, against the mean loss
+
+
+class _Baseline(TaskRegressor):
+    """A fit under linear demands on two groups."""
+
+    sensitive_features: Any
+    blind: bool
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tasks: Any = None,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Numbers; only task and group columns may hold other labels.
+        y : array-like of shape (N,)
+            The target.
+        tasks : array-like of shape (N,) or (N, q), optional
+            The task of each row, if no column of X says so; all rows are of one task
+            if nothing does.
+        sensitive_features : array-like of shape (N,), optional
+            The protected group of each row, if no column of X says so.  It is not a
+            predictor then.
+        sample_weight : array-like of shape (N,), optional
+            Weights in the loss and in the means; whole weights mean the same as
+            repeated rows, and a row of weight 0 counts as absent.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Warns
+        -----
+        UserWarning
+            If there are no groups: the fit is unconstrained then.
+
+        Examples
+        --------
+        >>> from rankfair import DecisionBoundaryCovariance
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 1.0, 3.5]
+        >>> model = DecisionBoundaryCovariance(beta=0.0)
+        >>> model = model.fit(X, y, sensitive_features=["a", "a", "b", "b"])
+        >>> abs(model.covariance_) < 1e-12
+        True
+        """
+        request = self._check_settings()
+        rows = read_training(
+            X,
+            y,
+            Columns(self.tasks, self.sensitive_features, self.blind),
+            tasks=tasks,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+        )
+        progress = Progress(self, X, y)
+        problem = self._problem(rows)
+        if rows.in_a is None:
+            warn_no_groups()
+            solution, own = unconstrained(problem, request), self._without()
+        else:
+            sums = problem.sums(())
+            penalty = request.of_targets(problem, *sums)[0]
+            solution, own = self._solve(rows, problem, penalty)
+        fitted = {
+            **linear_attributes(solution, rows, X),
+            "groups_": rows.layout.groups,
+            "status_": str(solution.status),
+            **own,
+        }
+        progress.close(fitted)
+        self._store(fitted)
+        return self
+
+    def _check_settings(self) -> Request:
+        check_flag("blind", self.blind)
+        return super()._check_settings()
+
+    @abstractmethod
+    def _solve(
+        self, rows: Rows, problem: Problem, penalty: Penalty
+    ) -> tuple[Solution, dict[str, Any]]:
+        """Return the solution and the attributes of this estimator alone."""
+
+    @abstractmethod
+    def _without(self) -> dict[str, Any]:
+        """Return these attributes where there are no groups."""
+
+
+class DecisionBoundaryCovariance(_Baseline):
+    r"""Regression whose predictions do not vary with the group on average (SDBC).
+
+    Minimises :math:`\tfrac12 \sum_j \|X^j w^j - y^j\|^2 + \beta R(W)` subject to
+    :math:`\mathrm{cov}(z, \hat y) = 0` over all rows of all tasks (Zafar et al. 2017),
+    which is the same as equal mean predictions.
+
+    Parameters
+    ----------
+    tasks : str, int or list of them, optional
+        The column of X that says which task a row is of; see `RankFairRegressor`.
+    sensitive_features : str or int, optional
+        The column of X that holds the protected group; see `RankFairRegressor`.
+    blind : bool, default=True
+        Leave the protected column of X out of the predictors.  Frames without it can be
+        predicted then.
+    penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="task"
+        What :math:`R(W)` is; see `RankFairRegressor`.
+    beta : float, default=1.0
+        Weight of the penalty.
+    method : {"exact", "adm"}, default="exact"
+        "exact" solves for the multiplier.  "adm" takes `max_iter` steps of the
+        alternating direction method from a random start, as the paper did; what is left
+        of the covariance depends on `trade_off`.
+    trade_off : float, default=1.0
+        How strongly a step of "adm" pulls towards the constraint.
+    max_iter : int, default=50
+        Steps of "adm".
+    standardize : bool, default=True
+        Take features and y in units of their standard deviations for the penalty.
+    unseen : {"error", "shared"}, default="error"
+        What to do with a task not seen in training.
+    random_state : int, Generator or None, default=None
+        Seed of the start of "adm".
+    verbose : int, default=0
+        Above 0, write a line at the end to stderr.
+
+    Attributes
+    ----------
+    covariance_ : float
+        The covariance of group (1 for A, 0 for B) and prediction on the training rows,
+        in the units of y.
+    status_ : str
+        "satisfied", "inactive", "infeasible", or "max_iter" where "adm" ran out of
+        steps.
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
+        As in `RankFairRegressor`.
+
+    Examples
+    --------
+    >>> from rankfair import DecisionBoundaryCovariance
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(random_state=0)
+    >>> model = DecisionBoundaryCovariance(tasks="task", sensitive_features="z")
+    >>> abs(model.fit(data.frame, data.target).covariance_) < 1e-8
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        tasks: Any = None,
+        sensitive_features: Any = None,
+        blind: bool = True,
+        penalty: Any = "task",
+        beta: float = 1.0,
+        method: str = "exact",
+        trade_off: float = 1.0,
+        max_iter: int = 50,
+        standardize: bool = True,
+        unseen: str = "error",
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.tasks = tasks
+        self.sensitive_features = sensitive_features
+        self.blind = blind
+        self.penalty = penalty
+        self.beta = beta
+        self.method = method
+        self.trade_off = trade_off
+        self.max_iter = max_iter
+        self.standardize = standardize
+        self.unseen = unseen
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_settings(self) -> Request:
+        check_choice("method", self.method, METHODS)
+        check_number("trade_off", self.trade_off, 0.0)
+        check_count("max_iter", self.max_iter)
+        check_seed("random_state", self.random_state)
+        if not self.trade_off > 0:
+            raise ValueError(f"trade_off must be above 0; got {self.trade_off}.")
+        return super()._check_settings()
+
+    def _solve(
+        self, rows: Rows, problem: Problem, penalty: Penalty
+    ) -> tuple[Solution, dict[str, Any]]:
+        groups = problem.groups
+        assert groups is not None
+        if self.method == "exact":
+            solution = solve_linear(problem, penalty, (Mean(0.0),))
+        else:
+            steps = ADM(self.trade_off, self.max_iter, random_state=self.random_state)
+            solution = steps.solve(problem, penalty, Mean(0.0))
+        (gap,) = solution.values
+        share = groups.total_a / (groups.total_a + groups.total_b)
+        return solution, {"covariance_": share * (1 - share) * gap * problem.y_unit}
+
+    def _without(self) -> dict[str, Any]:
+        return {"covariance_": math.nan}
+
+
+class _Stratified(_Baseline):
+    """One demand in each stratum of the propensity score."""
+
+    n_strata: int
+    _demand: ClassVar[Linear]
+
+    def __init__(
+        self,
+        n_strata: int = 5,
+        *,
+        tasks: Any = None,
+        sensitive_features: Any = None,
+        blind: bool = True,
+        penalty: Any = "ridge",
+        beta: float = 0.0,
+        standardize: bool = True,
+        unseen: str = "error",
+        verbose: int = 0,
+    ):
+        self.n_strata = n_strata
+        self.tasks = tasks
+        self.sensitive_features = sensitive_features
+        self.blind = blind
+        self.penalty = penalty
+        self.beta = beta
+        self.standardize = standardize
+        self.unseen = unseen
+        self.verbose = verbose
+
+    def _check_settings(self) -> Request:
+        check_count("n_strata", self.n_strata)
+        return super()._check_settings()
+
+    def _solve(
+        self, rows: Rows, problem: Problem, penalty: Penalty
+    ) -> tuple[Solution, dict[str, Any]]:
+        strata = _by_quantiles(_propensity(rows), self.n_strata, rows.weights)
+        asked = self._demands(rows, strata)
+        solution = solve_linear(problem, penalty, tuple(asked.values()))
+        assert problem.groups is not None
+        A = [problem.moments(it.direction(problem.groups)) for it in asked.values()]
+        gaps = dict(zip(asked, solution.values, strict=True))
+        follows = dict(zip(asked, repeated(np.array(A)).tolist(), strict=True))
+        records = [
+            _stratum_record(
+                rows, strata, s, gaps.get(s, math.nan), follows.get(s, False)
+            )
+            for s in range(self.n_strata)
+        ]
+        return solution, {"strata_": records}
+
+    def _demands(self, rows: Rows, strata: Codes) -> dict[int, Linear]:
+        """Return the demand of each stratum that has both groups."""
+        assert rows.in_a is not None
+        order = sorted_by_task(rows.codes, len(rows.layout.tasks))[0]
+        found: dict[int, Linear] = {}
+        for s in range(self.n_strata):
+            of_a = rows.in_a[strata == s]
+            if of_a.any() and not of_a.all():
+                found[s] = Within(0.0, whole=self._demand, rows=strata[order] == s)
+        return found
+
+    def _without(self) -> dict[str, Any]:
+        return {"strata_": []}
+
+
+class StratifiedEqualMeans(_Stratified):
+    r"""Least squares with equal mean predictions of the groups in every stratum (SSEM).
+
+    Minimises :math:`\tfrac12 \sum_j \|X^j w^j - y^j\|^2 + \beta R(W)` subject to
+    :math:`\mathrm{mean}_A(\hat y) = \mathrm{mean}_B(\hat y)` in each stratum.  Strata
+    are quantiles of the propensity score, the chance of group A by a logistic
+    regression (with a slight ridge) on the other predictors, so that rows of a stratum
+    are alike in all but the group (Calders et al. 2013).
+
+    Parameters
+    ----------
+    n_strata : int, default=5
+        How many strata.
+    tasks : str, int or list of them, optional
+        The column of X that says which task a row is of; see `RankFairRegressor`.
+    sensitive_features : str or int, optional
+        The column of X that holds the protected group; see `RankFairRegressor`.
+    blind : bool, default=True
+        Leave the protected column of X out of the predictors.  Frames without it can be
+        predicted then.
+    penalty : {"task", "feature", "shared", "ridge"} or Penalty, default="ridge"
+        What :math:`R(W)` is; see `RankFairRegressor`.
+    beta : float, default=0.0
+        Weight of the penalty; 0 is ordinary least squares.
+    standardize : bool, default=True
+        Take features and y in units of their standard deviations for the penalty.
+    unseen : {"error", "shared"}, default="error"
+        What to do with a task not seen in training.
+    verbose : int, default=0
+        Above 0, write a line at the end to stderr.
+
+    Attributes
+    ----------
+    strata_ : list of dict
+        For each stratum its number, its rows of group A and of B, the gap that is left
+        between the groups in standard deviations of y, and the state of its demand:
+        "kept"; "redundant" (it follows from those before it); "contradictory" (it
+        cannot be kept together with the others, the gap is what is left); "one group
+        only" or "empty" (there is nothing to demand).
+    status_ : str
+        "satisfied", "inactive" (the fit without demands keeps them) or "infeasible".
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
+        As in `RankFairRegressor`.
+
+    See Also
+    --------
+    StratifiedBalancedResiduals : the same for residuals.
+
+    Examples
+    --------
+    >>> from rankfair import StratifiedEqualMeans
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(random_state=0)
+    >>> model = StratifiedEqualMeans(3, sensitive_features="z")
+    >>> model = model.fit(data.frame.drop(columns="task"), data.target)
+    >>> [record["state"] for record in model.strata_]
+    ['kept', 'kept', 'kept']
+    """
+
+    _demand = Mean(0.0)
+
+
+class StratifiedBalancedResiduals(_Stratified):
+    r"""Least squares with equal mean residuals of the groups in every stratum (SSBR).
+
+    As `StratifiedEqualMeans`, with the demand that :math:`\mathrm{mean}_A(y - \hat y) =
+    \mathrm{mean}_B(y - \hat y)` in each stratum: neither group is predicted too high
+    among rows that are alike.
+
+    Parameters
+    ----------
+    n_strata, tasks, sensitive_features, blind, penalty, beta
+        As in `StratifiedEqualMeans`.
+    standardize, unseen, verbose
+        As in `StratifiedEqualMeans`.
+
+    Attributes
+    ----------
+    strata_, status_
+        As in `StratifiedEqualMeans`.
+    coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
+        As in `RankFairRegressor`.
+
+    See Also
+    --------
+    StratifiedEqualMeans : the same for predictions.
+
+    Examples
+    --------
+    >>> from rankfair import StratifiedBalancedResiduals
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(random_state=0)
+    >>> model = StratifiedBalancedResiduals(2, sensitive_features="z")
+    >>> model = model.fit(data.frame.drop(columns="task"), data.target)
+    >>> all(abs(record["gap"]) < 1e-8 for record in model.strata_)
+    True
+    """
+
+    _demand = Residual(0.0)
+
+
+def _stratum_record(
+    rows: Rows, strata: Codes, s: int, gap: float, follows: bool
+) -> dict[str, Any]:
+    """Return the record of a stratum: its rows, and what became of its demand."""
+    assert rows.in_a is not None
+    of_a = rows.in_a[strata == s]
+    n_a = int(np.count_nonzero(of_a))
+    if math.isnan(gap):
+        state = "one group only" if len(of_a) else "empty"
+    elif abs(gap) > KEPT:
+        state = "contradictory"
+    else:
+        state = "redundant" if follows else "kept"
+    return {
+        "stratum": s,
+        "rows_a": n_a,
+        "rows_b": len(of_a) - n_a,
+        "gap": gap,
+        "state": state,
+    }
+
+
+def _propensity(rows: Rows) -> Floats:
+    """Return the log odds of group A by logistic regression on the other predictors.
+
+    Features are standardised, and a ridge of `RIDGE` times the mean loss keeps the
+    coefficients finite where the groups can be told apart.
+    """
+    assert rows.in_a is not None
+    own = rows.layout.group_column
+    others = [i for i, j in enumerate(rows.layout.predictors) if j != own]
+    if not others:
+        return np.zeros(len(rows.X))
+    weights = np.ones(len(rows.X)) if rows.weights is None else rows.weights
+    # Shares of the whole: neither repeats of all rows nor a unit of weight matter.
+    share = weights / weights.sum()
+    one = np.zeros(len(share), np.intp)
+    blocks = Blocks.from_rows(rows.X[:, others], one, 1, share)
+    scale, (varies,) = scale_of(blocks, np.ones(1), standardize=True)
+    if not varies.any():
+        return np.zeros(len(share))
+    Z = blocks.Z[:, varies] * scale[varies]
+    model = LogisticRegression(solver="newton-cholesky", C=1 / RIDGE, tol=1e-8)
+    model.fit(Z, rows.in_a, sample_weight=share)
+    # Rows that are alike get the same score to the last digit, and one stratum.
+    return np.round(linear_predict(Z, one, model.coef_, model.intercept_), 9)
+
+
+def _by_quantiles(score: Floats, n_strata: int, weights: Floats | None = None) -> Codes:
+    """Return the stratum of each row, equal scores together, weights as repeats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _by_quantiles(np.array([0.1, 0.4, 0.2, 0.9]), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    _, codes = np.unique(score, return_inverse=True)
+    found: Codes = quantile_places(np.bincount(codes, weights), n_strata)[codes]
+    return found
