@@ -22,7 +22,6 @@ from rankfair._regressor import (
     with_callbacks,
 )
 from rankfair._validation import Columns, Rows, is_pair, label_source, read_training
-from rankfair.certificate import Certificate, certify
 from rankfair.constraints import Constraint
 from rankfair.estimators.cautions import cautions
 from rankfair.estimators.elsewhere import check_elsewhere, fit_elsewhere
@@ -38,6 +37,7 @@ from rankfair.estimators.settings import Settings, check_several, read_settings
 from rankfair.path.records import Path
 from rankfair.penalties import Pool
 from rankfair.solvers import Request, Solution, unconstrained
+from rankfair.stats import Certificate, certify
 from rankfair.streams import is_elsewhere
 
 __all__ = ["RankFairRegressor"]
@@ -530,8 +530,6 @@ class RankFairRegressor(TaskRegressor):
         sensitive_features: Any = None,
         tasks: Any = None,
         confidence: float = 0.95,
-        calibrate: bool = False,
-        random_state: Any = None,
     ) -> Certificate:
         """Bound the rank gap in the population, from rows that had no part in the fit.
 
@@ -545,16 +543,11 @@ class RankFairRegressor(TaskRegressor):
             By default the columns that the model was given.
         confidence : float, default=0.95
             How sure the bound is.
-        calibrate : bool, default=False
-            First level the groups by a constant on half of the rows, and certify on the
-            other half.
-        random_state : int, Generator or None, default=None
-            Seed of the halves.
 
         Returns
         -------
         Certificate
-            See `rankfair.certificate.certify`.
+            See `rankfair.stats.certify`.
 
         Examples
         --------
@@ -574,6 +567,4 @@ class RankFairRegressor(TaskRegressor):
             sensitive_features=sensitive_features,
             tasks=tasks,
             confidence=confidence,
-            calibrate=calibrate,
-            random_state=random_state,
         )

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankfair._regressor import TaskRegressor, with_callbacks
 from rankfair._validation import check_number, check_seed, values_to_try
-from rankfair.certificate import Certificate
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators import RankFairRegressor
 from rankfair.penalties import Penalty
@@ -23,6 +22,7 @@ from rankfair.selection.candidates import (
     results_of,
 )
 from rankfair.selection.rows import Rows
+from rankfair.stats import Certificate
 
 __all__ = ["RankFairRegressorCV"]
 
@@ -254,7 +254,7 @@ direction, solver, standardize, unseen, max_iter, tol, verbose
         Returns
         -------
         Certificate
-            See `rankfair.certificate.certify`.
+            See `rankfair.stats.certify`.
 
         Examples
         --------

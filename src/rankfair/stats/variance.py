@@ -1,4 +1,9 @@
-"""What each group adds to the variance of AUC, or of a difference of means."""
+"""The one variance: of a mean, and of a difference of two, over rows or tasks.
+
+An AUC is a mean too.  The *placement* of a row is the share of the other group below
+it, ties half; the difference of the groups' mean placements is ``2 AUC − 1``, and what
+both groups add to its variance is DeLong's variance of AUC, over tasks Obuchowski's.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +12,18 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import t as student
 
-__all__ = [
-    "NOTHING",
-    "NO_SPREAD",
-    "Clusters",
-    "Part",
-    "placements",
-    "welch_degrees",
-]
+from rankfair._frames import Codes, Floats
+from rankfair.stats.estimate import TwoGroups
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
+__all__ = ["Clusters", "Difference", "MeanVariance", "differences", "welch_degrees"]
 
-# A variance of placements (numbers from 0 to 1) that is nothing but rounding.
-NO_SPREAD = 1e-24
 ROUNDING = 1e-12
 # What all other clusters weigh, if one has all the weight but for rounding.
 NOTHING = 1e-8
+# A variance of shares (numbers from 0 to 1) that is nothing but rounding.
+NO_SPREAD = 1e-24
 
 
 class Clusters(NamedTuple):
@@ -37,11 +35,11 @@ class Clusters(NamedTuple):
     alone: Floats  # the variance of its sum if rows were independent
     alike: Floats  # the standard deviation of its sum if its rows were all alike
 
-    def joined(self, other: Clusters, sign: float) -> Clusters:
-        """Return the same clusters with what two groups add, or one less the other."""
+    def less(self, other: Clusters) -> Clusters:
+        """Return the same clusters with what one group adds, less another group."""
         return Clusters(
             (self.share + other.share) / 2.0,
-            self.sums + sign * other.sums,
+            self.sums - other.sums,
             self.squares + other.squares,
             self.alone + other.alone,
             self.alike + other.alike,
@@ -78,8 +76,8 @@ class Clusters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one group adds to the variance of a difference of two means."""
+class MeanVariance:
+    """The variance of the mean of one group, from its rows or its clusters."""
 
     pulls: Floats  # of each cluster; its square sum is the variance
     share: Floats  # of each cluster in the weight of the group
@@ -90,16 +88,14 @@ class Part:
     clusters: Clusters | None = None
 
     @classmethod
-    def of_rows(cls, placements: Floats) -> Part:
+    def of_rows(cls, values: Floats) -> MeanVariance:
         """Every row is independent of the others."""
-        n = len(placements)
-        variance = float(placements.var(ddof=1)) / n if n > 1 else math.nan
-        return cls(
-            placements[:0], placements[:0], variance, n - 1.0, float(n), float(n)
-        )
+        n, none = float(len(values)), values[:0]
+        variance = float(values.var(ddof=1)) / n if n > 1 else math.nan
+        return cls(none, none, variance, n - 1.0, n, n)
 
     @classmethod
-    def of_weighted(cls, excess: Floats, weights: Floats) -> Part:
+    def of_weighted(cls, excess: Floats, weights: Floats) -> MeanVariance:
         """Every row is independent of the others, and counts by its weight."""
         n = len(excess)
         return replace(cls.of_clusters(excess, np.arange(n), n, weights), clusters=None)
@@ -107,7 +103,7 @@ class Part:
     @classmethod
     def of_clusters(
         cls, excess: Floats, codes: Codes, n_labels: int, weights: Floats | None
-    ) -> Part:
+    ) -> MeanVariance:
         """Rows are summed by cluster; ``excess`` is what they are above the mean."""
         weights = np.ones(len(codes)) if weights is None else weights
         weights = weights / weights.sum()
@@ -131,13 +127,13 @@ class Part:
         return cls(pulls, share, variance, found.degrees(), units, worth, found)
 
 
-def welch_degrees(a: Part, b: Part, sign: float = 1.0) -> float:
-    """Return the degrees of freedom of a sum of parts, or of a difference (−1).
+def welch_degrees(a: MeanVariance, b: MeanVariance) -> float:
+    """Return Welch's degrees of freedom of a difference of two means.
 
-    They are Welch's; clusters that hold rows of both groups are taken as one.
+    Clusters that hold rows of both groups are taken as one.
     """
     if a.clusters and b.clusters and (a.share * b.share).any():
-        return a.clusters.joined(b.clusters, sign).degrees()
+        return a.clusters.less(b.clusters).degrees()
     total = a.variance + b.variance
     if not total > 0.0:
         return min(a.df, b.df)
@@ -146,17 +142,78 @@ def welch_degrees(a: Part, b: Part, sign: float = 1.0) -> float:
     return float(1.0 / (of_a**2 / a.df + of_b**2 / b.df))
 
 
-def placements(these: Floats, others: Floats, weights: Floats | None = None) -> Floats:
-    """The share of ``others`` below each of ``these``, ties half."""
-    order, order_of_others = np.argsort(these), np.argsort(others)
-    # Searching in order stays in the processor's cache.
-    ascending, ordered = these[order], others[order_of_others]
-    below = np.searchsorted(ordered, ascending, "left")
-    up_to = np.searchsorted(ordered, ascending, "right")
-    share = np.empty(len(these))
-    if weights is None:
-        share[order] = (below + up_to) / (2.0 * len(others))
-        return share
-    so_far = np.concatenate(([0.0], np.cumsum(weights[order_of_others])))
-    share[order] = (so_far[below] + so_far[up_to]) / (2.0 * so_far[-1])
-    return share
+@dataclass(frozen=True)
+class Difference:
+    """Means of two groups and the variance of their difference."""
+
+    mean_a: float
+    mean_b: float
+    a: MeanVariance
+    b: MeanVariance
+    covariance: float
+    df: float
+    n_clusters: int | None
+
+    @classmethod
+    def of(
+        cls, values_a: Floats, values_b: Floats, groups: TwoGroups, clustered: bool
+    ) -> Difference:
+        """Compare two means, rows being independent or tasks being clusters."""
+        w_a, w_b = groups.weights
+        mean_a = float(np.average(values_a, weights=w_a))
+        mean_b = float(np.average(values_b, weights=w_b))
+        if not clustered:
+            if w_a is None or w_b is None:
+                a, b = MeanVariance.of_rows(values_a), MeanVariance.of_rows(values_b)
+            else:
+                a = MeanVariance.of_weighted(values_a - mean_a, w_a)
+                b = MeanVariance.of_weighted(values_b - mean_b, w_b)
+            return cls(mean_a, mean_b, a, b, 0.0, welch_degrees(a, b), None)
+        (code_a, code_b), n = groups.tasks, groups.n_tasks
+        a = MeanVariance.of_clusters(values_a - mean_a, code_a, n, w_a)
+        b = MeanVariance.of_clusters(values_b - mean_b, code_b, n, w_b)
+        present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
+        covariance, df = float(a.pulls @ b.pulls), welch_degrees(a, b)
+        return cls(mean_a, mean_b, a, b, covariance, df, present)
+
+    @property
+    def se(self) -> float:
+        """Standard error of ``mean_a − mean_b``; NaN if a group has one unit."""
+        total = self.a.variance + self.b.variance - 2.0 * self.covariance
+        return math.sqrt(max(total, 0.0)) if total == total else math.nan
+
+    @property
+    def unit(self) -> str:
+        """What is independent, in a word."""
+        return "row" if self.n_clusters is None else "task"
+
+    def half(self, confidence: float) -> float:
+        """Half the width of the interval of ``mean_a − mean_b``."""
+        return student_quantile(confidence, self.df) * self.se
+
+
+def differences(
+    values_a: Floats, values_b: Floats, groups: TwoGroups
+) -> list[Difference]:
+    """Compare two means by rows, by tasks, or by both where either may be the sample.
+
+    Of two ways the wider interval counts.  A way whose standard error is not known is
+    left out if there is another.
+    """
+    ways = [Difference.of(values_a, values_b, groups, groups.needed)]
+    if groups.possible:
+        ways.append(Difference.of(values_a, values_b, groups, True))
+    return [way for way in ways if way.se == way.se] or ways[:1]
+
+
+def student_quantile(confidence: float, df: float) -> float:
+    """Student's quantile of an interval with half of the doubt at either end."""
+    return float(student.isf((1.0 - confidence) / 2, df))
+
+
+def wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    """Wilson's interval of a share of n rows, for a quantile z."""
+    square = z * z / n
+    half = z * math.sqrt(share * (1.0 - share) / n + square / (4.0 * n))
+    middle = share + square / 2.0
+    return (middle - half) / (1.0 + square), (middle + half) / (1.0 + square)
