@@ -99,7 +99,7 @@ def compare(
     order = ordered.order
     tasks = None if rows.tasks is None else rows.tasks[order]
     weights = None if rows.weights is None else rows.weights[order]
-    groups = TwoGroups.of(*pair.masks(order), pair.labels, tasks, weights)
+    groups = TwoGroups.of(*pair.masks(order), tasks, weights)
     masses = pair.masses(order, rows.weights)
     a, b = groups.a.rows, groups.b.rows
     auc = _auc(ordered, groups, masses, weights is None, to)
@@ -109,8 +109,8 @@ def compare(
     found = Comparison(
         model=model.name,
         attribute=pair.grouping.name,
-        group=groups.a.label,
-        against=groups.b.label,
+        group=pair.labels[0],
+        against=pair.labels[1],
         kind="rest" if pair.other is None else "pair",
         n_group=groups.a.n,
         n_against=groups.b.n,

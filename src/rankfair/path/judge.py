@@ -57,9 +57,7 @@ class Judge:
         y, known = self.y[at], self.groups[at] >= 0
         weights = None if self.weights is None else self.weights[at]
         of_known = None if weights is None else weights[known]
-        pairs = [self._two_groups(at[known], g) for g in self._compared]
-        confidence = 1.0 - (1.0 - CONFIDENCE) / len(pairs)
-        aucs = [_auc(predicted[known], each, confidence) for each in pairs]
+        aucs = [self._auc(predicted[known], at[known], g) for g in self._compared]
         gaps = [abs(auc.value - 0.5) for auc in aucs]
         most = int(np.argmax(gaps))
         tasks = None if self.tasks is None else self.tasks[at]
@@ -107,7 +105,14 @@ class Judge:
         in_a = self.groups[at] == g
         tasks = None if self.tasks is None else self.tasks[at]
         weights = None if self.weights is None else self.weights[at]
-        return TwoGroups.of(in_a, ~in_a, tasks=tasks, weights=weights)
+        return TwoGroups.of(in_a, ~in_a, tasks, weights)
+
+    def _auc(self, predicted: Floats, at: Codes, g: int) -> Estimate:
+        """The AUC of a group against all others, with the interval of an audit."""
+        weights = None if self.weights is None else self.weights[at]
+        placed = placements(predicted, self.groups[at] == g, weights)
+        confidence = 1.0 - (1.0 - CONFIDENCE) / len(self._compared)
+        return auc_estimate(*placed, self._two_groups(at, g), confidence)
 
     def n_clusters(self, at: Codes) -> int | None:
         """Return how many tasks of these rows are clusters; None if rows are free."""
@@ -116,13 +121,6 @@ class Judge:
         if self.tasks is None or not any(s.needed or s.possible for s in found):
             return None
         return len(np.unique(self.tasks[known]))
-
-
-def _auc(predicted: Floats, groups: TwoGroups, confidence: float) -> Estimate:
-    """The AUC with the interval that an audit gives it."""
-    a, b = predicted[groups.a.rows], predicted[groups.b.rows]
-    placed = placements(a, b, groups.b.weights), placements(b, a, groups.a.weights)
-    return auc_estimate(*placed, groups, confidence)
 
 
 def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ from rankfair.stats.variance import (
     wilson,
 )
 
-__all__ = ["GroupSpread", "Spread", "auc_estimate", "auc_spread", "score_interval"]
+__all__ = ["GroupSpread", "ScoreModel", "Spread", "auc_estimate", "auc_spread"]
 
 STEPS = 34  # of a bisection: far below any digit shown
 # Two normal variables that share one comparison have the correlation 1/2.
@@ -95,111 +96,27 @@ def auc_estimate(
     0.450 (0.235 to 0.690)
     """
     placed = placed_a, placed_b
-    rows = view = _View.of_rows(Difference.of(*placed, groups, False), groups)
+    rows = model = ScoreModel.of_rows(Difference.of(*placed, groups, False), groups)
     if groups.needed or groups.possible:
-        tasks = _View.of_tasks(Difference.of(*placed, groups, True), rows)
-        view = tasks if groups.needed else _wider(rows, tasks, confidence)
-    if view.doubt:
-        return Estimate(view.auc, note=view.doubt)
-    model = view.a, view.b, view.prior, view.factor
-    p, method = float(score_p_value(view.auc, *model)), view.method
-    if view is rows and twice_ranks is not None and groups.a.weights is None:
+        tasks = ScoreModel.of_tasks(Difference.of(*placed, groups, True), rows)
+        model = tasks if groups.needed else _wider(rows, tasks, confidence)
+    if model.doubt:
+        return Estimate(model.value, note=model.doubt)
+    p, method = float(model.p_value()), model.method
+    if model is rows and twice_ranks is not None and groups.a.weights is None:
         rank_sum, n_a = int(twice_ranks[0].sum()), len(twice_ranks[0])
         p, test = mann_whitney(rank_sum, np.concatenate(twice_ranks), n_a, seed)
         method = f"{method}; {test}"
-    return Estimate(view.auc, *view.interval(confidence), p, method)
+    low, high = model.interval(confidence)
+    return Estimate(model.value, float(low), float(high), p, method)
 
 
-@dataclass(frozen=True)
-class _View:
-    """One way to see what is independent: the rows, or the tasks."""
-
-    auc: float
-    a: GroupSpread
-    b: GroupSpread
-    prior: Prior
-    factor: float = 1.0
-    n_tasks: int | None = None
-
-    @classmethod
-    def of_rows(cls, way: Difference, groups: TwoGroups) -> _View:
-        auc = way.mean_a
-        if groups.a.weights is not None:  # whose sums are rounded; counts are not
-            auc = float(snapped(np.asarray(auc)))
-        a, b = (
-            GroupSpread(part.variance, part.df, part.worth, part.df + 1.0)
-            for part in (way.a, way.b)
-        )
-        return cls(auc, a, b, ROWS)
-
-    @classmethod
-    def of_tasks(cls, way: Difference, rows: _View) -> _View:
-        both, factor = _together(rows.auc, way)
-        parts = (
-            TaskPart(
-                part.variance,
-                both or part.df,
-                float(own.size * (part.share @ part.share)),
-                part.clusters.rho if part.clusters else 1.0,
-                int(np.count_nonzero(part.share)),
-            )
-            for part, own in ((way.a, rows.a), (way.b, rows.b))
-        )
-        a, b = over_tasks((rows.a, rows.b), (next(parts), next(parts)))
-        return cls(rows.auc, a, b, TASKS, factor, way.n_clusters)
-
-    @property
-    def doubt(self) -> str:
-        """Why nothing is known about the population, if so."""
-        unit = "row" if self.n_tasks is None else "task"
-        total = float(self.a.variance + self.b.variance)
-        if math.isnan(total):
-            return f"a group rests on one {unit} only, which shows no spread"
-        flat = total <= NO_SPREAD or self.factor <= ROUNDING
-        if flat and self.auc not in (0.0, 1.0):
-            return f"no {unit} is placed differently from another"
-        return ""
-
-    @property
-    def method(self) -> str:
-        """How the interval is made, in words."""
-        if self.auc in (0.0, 1.0):
-            return "an interval for any distributions (groups do not overlap)"
-        if self.n_tasks is None:
-            return "DeLong's variance, score interval"
-        return f"variance over {self.n_tasks:,} tasks (Obuchowski), score interval"
-
-    def interval(self, confidence: float) -> tuple[float, float]:
-        """Return the score interval."""
-        low, high = score_interval(
-            self.auc, self.a, self.b, confidence, self.prior, self.factor
-        )
-        return float(low), float(high)
-
-
-def _together(auc: float, way: Difference) -> tuple[float | None, float]:
-    """Degrees of freedom of tasks with both groups, and what these add to the variance.
-
-    That is a ratio, averaged with the one that sizes of tasks let expect.
-    """
-    a, b, total = way.a, way.b, way.a.variance + way.b.variance
-    if not (abs(way.covariance) > ROUNDING * total and a.clusters and b.clusters):
-        return None, 1.0
-    both = float(a.clusters.less(b.clusters).variances().sum())
-    apart = float(a.clusters.variances().sum() + b.clusters.variances().sum())
-    weight = TASKS.variance / information(auc, way.df + 1.0)
-    seen, expected = 1.0 - 2.0 * way.covariance / total, both / apart
-    return way.df, float((way.df * seen + weight * expected) / (way.df + weight))
-
-
-def _wider(rows: _View, tasks: _View, confidence: float) -> _View:
+def _wider(rows: ScoreModel, tasks: ScoreModel, confidence: float) -> ScoreModel:
+    """Return what gives the wider interval; rows if tasks say nothing."""
     if rows.doubt or tasks.doubt:
         return rows
-    ends = [view.interval(confidence) for view in (rows, tasks)]
-    return tasks if np.diff(ends)[1] > np.diff(ends)[0] else rows
-
-
-# The score interval; numbers, or arrays of many AUCs
+    widths = [np.diff(each.interval(confidence)) for each in (rows, tasks)]
+    return tasks if widths[1] > widths[0] else rows
 
 
 class Prior(NamedTuple):
@@ -233,14 +150,16 @@ class GroupSpread:
         Its degrees of freedom.
     size : float or ndarray
         How many independent rows the group is worth.
-    units : float or ndarray
-        How many independent units it has: rows, or tasks.
     """
 
     variance: Floats | float
     df: Floats | float
     size: Floats | float
-    units: Floats | float
+
+    @property
+    def units(self) -> Floats | float:
+        """How many independent units it has: rows, or tasks."""
+        return self.df + 1.0
 
 
 @dataclass(frozen=True)
@@ -276,25 +195,6 @@ def over_tasks(
     Tasks of s rows make the variance ``1 + (s − 1) ρ`` times that of independent rows.
     How alike rows of a task are, ρ, is found from both groups together; by that factor
     the groups are worth fewer rows.
-
-    Parameters
-    ----------
-    rows : pair of GroupSpread
-        The groups if rows were independent.
-    tasks : pair of TaskPart
-        The groups over tasks.
-
-    Returns
-    -------
-    pair of GroupSpread
-        With the variances over tasks.
-
-    Examples
-    --------
-    >>> row = GroupSpread(variance=0.002, df=99.0, size=100.0, units=100.0)
-    >>> task = TaskPart(0.004, df=9.0, rows_a_task=10.0, alike=0.1, n_tasks=10)
-    >>> round(float(over_tasks((row, row), (task, task))[0].size), 1)
-    46.5
     """
     seen, weight = np.zeros(()), np.zeros(())
     for part in tasks:
@@ -308,89 +208,161 @@ def over_tasks(
             part.variance,
             part.df,
             own.size / (1.0 + np.maximum(part.rows_a_task - 1.0, 0.0) * alike),
-            part.df + 1.0,
         )
         for own, part in zip(rows, tasks, strict=True)
     )
     return a, b
 
 
-def score_interval(
-    auc: Floats | float,
-    a: GroupSpread,
-    b: GroupSpread,
-    confidence: float,
-    prior: Prior = ROWS,
-    factor: Floats | float = 1.0,
-) -> tuple[Floats, Floats]:
-    """Return the ends of the confidence interval of AUC, a pair for each AUC.
+@dataclass(frozen=True)
+class ScoreModel:
+    """The variance of AUC as a function of θ, scaled to what was seen.
 
-    Parameters
+    Attributes
     ----------
     auc : float or ndarray
-        What was counted.
+        What was counted: one AUC, or many.
     a, b : GroupSpread
         The groups.
-    confidence : float
-        Between 0 and 1, half of the doubt at either end.
     prior : Prior
         What the normal model is worth.
-    factor : float or ndarray, default=1
+    factor : float
         What tasks with both groups add to the variance, as a ratio.
-
-    Returns
-    -------
-    low, high : ndarrays
-        In [0, 1].
+    n_tasks : int or None
+        How many tasks are clusters; None if rows are independent.
 
     Examples
     --------
-    >>> group = GroupSpread(variance=0.002, df=49.0, size=50.0, units=50.0)
-    >>> low, high = score_interval(0.7, group, group, 0.95)
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.563, 0.804)
-    """
-    counted = np.asarray(auc, np.float64)
-    model = _Model.of(counted, a, b, prior, factor)
-    quantile = student.isf((1.0 - confidence) / 2, model.df)
-    inner = [counted.copy(), counted.copy()]
-    for side, outermost in enumerate((0.0, 1.0)):
-        outer = np.full_like(counted, outermost)
-        for _ in range(STEPS):
-            middle = (inner[side] + outer) / 2
-            fits = (counted - middle) ** 2 <= quantile**2 * model.variance(middle)
-            inner[side] = np.where(fits, middle, inner[side])
-            outer = np.where(fits, outer, middle)
-    # Where groups do not overlap: Clopper and Pearson's for the smaller group.
-    reach = _reach(np.minimum(a.units, b.units), confidence)
-    low = np.where(counted == 1.0, np.minimum(inner[0], 1.0 - reach), inner[0])
-    high = np.where(counted == 0.0, np.maximum(inner[1], reach), inner[1])
-    return low, high
-
-
-def score_p_value(
-    auc: Floats | float,
-    a: GroupSpread,
-    b: GroupSpread,
-    prior: Prior = ROWS,
-    factor: Floats | float = 1.0,
-) -> Floats:
-    """Return the p-value of AUC = 1/2: below α where the interval does not hold 1/2.
-
-    Examples
-    --------
-    >>> group = GroupSpread(variance=0.002, df=49.0, size=50.0, units=50.0)
-    >>> round(float(score_p_value(0.7, group, group)), 4)
+    >>> group = GroupSpread(variance=0.002, df=49.0, size=50.0)
+    >>> model = ScoreModel(0.7, group, group)
+    >>> [round(float(end), 3) for end in model.interval(0.95)]
+    [0.563, 0.804]
+    >>> round(float(model.p_value()), 4)
     0.0051
     """
-    counted = np.asarray(auc, np.float64)
-    model = _Model.of(counted, a, b, prior, factor)
-    error = np.sqrt(model.variance(np.full_like(counted, 0.5)))
-    p: Floats = 2.0 * student.sf(np.abs(counted - 0.5) / error, model.df)
-    # Where groups do not overlap the interval is wider than the model's, so is p.
-    apart = (counted == 0.0) | (counted == 1.0)
-    p = np.where(apart, np.maximum(p, _apart_p(np.minimum(a.units, b.units))), p)
-    return p
+
+    auc: Floats | float
+    a: GroupSpread
+    b: GroupSpread
+    prior: Prior = ROWS
+    factor: float = 1.0
+    n_tasks: int | None = None
+
+    @classmethod
+    def of_rows(cls, way: Difference, groups: TwoGroups) -> ScoreModel:
+        """Rows are independent."""
+        auc = np.asarray(way.mean_a)
+        if groups.a.weights is not None:  # whose sums are rounded; counts are not
+            auc = snapped(auc)
+        a, b = (GroupSpread(p.variance, p.df, p.worth) for p in (way.a, way.b))
+        return cls(float(auc), a, b)
+
+    @classmethod
+    def of_tasks(cls, way: Difference, rows: ScoreModel) -> ScoreModel:
+        """Tasks are clusters."""
+        both, factor = _together(rows.value, way)
+        a, b = (
+            TaskPart(
+                part.variance,
+                both or part.df,
+                own.size * (part.share @ part.share),
+                part.clusters.rho if part.clusters else 1.0,
+                int(np.count_nonzero(part.share)),
+            )
+            for part, own in ((way.a, rows.a), (way.b, rows.b))
+        )
+        parts = over_tasks((rows.a, rows.b), (a, b))
+        return cls(rows.auc, *parts, TASKS, factor, way.n_clusters)
+
+    @property
+    def value(self) -> float:
+        """The AUC, if it is one."""
+        return float(self.auc)
+
+    @property
+    def doubt(self) -> str:
+        """Why nothing is known about the population, if so."""
+        unit = "row" if self.n_tasks is None else "task"
+        total = float(self.a.variance + self.b.variance)
+        if math.isnan(total):
+            return f"a group rests on one {unit} only, which shows no spread"
+        flat = total <= NO_SPREAD or self.factor <= ROUNDING
+        if flat and self.auc not in (0.0, 1.0):
+            return f"no {unit} is placed differently from another"
+        return ""
+
+    @property
+    def method(self) -> str:
+        """How the interval is made, in words."""
+        if self.auc in (0.0, 1.0):
+            return "an interval for any distributions (groups do not overlap)"
+        if self.n_tasks is None:
+            return "DeLong's variance, score interval"
+        return f"variance over {self.n_tasks:,} tasks (Obuchowski), score interval"
+
+    @cached_property
+    def _scaled(self) -> tuple[Floats, Floats, Floats]:
+        """What was seen over what the model says, by group; degrees of freedom."""
+        a, b, units = self.a, self.b, np.minimum(self.a.units, self.b.units)
+        known = information(self.auc, units)
+        weight, more = self.prior.variance / known, self.prior.df / known
+        of_a, of_b, _ = _parts(_off_the_edge(self.auc, units), a.size, b.size)
+        ratio_a = (a.df * (a.variance / of_a) + weight) / (a.df + weight)
+        ratio_b = (b.df * (b.variance / of_b) + weight) / (b.df + weight)
+        all_a, all_b = ratio_a * of_a, ratio_b * of_b
+        spread = all_a**2 / (a.df + more) + all_b**2 / (b.df + more)
+        return ratio_a, ratio_b, (all_a + all_b) ** 2 / spread
+
+    def variance(self, theta: Floats) -> Floats:
+        """Return the variance of AUC if the population's is θ."""
+        ratio_a, ratio_b, _ = self._scaled
+        of_a, of_b, both = _parts(theta, self.a.size, self.b.size)
+        whole = ratio_a * of_a + ratio_b * of_b - np.minimum(ratio_a, ratio_b) * both
+        found: Floats = self.factor * np.maximum(whole, 0.0)
+        return found
+
+    def interval(self, confidence: float) -> tuple[Floats, Floats]:
+        """Return the ends of the score interval, half of the doubt at either end."""
+        counted = np.asarray(self.auc, np.float64)
+        quantile = student.isf((1.0 - confidence) / 2, self._scaled[2])
+        inner = [counted.copy(), counted.copy()]
+        for side, outermost in enumerate((0.0, 1.0)):
+            outer = np.full_like(counted, outermost)
+            for _ in range(STEPS):
+                middle = (inner[side] + outer) / 2
+                fits = (counted - middle) ** 2 <= quantile**2 * self.variance(middle)
+                inner[side] = np.where(fits, middle, inner[side])
+                outer = np.where(fits, outer, middle)
+        # Where groups do not overlap: Clopper and Pearson's for the smaller group.
+        reach = _reach(np.minimum(self.a.units, self.b.units), confidence)
+        low = np.where(counted == 1.0, np.minimum(inner[0], 1.0 - reach), inner[0])
+        high = np.where(counted == 0.0, np.maximum(inner[1], reach), inner[1])
+        return low, high
+
+    def p_value(self) -> Floats:
+        """Return the p-value of AUC = 1/2: below α where 1/2 is not in the interval."""
+        counted = np.asarray(self.auc, np.float64)
+        error = np.sqrt(self.variance(np.full_like(counted, 0.5)))
+        p: Floats = 2.0 * student.sf(np.abs(counted - 0.5) / error, self._scaled[2])
+        # Where groups do not overlap the interval is wider than the model's, so is p.
+        least = _apart_p(np.minimum(self.a.units, self.b.units))
+        apart = (counted == 0.0) | (counted == 1.0)
+        return np.where(apart, np.maximum(p, least), p)
+
+
+def _together(auc: float, way: Difference) -> tuple[float | None, float]:
+    """Degrees of freedom of tasks with both groups, and what these add to the variance.
+
+    That is a ratio, averaged with the one that sizes of tasks let expect.
+    """
+    a, b, total = way.a, way.b, way.a.variance + way.b.variance
+    if not (abs(way.covariance) > ROUNDING * total and a.clusters and b.clusters):
+        return None, 1.0
+    both = float(a.clusters.less(b.clusters).variances().sum())
+    apart = float(a.clusters.variances().sum() + b.clusters.variances().sum())
+    weight = TASKS.variance / information(auc, way.df + 1.0)
+    seen, expected = 1.0 - 2.0 * way.covariance / total, both / apart
+    return way.df, float((way.df * seen + weight * expected) / (way.df + weight))
 
 
 def apart_interval(
@@ -424,45 +396,6 @@ def _apart_p(units: Floats | float) -> Floats:
     return np.minimum(2.0 * 0.5 ** np.asarray(units), 1.0)
 
 
-@dataclass(frozen=True)
-class _Model:
-    """The variance of AUC as a function of θ, scaled to what was seen."""
-
-    size_a: Floats | float
-    size_b: Floats | float
-    ratio_a: Floats
-    ratio_b: Floats
-    df: Floats
-    factor: Floats | float
-
-    @classmethod
-    def of(
-        cls,
-        auc: Floats,
-        a: GroupSpread,
-        b: GroupSpread,
-        prior: Prior,
-        factor: Floats | float,
-    ) -> _Model:
-        units = np.minimum(a.units, b.units)
-        known = information(auc, units)
-        weight, more = prior.variance / known, prior.df / known
-        of_a, of_b, _ = _parts(_off_the_edge(auc, units), a.size, b.size)
-        ratio_a = (a.df * (a.variance / of_a) + weight) / (a.df + weight)
-        ratio_b = (b.df * (b.variance / of_b) + weight) / (b.df + weight)
-        all_a, all_b = ratio_a * of_a, ratio_b * of_b
-        spread = all_a**2 / (a.df + more) + all_b**2 / (b.df + more)
-        df = (all_a + all_b) ** 2 / spread
-        return cls(a.size, b.size, ratio_a, ratio_b, df, factor)
-
-    def variance(self, theta: Floats) -> Floats:
-        of_a, of_b, both = _parts(theta, self.size_a, self.size_b)
-        whole = self.ratio_a * of_a + self.ratio_b * of_b
-        whole -= np.minimum(self.ratio_a, self.ratio_b) * both
-        found: Floats = self.factor * np.maximum(whole, 0.0)
-        return found
-
-
 def _parts(
     theta: Floats, size_a: Floats | float, size_b: Floats | float
 ) -> tuple[Floats, Floats, Floats]:
@@ -482,50 +415,33 @@ def _parts(
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Difference):
     """What the AUC of a sample says about that of the population, on the safe side.
 
     Limits are made on the logit scale, where they stay inside (0, 1), with Student's t.
     Where rows of a group tie, they allow for one more that is far from all others.
 
-    Attributes
-    ----------
-    placed : Difference
-        The mean placements of the groups.
-    ties : pair of float
-        The share of pairs of rows (of different clusters) that tie, in either group.
+    ``mean_a`` and ``mean_b`` are the mean placements of the groups; ``ties`` is the
+    share of pairs of rows (of different clusters) that tie, in either group.  The
+    standard error ``se`` is DeLong's, over clusters Obuchowski's with a large cluster's
+    pull on the mean taken out (the jackknife's factor ``1 / (1 − w)`` for a cluster
+    with a share w of its group; for clusters of one size it changes nothing).
 
     Examples
     --------
     >>> import numpy as np
     >>> m, in_a = np.array([1.0, 3.0, 2.0, 0.0]), np.array([True, True, False, False])
     >>> spread = auc_spread(m, in_a)
-    >>> spread.auc, round(spread.se, 4), spread.placed.df
+    >>> spread.auc, round(spread.se, 4), spread.df
     (0.75, 0.3536, 2.0)
     """
 
-    placed: Difference
     ties: tuple[float, float] = (0.0, 0.0)
 
     @property
     def auc(self) -> float:
         """The AUC counted."""
-        return self.placed.mean_a
-
-    @property
-    def se(self) -> float:
-        """Its standard error; NaN where a group has fewer than two independent units.
-
-        It is DeLong's, over clusters Obuchowski's with a large cluster's pull on the
-        mean taken out (the jackknife's factor ``1 / (1 − w)`` for a cluster with a
-        share w of its group; for clusters of one size it changes nothing).
-        """
-        return self.placed.se
-
-    @property
-    def n_clusters(self) -> int | None:
-        """How many clusters there are; None if rows are independent."""
-        return self.placed.n_clusters
+        return self.mean_a
 
     @property
     def estimable(self) -> bool:
@@ -540,7 +456,7 @@ class Spread:
     @property
     def worth(self) -> float:
         """How many independent rows the smaller group is worth."""
-        return min(self.placed.a.worth, self.placed.b.worth)
+        return min(self.a.worth, self.b.worth)
 
     @property
     def few(self) -> bool:
@@ -581,7 +497,7 @@ class Spread:
         if not self.estimable:
             return math.nan, math.nan
         if self.exact:
-            units = min(self.placed.a.units, self.placed.b.units)
+            units = min(self.a.units, self.b.units)
             high = _hoeffding(self.auc, units, alpha)
             return 1.0 - _hoeffding(1.0 - self.auc, units, alpha), high
         low, high = (
@@ -592,7 +508,7 @@ class Spread:
         )
         return low, high
 
-    def _start(self, end: float) -> Difference:
+    def _start(self, end: float) -> Spread:
         """Where a limit starts, which allows for what rows that tie do not show.
 
         Of rows that all tie no variance says how many are elsewhere: twenty are, with
@@ -602,14 +518,14 @@ class Spread:
         does, where nothing changes.
         """
         if not any(self.ties):
-            return self.placed
+            return self
         off, moved, parts = end - self.auc, self.auc, []
-        for part, k in zip((self.placed.a, self.placed.b), self.ties, strict=True):
+        for part, k in zip((self.a, self.b), self.ties, strict=True):
             share = k / (part.units + k)
             parts.append(_with_more(part, k, share * (1.0 - share) * off**2))
             moved += share * off
         a, b = parts
-        return replace(self.placed, mean_a=moved, a=a, b=b, df=welch_degrees(a, b))
+        return replace(self, mean_a=moved, a=a, b=b, df=welch_degrees(a, b))
 
 
 def auc_spread(
@@ -634,13 +550,12 @@ def auc_spread(
     codes = None
     if clusters is not None:
         codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    groups = TwoGroups.of(in_a, ~in_a, tasks=codes)
+    groups = TwoGroups.of(in_a, ~in_a, codes)
+    placed = placements(predicted, in_a)
+    found = Difference.of(*placed, groups, clustered=codes is not None)
     a, b = predicted[in_a], predicted[~in_a]
-    clustered = codes is not None
-    placed = Difference.of(placements(a, b), placements(b, a), groups, clustered)
-    return Spread(
-        placed, (tied_share(a, groups.a.tasks), tied_share(b, groups.b.tasks))
-    )
+    ties = tied_share(a, groups.a.tasks), tied_share(b, groups.b.tasks)
+    return Spread(**vars(found), ties=ties)
 
 
 def tied_share(values: Floats, units: Codes | None = None) -> float:

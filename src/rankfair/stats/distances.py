@@ -142,7 +142,7 @@ class _Draws:
         tables = []
         for group in (groups.a, groups.b):
             units = np.zeros(group.n, np.intp)
-            if groups.needed:
+            if groups.needed and group.tasks is not None:
                 units = np.unique(group.tasks, return_inverse=True)[1]
             tables.append(_table(cells, group, units, int(units.max(initial=0)) + 1))
         sizes = (0, 0) if groups.needed else (_kish(groups.a), _kish(groups.b))
@@ -170,7 +170,7 @@ class _Draws:
         """How far drawn differences of distribution functions are from the counted."""
         off = np.abs(np.cumsum(self._off(rng), axis=1))
         ks, half = off.max(axis=1), off @ widths
-        return np.quantile((ks, half), confidence, axis=1)
+        return np.asarray(np.quantile((ks, half), confidence, axis=1))
 
     def _off(self, rng: np.random.Generator) -> Floats:
         """Drawn shares of A less those of B in each cell, less what was counted."""
@@ -190,7 +190,7 @@ class _Draws:
             each[known] / mass[known] - table.sum(axis=0) / table.sum()
             for each, mass, table in zip(drawn, masses, (self.a, self.b), strict=True)
         )
-        return a - b
+        return np.asarray(a - b)
 
 
 def _times(n: int, rng: np.random.Generator) -> Codes:

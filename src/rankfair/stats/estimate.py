@@ -146,7 +146,6 @@ def clusters_of(
 class GroupRows:
     """The rows of one group: their places, tasks and weights."""
 
-    label: str
     rows: Codes
     tasks: Codes | None = None
     weights: Floats | None = None
@@ -167,7 +166,7 @@ class TwoGroups:
     """Group A, group B, and what is independent between their rows.
 
     ``needed`` says that tasks are clusters, ``possible`` that they may be (see
-    `clusters_of`); ``reason`` is a sentence.
+    `clusters_of`).
     """
 
     a: GroupRows
@@ -175,35 +174,30 @@ class TwoGroups:
     n_tasks: int
     needed: bool
     possible: bool
-    reason: str
 
     @classmethod
     def of(
         cls,
         a: Bools,
         b: Bools,
-        labels: tuple[str, str] = ("A", "B"),
         tasks: Codes | None = None,
         weights: Floats | None = None,
     ) -> TwoGroups:
         """Return the groups of two masks over the same rows."""
-        places = [np.flatnonzero(mask) for mask in (a, b)]
         group_a, group_b = (
             GroupRows(
-                label,
-                rows,
-                None if tasks is None else tasks[rows],
-                None if weights is None else weights[rows],
+                np.flatnonzero(mask),
+                None if tasks is None else tasks[mask],
+                None if weights is None else weights[mask],
             )
-            for label, rows in zip(labels, places, strict=True)
+            for mask in (a, b)
         )
-        both = np.concatenate(places)
-        together = None if tasks is None else tasks[both]
-        in_a = np.arange(len(both)) < group_a.n
-        needed, possible, reason = clusters_of(together, in_a)
-        n_tasks = 1 if together is None else int(together.max(initial=-1)) + 1
-        found = needed is not None, possible is not None
-        return cls(group_a, group_b, n_tasks, *found, reason)
+        if tasks is None:
+            return cls(group_a, group_b, 1, False, False)
+        tasks, in_a = tasks[a | b], a[a | b]
+        needed, possible, _ = clusters_of(tasks, in_a)
+        n_tasks = int(tasks.max(initial=-1)) + 1
+        return cls(group_a, group_b, n_tasks, needed is not None, possible is not None)
 
     @property
     def tasks(self) -> tuple[Codes, Codes]:

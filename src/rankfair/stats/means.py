@@ -74,11 +74,9 @@ def mean_gap(
         return Estimate(scale * value, note=f"no two {found.unit}s of a group differ")
     half = found.half(confidence)
     p = 2.0 * float(student.sf(abs(value) / se, found.df))
-    method = "Welch's t"
-    if found.n_clusters is not None:
-        method = f"Welch's t over {found.n_clusters:,} tasks"
+    over = "" if found.n_clusters is None else f" over {found.units}"
     ends = scale * (value - half), scale * (value + half)
-    return Estimate(scale * value, *ends, p, method)
+    return Estimate(scale * value, *ends, p, f"Welch's t{over}")
 
 
 def _alone(way: Difference) -> str:
@@ -197,17 +195,13 @@ def _widest(ways: list[Estimate]) -> Estimate:
     return max(ways, key=lambda e: e.ci_high - e.ci_low if e.estimable else -1.0)
 
 
-def _units_of(way: Difference) -> str:
-    return "rows" if way.n_clusters is None else f"{way.n_clusters:,} tasks"
-
-
 def _of_ratio(value: float, way: Difference, confidence: float) -> Estimate:
     relative = (
         way.a.variance / way.mean_a**2
         + way.b.variance / way.mean_b**2
         - 2.0 * way.covariance / (way.mean_a * way.mean_b)
     )
-    units = _units_of(way)
+    units = way.units
     if not relative > NO_SPREAD:
         return Estimate(value, note=f"no two {units} of a group differ")
     se = math.sqrt(relative)
@@ -241,5 +235,5 @@ def _share(
     else:
         worth = min(worth, _still(group, way.n_clusters is not None))
     low, high = wilson(share, worth, student_quantile(confidence, part.df))
-    method = f"Wilson's interval, worth {worth:,.0f} rows ({_units_of(way)})"
+    method = f"Wilson's interval, worth {worth:,.0f} rows ({way.units})"
     return Estimate(share, max(low, 0.0), min(high, 1.0), None, method)

@@ -75,8 +75,8 @@ class Ordered:
         # Short integers are sorted by counting them.
         small = codes.astype(np.uint16) if codes.max() < 1 << 16 else codes
         inner = np.argsort(small, kind="stable")
-        parts = self.order, self.values, self.exact, codes
-        return self._of_sorted(*(part[inner] for part in parts))
+        order, values, exact = self.order[inner], self.values[inner], self.exact[inner]
+        return self._of_sorted(order, values, exact, codes[inner])
 
     def among(self, kept: Bools) -> Ordered:
         """Return the rows of a mask in the same order; nothing is sorted again.
@@ -95,8 +95,8 @@ class Ordered:
         if len(self.segments) > 1:
             sizes = np.diff(self.segments, append=len(kept))
             tasks = np.repeat(np.arange(len(sizes)), sizes)[kept]
-        parts = (part[kept] for part in (self.order, self.values, self.exact))
-        return self._of_sorted(*parts, tasks)
+        order, values, exact = self.order[kept], self.values[kept], self.exact[kept]
+        return self._of_sorted(order, values, exact, tasks)
 
     def below(self, mass: NDArray[Any]) -> Floats:
         """Return how much of ``mass`` is below each row (of its task), ties half.
@@ -159,17 +159,14 @@ def snapped(auc: Floats) -> Floats:
     return near.astype(np.float64)
 
 
-def placements(these: Floats, others: Floats, weights: Floats | None = None) -> Floats:
-    """Return the share of ``others`` below each of ``these``, ties half."""
-    order, order_of_others = np.argsort(these), np.argsort(others)
-    # Searching in order stays in the processor's cache.
-    ascending, ordered = these[order], others[order_of_others]
-    below = np.searchsorted(ordered, ascending, "left")
-    up_to = np.searchsorted(ordered, ascending, "right")
-    share = np.empty(len(these))
-    if weights is None:
-        share[order] = (below + up_to) / (2.0 * len(others))
-        return share
-    so_far = np.concatenate(([0.0], np.cumsum(weights[order_of_others])))
-    share[order] = (so_far[below] + so_far[up_to]) / (2.0 * so_far[-1])
-    return share
+def placements(
+    predicted: Floats, in_a: Bools, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return the share of the other group below each row of A, and of B, ties half."""
+    rows, placed = Ordered.of(predicted), []
+    mass = np.ones(len(predicted)) if weights is None else weights
+    for group in (in_a, ~in_a):
+        others, below = mass * ~group, np.empty(len(mass))
+        below[rows.order] = rows.below(others[rows.order])
+        placed.append(below[group] / others.sum())
+    return placed[0], placed[1]

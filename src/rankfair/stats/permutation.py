@@ -74,7 +74,7 @@ def mann_whitney(
 
 
 def normal_p(
-    auc: Floats | float, n_a: Floats | float, n_b: Floats | float, ties: Floats | float
+    auc: Floats | float, n_a: Codes | int, n_b: Codes | int, ties: Floats | float
 ) -> Floats:
     """The p-value of AUCs by the normal law, corrected for ties and for continuity.
 

@@ -187,6 +187,11 @@ class Difference:
         """What is independent, in a word."""
         return "row" if self.n_clusters is None else "task"
 
+    @property
+    def units(self) -> str:
+        """What is independent, and how many tasks."""
+        return "rows" if self.n_clusters is None else f"{self.n_clusters:,} tasks"
+
     def half(self, confidence: float) -> float:
         """Half the width of the interval of ``mean_a − mean_b``."""
         return student_quantile(confidence, self.df) * self.se

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.stats import false_discovery_control
@@ -13,13 +13,7 @@ from scipy.stats import t as student
 
 from rankfair._frames import Codes, Floats, counted
 from rankfair._groups import Bools
-from rankfair.stats.auc import (
-    GroupSpread,
-    apart_interval,
-    on_logit,
-    score_interval,
-    score_p_value,
-)
+from rankfair.stats.auc import GroupSpread, ScoreModel, apart_interval, on_logit
 from rankfair.stats.estimate import ENOUGH_TASKS, Estimate
 from rankfair.stats.ordered import Ordered, is_whole, snapped
 from rankfair.stats.permutation import SMALL, mann_whitney, normal_p
@@ -27,6 +21,7 @@ from rankfair.stats.variance import NO_SPREAD, NOTHING, Clusters, student_quanti
 
 __all__ = ["WithinTasks", "adjusted", "few_rows", "pooled", "task_estimates"]
 
+Record = TypeVar("Record", "WithinTasks", GroupSpread)
 METHOD = "DeLong's variance, score interval; Mann and Whitney's test"
 MOST_IN_ALL = 2e9  # additions to count permutations of all tasks of a comparison
 
@@ -98,9 +93,8 @@ class WithinTasks:
 
     def at(self, chosen: Bools) -> WithinTasks:
         """Return the chosen tasks only."""
-        return replace(
-            _chosen(self, chosen), a=_chosen(self.a, chosen), b=_chosen(self.b, chosen)
-        )
+        a, b = _chosen(self.a, chosen), _chosen(self.b, chosen)
+        return replace(_chosen(self, chosen), a=a, b=b)
 
     @property
     def variance(self) -> Floats:
@@ -108,13 +102,12 @@ class WithinTasks:
         return np.asarray(self.a.variance + self.b.variance)
 
 
-def _chosen(record: Any, chosen: Bools) -> Any:
-    """Return a record of arrays with the chosen entries of each."""
-    arrays = {f.name: getattr(record, f.name) for f in fields(record)}
-    return replace(
-        record,
-        **{k: v[chosen] for k, v in arrays.items() if isinstance(v, np.ndarray)},
-    )
+def _chosen(record: Record, chosen: Bools) -> Record:
+    """Return a record with the chosen entries of its arrays."""
+    changed: dict[str, Any] = {
+        name: v[chosen] for name, v in vars(record).items() if isinstance(v, np.ndarray)
+    }
+    return replace(record, **changed)
 
 
 def _spread(mass: Floats, excess: Floats, at: Codes) -> tuple[Codes, GroupSpread]:
@@ -137,7 +130,7 @@ def _spread(mass: Floats, excess: Floats, at: Codes) -> tuple[Codes, GroupSpread
     variance = np.where(several, variance * (n - 1) / np.maximum(n, 1), np.nan)
     df = np.where(several, np.maximum(squares**2 / fourth - 1.0, 1.0), np.nan)
     kish = 1.0 / np.where(squares > 0, squares, 1.0)
-    return n, GroupSpread(variance, df, kish, df + 1.0)
+    return n, GroupSpread(variance, df, kish)
 
 
 def _ties(ordered: Ordered, known: Bools) -> Floats:
@@ -189,10 +182,11 @@ def task_estimates(
     judged = np.array([not note for note in notes], bool)
     low, high, p = (np.full(len(notes), np.nan) for _ in range(3))
     some = found.at(judged)
-    low[judged], high[judged] = score_interval(some.auc, some.a, some.b, confidence)
+    model = ScoreModel(some.auc, some.a, some.b)
+    low[judged], high[judged] = model.interval(confidence)
     tests = ["that of the interval"] * len(notes)
     if twice_ranks is None:
-        p[judged] = score_p_value(some.auc, some.a, some.b)
+        p[judged] = model.p_value()
     else:
         p[judged] = normal_p(some.auc, some.n_a, some.n_b, some.ties)
         tests = ["normal law"] * len(notes)
@@ -207,8 +201,10 @@ def task_estimates(
             tests[i] = tests[i].partition(", ")[2]
     columns = (column.tolist() for column in (found.auc, low, high, p))
     return [
-        Estimate(auc, note=note) if note else Estimate(auc, *ends, f"{METHOD}, {test}")
-        for auc, *ends, note, test in zip(*columns, notes, tests, strict=True)
+        Estimate(auc, note=note)
+        if note
+        else Estimate(auc, low, high, p, f"{METHOD}, {test}")
+        for auc, low, high, p, note, test in zip(*columns, notes, tests, strict=True)
     ]
 
 
