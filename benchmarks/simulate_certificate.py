@@ -28,8 +28,8 @@ from cells import added, parts_of, simulated, tasks_of
 from marks import row
 from scipy.stats import norm
 
-from rankfair.certificate import certify_predictions
-from rankfair.inference import auc_standard_error
+from rankfair.stats import certify_predictions
+from rankfair.stats import auc_standard_error
 
 DOCS = Path(__file__).parents[1] / "docs" / "certificate.md"
 AUCS = (0.5, 0.52, 0.6, 0.8, 0.95)

@@ -33,8 +33,8 @@ from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankfair.inference.auc import auc_estimate
-from rankfair.inference.limits import (
+from rankfair.stats.auc import auc_estimate
+from rankfair.stats.auc import (
     ROWS,
     TASKS,
     GroupSpread,
@@ -42,7 +42,7 @@ from rankfair.inference.limits import (
     over_tasks,
     score_limits,
 )
-from rankfair.inference.sides import Sides
+from rankfair.stats.estimate import Sides
 
 DOCS = Path(__file__).parents[1] / "docs" / "intervals.md"
 AUCS = (0.5, 0.7, 0.86, 0.95)

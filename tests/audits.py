@@ -16,7 +16,7 @@ from rankfair.audit.records import (
     Provenance,
     TaskLine,
 )
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 from rankfair.report import MethodLine
 
 METHOD = "DeLong's variance on the logit scale"

@@ -10,7 +10,7 @@ import rankfair
 from audited import sample
 from rankfair import audit, metrics
 from rankfair.audit import Audit, Gate
-from rankfair.inference import Estimate
+from rankfair.stats import Estimate
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from rankfair import audit
-from rankfair.inference.ordered import Ordered
+from rankfair.stats.ordered import Ordered
 
 
 def compared(predicted, groups, target=None, **more):
@@ -53,14 +53,14 @@ def test_task_draws_find_groups_that_tasks_hold_unevenly():
 def test_very_many_mixed_tasks_are_drawn_in_bundles(monkeypatch):
     p, g, t = mixed_tasks(0, n_tasks=60, rows=8)
     each = compared(p, g, tasks=t).ks
-    monkeypatch.setattr("rankfair.inference.distances.MOST_UNITS", 30)
+    monkeypatch.setattr("rankfair.stats.distances.MOST_UNITS", 30)
     bundled = compared(p, g, tasks=t).ks
     assert bundled.high - bundled.low == pytest.approx(each.high - each.low, rel=0.3)
 
 
 def test_a_draw_without_a_group_does_not_count(monkeypatch):
     # With two units half of the draws lack one of them, and its group with it.
-    monkeypatch.setattr("rankfair.inference.distances.MOST_UNITS", 2)
+    monkeypatch.setattr("rankfair.stats.distances.MOST_UNITS", 2)
     t = np.repeat(np.arange(20), 10)
     g = np.where((np.arange(200) % 10 < 2) | (t % 2 == 0), "M", "F")
     found = compared(np.random.default_rng(0).normal(size=200), g, tasks=t).ks

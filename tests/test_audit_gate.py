@@ -11,7 +11,7 @@ from audited import sample, simple
 from rankfair import audit
 from rankfair.audit import Gate
 from rankfair.audit.gate import judge
-from rankfair.inference import Estimate
+from rankfair.stats import Estimate
 
 
 def test_the_gate_lets_equality_pass():

@@ -16,7 +16,7 @@ from rankfair import (
     TiltedRegressor,
 )
 from rankfair._validation import label_source_of
-from rankfair.certificate import (
+from rankfair.stats import (
     Certificate,
     ShiftedModel,
     certify,

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from rankfair import audit
-from rankfair.certificate import certify_predictions
+from rankfair.stats import certify_predictions
 
 
 def sites(share, n, n_sites, rng):

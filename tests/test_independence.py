@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from rankfair.inference import independence_test
+from rankfair.stats import independence_test
 
 Z = np.repeat(["F", "M"], 30)
 

@@ -6,7 +6,7 @@ from scipy.stats import binomtest, brunnermunzel
 from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score
 
-from rankfair.inference import Spread, auc_spread, auc_standard_error, clusters_of
+from rankfair.stats import Spread, auc_spread, auc_standard_error, clusters_of
 
 
 def sample(seed, n=40, ties=False):

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, audit, metrics, stream
-from rankfair.certificate import certify
-from rankfair.inference.independence import independence_test
+from rankfair.stats import certify
+from rankfair.stats.independence import independence_test
 
 RNG = np.random.default_rng(0)
 N = 60

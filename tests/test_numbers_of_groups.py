@@ -12,24 +12,24 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from rankfair.core.ranks import midranks
-from rankfair.inference.auc import auc_estimate
-from rankfair.inference.distances import distances
-from rankfair.inference.limits import (
+from rankfair.stats.auc import auc_estimate
+from rankfair.stats.distances import distances
+from rankfair.stats.auc import (
     GroupSpread,
     TaskPart,
     over_tasks,
     score_limits,
     score_p_value,
 )
-from rankfair.inference.means import mean_gap
-from rankfair.inference.ordered import Ordered
-from rankfair.inference.parts import Part, welch_degrees
-from rankfair.inference.permutation import DRAWN, _hands, mann_whitney, normal_p
-from rankfair.inference.shares import shares_and_ratio
-from rankfair.inference.sides import Sides
-from rankfair.inference.spread import auc_spread
-from rankfair.inference.tasks import adjusted, pooled, task_estimates
-from rankfair.inference.within import WithinTasks
+from rankfair.stats.means import mean_gap
+from rankfair.stats.ordered import Ordered
+from rankfair.stats.variance import Part, welch_degrees
+from rankfair.stats.permutation import DRAWN, _hands, mann_whitney, normal_p
+from rankfair.stats.means import shares_and_ratio
+from rankfair.stats.estimate import Sides
+from rankfair.stats.auc import auc_spread
+from rankfair.stats.within_tasks import adjusted, pooled, task_estimates
+from rankfair.stats.within_tasks import WithinTasks
 
 # Few different values make many ties.
 values = st.one_of(
@@ -528,7 +528,7 @@ def test_tasks_run_out_of_time_and_fall_back(monkeypatch):
     rng = np.random.default_rng(0)
     tasks, in_a = rng.integers(0, 5, 100), rng.random(100) < 0.5
     found = within(rng.integers(0, 9, 100).astype(float), in_a, tasks)
-    monkeypatch.setattr("rankfair.inference.tasks.MOST_IN_ALL", 0.0)
+    monkeypatch.setattr("rankfair.stats.within_tasks.MOST_IN_ALL", 0.0)
     lines = task_estimates(found, 0.95, 2, ("A", "B"), lambda i: (None, 0))
     assert all("for want of time" in line.method for line in lines)
 
@@ -557,7 +557,7 @@ def test_differences_of_any_size_have_degrees_of_freedom(size):
 
 
 def test_an_estimate_is_short_whatever_its_size():
-    from rankfair.inference import Estimate
+    from rankfair.stats import Estimate
 
     for scale in (1e-100, 1e-5, 1.0, 1e5, 1e100):
         made = Estimate(scale, 0.9 * scale, 1.1 * scale)

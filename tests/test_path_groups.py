@@ -15,7 +15,7 @@ from rankfair import (
     audit,
     fairness_path,
 )
-from rankfair.inference import clusters_of
+from rankfair.stats import clusters_of
 from rankfair.metrics import (
     mean_difference,
     rank_auc,

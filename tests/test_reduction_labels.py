@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
-from rankfair.certificate import certify
+from rankfair.stats import certify
 from rankfair.metrics import rank_auc_by_group
 from three_groups import (
     KNOWN,

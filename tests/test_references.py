@@ -17,9 +17,9 @@ from scipy.stats import (
 from scipy.stats import t as student
 
 from rankfair import audit
-from rankfair.certificate import certify_predictions
-from rankfair.inference import Estimate
-from rankfair.inference.parts import Part
+from rankfair.stats import certify_predictions
+from rankfair.stats import Estimate
+from rankfair.stats.variance import Part
 
 
 def compared(m, in_a, tasks=None, weights=None, **settings):

@@ -25,7 +25,7 @@ from mapped import (
     rng,
 )
 from rankfair import RankFairPostprocessor
-from rankfair.certificate import certify
+from rankfair.stats import certify
 from rankfair.core.linear import rounded
 from rankfair.metrics import scorer
 from refusals import sentence

@@ -127,15 +127,15 @@ def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
 
 
 def _point(row: Any, chosen: bool) -> FrontierPoint:
-    gap_low, gap_high = gap_limits(row.auc_low, row.auc_high)
+    gap_ci_low, gap_ci_high = gap_limits(row.auc_ci_low, row.auc_ci_high)
     return FrontierPoint(
         epsilon=row.epsilon,
         rmse=row.rmse,
-        rmse_low=row.rmse_low,
-        rmse_high=row.rmse_high,
+        rmse_ci_low=row.rmse_ci_low,
+        rmse_ci_high=row.rmse_ci_high,
         auc_gap=row.gap,
-        gap_low=gap_low,
-        gap_high=gap_high,
+        gap_ci_low=gap_ci_low,
+        gap_ci_high=gap_ci_high,
         label=row.status,
         chosen=chosen,
     )

@@ -12,9 +12,9 @@ from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Rows
 from rankfair.core.blocks import CONSTANT, power_of_two
-from rankfair.inference.estimate import Estimate
-from rankfair.inference.means import mean_error
-from rankfair.inference.ordered import Ordered
+from rankfair.stats.estimate import Estimate
+from rankfair.stats.means import mean_error
+from rankfair.stats.ordered import Ordered
 
 __all__ = [
     "attribute",
@@ -80,13 +80,13 @@ def median(ordered: Ordered, weights: Floats | None) -> float:
     (2.5, 3.0)
     """
     if weights is None:
-        n = len(ordered.told)
-        return _middle(*ordered.told[[(n - 1) // 2, n // 2]].tolist())
+        n = len(ordered.exact)
+        return _middle(*ordered.exact[[(n - 1) // 2, n // 2]].tolist())
     so_far = np.cumsum(weights[ordered.order])
     half = so_far[-1] / 2
     last = len(so_far) - 1
     places = (np.searchsorted(so_far, half, side) for side in ("left", "right"))
-    return _middle(*(float(ordered.told[min(int(i), last)]) for i in places))
+    return _middle(*(float(ordered.exact[min(int(i), last)]) for i in places))
 
 
 def _middle(low: float, high: float) -> float:

@@ -34,7 +34,7 @@ def draw(audit: Audit, ax: Any = None) -> Any:
         at = [names.index((c.attribute, c.group, c.against)) + offset for c in mine]
         for y, c in zip(at, mine, strict=True):
             if c.auc.estimable:
-                ax.plot([c.auc.low, c.auc.high], [y, y], color=colour, lw=2)
+                ax.plot([c.auc.ci_low, c.auc.ci_high], [y, y], color=colour, lw=2)
         values = [c.auc.value for c in mine]
         ax.plot(values, at, "o", color=colour, label=_text(model), ms=5)
     ax.axvline(0.5, color=INK, lw=0.8)

@@ -11,7 +11,7 @@ from typing import Any
 from rankfair._disk import write_whole
 from rankfair._validation import check_choice, check_flag, check_number
 from rankfair.audit.gate import Gate, judge
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 
 __all__ = [
     "Attribute",
@@ -148,11 +148,11 @@ class FrontierPoint:
 
     epsilon: float
     rmse: float
-    rmse_low: float
-    rmse_high: float
+    rmse_ci_low: float
+    rmse_ci_high: float
     auc_gap: float
-    gap_low: float
-    gap_high: float
+    gap_ci_low: float
+    gap_ci_high: float
     label: str = ""
     chosen: bool = False
 
@@ -193,7 +193,7 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> plain(FrontierPoint(0.1, 1.0, 0.9, 1.1, 0.1, 0.0, math.nan))["gap_high"]
+    >>> plain(FrontierPoint(0.1, 1.0, 0.9, 1.1, 0.1, 0.0, math.nan))["gap_ci_high"]
     >>> plain((1, 2.5, "a"))
     [1, 2.5, 'a']
     """

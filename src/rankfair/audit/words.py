@@ -26,7 +26,7 @@ def verdict(audit: Audit) -> str:
     return (
         f"{where} {_relation(worst)} ({worst.attribute}): AUC "
         f"{worst.auc.value:.3f}, {100 * audit.confidence:g} % interval "
-        f"{worst.auc.low:.3f} to {worst.auc.high:.3f}{_of_how_many(audit)}."
+        f"{worst.auc.ci_low:.3f} to {worst.auc.ci_high:.3f}{_of_how_many(audit)}."
         f"{not_judged(audit)}"
     )
 
@@ -81,7 +81,9 @@ def table(audit: Audit) -> str:
 
 def _line(c: Comparison) -> tuple[str, ...]:
     auc = c.auc
-    limits = f"{auc.low:.3f} to {auc.high:.3f}" if auc.estimable else "not estimable"
+    limits = (
+        f"{auc.ci_low:.3f} to {auc.ci_high:.3f}" if auc.estimable else "not estimable"
+    )
     return (
         c.model,
         c.attribute,

@@ -57,7 +57,7 @@ def say_path(done: Priced) -> None:
     """Say what each ε costs, the knee in bold."""
     rows, knee = done.path.rows, done.path.knee()
     means = figures([row.md for row in rows], 3)
-    errors = [(row.rmse, row.rmse_low, row.rmse_high) for row in rows]
+    errors = [(row.rmse, row.rmse_ci_low, row.rmse_ci_high) for row in rows]
     shown = figures([value for row in errors for value in row], 4)
     head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
     many = len(done.path.groups) > 2
@@ -69,7 +69,7 @@ def say_path(done: Priced) -> None:
                 shown[3 * i],
                 f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
                 number(row.auc),
-                f"{row.auc_low:.3f}–{row.auc_high:.3f}",
+                f"{row.auc_ci_low:.3f}–{row.auc_ci_high:.3f}",
                 means[i],
                 row.status,
                 *((row.group,) if many else ()),

@@ -12,7 +12,7 @@ from unicodedata import combining, east_asian_width
 
 from rankfair._printable import clipped, printable
 from rankfair.cli.ends import echo
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["WIDEST", "figures", "limits", "number", "say", "show_table", "table_lines"]
 
@@ -62,7 +62,7 @@ def limits(value: Estimate, form: str = ".3f") -> str:
     """
     if not value.estimable:
         return "unknown"
-    return f"{format(value.low, form)}–{format(value.high, form)}"
+    return f"{format(value.ci_low, form)}–{format(value.ci_high, form)}"
 
 
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

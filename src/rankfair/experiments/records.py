@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp, wasserstein_distance
 
 from rankfair.experiments.methods import Bools, Floats, Method, Predictions, Rows
-from rankfair.inference import auc_standard_error
 from rankfair.metrics import (
     balanced_residuals,
     impact_rank_ratio,
@@ -18,6 +17,7 @@ from rankfair.metrics import (
     rank_auc,
     rmse,
 )
+from rankfair.stats.auc import auc_spread
 
 __all__ = [
     "HELD_OUT",
@@ -135,7 +135,7 @@ def measure_more(
     return WiderMeasures(
         **measure(y, predicted, in_a),
         wasserstein=float(wasserstein_distance(predicted[in_a], predicted[~in_a])),
-        auc_se=auc_standard_error(predicted, in_a, clusters),
+        auc_se=auc_spread(predicted, in_a, clusters).se,
     )
 
 

@@ -107,8 +107,8 @@ def _spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
     for name in names:
         found = [getattr(record, name) for record in records]
         columns[name] = np.array([each.value for each in found], float)
-        columns[f"{name}_low"] = np.array([each.low for each in found], float)
-        columns[f"{name}_high"] = np.array([each.high for each in found], float)
+        columns[f"{name}_ci_low"] = np.array([each.ci_low for each in found], float)
+        columns[f"{name}_ci_high"] = np.array([each.ci_high for each in found], float)
     return columns
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankfair.audit.records import FrontierPoint, Provenance
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["MethodLine", "MethodTable"]
 

@@ -1,4 +1,4 @@
-"""Whether a target depends on a binary attribute: the test that fits both."""
+"""Whether a target depends on which of two groups a row is in: the test that fits."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from scipy import stats
 from rankfair._frames import (
     Codes,
     Column,
+    Floats,
     as_columns,
     column_numbers,
     exact_order,
@@ -23,12 +24,11 @@ from rankfair._frames import (
     listed,
     shown,
 )
+from rankfair._groups import Bools
 from rankfair._validation import check_choice, check_flag, check_lengths
 from rankfair.core.blocks import power_of_two
 
 __all__ = ["IndependenceTest", "independence_test"]
-
-Floats = NDArray[np.float64]
 
 NATURES = ("auto", "numeric", "ordinal", "categorical")
 FEW_EXPECTED = 5.0  # below it a chi-square of a table of counts is not trusted
@@ -77,7 +77,7 @@ class IndependenceTest:
 def independence_test(
     y: Any, z: Any, *, paired: bool = False, nature: str = "auto"
 ) -> IndependenceTest:
-    """Test whether ``y`` is independent of the binary attribute ``z``.
+    """Test whether ``y`` is independent of ``z``, a sensitive feature of two groups.
 
     ============ ============== ============================================
     groups       target         test
@@ -123,12 +123,12 @@ def independence_test(
     """
     check_flag("paired", paired)
     check_choice("nature", nature, NATURES)
-    (target,), (labels,) = _one(y, "y"), _one(z, "z")
+    target, labels = _one(y, "y"), _one(z, "z")
     check_lengths(len(target), z=labels)
     in_a = _two_groups(labels, paired)
     kind = _nature(target) if nature == "auto" else nature
     if kind == "categorical":
-        found = _categorical(find_labels([target], "y"), in_a, paired)
+        found = _categorical(*find_labels([target], "y"), in_a, paired)
     else:
         values = column_numbers(target, "y")
         if not np.isfinite(values).all():
@@ -137,49 +137,41 @@ def independence_test(
             found = _paired(values[in_a], values[~in_a], kind)
         else:
             found = _numeric(values, exact_order(target, values), in_a, kind)
-    test, statistic, p, reason = found
-    return IndependenceTest(
-        test,
-        float(statistic),
-        float(p),
-        reason,
-        kind,
-        "paired" if paired else "independent",
-        int(in_a.sum()),
-        int((~in_a).sum()),
-    )
+    test, result, reason = found
+    statistic, p = map(float, result)
+    how, n_a = "paired" if paired else "independent", int(in_a.sum())
+    return IndependenceTest(test, statistic, p, reason, kind, how, n_a, len(in_a) - n_a)
 
 
-Found = tuple[str, float, float, str]
+Found = tuple[str, tuple[float, float], str]  # test, statistic and p-value, reason
 
 
-def _two_groups(labels: Column, paired: bool) -> NDArray[np.bool_]:
+def _two_groups(labels: Column, paired: bool) -> Bools:
     """Return which rows are in the group that sorts last; refuse all but two."""
-    codes, names = find_known(labels, "z")
-    if (codes < 0).any():
-        raise ValueError(
-            f"z is missing in {int((codes < 0).sum())} rows: drop those rows first."
-        )
+    codes, found = find_known(labels, "z")
+    names, unknown = found.tolist(), int((codes < 0).sum())
+    if unknown:
+        raise ValueError(f"z is missing in {unknown} rows: drop those rows first.")
     if len(names) != 2:
         raise ValueError(
-            f"z has {len(names)} groups ({listed(names.tolist())}): two are expected. "
+            f"z has {len(names)} groups ({listed(names)}): two are expected. "
             "Compare one with the rest, or two of them."
         )
-    in_a: NDArray[np.bool_] = codes == 1
-    if paired and 2 * int(in_a.sum()) != len(in_a):
+    in_a: Bools = codes == 1
+    n_b, n_a = np.bincount(codes)
+    if paired and n_a != n_b:
         raise ValueError(
-            f"paired=True needs as many rows of {shown(names.tolist()[0])} as of "
-            f"{shown(names.tolist()[1])}; got {int((~in_a).sum())} and "
-            f"{int(in_a.sum())}."
+            f"paired=True needs as many rows of {shown(names[0])} as of "
+            f"{shown(names[1])}; got {n_b} and {n_a}."
         )
     return in_a
 
 
-def _one(values: Any, argument: str) -> list[Column]:
+def _one(values: Any, argument: str) -> Column:
     columns = as_columns(values, argument)
     if len(columns) != 1 or not len(columns[0]):
         raise ValueError(f"{argument} must hold one value a row, and at least one row.")
-    return columns
+    return columns[0]
 
 
 def _nature(column: Column) -> str:
@@ -198,37 +190,30 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _numeric(
-    values: Floats, ranked: Floats, in_a: NDArray[np.bool_], kind: str
-) -> Found:
+def _numeric(values: Floats, ranked: Floats, in_a: Bools, kind: str) -> Found:
     a, b = _scaled(values[in_a], values[~in_a])
     if (ranked == ranked[0]).all():
-        return "Mann-Whitney U", len(a) * len(b) / 2, 1.0, "y is constant"
-    normal, why = (
-        _looks_normal((a, b)) if kind == "numeric" else (False, "y is ordinal")
-    )
+        return "Mann-Whitney U", (len(a) * len(b) / 2, 1.0), "y is constant"
+    normal, why = _looks_normal((a, b), kind)
     if normal:
         parts = [n for v in (a, b) for n in (v.mean(), _deviation(v), len(v))]
         found = stats.ttest_ind_from_stats(*parts, equal_var=False)
-        return "Student's t (Welch)", found.statistic, found.pvalue, why
-    found = stats.mannwhitneyu(ranked[in_a], ranked[~in_a])
-    return "Mann-Whitney U", found.statistic, found.pvalue, why
+        return "Student's t (Welch)", found, why
+    return "Mann-Whitney U", stats.mannwhitneyu(ranked[in_a], ranked[~in_a]), why
 
 
 def _paired(a: Floats, b: Floats, kind: str) -> Found:
     a, b = _scaled(a, b)
     (differences,) = _scaled(a - b)
     if not differences.any():
-        return "Wilcoxon signed-rank", 0.0, 1.0, "no pair differs"
-    normal, why = False, "y is ordinal"
-    if kind == "numeric":
-        normal, why = _looks_normal((differences,))
+        return "Wilcoxon signed-rank", (0.0, 1.0), "no pair differs"
+    normal, why = _looks_normal((differences,), kind)
     if normal:
         n = len(differences)
         t = float(differences.mean()) / (_deviation(differences) / math.sqrt(n))
-        return "paired t", t, 2.0 * float(stats.t.sf(abs(t), n - 1)), why
+        return "paired t", (t, 2.0 * float(stats.t.sf(abs(t), n - 1))), why
     found = stats.wilcoxon(differences)
-    return "Wilcoxon signed-rank", found.statistic, found.pvalue, why
+    return "Wilcoxon signed-rank", (found.statistic, found.pvalue), why
 
 
 def _scaled(*samples: Floats) -> tuple[Floats, ...]:
@@ -244,46 +229,43 @@ def _deviation(sample: Floats) -> float:
     return size * float((centred / size).std(ddof=1))
 
 
-def _looks_normal(samples: tuple[Floats, ...]) -> tuple[bool, str]:
-    what = "y" if len(samples) == 2 else "differences"
-    verb = "is" if len(samples) == 2 else "are"
+def _looks_normal(samples: tuple[Floats, ...], kind: str) -> tuple[bool, str]:
+    """Tell whether samples may be taken as normal, and why."""
+    if kind == "ordinal":
+        return False, "y is ordinal"
+    one = len(samples) == 2
+    what, looks = ("y is", "looks") if one else ("differences are", "look")
     if min(map(len, samples)) < ENOUGH_NORMAL:
-        return False, f"too few rows to see whether {what} {verb} normal"
+        return False, f"too few rows to see whether {what} normal"
     for sample in samples:
         if np.ptp(sample) == 0.0:
-            return False, f"{what} {verb} not normal: constant in a group"
+            return False, f"{what} not normal: constant in a group"
         standard = (sample - sample.mean()) / _deviation(sample)
         big = len(sample) > MOST_SHAPIRO
-        test = stats.normaltest if big else stats.shapiro
-        p = float(test(standard).pvalue)
+        p = float((stats.normaltest if big else stats.shapiro)(standard).pvalue)
         if p < 0.05 / len(samples):
-            return False, f"{what} {verb} not normal, p = {p:.2g}"
-    return (
-        True,
-        f"{what} {verb} numeric and {'looks' if verb == 'is' else 'look'} normal",
-    )
+            return False, f"{what} not normal, p = {p:.2g}"
+    return True, f"{what} numeric and {looks} normal"
 
 
 def _categorical(
-    coded: tuple[Codes, NDArray[Any]], in_a: NDArray[np.bool_], paired: bool
+    codes: Codes, labels: NDArray[Any], in_a: Bools, paired: bool
 ) -> Found:
-    codes, labels = coded
     n = len(labels)
     if paired:
         return _mcnemar(codes[in_a], codes[~in_a], n)
     table = np.array([np.bincount(codes[m], minlength=n) for m in (in_a, ~in_a)])
     if n == 1:
-        return "chi-square", 0.0, 1.0, "y has one category only"
-    expected = stats.contingency.expected_freq(table)
-    least = float(expected.min())
+        return "chi-square", (0.0, 1.0), "y has one category only"
+    least = float(stats.contingency.expected_freq(table).min())
     why = f"y is categorical, at least {least:.1f} are expected in a cell"
     if least < FEW_EXPECTED and n == 2:
-        found = stats.fisher_exact(table)
-        return "Fisher's exact", found.statistic, found.pvalue, why
+        exact = stats.fisher_exact(table)
+        return "Fisher's exact", (exact.statistic, exact.pvalue), why
     if least < FEW_EXPECTED:
         why += ": few; unite rare categories for a surer answer"
     found = stats.chi2_contingency(table, correction=False)
-    return "chi-square", found.statistic, found.pvalue, why
+    return "chi-square", (found.statistic, found.pvalue), why
 
 
 def _mcnemar(first: Codes, second: Codes, n: int) -> Found:
@@ -292,10 +274,9 @@ def _mcnemar(first: Codes, second: Codes, n: int) -> Found:
             f"paired=True with a categorical y needs two categories (McNemar); got {n}."
             " Unite categories, or say nature='ordinal' if they are numbers in order."
         )
-    up = int(((first == 1) & (second == 0)).sum())
-    down = int(((first == 0) & (second == 1)).sum())
+    up, down = int((first > second).sum()), int((first < second).sum())
     why = f"y is categorical and paired: {up} pairs changed one way, {down} the other"
     if not up + down:
-        return "McNemar", math.nan, 1.0, why
-    found = stats.binomtest(up, up + down)
-    return "McNemar", float(min(up, down)), found.pvalue, why
+        return "McNemar", (math.nan, 1.0), why
+    p = stats.binomtest(up, up + down).pvalue
+    return "McNemar", (float(min(up, down)), p), why

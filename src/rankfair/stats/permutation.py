@@ -6,13 +6,11 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
-__all__ = ["SMALL", "mann_whitney", "normal_p"]
+from rankfair._frames import Codes, Floats
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
+__all__ = ["SMALL", "mann_whitney", "normal_p"]
 
 SMALL = 30  # rows of the smaller group below which the normal law is not trusted
 MOST_COUNTED = 3e8  # additions to count all permutations; more take too long
@@ -60,7 +58,9 @@ def mann_whitney(
     n_b = n - n_a
     few = min(n_a, n_b)
     if few >= SMALL:
-        p = normal_p(twice_rank_sum, twice_ranks, n_a)
+        counts = np.unique(twice_ranks, return_counts=True)[1].astype(np.float64)
+        auc = (twice_rank_sum / 2 - n_a * (n_a + 1) / 2) / (n_a * n_b)
+        p = float(normal_p(auc, n_a, n_b, float((counts**3 - counts).sum())))
         return p, "Mann and Whitney's test, normal law with ties"
     # A and B are mirror images: deal the smaller group.
     total = int(twice_ranks.sum())
@@ -73,18 +73,19 @@ def mann_whitney(
     return p, f"Mann and Whitney's test, {DRAWN:,} random permutations"
 
 
-def normal_p(twice_rank_sum: int, twice_ranks: Codes, n_a: int) -> float:
-    """The p-value by the normal law, corrected for ties and for continuity."""
-    n = len(twice_ranks)
-    n_b = n - n_a
-    counts = np.unique(twice_ranks, return_counts=True)[1].astype(np.float64)
-    ties = float((counts**3 - counts).sum())
-    u = twice_rank_sum / 2 - n_a * (n_a + 1) / 2
-    spread = n_a * n_b / 12 * (n + 1 - ties / (n * (n - 1.0)))
-    if spread <= 0.0:
-        return 1.0
-    z = (abs(u - n_a * n_b / 2) - 0.5) / math.sqrt(spread)
-    return min(2.0 * float(norm.sf(z)), 1.0)
+def normal_p(
+    auc: Floats | float, n_a: Codes | int, n_b: Codes | int, ties: Floats | float
+) -> Floats:
+    """The p-value of AUCs by the normal law, corrected for ties and for continuity.
+
+    ``ties`` is ``Σ (t³ − t)`` over runs of t equal values.
+    """
+    n = n_a + n_b
+    variance = n_a * n_b / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
+    distance = np.abs(auc - 0.5) * n_a * n_b - 0.5
+    z = np.where(variance > 0, distance / np.sqrt(np.maximum(variance, 1e-300)), 0.0)
+    p: Floats = np.minimum(2.0 * norm.sf(z), 1.0)
+    return p
 
 
 def _span(twice_ranks: Codes, few: int) -> float:

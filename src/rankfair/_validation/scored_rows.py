@@ -1,8 +1,8 @@
-"""The door: predictions of rows whose group is known, what they are of, the target."""
+"""Predictions of new rows whose group is known, with groups, tasks and target."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,13 @@ from rankfair._validation import (
     reader_of,
 )
 
-__all__ = ["Rows", "predict", "read_rows", "unwrapped"]
+__all__ = ["ScoredRows", "read_rows"]
 
 PREDICTED = "what the model predicts"
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScoredRows:
     """Predictions of the rows with a known group, what they are of, and the target."""
 
     predicted: Floats
@@ -44,24 +44,16 @@ class Rows:
     y: Floats | None
     notes: tuple[str, ...]
 
-    def take(self, chosen: Bools) -> Rows:
-        """Return some of the rows."""
-        return replace(
-            self,
-            predicted=self.predicted[chosen],
-            ranked=self.ranked[chosen],
-            groups=self.groups[chosen],
-            tasks=None if self.tasks is None else _codes(self.tasks[chosen]),
-            y=None if self.y is None else self.y[chosen],
-        )
-
 
 def _codes(values: NDArray[Any]) -> Codes:
     return np.unique(values, return_inverse=True)[1].astype(np.intp)
 
 
-def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -> Rows:
+def read_rows(
+    model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any
+) -> ScoredRows:
     """Predict and read new rows; leave out those of unknown group."""
+    sensitive_features = _unwrapped(sensitive_features)
     source = _labels("sensitive_features", sensitive_features, model, X)
     if source is None:
         raise ValueError(
@@ -83,7 +75,7 @@ def read_rows(model: Any, X: Any, y: Any, sensitive_features: Any, tasks: Any) -
     codes = None if of_tasks is None else _codes(of_tasks.labels()[0][known])
     unknown = int((~known).sum())
     gone = counted(unknown, "row of unknown group was", "rows of unknown group were")
-    return Rows(
+    return ScoredRows(
         predicted[known],
         ranked[known],
         groups,
@@ -125,44 +117,19 @@ def _known_groups(column: Column) -> tuple[Bools, Codes, NDArray[Any]]:
     return known, codes[known], labels
 
 
-def unwrapped(given: Any) -> Any:
+def _unwrapped(given: Any) -> Any:
     """Return the only column of a list that names one."""
     alone = isinstance(given, list | tuple) and len(given) == 1
     return given[0] if alone and is_reference(given[0]) else given
 
 
-def predict(model: Any, X: Any, **labels: Any) -> Floats:
-    """Predict, passing on the labels that the model's ``predict`` needs as arrays.
-
-    Those are the ones it has an argument for, that came as an array, and that it does
-    not read from a column of X; a pipeline hands them to its last step.
-
-    Parameters
-    ----------
-    model : fitted regressor
-        Anything with ``predict``.
-    X : array-like or data frame
-        The rows.
-    **labels : array-like or None
-        Tasks and groups.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-        Predictions.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression
-    >>> model = LinearRegression().fit([[0.0], [1.0]], [0.0, 2.0])
-    >>> predict(model, [[2.0]], tasks=["north"]).round(6).tolist()
-    [4.0]
-    """
-    return read_target(_answer(model, X, labels), PREDICTED)
-
-
 def _answer(model: Any, X: Any, labels: dict[str, Any]) -> Any:
-    """What the model predicts, as it came."""
+    """What the model predicts, as it came.
+
+    Passed on are the labels that its ``predict`` has an argument for, that came as an
+    array, and that it does not read from a column of X; a pipeline hands them to its
+    last step.
+    """
     passed = {
         name: given
         for name, given in labels.items()
