@@ -4,6 +4,9 @@ VENV := .venv
 FUZZ_SECONDS ?= 60
 BIN := $(VENV)/bin
 RIVALS := .venv-rivals
+ifneq ($(wildcard ../shared/data),)
+export RANKFAIR_DATA ?= $(abspath ../shared/data)
+endif
 
 .PHONY: $(shell awk -F: '/^[a-z-]+:/ {print $$1}' $(firstword $(MAKEFILE_LIST)))
 
@@ -63,6 +66,9 @@ simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/ce
 
 simulate-intervals: $(VENV)/.dev  ## Coverage of the limits of AUC, into docs/intervals.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_intervals.py
+
+record: $(VENV)/.dev  ## What the package gives, into record.json (AGAINST=old.json compares)
+	OMP_NUM_THREADS=1 $(BIN)/python tools/record.py record.json $(if $(AGAINST),--against $(AGAINST))
 
 schema: $(VENV)/.dev  ## The JSON schemas in docs/ again, from the records
 	$(BIN)/python tools/schema.py

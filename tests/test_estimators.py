@@ -245,14 +245,14 @@ def test_a_refit_forgets_the_names():
         ({"solver": "titl"}, 'solver must be one of "tilt", "ncadmm", "paper"'),
         ({"constraints": "ranks"}, 'Did you mean "rank"?'),
         ({"constraints": ["rank", "men"]}, 'Did you mean "mean"?'),
-        ({"constraints": ["rank", 3]}, 'constraint must be one of "rank", "mean"'),
+        ({"constraints": ["rank", 3]}, 'constraints must be one of "rank", "mean"'),
         ({"constraints": []}, "constraint is an empty list"),
         ({"constraints": ["mean", "mean"]}, 'constraint names "mean" 2 times'),
         ({"constraints": ["mean", Mean(0.1)]}, 'constraint names "mean" 2 times'),
         ({"constraints": [Rank(), "rank"]}, 'constraint names "rank" 2 times'),
         (
             {"constraints": ["rank", "mean"], "epsilon": {"rank": 0.1, "mean": 0.1}},
-            "a list with one for each constraint in the order of constraint; got "
+            "a list with one for each constraint in the order of constraints; got "
             "{'rank'",
         ),
         (

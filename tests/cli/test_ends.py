@@ -333,9 +333,9 @@ def test_a_model_file_is_told_in_words(capsys):
     shown = capsys.readouterr().out
     for part in (
         "1,234 bytes",
-        "constraint  rank, mean",
-        "beta     0.125",
-        "tasks    -",
+        "constraints  rank, mean",
+        "beta         0.125",
+        "tasks        -",
         "10 tasks: 0, 1, 2, 3, 4, 5, 6, 7 and 2 more",
         "2 groups of sex: F, M\n2 groups of old: no, yes",
     ):

@@ -258,7 +258,7 @@ def test_descriptions_show_records_and_other_keys(fitted):
         ({"random_state": np.random.default_rng(0)}, "set_params"),
         ({"penalty": object()}, "penalty holds a builtins.object"),
         ({"tasks": {1, 2}}, "tasks holds a builtins.set"),
-        ({"constraints": np.array([[1j]])}, "constraint holds a numpy.ndarray"),
+        ({"constraints": np.array([[1j]])}, "constraints holds a numpy.ndarray"),
         ({"tol": np.float16(1)}, "tol holds a numpy.float16"),
         (
             {"constraints": pd.Timestamp("2020-01-01") + pd.Timedelta(1, "ns")},

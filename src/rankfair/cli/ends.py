@@ -46,6 +46,7 @@ FLAGS = {
     "each of epsilons": "--at",
     "y": "--target",
     "cv": "--folds",
+    "constraints": "--constraint",
 }
 SAME = "epsilon|constraint|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
 FLAG = "--intersect"
@@ -236,6 +237,7 @@ def in_flags(sentence: str, start: bool = True) -> str:
     >>> in_flags('no method is called "a".')
     'No method is called "a".'
     """
+    sentence = sentence.replace("constraints=", "constraint=")
     sentence = PAIR.sub(r"--\1 \2", sentence)
     sentence = re.sub(r'(column "[^"]*"(?:, "[^"]*")*) of X\b', r"\1", sentence)
     # A flag has no value.

@@ -99,7 +99,7 @@ def groups_there(rows: Rows) -> str:
 def task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:
     """Return what became of each task; None where tasks were not asked."""
     if not isinstance(solution, TaskSolution):
-        names = ("auc", "constraints", "status")
+        names = ("auc", "values", "status")
         return {f"task_{name}_": None for name in names} | {"unbalanced_tasks_": None}
     words = {each: str(each) for each in TaskStatus}
     return {

@@ -110,7 +110,7 @@ def _named_constraints(constraint: Any, epsilon: Any) -> list[tuple[Any, Any]]:
     if isinstance(epsilon, Mapping):
         raise ValueError(
             f"epsilon must be a number, or a list with one for each constraint in the "
-            f"order of constraint; got {epsilon!r}."
+            f"order of constraints; got {epsilon!r}."
         )
     if not (isinstance(epsilon, list | tuple) or np.ndim(epsilon) > 0):
         return [(name, epsilon) for name in names]
