@@ -246,7 +246,7 @@ def test_a_solver_of_one_s_own_takes_two_constraints_or_says_no(
 
 
 @pytest.mark.parametrize(
-    "constraints", ["rank", "mean", "distribution", ["rank", "mean"]]
+    "constraint", ["rank", "mean", "distribution", ["rank", "mean"]]
 )
 def test_a_penalty_of_one_s_own_needs_what_is_published_alone(constraint: Any) -> None:
     X, y = grouped(2)

@@ -13,7 +13,7 @@ ROWS = np.arange(30) % 3 > 0
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize(
-    "constraints",
+    "constraint",
     [Mean(), Residual(), Within(rows=ROWS), Within(whole=Residual(), rows=ROWS)],
     ids=["mean", "residual", "mean within", "residual within"],
 )
@@ -37,7 +37,7 @@ def test_the_value_is_the_direction_less_what_is_due(constraint, weights):
 
 
 @pytest.mark.parametrize(
-    "constraints", [Mean(0.2), Residual(0.2), Within(0.2, rows=ROWS)]
+    "constraint", [Mean(0.2), Residual(0.2), Within(0.2, rows=ROWS)]
 )
 def test_to_be_put_on_a_target_changes_nothing_else(constraint):
     known = constraint.on(Y, Groups(IN_A))

@@ -212,7 +212,7 @@ def test_the_warning_says_how_far_the_means_are_apart(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("constraints", "epsilon", "words"),
+    ("constraint", "epsilon", "words"),
     [
         (["rank", "means"], 0.1, 'Did you mean "mean"?'),
         (["rank", "distribution"], 0.1, "cannot be had at once"),
