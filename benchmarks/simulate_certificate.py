@@ -28,8 +28,7 @@ from cells import added, parts_of, simulated, tasks_of
 from marks import row
 from scipy.stats import norm
 
-from rankfair.stats import certify_predictions
-from rankfair.stats import auc_standard_error
+from rankfair.stats import auc_standard_error, certify_predictions
 
 DOCS = Path(__file__).parents[1] / "docs" / "certificate.md"
 AUCS = (0.5, 0.52, 0.6, 0.8, 0.95)
@@ -115,6 +114,8 @@ DESIGNS = (
     Design((10_000, 10_000), (1_000, 1_000)),
     Design((1_000, 1_000), (50, 50), first=0.3),
     Design((1_000, 1_000), (40, 40), mixed=True, first=0.3),
+    Design((3_000, 3_000), (200, 200), mixed=True, first=0.02),
+    Design((3_000, 3_000), (200, 200), mixed=True, first=0.05),
     Design((3_000, 3_000), (200, 200), mixed=True, first=0.1),
 )
 

@@ -33,12 +33,12 @@ from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankfair.stats.auc import auc_estimate
 from rankfair.stats.auc import (
     ROWS,
     TASKS,
     GroupSpread,
     TaskPart,
+    auc_estimate,
     over_tasks,
     score_limits,
 )
@@ -124,6 +124,8 @@ OTHERS = (
     Design((10, 100), shape="spread 3 v 1"),
     Design((30, 30), shape="exponential"),
     Design((10, 100), shape="exponential"),
+    Design((1_000, 1_000), (200, 200), first=0.02),
+    Design((1_000, 1_000), (200, 200), first=0.05),
     Design((1_000, 1_000), (50, 50), first=0.1),
     Design((1_000, 1_000), (50, 50), first=0.3),
 )

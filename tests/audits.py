@@ -16,8 +16,8 @@ from rankfair.audit.records import (
     Provenance,
     TaskLine,
 )
-from rankfair.stats.estimate import Estimate
 from rankfair.report import MethodLine
+from rankfair.stats.estimate import Estimate
 
 METHOD = "DeLong's variance on the logit scale"
 HOSTILE = (

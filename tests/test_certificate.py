@@ -16,6 +16,7 @@ from rankfair import (
     TiltedRegressor,
 )
 from rankfair._validation import label_source_of
+from rankfair.datasets import make_biased_tasks
 from rankfair.stats import (
     Certificate,
     ShiftedModel,
@@ -23,7 +24,6 @@ from rankfair.stats import (
     certify_predictions,
     predict,
 )
-from rankfair.datasets import make_biased_tasks
 
 DATA = make_biased_tasks(12, 50, random_state=3)
 FRAME, Y = DATA.frame, DATA.target

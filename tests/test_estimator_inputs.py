@@ -186,7 +186,7 @@ def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
 @pytest.mark.parametrize("penalty", ["ridge", "task"])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize(
-    ("n_groups", "constraints"), [(2, "rank"), (3, "rank"), (2, "residual")]
+    ("n_groups", "constraint"), [(2, "rank"), (3, "rank"), (2, "residual")]
 )
 @pytest.mark.filterwarnings(HEAVY)
 def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, constraint):

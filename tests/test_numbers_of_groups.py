@@ -12,24 +12,22 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from rankfair.core.ranks import midranks
-from rankfair.stats.auc import auc_estimate
-from rankfair.stats.distances import distances
 from rankfair.stats.auc import (
     GroupSpread,
     TaskPart,
+    auc_estimate,
+    auc_spread,
     over_tasks,
     score_limits,
     score_p_value,
 )
-from rankfair.stats.means import mean_gap
-from rankfair.stats.ordered import Ordered
-from rankfair.stats.variance import Part, welch_degrees
-from rankfair.stats.permutation import DRAWN, _hands, mann_whitney, normal_p
-from rankfair.stats.means import shares_and_ratio
+from rankfair.stats.distances import distances
 from rankfair.stats.estimate import Sides
-from rankfair.stats.auc import auc_spread
-from rankfair.stats.within_tasks import adjusted, pooled, task_estimates
-from rankfair.stats.within_tasks import WithinTasks
+from rankfair.stats.means import mean_gap, shares_and_ratio
+from rankfair.stats.ordered import Ordered
+from rankfair.stats.permutation import DRAWN, _hands, mann_whitney, normal_p
+from rankfair.stats.variance import Part, welch_degrees
+from rankfair.stats.within_tasks import WithinTasks, adjusted, pooled, task_estimates
 
 # Few different values make many ties.
 values = st.one_of(

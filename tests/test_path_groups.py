@@ -15,7 +15,6 @@ from rankfair import (
     audit,
     fairness_path,
 )
-from rankfair.stats import clusters_of
 from rankfair.metrics import (
     mean_difference,
     rank_auc,
@@ -25,6 +24,7 @@ from rankfair.metrics import (
 )
 from rankfair.path import PathRow
 from rankfair.path.judge import MIN_GROUP, Judge, small_groups
+from rankfair.stats import clusters_of
 
 rng = np.random.default_rng(5)
 N = 150

@@ -17,8 +17,7 @@ from scipy.stats import (
 from scipy.stats import t as student
 
 from rankfair import audit
-from rankfair.stats import certify_predictions
-from rankfair.stats import Estimate
+from rankfair.stats import Estimate, certify_predictions
 from rankfair.stats.variance import Part
 
 

@@ -4,10 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rankfair.stats import certify_predictions
-from rankfair.stats import auc_spread
-from rankfair.stats.auc import placement_spread
-from rankfair.stats.auc import tied_share
+from rankfair.stats import auc_spread, certify_predictions
+from rankfair.stats.auc import placement_spread, tied_share
 
 # Rows of either group, and the share of each at the levels 0, 1, …
 DESIGNS = {
