@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
-from rankfair.stats import certify
 from rankfair.metrics import rank_auc_by_group
+from rankfair.stats import certify
 from three_groups import (
     KNOWN,
     NAMES,

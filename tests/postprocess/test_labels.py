@@ -25,9 +25,9 @@ from mapped import (
     rng,
 )
 from rankfair import RankFairPostprocessor
-from rankfair.stats import certify
 from rankfair.core.linear import rounded
 from rankfair.metrics import scorer
+from rankfair.stats import certify
 from refusals import sentence
 
 
