@@ -64,7 +64,7 @@ bench-dask: $(VENV)/.dev  ## Two workers with 10⁷ rows (ROWS) against memory, 
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
 
-simulate-intervals: $(VENV)/.dev  ## Coverage of the limits of AUC, into docs/intervals.md
+simulate-intervals: $(VENV)/.dev  ## Coverage of the intervals of AUC, into docs/intervals.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_intervals.py
 
 record: $(VENV)/.dev  ## What the package gives, into record.json (AGAINST=old.json compares)

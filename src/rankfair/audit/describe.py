@@ -34,7 +34,7 @@ MOST_PAIRED = 20  # groups; more are compared with the rest only
 def model_line(
     name: str, predicted: Floats, rows: Rows, confidence: float
 ) -> ModelLine:
-    """Return RMSE and mean absolute error of one model with limits, and its R²."""
+    """Return RMSE and mean absolute error of one model with intervals, and its R²."""
     if rows.target is None:
         lost = Estimate(math.nan, note="y_true was not given")
         return ModelLine(name, lost, lost, lost)
@@ -49,7 +49,7 @@ def errors(
     weights: Floats | None,
     confidence: float,
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Return RMSE and mean absolute error with limits, and R²."""
+    """Return RMSE and mean absolute error with intervals, and R²."""
     largest = max(float(np.abs(v).max()) for v in (target, predicted))
     size = power_of_two(largest)
     # Squares of scaled values neither overflow nor vanish.
@@ -63,7 +63,7 @@ def errors(
     spread = float(np.average((target - mean) ** 2, weights=weights))
     r2 = Estimate(math.nan, note="y_true is constant")
     if spread > (CONSTANT * np.abs(target).max()) ** 2:
-        r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
+        r2 = Estimate(1.0 - square.value / spread, note="shown without an interval")
     rmse = square.mapped(lambda v: size * math.sqrt(v))
     mae = mae.mapped(lambda v: size * v)
     return rmse.finite(), mae.finite(), r2

@@ -157,12 +157,12 @@ class FrontierPoint:
     chosen: bool = False
 
 
-def gap_limits(low: float, high: float) -> tuple[float, float]:
-    """Return the least and the largest ``|AUC − 1/2|`` between two limits of AUC.
+def gap_interval(low: float, high: float) -> tuple[float, float]:
+    """Return the least and the largest ``|AUC − 1/2|`` in an interval of AUC.
 
     Examples
     --------
-    >>> gap_limits(0.25, 0.625), gap_limits(0.625, 0.75)
+    >>> gap_interval(0.25, 0.625), gap_interval(0.625, 0.75)
     ((0.0, 0.25), (0.125, 0.25))
     """
     if math.isnan(low) or math.isnan(high):
@@ -229,7 +229,7 @@ class Audit:
     provenance : Provenance
         Where the numbers come from.
     confidence : float
-        Of the limits.
+        Of the intervals.
     min_group : int
         Groups with fewer rows are not compared.
     title : str
@@ -433,7 +433,7 @@ class Audit:
         return html
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the AUC of every comparison with its limits, by matplotlib.
+        """Draw the AUC of every comparison with its interval, by matplotlib.
 
         Parameters
         ----------

@@ -36,8 +36,8 @@ FOLDS = (
 KNEE = "The mark is the ε from which on less fairness buys little accuracy."
 NO_KNEE = "No ε stands out from which on less fairness buys little accuracy."
 OF_MANY = (
-    "Each group is compared with all others; the rank gap, its limits and the "
-    "difference of means are those of the group farthest from AUC = 1/2. The limits "
+    "Each group is compared with all others; the rank gap, its interval and the "
+    "difference of means are those of the group farthest from AUC = 1/2. The intervals "
     "are wide enough for a group that is chosen afterwards."
 )
 

@@ -31,7 +31,7 @@ METHOD = ("rmse", "auc_gap", "mean_difference", "ks")
 
 
 def audit_sheet(audit: Audit) -> Table:
-    """Return a row for each comparison: labels, then values and limits."""
+    """Return a row for each comparison: labels, then values and intervals."""
     found = audit.comparisons
     columns = {name: _column([getattr(c, name) for c in found]) for name in LABELS}
     return Table({**columns, **_spread(found, MEASURES)})
@@ -102,7 +102,7 @@ def compared_dict(done: Compared) -> dict[str, Any]:
 
 
 def _spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return value, lower and upper limit of estimates as columns."""
+    """Return value, lower and upper end of estimates as columns."""
     columns = {}
     for name in names:
         found = [getattr(record, name) for record in records]

@@ -27,7 +27,7 @@ def cell(estimate: Estimate, form: Form = decimals) -> View:
     estimate : Estimate
         What was measured.
     form : callable
-        Turns the number and its limits into text.
+        Turns the number and its interval into text.
 
     Returns
     -------
@@ -68,12 +68,12 @@ def strip(estimate: Estimate, x: Scale, name: str) -> View:
         With ``x``, ``low``, ``high`` (None where there is none) and ``title``.
     """
     said = cell(estimate)
-    limits = f" ({said['interval']})" if said["interval"] else ""
+    interval = f" ({said['interval']})" if said["interval"] else ""
     return {
         "x": place_of(estimate.value, x),
         "low": place_of(estimate.ci_low, x),
         "high": place_of(estimate.ci_high, x),
-        "title": f"{name}: {said['text']}{limits}",
+        "title": f"{name}: {said['text']}{interval}",
     }
 
 

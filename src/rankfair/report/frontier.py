@@ -25,7 +25,7 @@ INSET = 18
 
 @dataclass(frozen=True)
 class Dot:
-    """A point to draw: rank gap and error with their limits (NaN where unknown).
+    """A point to draw: rank gap and error with their intervals (NaN where unknown).
 
     A point with a ``number`` shows this on the paper in place of its ``label``.
     """
@@ -84,7 +84,7 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     dots : sequence of Dot
         Points that stand alone.
     path : sequence of Dot
-        Points that a curve joins, in its order; a band holds the limits of their
+        Points that a curve joins, in its order; a band holds the intervals of their
         errors where all are known, in place of whiskers.
 
     Returns
@@ -134,7 +134,7 @@ def _spot(dot: Dot, bars: tuple[Box, ...], x: Scale, y: Scale) -> Spot:
 
 
 def _band(path: Sequence[Dot], x: Scale, y: Scale) -> str:
-    """The upper limits of the errors from left to right, and the lower ones back.
+    """The upper ends of the errors from left to right, and the lower ones back.
 
     A path that turns back would cancel the part of its band that it goes over twice.
     """

@@ -43,7 +43,7 @@ class MethodTable:
     path : tuple of FrontierPoint
         A curve of one method for several ε, if there is one.
     confidence : float
-        Of the limits.
+        Of the intervals.
     title : str
         What the page is called.
     notes : tuple of str

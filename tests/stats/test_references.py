@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from rankfair import audit
 from rankfair.stats import Estimate, certify_predictions
-from rankfair.stats.variance import Part
+from rankfair.stats.variance import MeanVariance
 
 
 def compared(m, in_a, tasks=None, weights=None, **settings):
@@ -92,11 +92,11 @@ def test_limits_of_distances_are_those_of_a_bootstrap_by_hand(kind):
         off = np.abs(off)
         far.append((off.max(axis=1), off[:, :-1] @ np.diff(grid)))
     ks, moved = (max(np.quantile(way[i], 0.95) for way in far) for i in (0, 1))
-    assert found.ks.high - found.ks.value == pytest.approx(ks, rel=0.2)
-    assert found.ks.value - found.ks.low == pytest.approx(
+    assert found.ks.ci_high - found.ks.value == pytest.approx(ks, rel=0.2)
+    assert found.ks.value - found.ks.ci_low == pytest.approx(
         min(ks, found.ks.value), rel=0.2
     )
-    reach = found.wasserstein.high - found.wasserstein.value
+    reach = found.wasserstein.ci_high - found.wasserstein.value
     assert reach == pytest.approx(moved, rel=0.2)
 
 
@@ -115,7 +115,7 @@ def test_only_plain_rows_go_to_the_test_of_plain_rows():
     # Weights of one size are no weights, but for how p-values are made.
     equal = compared(m, in_a, weights=np.full(len(m), 7.0))
     assert equal.ks.value == pytest.approx(plain.ks.value)
-    assert equal.auc.low == pytest.approx(plain.auc.low)
+    assert equal.auc.ci_low == pytest.approx(plain.auc.ci_low)
 
 
 def test_deals_of_tasks_are_as_rare_as_they_are():
@@ -174,7 +174,7 @@ def test_a_group_whose_tasks_have_one_row_says_nothing_of_how_alike_rows_are():
     means = below.reshape(20, 100).mean(axis=1)
     variance = above.var(ddof=1) / 400 + means.var(ddof=1) / 20
     width = 2 * norm.ppf(0.975) * math.sqrt(variance)
-    assert found.high - found.low == pytest.approx(width, rel=0.1)
+    assert found.ci_high - found.ci_low == pytest.approx(width, rel=0.1)
 
 
 # What is not known
@@ -190,7 +190,7 @@ def test_what_tasks_do_not_show_is_taken_from_the_rows():
     for name in ("auc", "mean_difference", "share_above_median", "impact_ratio"):
         one, other = getattr(found, name), getattr(rows, name)
         assert one.estimable
-        assert (one.low, one.high) == pytest.approx((other.low, other.high))
+        assert (one.ci_low, one.ci_high) == pytest.approx((other.ci_low, other.ci_high))
 
 
 def test_one_limit_is_no_limits():
@@ -245,7 +245,7 @@ def test_rows_dealt_at_random_are_not_alike_on_average():
     excess = np.array([3.0, -1.0, 0.5, -2.0, 1.0, -1.5])
     codes = np.array([0, 1, 1, 2, 2, 2])
     found = [
-        Part.of_clusters(excess[list(deal)], codes, 3, None).clusters.rho
+        MeanVariance.of_clusters(excess[list(deal)], codes, 3, None).clusters.rho
         for deal in permutations(range(6))
     ]
     assert np.mean(found) == pytest.approx(0, abs=1e-12) and np.std(found) > 0.1

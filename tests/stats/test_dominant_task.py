@@ -44,9 +44,9 @@ def test_a_large_site_of_many_hardly_widens_what_is_known(share, alike):
         (seen.mean_difference, plain.mean_difference),
         (seen.impact_ratio, plain.impact_ratio),
     ):
-        assert times(wide.low, wide.high, narrow.low, narrow.high) < 4
+        assert times(wide.ci_low, wide.ci_high, narrow.ci_low, narrow.ci_high) < 4
     within = seen.within_task_auc
-    assert 0.45 < within.low < 0.5 < within.high < 0.55
+    assert 0.45 < within.ci_low < 0.5 < within.ci_high < 0.55
 
 
 @pytest.mark.parametrize(("share", "mixed"), [(0.6, False), (0.3, True)])

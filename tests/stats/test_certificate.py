@@ -17,13 +17,7 @@ from rankfair import (
 )
 from rankfair._validation import label_source_of
 from rankfair.datasets import make_biased_tasks
-from rankfair.stats import (
-    Certificate,
-    ShiftedModel,
-    certify,
-    certify_predictions,
-    predict,
-)
+from rankfair.stats import Certificate, certify, certify_predictions
 
 DATA = make_biased_tasks(12, 50, random_state=3)
 FRAME, Y = DATA.frame, DATA.target
@@ -174,111 +168,6 @@ def test_record_prints_pickles_and_becomes_a_dict(model):
     assert certify(model, NEW, confidence=0.99).bound > found.bound
 
 
-# Calibration
-
-
-def test_calibration_moves_groups_on_one_half_and_certifies_on_the_other():
-    rng = np.random.default_rng(1)
-    z = rng.random(2000) < 0.4
-    X = pd.DataFrame({"x": rng.normal(size=2000) + 0.8 * z, "z": np.where(z, "m", "f")})
-    y = X["x"].to_numpy()
-
-    class Model:
-        sensitive_features = "z"
-
-        def predict(self, X):
-            return X["x"].to_numpy()
-
-    found = certify(Model(), X, y, calibrate=True, random_state=0)
-    before = certify(Model(), X, y)
-    assert before.bound > 0.15 and found.bound < 0.07
-    assert found.n_a + found.n_b == 1000 and found.rmse > 0
-    assert "Calibrated on 1000 rows" in found.notes[0]
-    steps = found.model.steps
-    assert steps["m"] - steps["f"] == pytest.approx(-0.8, abs=0.2)
-    moved = found.model.predict(X)
-    expected = y + X["z"].map(steps).to_numpy()
-    assert moved == pytest.approx(expected)
-    # The calibrated model is a model: new rows certify it as well.
-    again = certify(found.model, X)
-    assert again.auc == pytest.approx(roc_auc_score(z, expected))
-    with pytest.raises(ValueError, match=r'not calibrated: "x"; known are "f", "m"'):
-        found.model.predict(X.assign(z="x"))
-
-
-def test_calibration_is_the_same_for_the_same_seed(model):
-    one, two, other = (
-        certify(model, NEW, calibrate=True, random_state=seed) for seed in (0, 0, 1)
-    )
-    assert one.bound == two.bound and one.model.steps == two.model.steps
-    assert other.model.steps != one.model.steps
-    assert isinstance(one.model, ShiftedModel)
-    assert np.isfinite(one.model.predict(NEW)).all()
-    # It knows the tasks of the model inside.
-    assert certify(one.model, NEW).method == certify(model, NEW).method == "clusters"
-
-
-def test_calibration_keeps_clusters_whole():
-    rng = np.random.default_rng(0)
-    tasks = np.repeat(np.arange(20), 15)
-    z = tasks % 2
-    X = np.column_stack((rng.normal(size=300) + z, z))
-    found = certify(
-        Constant(), X, sensitive_features=1, tasks=tasks, calibrate=True, random_state=0
-    )
-    assert (found.method, found.n_clusters) == ("clusters", 10)
-    assert found.n_a == found.n_b == 75
-
-
-@pytest.mark.parametrize(("n_tasks", "whole"), [(24, True), (12, False)])
-def test_calibration_cuts_mixed_tasks_only_where_they_are_few(n_tasks, whole):
-    rng = np.random.default_rng(0)
-    tasks = np.repeat(np.arange(n_tasks), 20)
-    z = np.arange(len(tasks)) % 2
-    m = rng.normal(size=len(tasks)) + z + 3 * z * rng.normal(size=n_tasks)[tasks]
-    X = np.column_stack((m, z))
-    found = certify(
-        Constant(), X, sensitive_features=1, tasks=tasks, calibrate=True, random_state=0
-    )
-    assert found.n_a + found.n_b == len(tasks) // 2
-    assert (found.method, found.n_clusters) == ("clusters", 12)
-    assert (found.n_clusters < n_tasks) == whole
-
-
-def test_a_post_processor_that_hides_the_group_can_be_calibrated():
-    """Its estimator does not see the group, its predictions are moved by it."""
-    frame, new = (part.drop(columns="task") for part in (FRAME, NEW))
-    model = RankFairPostprocessor(Ridge(), 0.3, sensitive_features="z", blind=True)
-    model.fit(frame[TRAIN], Y[TRAIN])
-    found = certify(model, new, calibrate=True, random_state=0)
-    moved = found.model.predict(new) - model.predict(new)
-    steps = np.array([found.model.steps[z] for z in GROUPS.tolist()])
-    assert moved == pytest.approx(steps) and np.ptp(steps) > 0
-    assert abs(found.auc - 0.5) < abs(certify(model, new).auc - 0.5)
-    without = TiltedRegressor(Ridge(), 0.3, sensitive_features="z", blind=True)
-    with pytest.raises(ValueError, match="the model is blind"):
-        certify(without.fit(frame[TRAIN], Y[TRAIN]), new, calibrate=True)
-
-
-def test_calibration_says_where_it_cannot(model):
-    def calibrated(model, X, groups=None):
-        return certify(model, X, sensitive_features=groups, calibrate=True)
-
-    with pytest.raises(ValueError, match="must be a column of X"):
-        calibrated(model, NEW, GROUPS)
-    blind = RankFairRegressor(0.01, tasks="task", sensitive_features="z", blind=True)
-    with pytest.raises(ValueError, match="the model is blind"):
-        calibrated(blind.fit(FRAME[TRAIN], Y[TRAIN]), NEW)
-    X = np.column_stack((np.arange(9.0), np.arange(9) % 3))
-    with pytest.raises(ValueError, match="moves two groups; there are 3"):
-        calibrated(Constant(), X, 1)
-    X[:, 1] = np.arange(9) > 7
-    with pytest.raises(ValueError, match="got 8 rows of 0 and 1 of 1"):
-        calibrated(Constant(), X, 1)
-    with pytest.raises(ValueError, match="two or more rows, or tasks,"):
-        certify(Constant(), X, sensitive_features=1, tasks=np.arange(9), calibrate=True)
-
-
 # Bad input
 
 
@@ -287,8 +176,6 @@ def test_calibration_says_where_it_cannot(model):
     [
         ({"confidence": 0.4}, r"confidence must be a number in \[0.5, 1\]; got 0.4"),
         ({"confidence": 1.0}, "confidence must be below 1"),
-        ({"calibrate": 1}, "calibrate must be True or False; got 1"),
-        ({"random_state": "x"}, "random_state must be None"),
         ({"sensitive_features": None}, "sensitive_features is missing"),
         ({"sensitive_features": [1, 0]}, "sensitive_features has 2 values, but there"),
         ({"sensitive_features": [1] * 30}, r"one group only \(1, 30 rows\)"),
@@ -307,6 +194,16 @@ def test_bad_input_gets_a_sentence(settings, sentence):
         certify(Constant(), np.arange(60.0).reshape(30, 2), given.pop("y"), **given)
 
 
+def test_a_model_gets_only_the_labels_that_it_needs():
+    X = FRAME.drop(columns=["task", "z"])
+    arrays = MultiTaskRegressor().fit(X, Y, tasks=FRAME["task"])
+    plain = LinearRegression().fit(X, Y)
+    for each, labels in ((arrays, {"tasks": FRAME["task"]}), (plain, {})):
+        expected = roc_auc_score(FRAME["z"], each.predict(X, **labels))
+        found = certify(each, X, tasks=FRAME["task"], sensitive_features=FRAME["z"])
+        assert found.auc == pytest.approx(expected)
+
+
 def test_labels_come_from_what_is_given_or_from_the_model():
     X = [[1.0, 5.0], [2.0, 6.0]]
     model = RankFairRegressor(tasks=1)
@@ -320,16 +217,6 @@ def test_labels_come_from_what_is_given_or_from_the_model():
     assert label_source_of("sensitive_features", None, model, X) is None
 
 
-def test_predict_passes_on_only_what_a_model_needs():
-    X = FRAME.drop(columns=["task", "z"])
-    arrays = MultiTaskRegressor().fit(X, Y, tasks=FRAME["task"])
-    plain = LinearRegression().fit(X, Y)
-    for each, labels in ((arrays, {"tasks": FRAME["task"]}), (plain, {})):
-        expected = each.predict(X, **labels)
-        found = predict(each, X, tasks=FRAME["task"], sensitive_features=FRAME["z"])
-        assert (found == expected).all()
-
-
 # What names the groups
 
 
@@ -341,11 +228,8 @@ def test_a_list_of_one_column_is_that_column(model):
         0.01, tasks="task", sensitive_features=["z"], blind=False
     )
     listed.fit(FRAME[TRAIN], Y[TRAIN])
-    found = listed.certify(NEW, calibrate=True, random_state=0)
-    assert found.model.sensitive_features == "z"
-    assert listed.certify(
-        NEW, sensitive_features=["z"], calibrate=True, random_state=0
-    ).bound == pytest.approx(found.bound)
+    assert listed.certify(NEW) == listed.certify(NEW, sensitive_features=["z"])
+    assert listed.certify(NEW).auc == pytest.approx(expected.auc)
 
 
 def test_two_attributes_are_certified_one_by_one():
@@ -368,15 +252,6 @@ def test_as_many_groups_are_certified_as_are_fitted():
         certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=many)
 
 
-def test_groups_that_are_cut_are_not_calibrated():
-    cut = RankFairRegressor(0.1, tasks="task", sensitive_features="z", bins=2)
-    rows = FRAME.assign(z=np.random.default_rng(0).normal(size=len(Y)))
-    cut.fit(rows[TRAIN], Y[TRAIN])
-    assert cut.certify(rows[~TRAIN]).estimable
-    with pytest.raises(ValueError, match="cut by bins or combined from several"):
-        cut.certify(rows[~TRAIN], calibrate=True)
-
-
 @pytest.mark.parametrize("settings", [{"bins": 2}, {"intersect": True}])
 def test_the_function_cuts_and_combines_as_the_fit_did(settings):
     rows = FRAME.drop(columns="task").astype({"z": int})
@@ -394,17 +269,6 @@ def test_the_function_cuts_and_combines_as_the_fit_did(settings):
         (labels,) = fair.group_labels(rows[~TRAIN]).values()
         found = certify(fair, rows[~TRAIN])
         assert found == certify(fair, rows[~TRAIN], sensitive_features=labels)
-        with pytest.raises(ValueError, match="cut by bins or combined from several"):
-            certify(fair, rows[~TRAIN], calibrate=True)
-
-
-def test_a_calibrated_model_takes_rows_of_unknown_group(model):
-    found = model.certify(NEW, calibrate=True, random_state=0)
-    rows = NEW.astype({"z": object})
-    rows.loc[rows.index[:3], "z"] = None
-    moved = found.model.predict(rows)
-    assert moved[:3] == pytest.approx(model.predict(rows)[:3])
-    assert moved[3:] == pytest.approx(found.model.predict(NEW)[3:])
 
 
 def test_settings_changed_after_the_fit_change_no_group():
