@@ -82,6 +82,9 @@ reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ 
 constraints: $(VENV)/.dev  ## What each constraint costs and brings, into docs/constraints.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/compare_constraints.py
 
+line-page: $(VENV)/.dev  ## Why a line, left-out counts and means: pictures into docs/line.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/line_page.py $(OPTIONS)
+
 readme: $(VENV)/.dev  ## Run what README.md and docs/python.md show; renew outputs
 	$(BIN)/python tools/readme.py
 

@@ -251,7 +251,7 @@ class First(RegressorMixin, BaseEstimator):
         StratifiedEqualMeans(2),
         TiltedRegressor(LinearRegression(), 0.1),
         RankFairPostprocessor(LinearRegression(), 0.1),
-        RankFairPostprocessor(First(), 0.1, calibrate=True),
+        RankFairPostprocessor(First(), 0.1, method="line"),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -281,6 +281,6 @@ def test_streamed_predictions_too_large_to_be_numbers_are_refused(tmp_path):
 
 
 def test_maps_are_not_learnt_on_predictions_that_cannot_be_squared():
-    model = RankFairPostprocessor(First(), 0.1, constraints="shift")
+    model = RankFairPostprocessor(First(), 0.1, method="shift")
     with pytest.raises(ValueError, match=r"prediction has values of up to .*e\+308"):
         model.fit(1e308 * np.sign(NUMBERS), Y, sensitive_features=SEX)

@@ -18,14 +18,96 @@ as narrow as the slack, in the middle of their levels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from rankfair.projections.samples import ROUNDING, Array, Floats, Sample
+from rankfair.projections.shift import Floats
 
+Array = NDArray[Any]
+
+ROUNDING = 1e-12  # two levels closer than this are one
 STEPS = 100  # the most Newton steps of `ladder`; it takes some ten
-MANY, THINNING = 1 << 13, 8  # groups of more steps start from an eighth of them
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Distinct predictions of a group, ascending, and what each of these steps weighs.
+
+    Rows that tie can only move together, because a map is a function of prediction and
+    group.  ``row`` is the share of the group that its heaviest row has: no map can move
+    less.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sample = Sample.of(np.array([3.0, 1.0, 3.0, 2.0]))
+    >>> sample.values.tolist(), sample.weights.tolist(), sample.row
+    ([1.0, 2.0, 3.0], [1, 1, 2], 0.25)
+    """
+
+    values: Floats
+    weights: Array
+    row: float
+
+    @classmethod
+    def of(cls, predictions: Floats, weights: Array | None = None) -> Sample:
+        """Sort the predictions of a group and join equal ones."""
+        if weights is None:
+            values, counts = np.unique(predictions, return_counts=True)
+            return cls(values, counts, 1.0 / len(predictions))
+        values, place = np.unique(predictions, return_inverse=True)
+        sums = np.bincount(place, weights).astype(weights.dtype)
+        # Whole weights are repeated rows, of one each.
+        heaviest = 1 if sums.dtype.kind == "i" else weights.max()
+        return cls(values, sums, float(heaviest / sums.sum()))
+
+    @cached_property
+    def total(self) -> int | float:
+        """The weight of the group."""
+        total: int | float = self.weights.sum().item()
+        return total
+
+    @cached_property
+    def ends(self) -> Floats:
+        """The share of the group up to each step, the step included."""
+        ends: Floats = np.cumsum(self.weights) / self.total
+        return ends
+
+    @cached_property
+    def starts(self) -> Floats:
+        """The share of the group below each step."""
+        return np.concatenate(([0.0], self.ends[:-1]))
+
+    @cached_property
+    def middles(self) -> Floats:
+        """The level in the middle of each step."""
+        return (self.starts + self.ends) / 2
+
+    def quantiles(self, levels: Floats) -> Floats:
+        """Where the group stands at some levels, by straight lines between steps."""
+        return np.interp(levels, self.middles, self.values)
+
+    def thinned(self, steps: int) -> Sample:
+        """About so many steps at most, bundles of neighbours at their means.
+
+        The steps at both ends stay alone, so that far values are not taken for nearer
+        ones.
+        """
+        n = len(self.values)
+        if n <= steps:
+            return self
+        inner = np.searchsorted(self.ends, np.arange(1, steps // 2) / (steps // 2))
+        tail = steps // 4
+        at = np.unique(np.r_[: tail + 1, inner, n - tail : n])
+        weights = np.add.reduceat(self.weights, at)
+        means = np.add.reduceat(self.weights * self.values, at) / weights
+        alone = np.diff(at, append=n) == 1  # no rounding there
+        return Sample(np.where(alone, self.values[at], means), weights, self.row)
 
 
 def least_movement(samples: Sequence[Sample], slack: float) -> list[Floats]:
@@ -45,8 +127,6 @@ def least_movement(samples: Sequence[Sample], slack: float) -> list[Floats]:
 
 def bounds(sample: Sample, slack: float) -> tuple[Floats, Floats]:
     """Levels ``low ≤ high`` of each step: h_j must not exceed g_k if high_j < low_k."""
-    if sample.row <= slack and sample.counts is None:
-        return sample.ends - slack, sample.starts
     middle = sample.middles - slack / 2
     return np.minimum(sample.ends - slack, middle), np.maximum(sample.starts, middle)
 
@@ -58,66 +138,35 @@ def pair(first: Sample, second: Sample, slack: float) -> tuple[Floats, Floats]:
     below it) the steps of both groups form one chain.  Where a group is above its place
     in that chain's regression it goes there; where it is not, the order holds by
     itself.  The same for ``q_B ≤ q_A``, and no step is pulled both ways.
-
-    A negative slack asks for more: the first group not above the second even where it
-    is ahead by that much in the levels of their steps' middles.
     """
-    if slack < 0:
-        (low_a, low_b) = (first.middles, second.middles)
-        (high_a, high_b) = (low_a + slack, low_b - slack)
-    else:
-        low_a, high_a = bounds(first, slack)
-        low_b, high_b = bounds(second, slack)
+    low_a, high_a = bounds(first, slack)
+    low_b, high_b = bounds(second, slack)
     a, b = first.values, second.values
-    down = _ordered(first, second, high_a, low_b)
-    up = _ordered(second, first, high_b, low_a)
-    if down is not None and up is not None:
-        # Nothing is pulled both ways: `up` has no say where `down` has.
-        a, b = (
-            np.where(a > down[0], down[0], np.maximum(a, up[1])),
-            np.where(b < down[1], down[1], np.minimum(b, up[0])),
-        )
-    elif down is not None:
-        a, b = np.minimum(a, down[0]), np.maximum(b, down[1])
-    elif up is not None:
-        a, b = np.maximum(a, up[1]), np.minimum(b, up[0])
-    return a, b
+    most_a, least_b = _ordered(first, second, high_a, low_b)
+    most_b, least_a = _ordered(second, first, high_b, low_a)
+    # Nothing is pulled both ways: the second order has no say where the first has.
+    return (
+        np.where(a > most_a, most_a, np.maximum(a, least_a)),
+        np.where(b < least_b, least_b, np.minimum(b, most_b)),
+    )
 
 
 def _ordered(
     under: Sample, over: Sample, high: Floats, low: Floats
-) -> tuple[Floats, Floats] | None:
-    """The most that ``under`` and the least that ``over`` may be; None if all may."""
-    before = _count_up_to(low, high + ROUNDING)
+) -> tuple[Floats, Floats]:
+    """The most that ``under`` and the least that ``over`` may be."""
+    before = np.searchsorted(low, high + ROUNDING, "right")
     bound = int(np.searchsorted(before, len(low)))  # steps that must not exceed another
     if not (over.values[before[:bound]] < under.values[:bound]).any():
-        return None
+        return np.full(len(high), np.inf), np.full(len(low), -np.inf)
     place = before + np.arange(len(high))
     others = np.ones(len(high) + len(low), bool)
     others[place] = False
-    rest = np.flatnonzero(others)
-    chain = np.empty(len(others))
-    chain[place], chain[rest] = under.values, over.values
-    weights = None
-    if under.counts is not None or over.counts is not None:
-        weights = np.empty(len(others))
-        weights[place], weights[rest] = under.weights, over.weights
+    chain, weights = np.empty((2, len(others)))
+    chain[place], chain[others] = under.values, over.values
+    weights[place], weights[others] = under.weights, over.weights
     fitted = isotonic_regression(chain, weights=weights).x
-    return fitted[place], fitted[rest]
-
-
-def _count_up_to(low: Floats, levels: Floats) -> Array:
-    """How many of ``low`` are up to each level; both ascend.
-
-    Evenly spaced ones (a row each, no ties) are counted without a search.
-    """
-    step = (low[-1] - low[0]) / max(len(low) - 1, 1)
-    even = low[0] + step * np.arange(len(low)) if step > 0 else low
-    if not step > 0 or np.abs(even - low).max() > ROUNDING / 4:
-        return np.searchsorted(low, levels, "right")
-    found = np.floor((levels - low[0]) / step + 1).astype(np.intp)
-    clipped: Array = np.clip(found, 0, len(low), out=found)
-    return clipped
+    return fitted[place], fitted[others]
 
 
 def ladder(samples: Sequence[Sample], slack: float) -> list[Floats]:
@@ -133,12 +182,13 @@ def ladder(samples: Sequence[Sample], slack: float) -> list[Floats]:
     a convex function, quadratic as long as no step starts or stops being clipped:
     Newton's method is one isotonic regression a step.
     """
-    levels, rungs = _rungs(samples, slack)
-    moved = rungs.clip(_best_ladder(samples, slack, levels, rungs))
+    rungs = _rungs(samples, slack)
+    moved = rungs.clip(rungs.lowest_cost(rungs.all_pulled()))
     return np.split(moved, np.cumsum([len(s.values) for s in samples])[:-1])
 
 
-def _rungs(samples: Sequence[Sample], slack: float) -> tuple[Floats, _Rungs]:
+def _rungs(samples: Sequence[Sample], slack: float) -> _Rungs:
+    """The ladder of some groups: a rung for each level."""
     v = np.concatenate([sample.values for sample in samples])
     w = np.concatenate([sample.weights for sample in samples]).astype(np.float64)
     lows, highs = zip(*(bounds(sample, slack) for sample in samples), strict=True)
@@ -147,20 +197,7 @@ def _rungs(samples: Sequence[Sample], slack: float) -> tuple[Floats, _Rungs]:
     levels = levels[np.diff(levels, prepend=-np.inf) > ROUNDING]
     above = np.searchsorted(levels, np.concatenate(highs) + ROUNDING, "right") - 1
     below = np.searchsorted(levels, np.concatenate(lows) - ROUNDING, "left") - 1
-    return levels, _Rungs(v, w, above, below, len(levels))
-
-
-def _best_ladder(
-    samples: Sequence[Sample], slack: float, levels: Floats, rungs: _Rungs
-) -> Floats:
-    """Start from the ladder of fewer steps where there are many."""
-    most = max(len(sample.values) for sample in samples)
-    if most <= MANY:
-        return rungs.lowest_cost(rungs.all_pulled())
-    thin = [sample.thinned(most // THINNING) for sample in samples]
-    few, thin_rungs = _rungs(thin, slack)
-    coarse = _best_ladder(thin, slack, few, thin_rungs)
-    return rungs.lowest_cost(np.interp(levels, few, coarse))
+    return _Rungs(v, w, above, below, len(levels))
 
 
 class _Rungs:
