@@ -64,7 +64,7 @@ bench-dask: $(VENV)/.dev  ## Two workers with 10⁷ rows (ROWS) against memory, 
 simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/certificate.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_certificate.py
 
-simulate-intervals: $(VENV)/.dev  ## Coverage of the limits of AUC, into docs/intervals.md
+simulate-intervals: $(VENV)/.dev  ## Coverage of the intervals of AUC, into docs/intervals.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_intervals.py
 
 record: $(VENV)/.dev  ## What the package gives, into record.json (AGAINST=old.json compares)
@@ -81,6 +81,9 @@ reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ 
 
 constraints: $(VENV)/.dev  ## What each constraint costs and brings, into docs/constraints.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/compare_constraints.py
+
+line-page: $(VENV)/.dev  ## Why a line, left-out counts and means: pictures into docs/line.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/line_page.py $(OPTIONS)
 
 readme: $(VENV)/.dev  ## Run what README.md and docs/python.md show; renew outputs
 	$(BIN)/python tools/readme.py

@@ -28,8 +28,8 @@ from cells import added, parts_of, simulated, tasks_of
 from marks import row
 from scipy.stats import norm
 
-from rankfair.certificate import certify_predictions
-from rankfair.inference import auc_standard_error
+from rankfair.stats import certify_predictions
+from rankfair.stats.auc import auc_spread
 
 DOCS = Path(__file__).parents[1] / "docs" / "certificate.md"
 AUCS = (0.5, 0.52, 0.6, 0.8, 0.95)
@@ -115,6 +115,8 @@ DESIGNS = (
     Design((10_000, 10_000), (1_000, 1_000)),
     Design((1_000, 1_000), (50, 50), first=0.3),
     Design((1_000, 1_000), (40, 40), mixed=True, first=0.3),
+    Design((3_000, 3_000), (200, 200), mixed=True, first=0.02),
+    Design((3_000, 3_000), (200, 200), mixed=True, first=0.05),
     Design((3_000, 3_000), (200, 200), mixed=True, first=0.1),
 )
 
@@ -138,7 +140,7 @@ def simulate(design: Design, auc: float, sets: int, seed: tuple[int, ...]) -> Ta
     for _ in range(sets):
         m, in_a, codes = design.draw(auc, rng)
         found = certify_predictions(m, in_a, codes, CONFIDENCE)
-        naive = abs(found.auc - 0.5) + z * auc_standard_error(m, in_a)
+        naive = abs(found.auc - 0.5) + z * auc_spread(m, in_a).se
         low, high = found.interval
         held = found.bound >= gap, low <= auc <= high, naive >= gap
         tallies.append(Tally(1, *held, found.bound, naive))

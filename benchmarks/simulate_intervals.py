@@ -33,16 +33,16 @@ from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankfair.inference.auc import auc_estimate
-from rankfair.inference.limits import (
+from rankfair.stats.auc import (
     ROWS,
     TASKS,
     GroupSpread,
+    ScoreModel,
     TaskPart,
+    auc_estimate,
     over_tasks,
-    score_limits,
 )
-from rankfair.inference.sides import Sides
+from rankfair.stats.estimate import TwoGroups
 
 DOCS = Path(__file__).parents[1] / "docs" / "intervals.md"
 AUCS = (0.5, 0.7, 0.86, 0.95)
@@ -124,6 +124,8 @@ OTHERS = (
     Design((10, 100), shape="spread 3 v 1"),
     Design((30, 30), shape="exponential"),
     Design((10, 100), shape="exponential"),
+    Design((1_000, 1_000), (200, 200), first=0.02),
+    Design((1_000, 1_000), (200, 200), first=0.05),
     Design((1_000, 1_000), (50, 50), first=0.1),
     Design((1_000, 1_000), (50, 50), first=0.3),
 )
@@ -163,11 +165,11 @@ def placements(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def over_rows(excess: np.ndarray) -> GroupSpread:
     n = excess.shape[1]
-    return GroupSpread((excess**2).sum(axis=1) / (n - 1) / n, n - 1.0, n, n)
+    return GroupSpread((excess**2).sum(axis=1) / (n - 1) / n, n - 1.0, n)
 
 
 def of_tasks(excess: np.ndarray, k: int, first: float) -> TaskPart:
-    """What `Part.of_clusters` is for one data set, for all of them at once."""
+    """What `MeanVariance.of_clusters` is for one data set, for all of them at once."""
     n = excess.shape[1]
     starts = np.searchsorted(tasks_of(n, k, first), np.arange(k))
     share = np.diff(starts, append=n) / n
@@ -226,7 +228,7 @@ def count(design: Design, auc: float, above, below, check: bool) -> Tally:
         parts = (of_tasks(x, k, design.first) for x, k in sizes)
         a, b = over_tasks(rows, (next(parts), next(parts)))
         prior = TASKS
-    low, high = score_limits(seen, a, b, CONFIDENCE, prior)
+    low, high = ScoreModel(seen, a, b, prior).interval(CONFIDENCE)
     if check:
         agree(design, above, below, low, high)
     logit_low, logit_high = logit_limits(seen, a, b)
@@ -244,10 +246,11 @@ def agree(design: Design, above, below, low, high) -> None:
     """Check on a few data sets that these are the limits that `audit` gives."""
     n_a, n_b = design.rows
     in_a = np.arange(n_a + n_b) < n_a
-    sides = Sides.of(in_a, ~in_a, ("A", "B"), design.codes())
+    groups = TwoGroups.of(in_a, ~in_a, design.codes())
     for i in range(min(3, len(low))):
-        found = auc_estimate(above[i], below[i], sides, CONFIDENCE)
-        np.testing.assert_allclose((found.low, found.high), (low[i], high[i]), 1e-9)
+        found = auc_estimate(above[i], 1 - below[i], groups, CONFIDENCE)
+        ends = found.ci_low, found.ci_high
+        np.testing.assert_allclose(ends, (low[i], high[i]), 1e-9)
 
 
 HEAD = ("groups", "AUC", "limits hold", "too high", "width", "logit", "naive", "sets")

@@ -16,8 +16,8 @@ from rankfair.audit.records import (
     Provenance,
     TaskLine,
 )
-from rankfair.inference.estimate import Estimate
 from rankfair.report import MethodLine
+from rankfair.stats.estimate import Estimate
 
 METHOD = "DeLong's variance on the logit scale"
 HOSTILE = (
@@ -167,11 +167,11 @@ def path(n=9):
         FrontierPoint(
             epsilon=0.02 * i,
             rmse=1400 - 900 * math.sqrt(i / n),
-            rmse_low=1360 - 900 * math.sqrt(i / n),
-            rmse_high=1440 - 900 * math.sqrt(i / n),
+            rmse_ci_low=1360 - 900 * math.sqrt(i / n),
+            rmse_ci_high=1440 - 900 * math.sqrt(i / n),
             auc_gap=0.02 * i + 0.004,
-            gap_low=max(0.0, 0.02 * i - 0.008),
-            gap_high=0.02 * i + 0.016,
+            gap_ci_low=max(0.0, 0.02 * i - 0.008),
+            gap_ci_high=0.02 * i + 0.016,
             chosen=i == 2,
         )
         for i in range(n)

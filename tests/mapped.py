@@ -14,7 +14,15 @@ NUMBERS = rng.normal(size=(N, 3)) + np.outer(IN_A, [0.8, 0.0, 0.4])
 Y = NUMBERS @ [1.0, 0.5, -0.3] + 0.7 * IN_A + rng.normal(size=N)
 WITH_CODE = np.column_stack((NUMBERS, IN_A))
 FRAME = pd.DataFrame({**dict(zip("abc", NUMBERS.T, strict=True)), "sex": SEX})
-CONSTRAINTS = ["rank", "distribution", "shift"]
+WAYS = {
+    "rank": {},
+    "distribution": {"constraints": "distribution"},
+    "line": {"method": "line"},
+    "line, mean": {"constraints": "mean"},
+    "line, wasserstein": {"constraints": "wasserstein", "method": "line"},
+    "shift": {"method": "shift"},
+    "shift, mean": {"constraints": "mean", "method": "shift"},
+}
 KNOWN = np.arange(N) % 9 != 4
 SOME = np.where(KNOWN, SEX, None)
 

@@ -14,7 +14,7 @@ Y = 2 * QUALITY[SCHOOL] + 2 * HOME - 2 * IN_A + rng.normal(scale=6, size=N)
 X = np.column_stack((IN_A, HOME, SCHOOL[:, None] == np.arange(SCHOOLS)))
 
 
-def held_out_gap(model, n_splits):
+def held_out_gap(model, n_splits, X=X, Y=Y):
     """The mean signed gap on held-out halves, and its standard error.
 
     Both halves of a split are held out once, so that what chance puts into one cancels.

@@ -24,7 +24,7 @@ ROWS = (
     {"constraints"},
     {"projections"},
     {"solvers"},
-    {"inference", "certificate"},
+    {"stats"},
     {"streams"},
     {"_folds", "_inner"},
     {"_looks", "metrics", "audit", "path"},

@@ -10,7 +10,7 @@ import rankfair
 from audited import sample
 from rankfair import audit, metrics
 from rankfair.audit import Audit, Gate
-from rankfair.inference import Estimate
+from rankfair.stats import Estimate
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -33,7 +33,7 @@ def test_values_are_those_of_the_metrics(seed, ties, weighted):
         metric = getattr(metrics, name)
         wanted = metric(y, p, sensitive_features=g, sample_weight=w)
         assert own.value == pytest.approx(wanted, abs=1e-12), name
-        assert own.low <= own.value <= own.high
+        assert own.ci_low <= own.value <= own.ci_high
     wanted = metrics.impact_rank_ratio(y, p, sensitive_features=g, sample_weight=w)
     if weighted == "whole":  # the metric reads them as repeated rows
         again = {"sample_weight": w, "frequency_weights": True}
@@ -61,7 +61,9 @@ def test_whole_weights_are_weights_unless_called_frequencies():
     found = audit(y, p, sensitive_features=g, tasks=t, sample_weight=w)
     (one,), (other,) = plain.comparisons, found.comparisons
     for name in ("auc", "mean_difference", "ks", "share_above_median"):
-        assert getattr(other, name).low == pytest.approx(getattr(one, name).low), name
+        assert getattr(other, name).ci_low == pytest.approx(
+            getattr(one, name).ci_low
+        ), name
     assert (other.n_group, other.n_against) == (one.n_group, one.n_against)
     assert [g.n_rows for g in found.attributes[0].groups] == [
         g.n_rows for g in plain.attributes[0].groups
@@ -69,7 +71,9 @@ def test_whole_weights_are_weights_unless_called_frequencies():
     # A large unit does not make weights of them either.
     assert audit(y, p, sensitive_features=g, sample_weight=w * 10**7).comparisons[
         0
-    ].auc.low == pytest.approx(audit(y, p, sensitive_features=g).comparisons[0].auc.low)
+    ].auc.ci_low == pytest.approx(
+        audit(y, p, sensitive_features=g).comparisons[0].auc.ci_low
+    )
     few = np.where(np.arange(40) < 2, "M", "F")
     heavy = audit(y, p, sensitive_features=few, sample_weight=w)
     assert heavy.comparisons[0].auc.note == "group M has 2 rows, fewer than 5"
@@ -94,7 +98,7 @@ def test_the_unit_of_fractional_weights_does_not_matter():
     for name in ("auc", "mean_difference", "ks", "within_task_auc", "impact_ratio"):
         one, other = getattr(a, name), getattr(b, name)
         assert one.value == pytest.approx(other.value)
-        assert one.high == pytest.approx(other.high)
+        assert one.ci_high == pytest.approx(other.ci_high)
 
 
 def test_rows_in_another_order_give_the_same_numbers():
@@ -103,7 +107,7 @@ def test_rows_in_another_order_give_the_same_numbers():
     a = audit(y, p, sensitive_features=g, tasks=t)
     b = audit(y[order], p[order], sensitive_features=g[order], tasks=t[order])
     for one, other in zip(a.comparisons, b.comparisons, strict=True):
-        assert one.auc.low == pytest.approx(other.auc.low)
+        assert one.auc.ci_low == pytest.approx(other.auc.ci_low)
         assert one.ks.p_value == pytest.approx(other.ks.p_value)
         assert one.within_task_auc.value == pytest.approx(other.within_task_auc.value)
     for one, other in zip(a.tasks, b.tasks, strict=True):
@@ -116,11 +120,11 @@ def test_swapping_the_groups_mirrors_the_numbers():
     swapped = np.where(g == "F", "M", "F")
     (a,) = audit(y, p, sensitive_features=g, tasks=t).comparisons
     (b,) = audit(y, p, sensitive_features=swapped, tasks=t).comparisons
-    assert a.auc.low == pytest.approx(1 - b.auc.high)
+    assert a.auc.ci_low == pytest.approx(1 - b.auc.ci_high)
     assert a.auc.p_value == pytest.approx(b.auc.p_value)
-    assert a.mean_difference.low == pytest.approx(-b.mean_difference.high)
+    assert a.mean_difference.ci_low == pytest.approx(-b.mean_difference.ci_high)
     assert a.within_task_auc.value == pytest.approx(1 - b.within_task_auc.value)
-    assert a.impact_ratio.low == pytest.approx(1 / b.impact_ratio.high)
+    assert a.impact_ratio.ci_low == pytest.approx(1 / b.impact_ratio.ci_high)
     assert a.ks.value == pytest.approx(b.ks.value)
 
 
@@ -213,7 +217,10 @@ def test_a_pair_is_compared_as_if_there_were_no_other_rows(ties, clustered):
 def same(one, other):
     """Whether two estimates differ by no more than sums in another order do."""
     numbers = [
-        [math.nan if v is None else v for v in (e.value, e.low, e.high, e.p_value)]
+        [
+            math.nan if v is None else v
+            for v in (e.value, e.ci_low, e.ci_high, e.p_value)
+        ]
         for e in (one, other)
     ]
     near = pytest.approx(numbers[1], rel=1e-9, abs=1e-12, nan_ok=True)
@@ -332,9 +339,9 @@ def test_no_interval_is_of_zero_width(predicted):
     (c,) = audit(predicted, predicted, sensitive_features=g).comparisons
     for name in ("auc", "mean_difference", "balanced_residuals", "impact_ratio"):
         own = getattr(c, name)
-        assert not own.estimable or own.high > own.low
+        assert not own.estimable or own.ci_high > own.ci_low
     if predicted.any():
-        assert c.auc.value == 1.0 and c.auc.low < 0.9
+        assert c.auc.value == 1.0 and c.auc.ci_low < 0.9
     else:
         assert c.auc.value == 0.5 and not c.auc.estimable
 
@@ -351,7 +358,7 @@ def test_errors_of_models():
     y, p, g, _ = sample()
     (line,) = audit(y, p, sensitive_features=g).models
     assert line.rmse.value == pytest.approx(metrics.rmse(y, p))
-    assert line.rmse.low < line.rmse.value < line.rmse.high
+    assert line.rmse.ci_low < line.rmse.value < line.rmse.ci_high
     assert line.mae.value == pytest.approx(np.abs(y - p).mean())
     assert line.r2.value == pytest.approx(1 - ((y - p) ** 2).sum() / y.var() / len(y))
     (flat,) = audit(np.ones(len(p)), p, sensitive_features=g).models

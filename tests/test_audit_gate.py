@@ -11,7 +11,7 @@ from audited import sample, simple
 from rankfair import audit
 from rankfair.audit import Gate
 from rankfair.audit.gate import judge
-from rankfair.inference import Estimate
+from rankfair.stats import Estimate
 
 
 def test_the_gate_lets_equality_pass():
@@ -56,7 +56,7 @@ def test_the_largest_numbers_are_audited_and_shown(tmp_path):
     for c in found.comparisons:
         for own in vars(c).values():
             if isinstance(own, Estimate):
-                assert not math.isinf(own.value) and not math.isinf(own.high)
+                assert not math.isinf(own.value) and not math.isinf(own.ci_high)
     assert json.dumps(found.to_dict(), allow_nan=False)
     assert "inf" not in str(found).replace("information", "")
     text = found.to_html(tmp_path / "a.html").read_text("utf-8")

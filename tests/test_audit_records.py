@@ -108,17 +108,19 @@ def test_the_frontier_comes_from_a_path():
         PathRow(e, r, r - 0.1, r + 0.1, 0.6, 0.55, 0.65, 0.1, *[0.0] * 5, "satisfied")
         for e, r in ((0.0, 1.0), (0.1, 0.4), (0.2, 0.2))
     ]
-    path = FairnessPath((*rows, rows[-1]._replace(epsilon=0.3, auc_low=0.45)), 10, 10)
+    path = FairnessPath(
+        (*rows, rows[-1]._replace(epsilon=0.3, auc_ci_low=0.45)), 10, 10
+    )
     _, p, g, _ = sample()
     found = audit(None, p, sensitive_features=g, path=path).frontier
     assert [point.epsilon for point in found] == [0.0, 0.1, 0.2, 0.3]
     assert sum(point.chosen for point in found) == 1
-    assert found[0].gap_low == pytest.approx(0.05)
-    assert found[0].gap_high == pytest.approx(0.15)
-    assert found[3].gap_low == 0.0
-    lost = FairnessPath((rows[0]._replace(auc_low=math.nan),), 1, 1)
+    assert found[0].gap_ci_low == pytest.approx(0.05)
+    assert found[0].gap_ci_high == pytest.approx(0.15)
+    assert found[3].gap_ci_low == 0.0
+    lost = FairnessPath((rows[0]._replace(auc_ci_low=math.nan),), 1, 1)
     (point,) = audit(None, p, sensitive_features=g, path=lost).frontier
-    assert isinstance(point, FrontierPoint) and math.isnan(point.gap_low)
+    assert isinstance(point, FrontierPoint) and math.isnan(point.gap_ci_low)
 
 
 def test_the_fingerprint_is_that_of_the_values():

@@ -186,7 +186,7 @@ def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
 @pytest.mark.parametrize("penalty", ["ridge", "task"])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize(
-    ("n_groups", "constraints"), [(2, "rank"), (3, "rank"), (2, "residual")]
+    ("n_groups", "constraint"), [(2, "rank"), (3, "rank"), (2, "residual")]
 )
 @pytest.mark.filterwarnings(HEAVY)
 def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, constraint):
@@ -251,7 +251,7 @@ class First(RegressorMixin, BaseEstimator):
         StratifiedEqualMeans(2),
         TiltedRegressor(LinearRegression(), 0.1),
         RankFairPostprocessor(LinearRegression(), 0.1),
-        RankFairPostprocessor(First(), 0.1, calibrate=True),
+        RankFairPostprocessor(First(), 0.1, method="line"),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -281,6 +281,6 @@ def test_streamed_predictions_too_large_to_be_numbers_are_refused(tmp_path):
 
 
 def test_maps_are_not_learnt_on_predictions_that_cannot_be_squared():
-    model = RankFairPostprocessor(First(), 0.1, constraints="shift")
+    model = RankFairPostprocessor(First(), 0.1, method="shift")
     with pytest.raises(ValueError, match=r"prediction has values of up to .*e\+308"):
         model.fit(1e308 * np.sign(NUMBERS), Y, sensitive_features=SEX)

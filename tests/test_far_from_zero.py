@@ -31,9 +31,7 @@ MODELS = {
     "residuals in strata": StratifiedBalancedResiduals(2),
     "refits": TiltedRegressor(LinearRegression(), EPSILON, constraints="mean"),
     "maps": RankFairPostprocessor(LinearRegression(), EPSILON),
-    "shift": RankFairPostprocessor(
-        LinearRegression(), EPSILON, constraints="shift", calibrate=True
-    ),
+    "shift": RankFairPostprocessor(LinearRegression(), EPSILON, method="shift"),
 }
 
 

@@ -17,9 +17,9 @@ from rankfair import (
     RankFairRegressorCV,
     TiltedRegressor,
 )
-from rankfair.certificate import certify
 from rankfair.datasets import make_biased_tasks
 from rankfair.metrics import rank_gap, scorer
+from rankfair.stats import certify
 
 DATA = make_biased_tasks(12, 40, auc=0.85, random_state=0)
 FRAME, Y = DATA.frame.astype({"task": int, "z": int}), DATA.target

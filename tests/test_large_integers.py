@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, audit, metrics, stream
-from rankfair.certificate import certify
-from rankfair.inference.independence import independence_test
+from rankfair.stats import certify
+from rankfair.stats.independence import independence_test
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -66,8 +66,13 @@ def test_audits_tell_them_apart(kind, weighted):
     (own,), (other,) = small.comparisons, large.comparisons
     for name in ("auc", "within_task_auc", "ks", "share_above_median"):
         here, there = getattr(own, name), getattr(other, name)
-        assert (there.value, there.low, there.high, there.p_value) == pytest.approx(
-            (here.value, here.low, here.high, here.p_value), nan_ok=True
+        assert (
+            there.value,
+            there.ci_low,
+            there.ci_high,
+            there.p_value,
+        ) == pytest.approx(
+            (here.value, here.ci_low, here.ci_high, here.p_value), nan_ok=True
         ), name
     assert [line.auc.value for line in large.tasks] == pytest.approx(
         [line.auc.value for line in small.tasks], nan_ok=True

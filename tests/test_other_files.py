@@ -70,9 +70,9 @@ MODELS = {
         ),
         ["sex", "three"],
     ),
-    "mapped, on lines": (
+    "mapped, on the line": (
         RankFairPostprocessor(
-            Ridge(), 0.1, sensitive_features="code", calibrate=True, cv=3
+            Ridge(), 0.1, method="line", sensitive_features="code", cv=3
         ),
         ["code"],
     ),

@@ -69,8 +69,8 @@ def test_figures_are_those_of_folds_by_hand(weighted):
         assert row.auc == pytest.approx(rank_auc(None, predicted, **given))
         assert row.md == pytest.approx(mean_difference(None, predicted, **given))
         assert row.gap == abs(row.auc - 0.5)
-        assert row.rmse_low < row.rmse < row.rmse_high
-        assert row.auc_low < row.auc < row.auc_high
+        assert row.rmse_ci_low < row.rmse < row.rmse_ci_high
+        assert row.auc_ci_low < row.auc < row.auc_ci_high
         assert row.train_gap <= row.epsilon + 1 / 2000
         # Pairs of weights 1 to 4 may straddle 1/2.
         assert row.status == "satisfied" or (weighted and row.epsilon == 0)
@@ -153,8 +153,10 @@ def test_intervals_are_those_of_an_audit_of_the_same_predictions(mixed, weighted
         predicted[test] = model.predict(NUMBERS.iloc[test], tasks=tasks[test])
     found = audit(y, predicted, **given)
     auc, error = found.comparisons[0].auc, found.models[0].rmse
-    assert (row.auc_low, row.auc_high) == pytest.approx((auc.low, auc.high))
-    assert (row.rmse_low, row.rmse_high) == pytest.approx((error.low, error.high))
+    assert (row.auc_ci_low, row.auc_ci_high) == pytest.approx((auc.ci_low, auc.ci_high))
+    assert (row.rmse_ci_low, row.rmse_ci_high) == pytest.approx(
+        (error.ci_low, error.ci_high)
+    )
     assert "tasks" in auc.method  # the rows alone would be surer than they are
 
 
@@ -228,7 +230,7 @@ def test_tasks_of_one_group_are_clusters():
     clustered = path_of(model, NUMBERS, tasks=TASKS, **given)
     assert clustered.n_clusters == 6
     (row,) = clustered.rows
-    assert row.auc_high - row.auc_low > 0.3  # three tasks a group
+    assert row.auc_ci_high - row.auc_ci_low > 0.3  # three tasks a group
     assert path_of(model, NUMBERS, **given).n_clusters is None
 
 
@@ -450,7 +452,7 @@ def test_one_cluster_has_no_interval():
         tasks=TASKS[kept],
         sensitive_features=groups[kept],
     )
-    assert math.isnan(path.rows[0].auc_low)
+    assert math.isnan(path.rows[0].auc_ci_low)
 
 
 # One fit, each row left out

@@ -15,7 +15,6 @@ from rankfair import (
     audit,
     fairness_path,
 )
-from rankfair.inference import clusters_of
 from rankfair.metrics import (
     mean_difference,
     rank_auc,
@@ -25,6 +24,7 @@ from rankfair.metrics import (
 )
 from rankfair.path import PathRow
 from rankfair.path.judge import MIN_GROUP, Judge, small_groups
+from rankfair.stats.estimate import clusters_of
 
 rng = np.random.default_rng(5)
 N = 150
@@ -44,7 +44,7 @@ def limits(predicted, in_a, doubt, tasks=None, weights=None):
     """What an audit says of the AUC."""
     given = {"tasks": tasks, "sample_weight": weights, "confidence": 1 - doubt}
     found = audit(None, predicted, sensitive_features=in_a, **given)
-    return found.comparisons[0].auc.low, found.comparisons[0].auc.high
+    return found.comparisons[0].auc.ci_low, found.comparisons[0].auc.ci_high
 
 
 def path_of(model, **settings):
@@ -113,9 +113,9 @@ def test_figures_are_the_metrics_of_predictions_by_hand(weighted):
         given["sensitive_features"] = in_a
         assert row.md == pytest.approx(mean_difference(None, predicted, **given))
         ends = limits(predicted, in_a, 0.05 / 3, weights=w)
-        assert (row.auc_low, row.auc_high) == pytest.approx(ends)
+        assert (row.auc_ci_low, row.auc_ci_high) == pytest.approx(ends)
         alone = limits(predicted, in_a, 0.05, weights=w)
-        assert row.auc_low < alone[0] < alone[1] < row.auc_high
+        assert row.auc_ci_low < alone[0] < alone[1] < row.auc_ci_high
 
 
 def test_names_of_groups_do_not_matter():
@@ -194,7 +194,7 @@ def test_intervals_take_clusters_group_by_group():
     found = judge(low, np.arange(60))
     assert found.group == "c"
     ends = limits(low, groups == 2, 0.05 / 3, tasks)
-    assert (found.auc_low, found.auc_high) == pytest.approx(ends)
+    assert (found.auc_ci_low, found.auc_ci_high) == pytest.approx(ends)
     apart = Judge(y, groups, ("a", "b", "c"), None, None)
     assert apart.n_clusters(np.arange(60)) is None
 
@@ -226,7 +226,7 @@ def test_limits_are_as_wide_as_the_groups_judged_need():
     in_a = groups == "ab".index(found.group)
     assert found.auc == pytest.approx(rank_auc(None, y, sensitive_features=in_a))
     ends = limits(y, in_a, 0.05 / 2)
-    assert (found.auc_low, found.auc_high) == pytest.approx(ends)
+    assert (found.auc_ci_low, found.auc_ci_high) == pytest.approx(ends)
     assert Judge(y, groups, ("a", "b", "c"), None, None)(y, everywhere).group == "c"
 
 
@@ -242,8 +242,8 @@ def test_limits_of_an_error_allow_for_the_skewness_of_squares():
         weights = rng.random(20) + 0.1
         judge = Judge(predicted + errors, groups, ("a", "b"), None, weights)
         found = judge(predicted, at)
-        held += found.rmse_low <= 1.0 <= found.rmse_high
-        assert found.rmse_low * found.rmse_high == pytest.approx(found.rmse**2)
+        held += found.rmse_ci_low <= 1.0 <= found.rmse_ci_high
+        assert found.rmse_ci_low * found.rmse_ci_high == pytest.approx(found.rmse**2)
     assert held >= 0.9 * sets
 
 
@@ -254,7 +254,7 @@ def test_limits_of_an_error_know_weights_by_their_shares():
 
     def limits(weights, tasks=None):
         found = Judge(y, groups, ("a", "b"), tasks, weights)(predicted, at)
-        return found.rmse_low, found.rmse_high
+        return found.rmse_ci_low, found.rmse_ci_high
 
     assert limits(None) == pytest.approx(limits(np.full(60, 7.0)))
     assert limits(weights) == pytest.approx(limits(1e6 * weights))

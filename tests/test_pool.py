@@ -106,7 +106,7 @@ def test_the_chosen_beta_has_the_least_generalised_cross_validation():
     def gcv(beta):
         fitter = Fitter.of(problem, Ridge(beta))
         W = fitter.solve(problem.target_moments)
-        freedom = problem.leverage(fitter.inverse_blocks(W)).sum()
+        freedom = problem.along([], [fitter.inverse_blocks(W)])[1].sum()
         left = np.square(problem.y - problem.predict(W)).mean()
         return left / (1 - freedom / len(problem.y)) ** 2
 

@@ -65,13 +65,13 @@ def test_every_group_is_level_with_the_rest_or_it_says_not(
     assert abs(model.rank_auc_ - 0.5) == pytest.approx(abs(worst - 0.5))
     assert model.constraint_values_ == pytest.approx({"rank": model.rank_auc_})
     assert model.groups_.tolist() == list(range(n_groups))
-    assert model.n_refits_ == n_groups + 1
+    assert 1 <= model.n_refits_ == len(model.trace_) - 1 <= 4
     assert model.n_unknown_ == 0 and model.bin_edges_ == {}
     if model.status_ == "satisfied":
         assert_level(m, z, epsilon + NEAR)
     else:
         assert model.status_ == "infeasible" and abs(worst - 0.5) > epsilon
-        assert estimator is TREES and epsilon == 0
+        assert estimator is TREES and model.objective_ < 0.99
     if cv is None:
         np.testing.assert_array_equal(m, model.predict(rows))
 
@@ -181,17 +181,19 @@ def test_rounding_is_no_rank(weighted, labels):
 # Constraints
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("base", [RIDGE, TREES], ids=["ridge", "trees"])
 @pytest.mark.parametrize("kind", [Mean, Residual])
 @pytest.mark.parametrize("cv", [None, 3])
-def test_means_and_residuals(kind, epsilon, cv):
-    model = fair(TREES, constraints=kind(epsilon), cv=cv, blind=False).fit(X, Y)
-    assert model.status_ in ("satisfied", "inactive")
-    assert abs(model.constraint_values_[kind.__name__.lower()]) <= epsilon + 1e-6
+def test_means_and_residuals(kind, base, epsilon, cv):
+    model = fair(base, constraints=kind(epsilon), cv=cv, blind=False).fit(X, Y)
     m = model.oof_predictions_ - (Y if kind is Residual else 0)
-    for g in range(3):
-        apart = m[g == Z].mean() - m[g != Z].mean()
-        assert abs(apart) / Y.std() <= epsilon + 1e-6
+    apart = [abs(m[g == Z].mean() - m[g != Z].mean()) / Y.std() for g in range(3)]
+    reached = abs(model.constraint_values_[kind.__name__.lower()])
+    assert reached == pytest.approx(max(apart), abs=1e-9)
+    assert (model.status_ == "infeasible") == (reached > epsilon + 1e-6)
+    assert base is TREES or model.status_ in ("satisfied", "inactive")
 
 
 @pytest.mark.parametrize("cv", [None, 3])
@@ -248,15 +250,17 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_clone_pickle_and_search():
     model = fair(cv=3).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    grid = {"epsilon": [0.01, 0.2], "estimator__max_iter": [5, 20]}
-    search = GridSearchCV(fair(), grid, cv=3, scoring=scorer("rank_gap"))
+    grid = {"epsilon": [0.01, 0.2], "estimator__alpha": [0.1, 10.0]}
+    search = GridSearchCV(fair(Ridge()), grid, cv=3, scoring=scorer("rank_gap"))
     assert search.fit(X, Y).best_params_["epsilon"] == 0.01
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_fits_are_deterministic_and_inputs_stay():
     rows = np.column_stack((NUMBERS, np.where(KNOWN, Z, np.nan)))
     before = rows.copy(), Y.copy()
@@ -317,5 +321,5 @@ def test_what_errs_more_than_one_value_for_all_is_said_to_be_useless(seed, cv):
         error = np.mean((y - model.oof_predictions_) ** 2) / np.var(y)
         assert model.objective_ == pytest.approx(error)
         useless = any("useless" in str(each.message) for each in told)
-        assert useless == (model.objective_ >= 1)
+        assert useless == (model.objective_ >= 0.99)
         assert error <= 1 + 1e-9 or useless

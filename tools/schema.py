@@ -10,9 +10,9 @@ from typing import Any
 
 from rankfair.audit import records
 from rankfair.audit.gate import Gate
-from rankfair.inference.estimate import Estimate
 from rankfair.path import PathRow
 from rankfair.report.records import MethodLine
+from rankfair.stats.estimate import Estimate
 
 ROOT = Path(__file__).parents[1]
 FILES = (

@@ -111,8 +111,8 @@ def test_weights_are_frequencies_only_if_that_is_said(tmp_path):
         json.loads(run("audit", file, *options, *more).stdout)["comparisons"][0]
         for more in ([], ["--weight", "w"], ["--weight", "w", "--frequency-weights"])
     )
-    assert weighted["auc"]["low"] == pytest.approx(plain["auc"]["low"])
-    assert repeated["auc"]["low"] > plain["auc"]["low"] + 0.1
+    assert weighted["auc"]["ci_low"] == pytest.approx(plain["auc"]["ci_low"])
+    assert repeated["auc"]["ci_low"] > plain["auc"]["ci_low"] + 0.1
     assert (weighted["n_group"], repeated["n_group"]) == (20, 600)
     assert run("audit", file, *options, "--frequency-weights").exit_code == 2
 
@@ -278,7 +278,7 @@ def test_an_audit_prints_its_table_and_writes_its_page(here):
     page = Path("a.html").read_text("utf-8")
     assert "</html>" in page
     sheet = read_table("a.csv")
-    assert sheet["auc_low"][0] < sheet["auc"][0] < sheet["auc_high"][0]
+    assert sheet["auc_ci_low"][0] < sheet["auc"][0] < sheet["auc_ci_high"][0]
     assert "within_task_auc" in sheet.names
     assert done.stderr == ""
 

@@ -6,10 +6,12 @@ import pytest
 
 from rankfair.cli import screen
 from rankfair.experiments.demo import Demo
-from rankfair.experiments.records import Record
+from rankfair.experiments.records import Record, summarise
 
 ROW = Record(
+    seed=0,
     method="tilt",
+    needs_group="no",
     rows="train",
     epsilon=0.0,
     rmse=0.75,
@@ -22,7 +24,8 @@ ROW = Record(
     seconds=0.1,
     note="Something to know.",
 )
-DONE = Demo([ROW], [ROW], [Path("demo") / "frontier.png"])
+ROWS = [ROW, Record(**{**ROW, "rows": "held-out", "rmse": 0.8})]
+DONE = Demo(ROWS, [], summarise(ROWS), [Path("demo") / "frontier.png"])
 
 
 @pytest.fixture(params=[True, False], ids=["rich", "plain"])
@@ -32,11 +35,11 @@ def with_rich(request, monkeypatch):
     return request.param
 
 
-def test_table_note_and_files_are_shown(with_rich, capsys):
+def test_table_note_and_files_are_shown(capsys):
     screen.show(DONE)
     shown = capsys.readouterr().out
-    assert ("──" in shown) == with_rich
-    for part in ("0.750", "0.5000", "tilt: Something to know.", str(DONE.files[0])):
+    note = "tilt, in 1 of 1 draws: Something to know."
+    for part in ("0.750", "0.800", "0.500", "One draw", note, str(DONE.files[0])):
         assert part in shown
 
 
@@ -70,4 +73,4 @@ def test_rich_is_not_needed(monkeypatch, capsys):
     monkeypatch.setattr(screen, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "rich.console", None)
     screen.show(DONE)
-    assert "training rows" in capsys.readouterr().out
+    assert "train RMSE" in capsys.readouterr().out

@@ -4,7 +4,8 @@ import threading
 import numpy as np
 import pytest
 
-from rankfair.core.blocks import Blocks, each, sorted_by_task
+from rankfair.core import blocks as blocks_module
+from rankfair.core.blocks import Blocks, along, each, sorted_by_task
 
 SIZES = {
     "one row": [1],
@@ -105,6 +106,25 @@ def test_moments_predictions_and_totals_are_those_of_a_loop(sizes):
         assert m[mine] == pytest.approx(Z @ W[place, :-1] + W[place, -1])
         assert totals[place] == len(users)
         assert weighed[place] == pytest.approx(t.sum())
+
+
+@pytest.mark.parametrize("chunk", [1, 30, 1 << 17])
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_predictions_and_leverages_are_those_of_a_loop(monkeypatch, sizes, chunk):
+    """In parts of any size: several tasks, one, or some rows of one."""
+    monkeypatch.setattr(blocks_module, "CHUNK", chunk)
+    _, codes, _, blocks = prepared(sizes)
+    rng = np.random.default_rng(1)
+    W = rng.normal(size=(2, len(sizes), 4))
+    K = rng.normal(size=(3, len(sizes), 4, 4))
+    K = K + K.swapaxes(2, 3)
+    M, H = along(blocks.Z, blocks.batches, list(W), list(K))
+    assert M.shape == (2, len(codes)) and H.shape == (3, len(codes))
+    for place, mine, users in of_task(blocks, codes):
+        Z = np.column_stack((blocks.Z[mine], np.ones(len(users))))
+        assert M[:, mine] == pytest.approx(W[:, place] @ Z.T)
+        wanted = np.einsum("if,sfg,ig->si", Z, K[:, place], Z)
+        assert H[:, mine] == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

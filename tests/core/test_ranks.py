@@ -7,12 +7,14 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from oracles import brute_twice_u
+from rankfair.core import ranks
 from rankfair.core.ranks import (
     Grid,
     binned_twice_u,
     midranks,
     smooth_density,
     twice_u,
+    twice_u_between,
     twice_u_of_rest,
 )
 
@@ -100,6 +102,35 @@ class TestTwiceU:
         twice_u(a, b, *weights)
         for now, then in zip((a, b, *weights), before, strict=True):
             assert np.array_equal(now, then)
+
+
+NEAR = st.integers(0, 9).map(lambda last: 1.0 + last * 2.0**-52)
+FAR = st.sampled_from([-1e300, 1e5, 3e13, 0.0, 5e-324])
+
+
+@given(data=st.data(), values=samples(floats | tied | NEAR | FAR, most=40))
+def test_many_values_are_counted_by_their_places(data, values):
+    """Equal ones, some that differ in the last bit, some far from all others."""
+    in_a = data.draw(arrays(bool, len(values)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranks, "MANY", 0)
+        assert twice_u_between(values, in_a) == brute_twice_u(values, in_a)
+
+
+@pytest.mark.parametrize("kind", ["plain", "rounded", "outlier", "lognormal"])
+def test_a_hundred_thousand_values(kind):
+    rng = np.random.default_rng(0)
+    values, in_a = rng.standard_normal(100_000), rng.random(100_000) < 0.3
+    values += 0.2 * in_a
+    values = {
+        "plain": values,
+        "rounded": values.round(1),
+        "outlier": np.append(values[1:], 1e5),
+        "lognormal": np.exp(5 * values),
+    }[kind]
+    a, b = values[in_a], values[~in_a]
+    wanted = 2 * stats.mannwhitneyu(a, b, method="asymptotic").statistic
+    assert twice_u_between(values, in_a) == wanted
 
 
 @given(values=samples(most=30))

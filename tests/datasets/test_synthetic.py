@@ -44,6 +44,29 @@ def test_everything_is_standardised():
         np.testing.assert_allclose(values.std(axis=0), 1)
 
 
+def test_the_fair_score_is_the_target_without_the_gap_and_without_noise():
+    data = make_biased_tasks(200, 100, signal=0.6, random_state=4)
+    in_a = data.sensitive == data.group_a
+    left = data.target - data.fair_score
+    # Nothing of it can be predicted within a group, and the groups share it.
+    assert pairs_auc(data.fair_score[in_a], data.fair_score[~in_a]) == pytest.approx(
+        0.5, abs=0.01
+    )
+    for rows in (in_a, ~in_a):
+        for x in (*data.X.T, data.fair_score):
+            assert abs(np.corrcoef(x[rows], left[rows])[0, 1]) < 0.03
+        assert np.var(left[rows]) / np.var(data.target[rows]) == pytest.approx(
+            0.4, abs=0.02
+        )
+    gaps = [it[in_a].mean() - it[~in_a].mean() for it in (left, data.target)]
+    assert gaps[0] == pytest.approx(gaps[1], abs=0.03)
+
+
+def test_without_gap_and_noise_the_fair_score_is_the_target():
+    data = make_biased_tasks(auc=0.5, signal=1.0, random_state=6)
+    np.testing.assert_allclose(data.fair_score, data.target)
+
+
 def test_some_features_carry_signal_and_some_are_proxies():
     data = make_biased_tasks(200, 100, random_state=4)
     in_a = data.sensitive == "1"

@@ -8,8 +8,8 @@ from scipy.stats import ks_2samp
 
 import rankfair.experiments
 from rankfair.datasets import make_biased_tasks
-from rankfair.experiments.methods import Predictions, Rows
-from rankfair.experiments.records import compare, measure
+from rankfair.experiments.methods import Method, Predictions, Rows
+from rankfair.experiments.records import Mean, compare, measure, summarise
 
 
 @pytest.fixture
@@ -22,10 +22,11 @@ def perfect(train, held_out, epsilon):
 
 
 def test_the_target_itself_has_no_error_and_balanced_residuals(rows):
-    for record in compare("perfect", perfect, rows, rows, 0.1):
+    for record in compare("perfect", Method(perfect, "no"), rows, rows, 0.1, seed=7):
         assert record["rmse"] == 0
         assert record["br"] == 0
         assert record["epsilon"] == 0.1
+        assert (record["seed"], record["needs_group"]) == (7, "no")
         assert record["note"] == ""
         assert record["seconds"] >= 0
 
@@ -56,7 +57,7 @@ def test_warnings_become_a_note(rows):
         warnings.warn("two", RuntimeWarning, stacklevel=1)
         return perfect(train, held_out, epsilon)
 
-    train, held_out = compare("worried", worried, rows, rows, 0.0)
+    train, held_out = compare("worried", Method(worried, "no"), rows, rows, 0.0)
     assert train["note"] == held_out["note"] == "one two"
 
 
@@ -66,9 +67,29 @@ def test_each_record_is_of_its_own_rows(rows):
     def mean(train, held_out, epsilon):
         return Predictions(train.y, np.zeros(len(held_out.y)))
 
-    train, held_out = compare("mean", mean, rows, half, 0.0)
+    train, held_out = compare("mean", Method(mean, "no"), rows, half, 0.0)
     assert (train["rows"], train["rmse"]) == ("train", 0)
     assert held_out["rmse"] == pytest.approx(np.sqrt((half.y**2).mean()))
+
+
+def test_means_and_their_errors_are_over_draws(rows):
+    def off(by):
+        def method(train, held_out, epsilon):
+            return Predictions(train.y + by, held_out.y)
+
+        return Method(method, "no")
+
+    sizes = (1.0, 2.0, 6.0)
+    records = [
+        record
+        for seed, by in enumerate(sizes)
+        for record in compare("off", off(by), rows, rows, 0.0, seed)
+    ]
+    train, held_out = summarise(records)
+    assert (train.method, train.rows, held_out.rows) == ("off", "train", "held-out")
+    assert train.rmse.value == pytest.approx(3.0)
+    assert train.rmse.error == pytest.approx(np.std(sizes, ddof=1) / 3**0.5)
+    assert held_out.rmse == Mean(0.0, 0.0)
 
 
 def test_metrics_are_computed_in_one_module_only():

@@ -35,7 +35,7 @@ def test_all_methods_are_run_on_the_same_rows(tmp_path):
     gaps = {name: line.auc_gap.value for name, line in by_name.items()}
     assert gaps["tilt"] < gaps["unconstrained"]
     for line in done.page.lines:
-        assert 0.0 <= line.auc_gap.low <= line.auc_gap.value <= line.auc_gap.high
+        assert 0.0 <= line.auc_gap.ci_low <= line.auc_gap.value <= line.auc_gap.ci_high
 
 
 def test_tilt_is_what_a_path_reports_in_the_same_folds(tmp_path):

@@ -11,7 +11,7 @@ from rankfair import RankFairPostprocessor
 @parametrize_with_checks(
     [
         RankFairPostprocessor(Ridge()),
-        RankFairPostprocessor(Ridge(), constraints="distribution"),
+        RankFairPostprocessor(Ridge(), constraints="wasserstein"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -1,14 +1,32 @@
-"""What the three kinds of maps promise."""
+"""What maps promise: the smallest θ, the least movement, shifts, and new values."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import block_array, coo_array, eye_array, hstack, kron, vstack
+from scipy.stats import wasserstein_distance
 
-from rankfair.postprocess.follow import nearest
-from rankfair.postprocess.maps import MAPS, Status, distribution, rank, shift
-from rankfair.postprocess.search import Search
-from rankfair.projections.samples import Sample, Standing
+from rankfair.postprocess import maps as module
+from rankfair.postprocess.maps import (
+    CONSTRAINTS_OF,
+    METHODS,
+    Status,
+    between,
+    common_quantiles,
+    knots,
+    move,
+    nearest,
+    on_levels,
+    towards,
+)
+from rankfair.postprocess.standing import GAPS, Limit, Standing
+from rankfair.projections import Sample, least_movement
+
+WAYS = [(method, name) for method, own in CONSTRAINTS_OF.items() for name in own]
+ways = pytest.mark.parametrize(("method", "constraint"), WAYS)
+on_the_line = pytest.mark.parametrize("constraint", CONSTRAINTS_OF["line"])
 
 
 def two(seed=0, sizes=(300, 400), gap=1.0):
@@ -19,125 +37,402 @@ def two(seed=0, sizes=(300, 400), gap=1.0):
     ]
 
 
-def movement(samples, moved):
-    return sum(
-        s.weights @ (v - s.values) ** 2 for s, v in zip(samples, moved, strict=True)
-    ) / sum(s.total for s in samples)
+def three(seed=0, rows=200):
+    rng = np.random.default_rng(seed)
+    return [
+        Sample.of(rng.gamma(1.5, 1 + g / 3, rows + 50 * g) + 0.4 * g) for g in range(3)
+    ]
 
 
-@pytest.mark.parametrize("sizes", [(300, 400), (30, 900), (3000, 2000)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.05])
-@pytest.mark.parametrize("gap", [1.0, -0.6])
-def test_rank_lands_at_the_edge_of_the_band(sizes, epsilon, gap):
-    samples = two(1, sizes, gap)
-    found = rank(samples, epsilon)
-    n_a, n_b = sizes
-    lead = abs(found.standing.aucs[1] - 0.5)
-    assert found.status is Status.SATISFIED
-    assert lead <= max(epsilon, 1 / (2 * n_a * n_b)) * (1 + 1e-9)
-    # Steps of the smaller group are what it can miss the edge by.
-    assert lead >= epsilon - 1 / min(sizes)
+def values_of(samples, found):
+    """Where the maps send what they were learnt from."""
+    both = zip(found.maps, samples, strict=True)
+    return [found.follow(table, own.values) for table, own in both]
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.05])
-@pytest.mark.parametrize("seed", range(3))
-def test_at_equal_auc_rank_has_no_larger_ks_than_the_shift(epsilon, seed):
-    samples = two(seed)
-    ours, shifted = rank(samples, epsilon), shift(samples, epsilon)
-    assert shifted.status is Status.SATISFIED
-    assert ours.standing.ks <= shifted.standing.ks
+def movement(samples, found):
+    moved = zip(samples, values_of(samples, found), strict=True)
+    total = sum(s.total for s in samples)
+    return sum(s.weights @ (v - s.values) ** 2 for s, v in moved) / total
 
 
-def test_shift_is_the_same_for_all_rows_of_a_group():
+def excess(samples, constraint, epsilon, values):
+    limit = Limit.of(constraint, samples, epsilon, 1.0)
+    return limit.excess(Standing(values, samples))
+
+
+# All ways
+
+
+@ways
+@pytest.mark.parametrize("samples", [two(), two(1, gap=-0.6), three()])
+@pytest.mark.parametrize("epsilon", [0.02, 0.1])
+def test_the_band_is_met_at_its_edge(method, constraint, samples, epsilon):
+    found = move(samples, method, constraint, epsilon)
+    values = values_of(samples, found)
+    for own, counted in zip(values, found.standing.values, strict=True):
+        assert np.array_equal(own, counted)
+        assert (np.diff(own) >= 0).all()
+    gap = GAPS[constraint](found.standing).max()
+    if found.status is Status.INACTIVE:
+        assert gap <= epsilon
+    else:
+        assert found.status is Status.SATISFIED
+        # KS goes in steps of a row, and so does the least movement.
+        steps = method == "least" or constraint == "distribution"
+        slack = max(s.row for s in samples) if steps else 1e-2 * epsilon
+        assert epsilon - slack <= gap <= epsilon * (1 + 1e-9)
+
+
+@ways
+def test_what_is_in_the_band_stays(method, constraint):
     samples = two()
-    for sample, moved in zip(samples, shift(samples, 0.01).values, strict=True):
-        assert np.ptp(moved - sample.values) < 1e-12
-
-
-@pytest.mark.parametrize("constraint", MAPS)
-def test_three_groups(constraint):
-    rng = np.random.default_rng(0)
-    samples = [Sample.of(rng.normal(0.4 * g, 1, 200 + 50 * g)) for g in range(3)]
-    found = MAPS[constraint](samples, 0.02)
-    assert found.status is Status.SATISFIED
-    if constraint == "distribution":
-        assert found.standing.ks <= 0.02 + 1e-9
-    assert np.abs(found.standing.aucs - 0.5).max() <= 0.02 + 1e-9
-
-
-@pytest.mark.parametrize("constraint", MAPS)
-def test_what_is_in_the_band_stays(constraint):
-    samples = two()
-    moved = MAPS[constraint](samples, 0.05).values
+    moved = values_of(samples, move(samples, method, constraint, 0.05))
     again = [
         Sample.of(np.repeat(v, s.weights)) for v, s in zip(moved, samples, strict=True)
     ]
-    found = MAPS[constraint](again, 0.05)
-    assert found.status is Status.INACTIVE
-    for values, sample in zip(found.values, again, strict=True):
-        assert values is sample.values
+    found = move(again, method, constraint, 0.05)
+    assert (found.status, found.theta) == (Status.INACTIVE, 0.0)
+    for values, sample in zip(values_of(again, found), again, strict=True):
+        assert np.array_equal(values, sample.values)
 
 
-@pytest.mark.parametrize("constraint", MAPS)
-def test_many_rows_are_searched_on_few_first(constraint):
-    samples = two(3, (20_000, 15_000))
-    found = MAPS[constraint](samples, 0.01)
-    assert found.status is Status.SATISFIED
-    if constraint != "distribution":
-        assert abs(found.standing.aucs[1] - 0.5) == pytest.approx(0.01, abs=1e-4)
+@ways
+def test_swapped_mirrored_and_moved_predictions(method, constraint):
+    for seed, samples in enumerate((two(2, (80, 110)), three(2, 60))):
+        epsilon = (0.0, 0.04)[seed]
+        moved = values_of(samples, move(samples, method, constraint, epsilon))
+        turned = samples[::-1]
+        for one, other in zip(
+            values_of(turned, move(turned, method, constraint, epsilon))[::-1],
+            moved,
+            strict=True,
+        ):
+            assert one == pytest.approx(other, abs=1e-6)
+        # Powers of two: the same predictions to the last bit but some.
+        there = [Sample(s.values + 4096.0, s.weights, s.row) for s in samples]
+        for one, other in zip(
+            values_of(there, move(there, method, constraint, epsilon)),
+            moved,
+            strict=True,
+        ):
+            assert one - 4096.0 == pytest.approx(other, abs=1e-6)
 
 
-def test_a_wrong_guess_from_few_rows_is_corrected():
-    # One far value in ten thousand is not among the quantiles that are tried first.
+@ways
+def test_whole_weights_are_repeated_rows(method, constraint):
+    rng = np.random.default_rng(4)
+    rows = [(np.round(rng.normal(g, 1, 60), 2), rng.integers(1, 4, 60)) for g in (0, 1)]
+    weighted = [Sample.of(*own) for own in rows]
+    repeated = [Sample.of(np.repeat(*own)) for own in rows]
+    one, other = (move(s, method, constraint, 0.03) for s in (weighted, repeated))
+    assert one.status is other.status
+    for table, same in zip(one.maps, other.maps, strict=True):
+        assert np.array_equal(table, same)
+
+
+@ways
+@pytest.mark.parametrize("groups", [2, 3])
+def test_many_rows_are_learnt_on_quantiles_and_counted_on_all(
+    method, constraint, groups, monkeypatch
+):
+    samples = two(3, (3000, 2500)) if groups == 2 else three(3, 1500)
+    whole = move(samples, method, constraint, 0.05)
+    monkeypatch.setattr(module, "QUANTILES", 500)
+    found = move(samples, method, constraint, 0.05)
+    assert found.status is whole.status is Status.SATISFIED
+    assert max(table.shape[1] for table in found.maps) <= 500
+    gap = GAPS[constraint](found.standing).max()
+    # A quantile of each group, or a thirtieth of the band.
+    assert 0.05 * 0.97 - (method == "least") / 500 <= gap <= 0.05 * (1 + 1e-9)
+    counted = Standing(values_of(samples, found), samples)
+    assert gap == pytest.approx(GAPS[constraint](counted).max(), abs=1e-12)
+    assert movement(samples, found) == pytest.approx(movement(samples, whole), rel=0.05)
+
+
+@ways
+def test_a_wrong_guess_from_quantiles_is_corrected(method, constraint, monkeypatch):
+    # Far values in a hundred are not among the quantiles that are tried first.
     rng = np.random.default_rng(0)
-    values = np.round(rng.normal(size=9000), 2)
-    samples = [
-        Sample.of(values),
-        Sample.of(np.append(values + 0.5, rng.normal(size=4000))),
-    ]
-    assert rank(samples, 0.001).status is Status.SATISFIED
+    values = np.round(rng.normal(size=900), 2)
+    more = np.concatenate((values + 0.5, 30 + rng.normal(size=8)))
+    monkeypatch.setattr(module, "QUANTILES", 40)
+    samples = [Sample.of(values), Sample.of(more)]
+    found = move(samples, method, constraint, 0.1)
+    assert found.status is Status.SATISFIED
+    assert GAPS[constraint](found.standing).max() <= 0.1 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("guess", [-0.3, 0.0, 0.02, 0.3])
-def test_a_bracket_around_any_guess_holds_the_edge(guess):
-    first, second = two(3)
-    search = Search([second, first], 0.02)  # the one that stands too high comes first
-    low, high = search._around(guess, -1.0, 0.5, search._probe)
-    below, above = search._probe(low), search._probe(high)
-    assert search._at_edge(below) or below.excess <= 0 < above.excess
+@ways
+def test_constant_predictions(method, constraint):
+    level = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 2.0))]
+    assert move(level, method, constraint, 0.0).status is Status.INACTIVE
+    apart = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 3.0))]
+    found = move(apart, method, constraint, 0.0)
+    assert found.status is Status.SATISFIED
+    assert np.concatenate(values_of(apart, found)) == pytest.approx(31 / 12)
 
 
-def test_ties_that_no_map_can_part():
+@ways
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2), (2, 50)])
+def test_tiny_groups(method, constraint, sizes):
+    samples = two(5, sizes, gap=3.0)
+    found = move(samples, method, constraint, 0.01)
+    before = excess(samples, constraint, 0.01, [s.values for s in samples])
+    values = values_of(samples, found)
+    assert excess(samples, constraint, 0.01, values) <= max(before, 0)
+    for own in values:
+        assert (np.diff(own) >= 0).all()
+
+
+@pytest.mark.parametrize("method", ["line", "least"])
+def test_ties_that_no_map_can_part(method):
     samples = [
         Sample.of(np.repeat([0.0, 1.0], [6, 4])),
         Sample.of(np.repeat([0.0, 1.0], [3, 7])),
     ]
-    found = distribution(samples, 0.1)
+    found = move(samples, method, "distribution", 0.1)
     assert found.status is Status.INFEASIBLE
-    assert found.standing.ks <= 0.3
-    assert np.isfinite(np.concatenate(found.values)).all()
+    assert found.standing.ks.max() <= 0.3 + 1e-12
+    assert np.isfinite(np.concatenate(values_of(samples, found))).all()
 
 
-@pytest.mark.parametrize("constraint", MAPS)
-def test_constant_predictions_are_fair(constraint):
-    samples = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 2.0))]
-    assert MAPS[constraint](samples, 0.0).status is Status.INACTIVE
-    apart = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 3.0))]
-    found = MAPS[constraint](apart, 0.0)
-    assert found.status in (Status.SATISFIED, Status.INFEASIBLE)
-    if constraint == "rank":
-        assert np.concatenate(found.values) == pytest.approx(31 / 12)
+# The line
 
 
-@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2), (2, 50)])
-@pytest.mark.parametrize("constraint", MAPS)
-def test_tiny_groups(sizes, constraint):
-    samples = two(5, sizes, gap=3.0)
-    found = MAPS[constraint](samples, 0.01)
-    before = Standing.of([s.values for s in samples], samples)
-    assert found.standing.auc_excess(0.01) <= max(before.auc_excess(0.01), 0)
-    for values in found.values:
+def test_the_end_of_the_line_is_the_barycentre():
+    """Of samples of one size the mean of their sorted values, and the fairest place."""
+    rng = np.random.default_rng(1)
+    rows = np.sort(rng.gamma(1.0, size=(3, 50)) * [[1.0], [2.0], [3.0]], axis=1)
+    samples = [Sample.of(own) for own in rows]
+    for values in common_quantiles(samples):
+        assert values == pytest.approx(rows.mean(axis=0))
+    weighted = [Sample.of(own, np.full(50, g + 1)) for g, own in enumerate(rows)]
+    for values in common_quantiles(weighted):
+        assert values == pytest.approx(np.average(rows, axis=0, weights=[1, 2, 3]))
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 40), min_size=2, max_size=4))
+def test_without_ties_ranks_are_equal_at_the_end_of_the_line(seed, sizes):
+    rng = np.random.default_rng(seed)
+    samples = [Sample.of(rng.gamma(1.0, 1 + g, n)) for g, n in enumerate(sizes)]
+    standing = Standing(common_quantiles(samples), samples)
+    # Rows that meet may differ in their last bits.
+    pair = Limit.of("rank", samples, 0.0, 1.0).widths
+    ties = min(sizes) * len(sizes)
+    assert (np.abs(standing.aucs - 0.5) <= ties * pair).all()
+    rows = Limit.of("distribution", samples, 0.0, 1.0)
+    assert rows.excess(standing) <= max(s.row for s in samples)
+
+
+@pytest.mark.parametrize("theta", [0.1, 0.5, 0.9])
+def test_the_wasserstein_distance_shrinks_with_the_rest_of_the_way(theta):
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(1.5, 2, 300), rng.gamma(1.5, size=300)
+    samples = [Sample.of(a), Sample.of(b)]
+    moved = towards(samples, common_quantiles(samples))(theta)
+    left = (1 - theta) * wasserstein_distance(a, b)
+    assert wasserstein_distance(*moved) == pytest.approx(left)
+    # Of groups of different size it does up to a row of each.
+    samples = [Sample.of(a), Sample.of(b[:170])]
+    moved = towards(samples, common_quantiles(samples))(theta)
+    left = (1 - theta) * wasserstein_distance(a, b[:170])
+    assert wasserstein_distance(*moved) == pytest.approx(left, abs=1 / 170)
+
+
+@on_the_line
+@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.2])
+def test_theta_of_groups_of_one_shape_is_that_of_brute_force(constraint, epsilon):
+    """Every difference shrinks with θ: pairs meet one after the other."""
+    apart, rng = 0.8, np.random.default_rng(6)
+    b = rng.gamma(1.5, size=25)
+    samples = [Sample.of(b), Sample.of(b + apart)]
+    found = move(samples, "line", constraint, epsilon)
+    meet = np.subtract.outer(b + apart, b).ravel() / apart
+    meet = np.append(meet[(meet > 0) & (meet < 1)], 1.0)
+    if constraint in ("mean", "wasserstein"):
+        meet = np.array([1 - epsilon / apart])
+
+    def out_of_band(x):
+        moved = [b + x * apart / 2, b + apart - x * apart / 2]
+        return excess(samples, constraint, epsilon, [np.sort(m) for m in moved]) > 0
+
+    # At a meeting pairs tie, and just after it they have passed.
+    places = np.sort(np.concatenate((meet, meet + 1e-9)))
+    first = next(x for x in places if not out_of_band(x))
+    assert found.theta == pytest.approx(first, abs=2e-3)
+
+
+@on_the_line
+@pytest.mark.parametrize("samples", [two(6, (31, 31)), three(6, 60)], ids=["2", "3"])
+@pytest.mark.parametrize("epsilon", [0.1, 0.2])
+def test_theta_is_an_edge_and_near_the_first(constraint, samples, epsilon):
+    """Of small groups gaps may rise a little along the line: a fine grid sees it."""
+    found = move(samples, "line", constraint, epsilon)
+    path = towards(samples, common_quantiles(samples))
+
+    def miss(x):
+        return excess(samples, constraint, epsilon, path(x))
+
+    assert miss(found.theta) <= 0 < miss(found.theta - 2e-3)
+    grid = np.linspace(0, 1, 801)
+    first = grid[[miss(x) <= 0 for x in grid]][0]
+    assert first - 1 / 800 <= found.theta <= first + 1 / module.CELLS
+
+
+@pytest.mark.parametrize("constraint", ["mean", "wasserstein"])
+def test_means_and_distances_at_zero_are_met_up_to_a_row(constraint):
+    samples = two(7, (120, 190))
+    found = move(samples, "line", constraint, 0.0)
+    assert found.status is Status.SATISFIED
+    assert found.theta == pytest.approx(1.0, abs=1e-3)
+    assert GAPS[constraint](found.standing).max() <= 3 / 120
+
+
+# The least movement
+
+
+def least_cost(samples, slack):
+    moved = least_movement(samples, slack)
+    pairs = zip(samples, moved, strict=True)
+    total = sum(s.total for s in samples)
+    return sum(s.weights @ (v - s.values) ** 2 for s, v in pairs) / total
+
+
+@pytest.mark.parametrize("samples", [two(), three()], ids=["2", "3"])
+@pytest.mark.parametrize("epsilon", [0.02, 0.1])
+def test_least_moves_as_little_as_a_row_more_of_slack_allows(samples, epsilon):
+    found = move(samples, "least", "distribution", epsilon)
+    row = max(s.row for s in samples)
+    ours = movement(samples, found)
+    spread = np.ptp(np.concatenate([s.values for s in samples]))
+    levels = (spread / 20) ** 2  # what common levels may add
+    assert least_cost(samples, epsilon + row) <= ours + 1e-12
+    assert ours <= least_cost(samples, epsilon - min(row, epsilon)) + levels
+
+
+@pytest.mark.parametrize("constraint", ["rank", "distribution"])
+@pytest.mark.parametrize("samples", [two(), two(1, gap=-0.6), three()])
+def test_least_moves_less_than_the_line(constraint, samples):
+    least, line = (move(samples, m, constraint, 0.05) for m in ("least", "line"))
+    assert np.isnan(least.theta)
+    assert movement(samples, least) < movement(samples, line)
+    # And the line leaves less between the groups.
+    assert line.standing.wasserstein.max() < least.standing.wasserstein.max()
+
+
+def test_a_band_too_narrow_for_the_least_movement_is_met_by_the_line():
+    found = move(two(8, (30, 37)), "least", "rank", 0.0)
+    assert found.status is Status.SATISFIED and found.theta > 0.9
+
+
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(1, 60), min_size=2, max_size=4),
+    st.sampled_from([0, 1, 8]),
+)
+def test_levels_keep_the_order_and_raise_no_ks(seed, sizes, decimals):
+    rng = np.random.default_rng(seed)
+    samples = [
+        Sample.of(np.round(rng.normal(g, 1 + g / 2, n), decimals))
+        for g, n in enumerate(sizes)
+    ]
+    moved = least_movement(samples, 0.1)
+    levels = on_levels(samples, moved)
+    for before, values in zip(moved, levels, strict=True):
         assert (np.diff(values) >= 0).all()
+        spread = np.ptp(np.concatenate([s.values for s in samples]))
+        assert np.abs(values - before).max() <= spread / 20 + 1e-9
+    before, after = Standing(moved, samples), Standing(levels, samples)
+    assert (after.ks <= before.ks + 1e-12).all()
+
+
+def test_far_predictions_leave_the_levels_of_others():
+    a, b = two(1, (80, 90))
+    far = Sample.of(np.append(a.values, 1e9))
+    found = move([far, b], "least", "distribution", 0.05)
+    values = values_of([far, b], found)
+    assert len(np.unique(np.concatenate(values))) > 30
+    assert values[0][-1] == 1e9
+
+
+# Shifts
+
+
+@pytest.mark.parametrize("constraint", ["rank", "mean"])
+@pytest.mark.parametrize("samples", [two(), three()], ids=["2", "3"])
+def test_a_shift_is_the_same_for_all_rows_of_a_group(constraint, samples):
+    found = move(samples, "shift", constraint, 0.01)
+    for sample, moved in zip(samples, values_of(samples, found), strict=True):
+        assert np.ptp(moved - sample.values) < 1e-10
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("seed", range(3))
+def test_at_equal_auc_other_ways_have_no_larger_ks_than_the_shift(epsilon, seed):
+    samples = two(seed)
+    least, line, shifted = (
+        move(samples, method, "rank", epsilon) for method in ("least", "line", "shift")
+    )
+    assert shifted.status is Status.SATISFIED
+    assert least.standing.ks.max() <= shifted.standing.ks.max()
+    assert line.standing.ks.max() <= shifted.standing.ks.max()
+
+
+def test_for_means_the_shift_is_the_least_movement():
+    """Of two groups: moved by a constant each, in proportion to the other's weight."""
+    samples = two(3)
+    found = move(samples, "shift", "mean", 0.3)
+    apart = np.subtract(*Standing([s.values for s in samples], samples).means)
+    over = abs(apart) - 0.3
+    share = 300 * 400 / 700**2
+    assert movement(samples, found) == pytest.approx(share * over**2, rel=1e-3)
+    assert movement(samples, found) < movement(
+        samples, move(samples, "line", "mean", 0.3)
+    )
+
+
+# New values
+
+
+def table(seed, n):
+    """A map with flat stretches, and predictions on, between and beyond its knots."""
+    rng = np.random.default_rng(seed)
+    start = np.unique(np.round(rng.normal(size=n), 1))
+    end = np.sort(np.round(rng.normal(0.3, 0.5, len(start)), 1))
+    return start, end, np.concatenate((start, rng.normal(0, 2, 50)))
+
+
+FOLLOW = sorted({way.follow for each in METHODS.values() for way in each}, key=str)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30))
+def test_nearest_is_the_least_movement_that_keeps_the_order(seed, n):
+    start, end, m = table(seed, n)
+    moved = nearest(np.stack((start, end)), m)
+    for value, found in zip(m, moved, strict=True):
+        least = max(end[start <= value], default=-np.inf)
+        most = min(end[start >= value], default=np.inf)
+        assert found == min(max(value, least), most)
+
+
+@pytest.mark.parametrize("follow", FOLLOW)
+@given(st.integers(0, 10**6), st.integers(1, 30))
+def test_maps_are_monotone_and_keep_their_knots(follow, seed, n):
+    start, end, m = table(seed, n)
+    moved = follow(np.stack((start, end)), m)
+    assert (np.diff(moved[np.argsort(m, kind="stable")]) >= -1e-12).all()
+    assert np.array_equal(moved[: len(start)], end)
+    few = knots(start, end)
+    assert few.shape[1] <= 2 * len(np.unique(end))
+    assert follow(few, m) == pytest.approx(moved)
+
+
+@pytest.mark.parametrize("follow", [nearest, between])
+def test_a_map_that_moves_nothing_keeps_every_bit(follow):
+    values = np.sort(np.random.default_rng(0).normal(size=30))
+    m = np.random.default_rng(1).normal(0, 3, 200)
+    assert np.array_equal(follow(np.stack((values, values)), m), m)
 
 
 # The optimum of randomised maps between bins (Xian et al. 2024) as a linear programme
@@ -189,7 +484,7 @@ def binned_optimum(samples, epsilon, edges):
 @pytest.mark.parametrize("gap", [0.0, 1.0])
 def test_no_further_than_the_linear_programme_over_bins(epsilon, gap, bins):
     samples = two(2, gap=gap)
-    ours = movement(samples, distribution(samples, epsilon).values)
+    ours = movement(samples, move(samples, "least", "distribution", epsilon))
     ends = [(s.values[0], s.values[-1]) for s in samples]
     edges = np.linspace(np.min(ends), np.max(ends), bins + 1)
     theirs, _ = binned_optimum(samples, epsilon, edges)
@@ -202,15 +497,15 @@ def test_on_new_rows_no_further_than_the_linear_programme():
     gained = []
     for seed in seeds:
         old, new = two(seed, (400, 600)), two(100 + seed, (400, 600))
-        moved = distribution(old, epsilon).values
+        maps = move(old, "least", "distribution", epsilon).maps
         ends = [(s.values[0], s.values[-1]) for s in (*old, *new)]
         edges = np.linspace(np.min(ends), np.max(ends), 201)
         centres = (edges[1:] + edges[:-1]) / 2
         _, plans = binned_optimum(old, epsilon, edges)
         ours = theirs = 0.0
-        for start, end, sample, plan in zip(old, moved, new, plans, strict=True):
+        for table, sample, plan in zip(maps, new, plans, strict=True):
             m = sample.values
-            mapped = nearest(np.stack((start.values, end)), m)
+            mapped = nearest(table, m)
             ours += ((mapped - m) ** 2).sum()
             # The mean over draws; a bin without rows moves as the nearest with some.
             mass = plan.sum(axis=1)
@@ -223,14 +518,3 @@ def test_on_new_rows_no_further_than_the_linear_programme():
             theirs += (plan[near] * far**2).sum(axis=1) @ (1 / mass[near])
         gained.append(theirs - ours)
     assert np.mean(gained) > 0
-
-
-@pytest.mark.parametrize("n_rows", [15, 24, 54])
-@pytest.mark.parametrize("epsilon", [0.0, 0.01])
-def test_rank_of_several_small_groups_is_no_farther_off_than_a_shift(n_rows, epsilon):
-    rng = np.random.default_rng(n_rows)
-    samples = [Sample.of(rng.normal(size=n_rows // 3) + g) for g in range(3)]
-    ours, wholes = rank(samples, epsilon), shift(samples, epsilon)
-    assert ours.standing.auc_excess(epsilon) <= max(
-        wholes.standing.auc_excess(epsilon), 0.0
-    )

@@ -13,14 +13,15 @@ rng = np.random.default_rng(1)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["shift", "line", "least"])
 @pytest.mark.parametrize(
     "estimator",
     [Ridge(300.0), DecisionTreeRegressor(min_samples_leaf=5, random_state=0)],
     ids=["shrinks", "overfits"],
 )
-def test_no_gap_of_one_sign_is_left_on_held_out_rows(estimator):
+def test_no_gap_of_one_sign_is_left_on_held_out_rows(estimator, method):
     model = RankFairPostprocessor(
-        estimator, 0.0, constraints="shift", sensitive_features=0, cv=5
+        estimator, 0.0, method=method, sensitive_features=0, cv=5
     )
     gap, error = held_out_gap(model, 5)
     assert abs(gap) <= max(2 * error, 0.001)
@@ -37,7 +38,7 @@ def test_weights_repeat_rows_and_rows_of_no_group_or_weight_change_nothing():
     def maps(at, **more):
         of = folds[at]
         pairs = [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for k in range(3)]
-        model = RankFairPostprocessor(Ridge(300.0), cv=pairs, constraints="shift")
+        model = RankFairPostprocessor(Ridge(300.0), cv=pairs, method="shift")
         return model.fit(X0[at], y[at], sensitive_features=groups[at], **more).maps_
 
     weighted = maps(np.arange(len(rows)), sample_weight=weights)
@@ -47,7 +48,7 @@ def test_weights_repeat_rows_and_rows_of_no_group_or_weight_change_nothing():
 
 def test_a_group_of_one_row_is_predicted_by_a_fit_that_never_saw_it():
     groups = np.where(np.arange(60) == 7, "rare", np.where(IN_A[:60], "a", "b"))
-    model = RankFairPostprocessor(Ridge(), 0.5, constraints="shift", cv=3)
+    model = RankFairPostprocessor(Ridge(), 0.5, method="shift", cv=3)
     assert model.fit(X[:60], Y[:60], sensitive_features=groups).maps_["rare"].size
 
 

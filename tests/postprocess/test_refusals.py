@@ -18,6 +18,15 @@ from refusals import sentence
         ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
         ({"epsilon": 1.5, "constraints": "distribution"}, "in [0, 1]; got 1.5"),
         ({"constraints": "ranks"}, 'Did you mean "rank"?'),
+        ({"constraints": ["rank", "mean"]}, "constraints must be one of"),
+        ({"epsilon": -1.0, "constraints": "mean"}, "epsilon must be a number"),
+        ({"method": "lines"}, 'Did you mean "line"'),
+        (
+            {"method": "least", "constraints": "mean"},
+            'method="least" knows constraints="rank" or "distribution"; got "mean". '
+            'Use method="line", which knows all.',
+        ),
+        ({"method": "shift", "constraints": "wasserstein"}, 'got "wasserstein"'),
         ({"blind": 1}, "blind must be True or False; got 1"),
         ({"prefit": "no"}, 'prefit must be True or False; got "no"'),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
@@ -122,3 +131,10 @@ def test_groups_that_are_all_unknown():
     assert "unknown in all 400 rows: there is nothing to balance" in words
     some = np.where(KNOWN, "a", None)
     assert "one group only" in sentence(fit, NUMBERS, Y, sensitive_features=some)
+
+
+@pytest.mark.parametrize("constraint", ["mean", "wasserstein"])
+def test_units_of_the_target_need_the_target(constraint):
+    model = fair(Foreign(), prefit=True, constraints=constraint)
+    words = sentence(model.fit, WITH_CODE)
+    assert f'y is missing: with constraints="{constraint}" epsilon is in' in words

@@ -412,5 +412,5 @@ def test_counts_beside_long_names_stay_whole_on_a_phone(opened):
 def test_heads_of_the_tasks_tell_limits_of_one_from_p_of_all(opened):
     page = opened(render(audits.make_audit(n_tasks=3)))
     heads = page.locator("#task-table thead").inner_text()
-    assert "95 % limits, one task alone" in heads
+    assert "95 % interval, one task alone" in heads
     assert "corrected for the number of tasks" in heads

@@ -32,7 +32,7 @@ def test_every_line_comes_back():
     for line in audit.tasks:
         i = one["task"].index(line.task)
         by = one["by"][data["models"].index(line.model)]
-        for key, value in (("auc", line.auc.value), ("low", line.auc.low)):
+        for key, value in (("auc", line.auc.value), ("low", line.auc.ci_low)):
             if math.isnan(value):
                 assert by[key][i] is None
             else:

@@ -174,7 +174,7 @@ def refuse_unseen(others: Sequence[Any], codes: Codes) -> None:
         raise UnseenError.of(
             f"tasks has labels not seen in training: {listed(others)} "
             f"({counted(n_rows, 'row')}). Fit with rows of these tasks, or set "
-            f'penalty="shared", unseen="shared". {SORTED_ROWS}',
+            f'penalty="pool", unseen="shared". {SORTED_ROWS}',
             labels=others,
             n_rows=n_rows,
         )

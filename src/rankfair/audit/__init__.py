@@ -1,4 +1,4 @@
-"""Audits: how predictions rank protected groups, measured with limits.
+"""Audits: how predictions rank protected groups, measured with intervals.
 
 The package shares its name with its one function, so it can be called itself:
 ``rankfair.audit(y, predictions, sensitive_features=…)``, whatever was imported before.

@@ -14,7 +14,7 @@ import numpy as np
 from rankfair import __version__
 from rankfair._validation import check_count, check_flag, check_number, check_seed
 from rankfair.audit.measure import measure
-from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_limits
+from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_interval
 from rankfair.audit.rows import Rows, read_rows
 
 __all__ = ["audit"]
@@ -37,7 +37,7 @@ def audit(
     random_state: int | None = 0,
     on_step: Callable[[str, int, int], None] | None = None,
 ) -> Audit:
-    """Measure how predictions rank protected groups, with limits of every number.
+    """Measure how predictions rank protected groups, with intervals of every number.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ def audit(
         are taken as clusters.
     sample_weight : array-like of shape (N,), optional
         How much a row counts, in a survey say.  A row of weight 2 counts twice but is
-        one observation; limits follow the effective size.
+        one observation; intervals follow the effective size.
     frequency_weights : bool, default=False
         Take ``sample_weight``, whole numbers then, as how often each row was seen: a
         row of weight 2 is two observations.
     intersect : bool, default=False
         Also compare groups of several attributes together (``sex × race``).
     confidence : float, default=0.95
-        Of all limits, from 0.5 to below 1.
+        Of all intervals, from 0.5 to below 1.
     min_group : int, default=5
         A group of fewer rows, in all or within a task, is not judged.
     path : Path, optional
@@ -127,15 +127,15 @@ def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
 
 
 def _point(row: Any, chosen: bool) -> FrontierPoint:
-    gap_low, gap_high = gap_limits(row.auc_low, row.auc_high)
+    gap_ci_low, gap_ci_high = gap_interval(row.auc_ci_low, row.auc_ci_high)
     return FrontierPoint(
         epsilon=row.epsilon,
         rmse=row.rmse,
-        rmse_low=row.rmse_low,
-        rmse_high=row.rmse_high,
+        rmse_ci_low=row.rmse_ci_low,
+        rmse_ci_high=row.rmse_ci_high,
         auc_gap=row.gap,
-        gap_low=gap_low,
-        gap_high=gap_high,
+        gap_ci_low=gap_ci_low,
+        gap_ci_high=gap_ci_high,
         label=row.status,
         chosen=chosen,
     )

@@ -13,15 +13,18 @@ from rankfair._groups import Bools
 from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Comparison, TaskLine
 from rankfair.audit.rows import Rows
-from rankfair.inference.auc import auc_estimate
-from rankfair.inference.distances import distances
-from rankfair.inference.estimate import Estimate
-from rankfair.inference.means import mean_gap
-from rankfair.inference.ordered import Ordered
-from rankfair.inference.shares import shares_and_ratio
-from rankfair.inference.sides import Sides
-from rankfair.inference.tasks import adjusted, few_rows, pooled, task_estimates
-from rankfair.inference.within import WithinTasks
+from rankfair.stats.auc import auc_estimate
+from rankfair.stats.distances import distances
+from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.means import mean_gap, shares_and_ratio
+from rankfair.stats.ordered import Ordered
+from rankfair.stats.within_tasks import (
+    WithinTasks,
+    adjusted,
+    few_rows,
+    pooled,
+    task_estimates,
+)
 
 __all__ = ["REST", "Pair", "Settings", "Sorted", "compare", "task_lines"]
 
@@ -91,71 +94,71 @@ class Pair:
 def compare(
     model: Sorted, pair: Pair, rows: Rows, within: WithinTasks | None, to: Settings
 ) -> Comparison:
-    """Measure one pair of groups, with limits where both have enough rows."""
+    """Measure one pair of groups, with intervals where both have enough rows."""
     ordered = pair.among(model.by_value)
     order = ordered.order
     tasks = None if rows.tasks is None else rows.tasks[order]
     weights = None if rows.weights is None else rows.weights[order]
-    sides = Sides.of(*pair.masks(order), pair.labels, tasks, weights)
+    groups = TwoGroups.of(*pair.masks(order), tasks, weights)
     masses = pair.masses(order, rows.weights)
-    a, b = sides.a.rows, sides.b.rows
-    auc = _auc(ordered, sides, masses, weights is None, to)
-    ks, moved = distances(ordered, sides, masses, to.confidence, to.seed)
+    a, b = groups.a.rows, groups.b.rows
+    auc = _auc(ordered, groups, masses, weights is None, to)
+    ks, moved = distances(ordered, groups, masses, to.confidence, to.seed)
     chosen = model.above_median[order]
-    of_a, of_b, ratio = shares_and_ratio(chosen[a], chosen[b], sides, to.confidence)
+    of_a, of_b, ratio = shares_and_ratio(chosen[a], chosen[b], groups, to.confidence)
     found = Comparison(
         model=model.name,
         attribute=pair.grouping.name,
-        group=sides.a.label,
-        against=sides.b.label,
+        group=pair.labels[0],
+        against=pair.labels[1],
         kind="rest" if pair.other is None else "pair",
-        n_group=sides.a.n,
-        n_against=sides.b.n,
+        n_group=groups.a.n,
+        n_against=groups.b.n,
         auc=auc,
         within_task_auc=_within(within, to.confidence),
-        between_task_auc=_between(auc, sides, within),
+        between_task_auc=_between(auc, groups, within),
         mean_difference=mean_gap(
-            ordered.values[a], ordered.values[b], sides, to.confidence
+            ordered.values[a], ordered.values[b], groups, to.confidence
         ),
-        balanced_residuals=_residuals(rows.target, ordered, sides, to),
-        impact_rank_ratio=_rank_ratio(auc, sides),
+        balanced_residuals=_residuals(rows.target, ordered, groups, to),
+        impact_rank_ratio=_rank_ratio(auc, groups),
         ks=ks,
         wasserstein=moved,
         share_above_median=of_a,
         share_above_median_against=of_b,
         impact_ratio=ratio,
     )
-    return _without_limits(_finite(found), to.min_group)
+    return _without_intervals(_finite(found), to.min_group)
 
 
 def _auc(
     ordered: Ordered,
-    sides: Sides,
+    groups: TwoGroups,
     masses: tuple[Floats, Floats],
     plain: bool,
     to: Settings,
 ) -> Estimate:
     """The AUC of all rows; by permutations of ranks where rows are few and plain."""
-    a, b = sides.a.rows, sides.b.rows
-    above = ordered.below(masses[1])[a] / sides.b.mass
-    below = 1.0 - ordered.below(masses[0])[b] / sides.a.mass
+    a, b = groups.a.rows, groups.b.rows
+    above = ordered.below(masses[1])[a] / groups.b.mass
+    below = ordered.below(masses[0])[b] / groups.a.mass
     ranks = None
     if plain:
         twice = np.rint(2.0 * ordered.below(masses[0] + masses[1])).astype(np.intp) + 1
         ranks = (twice[a], twice[b])
-    return auc_estimate(above, below, sides, to.confidence, ranks, to.seed)
+    return auc_estimate(above, below, groups, to.confidence, ranks, to.seed)
 
 
 def _residuals(
-    target: Floats | None, ordered: Ordered, sides: Sides, to: Settings
+    target: Floats | None, ordered: Ordered, groups: TwoGroups, to: Settings
 ) -> Estimate:
     if target is None:
         return Estimate(math.nan, note="y_true was not given")
     own = target[ordered.order]
     half = own / 2 - ordered.values / 2  # the whole may overflow
     size = max(np.abs(own).max(), np.abs(ordered.values).max()) / 2
-    a, b = half[sides.a.rows], half[sides.b.rows]
-    found = mean_gap(a, b, sides, to.confidence, float(size))
+    a, b = half[groups.a.rows], half[groups.b.rows]
+    found = mean_gap(a, b, groups, to.confidence, float(size))
     return found.mapped(lambda value: 2 * value)
 
 
@@ -175,35 +178,37 @@ def _within(within: WithinTasks | None, confidence: float) -> Estimate:
     return pooled(within, confidence)
 
 
-def _between(auc: Estimate, sides: Sides, within: WithinTasks | None) -> Estimate:
+def _between(auc: Estimate, groups: TwoGroups, within: WithinTasks | None) -> Estimate:
     """The AUC of pairs of rows of different tasks: all pairs less those within."""
     if within is None:
         return Estimate(math.nan, note="no tasks were given")
     if not len(within.auc):
         return auc
     inside = within.mass_a * within.mass_b
-    pairs = sides.a.mass * sides.b.mass
+    pairs = groups.a.mass * groups.b.mass
     apart = pairs - float(inside.sum())
     if apart <= 1e-9 * pairs:
         return Estimate(math.nan, note="all pairs of rows are within tasks")
     value = (auc.value * pairs - float(inside @ within.auc)) / apart
-    return Estimate(value, note="shown without limits, to be read beside the others")
+    return Estimate(
+        value, note="shown without an interval, to be read beside the others"
+    )
 
 
-def _rank_ratio(auc: Estimate, sides: Sides) -> Estimate:
-    """The ratio of mean ranks rises with AUC, and so do its limits."""
-    n_a, n_b = sides.a.mass, sides.b.mass
+def _rank_ratio(auc: Estimate, groups: TwoGroups) -> Estimate:
+    """The ratio of mean ranks rises with AUC, and so does its interval."""
+    n_a, n_b = groups.a.mass, groups.b.mass
 
     def ratio(value: float) -> float:
         of_a = 2.0 * value * n_b + n_a + 1.0
         return of_a / (2.0 * (1.0 - value) * n_a + n_b + 1.0)
 
-    method = "from the limits of AUC" if auc.estimable else ""
+    method = "from the interval of AUC" if auc.estimable else ""
     return replace(auc.mapped(ratio), method=method)
 
 
-def _without_limits(found: Comparison, least: int) -> Comparison:
-    """Take limits and p-values from a comparison with too small a group."""
+def _without_intervals(found: Comparison, least: int) -> Comparison:
+    """Take intervals and p-values from a comparison with too small a group."""
     counts = ((found.group, found.n_group), (found.against, found.n_against))
     small = [few_rows(label, n, least) for label, n in counts if n < least]
     if not small:

@@ -12,9 +12,9 @@ from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
 from rankfair.audit.rows import Rows
 from rankfair.core.blocks import CONSTANT, power_of_two
-from rankfair.inference.estimate import Estimate
-from rankfair.inference.means import mean_error
-from rankfair.inference.ordered import Ordered
+from rankfair.stats.estimate import Estimate
+from rankfair.stats.means import mean_error
+from rankfair.stats.ordered import Ordered
 
 __all__ = [
     "attribute",
@@ -34,7 +34,7 @@ MOST_PAIRED = 20  # groups; more are compared with the rest only
 def model_line(
     name: str, predicted: Floats, rows: Rows, confidence: float
 ) -> ModelLine:
-    """Return RMSE and mean absolute error of one model with limits, and its R²."""
+    """Return RMSE and mean absolute error of one model with intervals, and its R²."""
     if rows.target is None:
         lost = Estimate(math.nan, note="y_true was not given")
         return ModelLine(name, lost, lost, lost)
@@ -49,7 +49,7 @@ def errors(
     weights: Floats | None,
     confidence: float,
 ) -> tuple[Estimate, Estimate, Estimate]:
-    """Return RMSE and mean absolute error with limits, and R²."""
+    """Return RMSE and mean absolute error with intervals, and R²."""
     largest = max(float(np.abs(v).max()) for v in (target, predicted))
     size = power_of_two(largest)
     # Squares of scaled values neither overflow nor vanish.
@@ -63,7 +63,7 @@ def errors(
     spread = float(np.average((target - mean) ** 2, weights=weights))
     r2 = Estimate(math.nan, note="y_true is constant")
     if spread > (CONSTANT * np.abs(target).max()) ** 2:
-        r2 = Estimate(1.0 - square.value / spread, note="shown without limits")
+        r2 = Estimate(1.0 - square.value / spread, note="shown without an interval")
     rmse = square.mapped(lambda v: size * math.sqrt(v))
     mae = mae.mapped(lambda v: size * v)
     return rmse.finite(), mae.finite(), r2
@@ -80,13 +80,13 @@ def median(ordered: Ordered, weights: Floats | None) -> float:
     (2.5, 3.0)
     """
     if weights is None:
-        n = len(ordered.told)
-        return _middle(*ordered.told[[(n - 1) // 2, n // 2]].tolist())
+        n = len(ordered.exact)
+        return _middle(*ordered.exact[[(n - 1) // 2, n // 2]].tolist())
     so_far = np.cumsum(weights[ordered.order])
     half = so_far[-1] / 2
     last = len(so_far) - 1
     places = (np.searchsorted(so_far, half, side) for side in ("left", "right"))
-    return _middle(*(float(ordered.told[min(int(i), last)]) for i in places))
+    return _middle(*(float(ordered.exact[min(int(i), last)]) for i in places))
 
 
 def _middle(low: float, high: float) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Comparison
@@ -60,8 +60,8 @@ def tasks_frame(audit: Audit) -> Any:
 def _spread(name: str, estimates: list[Estimate]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         name: [e.value for e in estimates],
-        f"{name}_low": [e.low for e in estimates],
-        f"{name}_high": [e.high for e in estimates],
+        f"{name}_ci_low": [e.ci_low for e in estimates],
+        f"{name}_ci_high": [e.ci_high for e in estimates],
     }
     if any(e.p_value is not None for e in estimates):
         columns[f"{name}_p"] = [e.p_value for e in estimates]

@@ -19,7 +19,7 @@ from rankfair.audit.describe import (
 from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Comparison, Histogram, ModelLine, TaskLine
 from rankfair.audit.rows import Rows
-from rankfair.inference.ordered import Ordered
+from rankfair.stats.ordered import Ordered
 
 __all__ = ["measure"]
 

@@ -1,4 +1,4 @@
-"""An audit as a picture by matplotlib: every AUC with its limits."""
+"""An audit as a picture by matplotlib: every AUC with its interval."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ def draw(audit: Audit, ax: Any = None) -> Any:
         at = [names.index((c.attribute, c.group, c.against)) + offset for c in mine]
         for y, c in zip(at, mine, strict=True):
             if c.auc.estimable:
-                ax.plot([c.auc.low, c.auc.high], [y, y], color=colour, lw=2)
+                ax.plot([c.auc.ci_low, c.auc.ci_high], [y, y], color=colour, lw=2)
         values = [c.auc.value for c in mine]
         ax.plot(values, at, "o", color=colour, label=_text(model), ms=5)
     ax.axvline(0.5, color=INK, lw=0.8)
     ax.set_yticks(range(len(names)), [_text(f"{a}: {g} v {o}") for a, g, o in names])
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.set_xlabel(f"AUC with {100 * audit.confidence:g} % limits; 0.5 is level")
+    ax.set_xlabel(
+        f"AUC with {100 * audit.confidence:g} % confidence intervals; 0.5 is parity"
+    )
     ax.set_title(_text(audit.title))
     if n_models > 1:
         ax.legend(frameon=False)

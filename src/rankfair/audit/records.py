@@ -11,7 +11,7 @@ from typing import Any
 from rankfair._disk import write_whole
 from rankfair._validation import check_choice, check_flag, check_number
 from rankfair.audit.gate import Gate, judge
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 
 __all__ = [
     "Attribute",
@@ -148,21 +148,21 @@ class FrontierPoint:
 
     epsilon: float
     rmse: float
-    rmse_low: float
-    rmse_high: float
+    rmse_ci_low: float
+    rmse_ci_high: float
     auc_gap: float
-    gap_low: float
-    gap_high: float
+    gap_ci_low: float
+    gap_ci_high: float
     label: str = ""
     chosen: bool = False
 
 
-def gap_limits(low: float, high: float) -> tuple[float, float]:
-    """Return the least and the largest ``|AUC − 1/2|`` between two limits of AUC.
+def gap_interval(low: float, high: float) -> tuple[float, float]:
+    """Return the least and the largest ``|AUC − 1/2|`` in an interval of AUC.
 
     Examples
     --------
-    >>> gap_limits(0.25, 0.625), gap_limits(0.625, 0.75)
+    >>> gap_interval(0.25, 0.625), gap_interval(0.625, 0.75)
     ((0.0, 0.25), (0.125, 0.25))
     """
     if math.isnan(low) or math.isnan(high):
@@ -193,7 +193,7 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> plain(FrontierPoint(0.1, 1.0, 0.9, 1.1, 0.1, 0.0, math.nan))["gap_high"]
+    >>> plain(FrontierPoint(0.1, 1.0, 0.9, 1.1, 0.1, 0.0, math.nan))["gap_ci_high"]
     >>> plain((1, 2.5, "a"))
     [1, 2.5, 'a']
     """
@@ -229,7 +229,7 @@ class Audit:
     provenance : Provenance
         Where the numbers come from.
     confidence : float
-        Of the limits.
+        Of the intervals.
     min_group : int
         Groups with fewer rows are not compared.
     title : str
@@ -433,7 +433,7 @@ class Audit:
         return html
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the AUC of every comparison with its limits, by matplotlib.
+        """Draw the AUC of every comparison with its interval, by matplotlib.
 
         Parameters
         ----------

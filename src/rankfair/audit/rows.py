@@ -129,7 +129,7 @@ def _refuse_no_frequencies(weights: Floats | None) -> None:
         raise ValueError(
             f"frequency_weights=True: sample_weight stands for {weights.sum():.4g} "
             f"rows, and at most {MOST_REPEATED:,} are repeated. Leave it out, and "
-            "limits follow the rows that are given."
+            "intervals follow the rows that are given."
         )
 
 

@@ -1,4 +1,4 @@
-"""An audit as text: measurements and their limits, and no judgement."""
+"""An audit as text: measurements with their intervals, and no judgement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["not_judged", "table", "verdict"]
 
 
 def verdict(audit: Audit) -> str:
-    """Return the largest gap of the last model in a sentence, with its limits."""
+    """Return the largest gap of the last model in a sentence, with its interval."""
     worst = audit.worst()
     # With one model there is nothing to tell it from.
     model = shown(audit.model_names[-1]) if len(audit.models) > 1 else ""
@@ -26,7 +26,7 @@ def verdict(audit: Audit) -> str:
     return (
         f"{where} {_relation(worst)} ({worst.attribute}): AUC "
         f"{worst.auc.value:.3f}, {100 * audit.confidence:g} % interval "
-        f"{worst.auc.low:.3f} to {worst.auc.high:.3f}{_of_how_many(audit)}."
+        f"{worst.auc.ci_low:.3f} to {worst.auc.ci_high:.3f}{_of_how_many(audit)}."
         f"{not_judged(audit)}"
     )
 
@@ -69,7 +69,7 @@ def _unknown(audit: Audit) -> list[str]:
 
 def table(audit: Audit) -> str:
     """Return title, verdict and a line for each comparison."""
-    head = ("model", "attribute", "groups", "AUC", "limits", "p", "within tasks", "MD")
+    head = ("model", "attribute", "groups", "AUC", "CI", "p", "within tasks", "MD")
     rows = [head, *(_line(c) for c in audit.comparisons)]
     widths = [max(len(row[j]) for row in rows) for j in range(len(head))]
     lines = [
@@ -81,13 +81,15 @@ def table(audit: Audit) -> str:
 
 def _line(c: Comparison) -> tuple[str, ...]:
     auc = c.auc
-    limits = f"{auc.low:.3f} to {auc.high:.3f}" if auc.estimable else "not estimable"
+    interval = (
+        f"{auc.ci_low:.3f} to {auc.ci_high:.3f}" if auc.estimable else "not estimable"
+    )
     return (
         c.model,
         c.attribute,
         f"{c.group} v {c.against}",
         _number(auc.value),
-        limits,
+        interval,
         _chance(auc.p_value),
         _number(c.within_task_auc.value),
         _number(c.mean_difference.value, ".4g"),

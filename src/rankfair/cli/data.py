@@ -101,7 +101,7 @@ def audit(
     ] = False,
     confidence: Annotated[
         float,
-        typer.Option(metavar="NUMBER", help="Of all limits, from 0.5 to below 1."),
+        typer.Option(metavar="NUMBER", help="Of all intervals, from 0.5 to below 1."),
     ] = 0.95,
     min_group: Annotated[
         int, typer.Option(min=1, metavar="N", help="Judge no group of fewer rows.")

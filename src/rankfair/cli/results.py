@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rankfair._frames import counted, shown
 from rankfair._printable import clipped
 from rankfair.cli.ends import in_flags
-from rankfair.cli.tables import WIDEST, figures, limits, number, say, show_table
+from rankfair.cli.tables import WIDEST, figures, interval, number, say, show_table
 from rankfair.jobs.compares import not_run
 from rankfair.jobs.paths import NO_KNEE
 
@@ -26,7 +26,7 @@ AUC = "AUC: the chance that a row of the first group is above one of the other."
 IN_TASKS = " In tasks: the same among rows of one task."
 HEAD = (
     *("model", "column", "groups", "rows"),
-    *("AUC", "limits", "in tasks", "MD", "KS", "RMSE"),
+    *("AUC", "CI", "in tasks", "MD", "KS", "RMSE"),
 )
 OTHERS = (
     "MD: mean of the first group less that of the other. KS: greatest distance between "
@@ -57,9 +57,9 @@ def say_path(done: Priced) -> None:
     """Say what each ε costs, the knee in bold."""
     rows, knee = done.path.rows, done.path.knee()
     means = figures([row.md for row in rows], 3)
-    errors = [(row.rmse, row.rmse_low, row.rmse_high) for row in rows]
+    errors = [(row.rmse, row.rmse_ci_low, row.rmse_ci_high) for row in rows]
     shown = figures([value for row in errors for value in row], 4)
-    head = ("epsilon", "RMSE", "limits", "AUC", "limits", "MD", "status")
+    head = ("epsilon", "RMSE", "CI", "AUC", "CI", "MD", "status")
     many = len(done.path.groups) > 2
     show_table(
         (*head, "group") if many else head,
@@ -69,7 +69,7 @@ def say_path(done: Priced) -> None:
                 shown[3 * i],
                 f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
                 number(row.auc),
-                f"{row.auc_low:.3f}–{row.auc_high:.3f}",
+                f"{row.auc_ci_low:.3f}–{row.auc_ci_high:.3f}",
                 means[i],
                 row.status,
                 *((row.group,) if many else ()),
@@ -95,13 +95,13 @@ def say_methods(done: Compared) -> None:
     errors = figures([line.rmse for line in lines], 4)
     means = figures([line.mean_difference for line in lines], 3)
     show_table(
-        ("method", "RMSE", "rank gap", "limits", "MD", "KS", "groups"),
+        ("method", "RMSE", "rank gap", "CI", "MD", "KS", "groups"),
         [
             (
                 line.method,
                 error,
                 number(line.auc_gap),
-                limits(line.auc_gap),
+                interval(line.auc_gap),
                 mean,
                 number(line.ks),
                 "" if done.page.of_groups else line.groups,
@@ -134,7 +134,7 @@ def _comparisons(found: Audit) -> None:
                 f"{clipped(c.group, WIDEST)} v {clipped(c.against, WIDEST)}",
                 f"{c.n_group} v {c.n_against}",
                 number(c.auc),
-                limits(c.auc),
+                interval(c.auc),
                 number(c.within_task_auc),
                 mean,
                 number(c.ks),

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from rankfair._printable import clipped
 from rankfair.cli.ends import echo
-from rankfair.experiments.demo import CURVE, Demo, OnStep
-from rankfair.experiments.table import LEGEND, notes, plain_table, rich_table
+from rankfair.cli.tables import say, show_table
+from rankfair.experiments.demo import Demo, OnStep
+from rankfair.experiments.methods import DEFAULT
+from rankfair.experiments.table import HEAD, LEGEND, cells, errors, notes
 
 if TYPE_CHECKING:
     from rankfair.experiments.reproduce.run import OnCell, Result, Standing
@@ -79,27 +81,22 @@ def show(done: Demo) -> None:
     Examples
     --------
     >>> from pathlib import Path
-    >>> show(Demo([], [], [Path("demo/frontier.png")]))
-    <BLANKLINE>
-    ...
+    >>> from rankfair.experiments.records import Mean, Summary
+    >>> means = [Mean(0.5, 0.0)] * 4
+    >>> rows = [Summary("tilt", "no", kind, *means) for kind in ("train", "held-out")]
+    >>> show(Demo([], [], rows, [Path("demo/frontier.png")]))
+    method...
     wrote demo/frontier.png
     """
-    if find_spec("rich") is None:
-        _echo_lines(plain_table(done.table))
-    else:
-        from rich.console import Console
-
-        Console().print(rich_table(done.table, strong=CURVE))
-    _echo_lines(f"\n{LEGEND}\n")
-    for note in notes(done.table):
-        _echo_lines(f"{note}\n")
+    rows = cells(done.summary)
+    strong = [i for i, row in enumerate(rows) if row[0] == DEFAULT]
+    show_table(HEAD, rows, strong)
+    draws = len({row["seed"] for row in done.records})
+    for paragraph in (errors(done.summary, draws), *LEGEND, *notes(done.records)):
+        say("", paragraph)
+    say("")
     for path in done.files:
         echo(f"wrote {path}")
-
-
-def _echo_lines(text: str) -> None:
-    for line in text.split("\n"):
-        echo(line)
 
 
 @contextmanager

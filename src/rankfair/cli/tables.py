@@ -12,9 +12,17 @@ from unicodedata import combining, east_asian_width
 
 from rankfair._printable import clipped, printable
 from rankfair.cli.ends import echo
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 
-__all__ = ["WIDEST", "figures", "limits", "number", "say", "show_table", "table_lines"]
+__all__ = [
+    "WIDEST",
+    "figures",
+    "interval",
+    "number",
+    "say",
+    "show_table",
+    "table_lines",
+]
 
 FIGURE = re.compile(r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.,]*–\d[\d.,]*|")
 LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
@@ -52,17 +60,17 @@ def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
     return [number(v, f",.{decimals}f") for v in plain]
 
 
-def limits(value: Estimate, form: str = ".3f") -> str:
-    """Return the limits of an estimate, or that there are none.
+def interval(value: Estimate, form: str = ".3f") -> str:
+    """Return the interval of an estimate, or that there is none.
 
     Examples
     --------
-    >>> limits(Estimate(0.5, 0.4, 0.6)), limits(Estimate(0.5))
+    >>> interval(Estimate(0.5, 0.4, 0.6)), interval(Estimate(0.5))
     ('0.400–0.600', 'unknown')
     """
     if not value.estimable:
         return "unknown"
-    return f"{format(value.low, form)}–{format(value.high, form)}"
+    return f"{format(value.ci_low, form)}–{format(value.ci_high, form)}"
 
 
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.constraints.base import Band, Constraint, Field, Floats, Tables
-from rankfair.core.blocks import each
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import (
     Array,
@@ -19,10 +18,11 @@ from rankfair.core.ranks import (
     smooth_density,
     split,
     twice_u,
-    twice_u_sorted,
+    twice_u_between,
 )
 
-BINS = 1 << 12
+BINS = 1 << 16  # of quick counts
+MOST_BINS = 1 << 14  # of densities
 EXACT_ROWS = 1 << 14  # sorting this few rows costs no more than binning them
 
 
@@ -59,11 +59,10 @@ class Rank(Constraint):
 
     def value(self, m: Floats, groups: Groups, unit: float = 1.0) -> float:
         """``2U``, an integer where the weights are whole."""
+        if groups.weights is None:
+            return twice_u_between(m, groups.in_a)
         a, b = split(m, groups.in_a)
-        if groups.weights is not None:
-            return twice_u(a, b, *split(groups.weights, groups.in_a))
-        each(np.ndarray.sort, (a, b), len(m))
-        return twice_u_sorted(a, b)
+        return twice_u(a, b, *split(groups.weights, groups.in_a))
 
     def values(
         self, m: Floats, several: Sequence[Groups], unit: float = 1.0
@@ -146,7 +145,7 @@ class Rank(Constraint):
 def _bins(bandwidths: float) -> int:
     """Some hundred bins a bandwidth, in a power of two, as far as is affordable."""
     wanted = 1 << int(np.ceil(np.log2(96 * bandwidths + 1)))
-    return min(wanted, 4 * BINS)
+    return min(wanted, MOST_BINS)
 
 
 def deviation(m: Floats, weights: NDArray[Any] | None) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -115,41 +115,8 @@ class Blocks:
 
     def apply(self, W: Floats) -> Floats:
         """``Z w + a`` of every row; ``a`` is the last column of ``W`` (k, n + 1)."""
-        n = self.Z.shape[1]
-        C, a, out = np.ascontiguousarray(W[:, :-1]), W[:, -1], np.empty(len(self.Z))
-
-        def fill(batch: Batch) -> None:
-            rows, places, size = batch
-            Z, m = self.Z[rows], out[rows]
-            if len(m) == size:
-                np.dot(Z, C[places.start], out=m)
-                m += a[places.start]
-                return
-            m3 = m.reshape(-1, size, 1)
-            np.matmul(Z.reshape(-1, size, n), C[places, :, None], out=m3)
-            m3 += a[places, None, None]
-
-        each_batch(fill, self.batches)
-        return out
-
-    def quadratic(self, K: Floats) -> Floats:
-        """``z̃ᵀ K_j z̃`` of every row, ``z̃ = (z, 1)``; ``K`` is (k, n + 1, n + 1)."""
-        n = self.Z.shape[1]
-        inner = np.ascontiguousarray(K[:, :-1, :-1])
-        side, corner = 2.0 * K[:, :-1, -1], K[:, -1, -1]
-        out = np.empty(len(self.Z))
-
-        def fill(batch: Batch) -> None:
-            rows, places, size = batch
-            Z3 = self.Z[rows].reshape(-1, size, n)
-            bent = np.matmul(Z3, inner[places])
-            bent += side[places, None, :]
-            found = np.einsum("kif,kif->ki", bent, Z3)
-            found += corner[places, None]
-            out[rows] = found.ravel()
-
-        each_batch(fill, self.batches)
-        return out
+        m: Floats = along(self.Z, self.batches, [W], [])[0][0]
+        return m
 
     def totals(self, weights: Floats | None) -> Floats:
         """The sum of ``weights``, or the number of rows, of every task: (k,)."""
@@ -167,6 +134,62 @@ class Blocks:
             [batch.size for batch in self.batches],
             [batch.places.stop - batch.places.start for batch in self.batches],
         )
+
+
+def along(
+    Z: Floats, batches: Sequence[Batch], W: Sequence[Floats], K: Sequence[Floats]
+) -> tuple[Floats, Floats]:
+    """``Z w + a`` (r, N) of each ``W``, and ``z̃ᵀ K_j z̃`` (s, N) of each ``K``.
+
+    ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` (k, n + 1, n + 1), and all
+    of them share one product with every row.
+    """
+    n, r, s = Z.shape[1], len(W), len(K)
+    M, H = np.empty((r, len(Z))), np.empty((s, len(Z)))
+
+    def fill(batch: Batch) -> None:
+        rows, places, size = batch
+        t = places.stop - places.start
+        left = np.empty((t, r + s + s * n, n))
+        for i, w in enumerate(W):
+            left[:, i] = w[places, :-1]
+        for i, each in enumerate(K):
+            left[:, r + i] = 2.0 * each[places, :-1, -1]
+            left[:, r + s + i * n : r + s + (i + 1) * n] = each[places, :-1, :-1]
+        # With rows last all sums run over contiguous numbers.
+        Z3 = Z[rows].reshape(t, size, n).transpose(0, 2, 1).copy()
+        P = np.matmul(left, Z3)
+        for i, w in enumerate(W):
+            M[i, rows] = (P[:, i] + w[places, -1, None]).ravel()
+        bent = P[:, r + s :].reshape(t, s, n, size)
+        bent *= Z3[:, None]
+        P[:, r : r + s] += bent.sum(axis=2)
+        for i, each in enumerate(K):
+            H[i, rows] = (P[:, r + i] + each[places, -1, -1, None]).ravel()
+
+    each_batch(fill, [part for each in batches for part in _parts(each, n)])
+    return M, H
+
+
+def _parts(batch: Batch, n: int) -> Iterator[Batch]:
+    """The batch in parts that stay in the cache: some tasks, or some rows of one."""
+    rows, places, size = batch
+    if (rows.stop - rows.start) * n <= CHUNK:
+        yield batch
+    elif size * n > CHUNK:
+        step = CHUNK // n + 1
+        for place in range(places.start, places.stop):
+            end = rows.start + (place - places.start + 1) * size
+            for at in range(end - size, end, step):
+                own = slice(at, min(at + step, end))
+                yield Batch(own, slice(place, place + 1), own.stop - own.start)
+    else:
+        step = CHUNK // (max(size, 1) * n)
+        for first in range(places.start, places.stop, step):
+            own = slice(first, min(first + step, places.stop))
+            at = rows.start + (first - places.start) * size
+            end = at + (own.stop - own.start) * size
+            yield Batch(slice(at, end), own, size)
 
 
 def sorted_by_task(codes: Ints, n_tasks: int) -> tuple[Ints, Ints, Ints]:

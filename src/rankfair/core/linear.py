@@ -57,10 +57,12 @@ def rounded(m: Floats, resolution: float) -> Floats:
     if not resolution:
         return m
     with np.errstate(over="ignore"):
-        whole = np.rint(m / resolution)
+        whole = m / resolution
+    np.rint(whole, out=whole)
     whole *= resolution
     whole += 0.0  # there is one zero, and its sign is plus
-    return np.where(np.isfinite(whole), whole, m)
+    fine = np.isfinite(whole)
+    return whole if fine.all() else np.where(fine, whole, m)
 
 
 def linear_predict(

@@ -25,6 +25,7 @@ from rankfair.core.blocks import (
     Blocks,
     Floats,
     Ints,
+    along,
     power_of_two,
     sorted_by_task,
 )
@@ -218,21 +219,20 @@ class Problem(Engine):
         B[:, :-1] *= self.scale * self.varies
         return B
 
-    def predict(self, W: Floats) -> Floats:
-        """Predictions of the sorted rows in standard units."""
-        W = W[: self.n_tasks].copy()
-        W[:, :-1] *= self.scale
-        return self.blocks.apply(W)
-
     def sums(self, directions: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Moments (k, n + 1, 1 + r) and squares (k, 1 + r) of y and r directions."""
-        B, squares = [], []
-        for target in (self.y, *directions):
-            B.append(self.moments(target))
-            own = target * target
-            own = own if self.weights is None else own * self.weights
-            squares.append(self.blocks.totals(own))
+        parts = [self._target_sums, *map(self._sums_of, directions)]
+        B, squares = zip(*parts, strict=True)
         return np.stack(B, axis=2), np.stack(squares, axis=1)
+
+    @cached_property
+    def _target_sums(self) -> tuple[Floats, Floats]:
+        return self._sums_of(self.y)
+
+    def _sums_of(self, target: Floats) -> tuple[Floats, Floats]:
+        own = target * target
+        own = own if self.weights is None else own * self.weights
+        return self.moments(target), self.blocks.totals(own)
 
     @cached_property
     def row_counts(self) -> Floats:
@@ -241,16 +241,27 @@ class Problem(Engine):
             return self.counts
         return self.blocks.totals(np.maximum(self.weights * self.weight_unit, 1.0))
 
-    def leverage(self, K: Floats) -> Floats:
-        """``u_i z̃ᵀ K_j z̃`` of the sorted rows, one unit of weight being left out.
+    def along(self, W: Sequence[Floats], K: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Predictions (r, N) of each ``W`` and leverages (s, N) of each ``K``.
 
-        ``K`` (k, n + 1, n + 1) is in standard units, at the centre of each task.
+        The leverage is ``u_i z̃ᵀ K_j z̃``, one unit of weight being left out.  All are
+        of the sorted rows in standard units, at the centre of each task.
         """
-        scale = np.append(self.scale, 1.0)
-        h = self.blocks.quadratic(K * scale[:, None] * scale)
+        scale, own = np.append(self.scale, 1.0), slice(self.n_tasks)
+        M, H = along(
+            self.blocks.Z,
+            self.blocks.batches,
+            [each[own] * scale for each in W],
+            [each * scale[:, None] * scale for each in K],
+        )
         if self.weights is not None:
-            h *= np.minimum(self.weights, 1.0 / self.weight_unit)
-        return h
+            H *= np.minimum(self.weights, 1.0 / self.weight_unit)
+        return M, H
+
+    def predict(self, W: Floats) -> Floats:
+        """Predictions of the sorted rows in standard units."""
+        m: Floats = self.along([W], [])[0][0]
+        return m
 
     def user_predict(self, W: Floats) -> Floats:
         """Predictions of the user's rows in the user's order and units."""
@@ -345,7 +356,10 @@ def _standard(
     rest = float(np.average(scaled, weights=weights))  # as the first is rounded
     scaled -= rest
     mean += rest
-    spread = float(np.sqrt(np.average(scaled * scaled, weights=weights)))
+    own = scaled if weights is None else scaled * weights
+    spread = float(
+        np.sqrt(own @ scaled / (len(y) if weights is None else weights.sum()))
+    )
     if not spread > CONSTANT * abs(mean):
         spread = 1.0
     scaled /= spread

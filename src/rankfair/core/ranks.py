@@ -20,12 +20,14 @@ from rankfair.core.blocks import each
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
+MANY = 1 << 16  # values that are sorted faster by their places in 31 bits
+PLACES = (1 << 31) - 2  # the last of them, with room for rounding
 BLOCK = 1 << 15  # values handled at a time, so that they stay in the cache
 
 
-def blocks_of(length: int) -> Iterator[slice]:
+def blocks_of(length: int, size: int = BLOCK) -> Iterator[slice]:
     """Slices that cover ``length`` values, a block each."""
-    return (slice(i, i + BLOCK) for i in range(0, length, BLOCK))
+    return (slice(i, i + size) for i in range(0, length, size))
 
 
 def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -105,6 +107,41 @@ def twice_u(
     weakly = below[np.searchsorted(sorted_b, a, "right")]
     total = weight_a @ (strictly + weakly)
     return int(total) if isinstance(total, np.integer) else float(total)
+
+
+def twice_u_between(values: Floats, in_a: NDArray[np.bool_]) -> int:
+    """``twice_u`` of the values in A over the others, which are many.
+
+    Places in 31 bits between the least and the largest value, with the group as one bit
+    more, are sorted faster than values.  Rows near others in the same place, usually
+    few, are then counted exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_a = np.array([True, False, True, False])
+    >>> twice_u_between(np.array([1.0, 0.0, 2.0, 2.0]), in_a)
+    5
+    """
+    low, span = values.min(), np.ptp(values)
+    if len(values) < MANY or not 1e-280 < span < np.inf:
+        return int(twice_u(*split(values, in_a)))
+    keys = ((values - low) * (PLACES / span)).astype(np.uint32)
+    keys <<= 1
+    keys |= in_a
+    ordered = np.sort(keys)
+    places = np.flatnonzero((ordered & 1).astype(bool))
+    ordered >>= 1
+    shared = ordered[1:][ordered[1:] == ordered[:-1]]
+    if 8 * len(shared) > len(values):
+        return int(twice_u(*split(values, in_a)))
+    near = np.zeros(1 << 16, bool)
+    near[shared >> 15] = True
+    rows = np.flatnonzero(near[keys >> 16])
+    exact = twice_u(*split(values[rows], in_a[rows]))
+    by_key = twice_u(*split(keys[rows], in_a[rows]))
+    total = 2 * int(places.sum()) + len(places) - len(places) ** 2
+    return total + int(exact) - int(by_key)
 
 
 def twice_u_sorted(a: Floats, b: Floats) -> int:
@@ -309,7 +346,7 @@ class Grid:
     ) -> tuple[Array, Array]:
         """``count`` of the values in A and of the others, without copies of either."""
         both: Array = np.zeros(2 * self.bins, np.int64 if weights is None else float)
-        for rows in blocks_of(len(values)):
+        for rows in blocks_of(len(values), max(BLOCK, 4 * self.bins)):
             cells = self.index(values[rows]) + self.bins * in_a[rows]
             w = None if weights is None else weights[rows]
             both += np.bincount(cells, w, 2 * self.bins)

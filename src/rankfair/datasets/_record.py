@@ -41,6 +41,9 @@ class Dataset:
         The week or year of a row, to hold out the last ones:
         `train = data.period < data.period.max()`. It is not among the features.
     period_name : str or None
+    fair_score : ndarray of float64 or None, shape (n_rows,)
+        The best prediction of the target that does not depend on the group, where
+        whoever drew the rows knows it.
     backend : {"auto", "pandas", "polars"}
         The library of `frame`; "auto" takes pandas, then polars, whichever is there.
 
@@ -71,6 +74,7 @@ class Dataset:
     biased: bool
     period: NDArray[np.int64] | None = None
     period_name: str | None = None
+    fair_score: NDArray[np.float64] | None = None
     backend: Backend = "auto"
 
     def __post_init__(self) -> None:

@@ -39,7 +39,8 @@ def make_biased_tasks(
         u = √signal (x1 cos θ_j + x2 sin θ_j) + √(1 − signal) noise,
 
     so that P(y_A > y_B) = auc whatever the angle θ_j of task j is. Both groups are
-    present whenever there are two rows or more.
+    present whenever there are two rows or more. What x1 and x2 say of u is the
+    `fair_score`: of all predictions that do not depend on the group it errs least.
 
     Parameters
     ----------
@@ -59,6 +60,7 @@ def make_biased_tasks(
     Returns
     -------
     Dataset
+        With `fair_score`, in the units of the target.
 
     Examples
     --------
@@ -77,12 +79,12 @@ def make_biased_tasks(
     _check_range("task_spread", task_spread, 0.0, np.inf)
     rng = generator(random_state)
     in_a = _toss(int(sizes.sum()), rng)
-    X, u = _features(in_a, sizes, signal, task_spread, rng)
-    gap = np.sqrt(2.0) * NormalDist().inv_cdf(auc)
+    X, seen, u = _features(in_a, sizes, signal, task_spread, rng)
+    y = u + np.sqrt(2.0) * NormalDist().inv_cdf(auc) * (in_a - 0.5)
     return Dataset(
         name="synthetic",
         X=_standardise(X),
-        target=_standardise(u + gap * (in_a - 0.5)),
+        target=_standardise(y),
         tasks=task_labels(sizes),
         sensitive=np.where(in_a, "1", "0"),
         feature_names=FEATURES,
@@ -93,6 +95,7 @@ def make_biased_tasks(
         description=DESCRIPTION,
         licence="none: made on the spot",
         biased=auc != 0.5,
+        fair_score=_standardise(seen, like=y),
         backend=backend,
     )
 
@@ -126,21 +129,25 @@ def _features(
     signal: float,
     task_spread: float,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return X and the part `u` of the target that is standard normal in each group."""
+) -> tuple[NDArray[np.float64], ...]:
+    """Return X, what it says of `u`, and `u`: standard normal in each group."""
     X = rng.standard_normal((in_a.size, len(FEATURES)))
     theta = np.pi / 6 + task_spread * rng.standard_normal(sizes.size)
     theta = np.repeat(theta, sizes)
-    seen = X[:, 0] * np.cos(theta) + X[:, 1] * np.sin(theta)
-    unseen = rng.standard_normal(in_a.size)
+    seen = np.sqrt(signal) * (X[:, 0] * np.cos(theta) + X[:, 1] * np.sin(theta))
+    unseen = np.sqrt(1.0 - signal) * rng.standard_normal(in_a.size)
     X[:, 2:] += np.outer(np.where(in_a, 1.0, -1.0), PROXY_STRENGTHS)
-    return X, np.sqrt(signal) * seen + np.sqrt(1.0 - signal) * unseen
+    return X, seen, seen + unseen
 
 
-def _standardise(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    spread = values.std(axis=0)
+def _standardise(
+    values: NDArray[np.float64], like: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Put values at mean 0 and deviation 1, their own or those of others."""
+    like = values if like is None else like
+    spread = like.std(axis=0)
     # One row alone has no spread: it becomes 0.
-    scaled: NDArray[np.float64] = values - values.mean(axis=0)
+    scaled: NDArray[np.float64] = values - like.mean(axis=0)
     scaled /= np.where(spread > 0, spread, 1.0)
     return scaled
 

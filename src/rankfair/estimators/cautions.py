@@ -15,9 +15,10 @@ from rankfair._groups import Groups
 from rankfair._validation import Rows
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups as RowGroups
-from rankfair.inference.sides import Sides
-from rankfair.path.judge import auc_limits
 from rankfair.solvers import Counted, Line, Solution, Status
+from rankfair.stats.auc import auc_estimate
+from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.ordered import placements
 
 __all__ = ["cautions", "left_out_error", "one_group_note"]
 
@@ -166,12 +167,12 @@ def _within_noise(solution: Solution, line: Line) -> Iterator[str]:
             continue
         if abs(auc - 0.5) - width > 2 * _most_error(groups, tasks):
             return
-        found = auc_limits(rows.at(free), _sides(groups, tasks), 0.95)
-        if found.low > 0.5 + width or found.high < 0.5 - width:
+        found = _auc(rows.at(free), groups, tasks)
+        if found.ci_low > 0.5 + width or found.ci_high < 0.5 - width:
             return
         said.append(
-            f"{found.value:.3f} (95 % confidence interval {found.low:.3f} to "
-            f"{found.high:.3f})"
+            f"{found.value:.3f} (95 % confidence interval {found.ci_low:.3f} to "
+            f"{found.ci_high:.3f})"
         )
     if not said:
         return
@@ -183,13 +184,14 @@ def _within_noise(solution: Solution, line: Line) -> Iterator[str]:
     )
 
 
-def _sides(groups: RowGroups, tasks: Codes) -> Sides:
-    """The two groups, with tasks as clusters where there are several."""
+def _auc(predicted: Floats, groups: RowGroups, tasks: Codes) -> Estimate:
+    """The AUC with its confidence interval, tasks as clusters as in an audit."""
     known = np.ones(len(tasks), bool) if groups.known is None else groups.known
-    weights = None if groups.weights is None else groups.weights.astype(np.float64)
-    of_tasks = tasks.astype(np.intp) if tasks.any() else None
-    in_a = groups.in_a
-    return Sides.of(known & in_a, known & ~in_a, ("", ""), of_tasks, weights)
+    in_a, own = groups.in_a[known], tasks[known].astype(np.intp)
+    weights = None if groups.weights is None else groups.weights[known].astype(float)
+    placed = placements(predicted[known], in_a, weights)
+    sides = TwoGroups.of(in_a, ~in_a, own if tasks.any() else None, weights)
+    return auc_estimate(*placed, sides, 0.95)
 
 
 def _most_error(groups: RowGroups, tasks: Codes) -> float:

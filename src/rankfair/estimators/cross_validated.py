@@ -23,12 +23,12 @@ from rankfair._validation import (
     task_labels,
     values_to_try,
 )
-from rankfair.certificate import Certificate
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import TaskRegressor, with_callbacks
 from rankfair.estimators.linear import RankFairRegressor
 from rankfair.path import Folds, make_folds, take_rows
 from rankfair.penalties import Penalty
+from rankfair.stats import Certificate
 
 __all__ = ["RankFairRegressorCV"]
 
@@ -259,7 +259,7 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         Returns
         -------
         Certificate
-            See `rankfair.certificate.certify`.
+            See `rankfair.stats.certify`.
 
         Examples
         --------

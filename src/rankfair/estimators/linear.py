@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from rankfair._frames import Floats, open_table
 from rankfair._groups import Groups, group_labels, masks_of
 from rankfair._validation import Columns, Rows, is_pair, label_source, read_training
-from rankfair.certificate import Certificate, certify
 from rankfair.constraints import Constraint
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
@@ -37,6 +36,7 @@ from rankfair.path.records import Path
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
 from rankfair.solvers.by_task import solve_both, solve_tasks
+from rankfair.stats import Certificate, certify
 from rankfair.streams import is_elsewhere
 
 __all__ = ["MultiTaskRegressor", "RankFairRegressor"]
@@ -573,8 +573,6 @@ class RankFairRegressor(TaskRegressor):
         sensitive_features: Any = None,
         tasks: Any = None,
         confidence: float = 0.95,
-        calibrate: bool = False,
-        random_state: Any = None,
     ) -> Certificate:
         """Bound the rank gap in the population, from rows that had no part in the fit.
 
@@ -588,16 +586,11 @@ class RankFairRegressor(TaskRegressor):
             By default the columns that the model was given.
         confidence : float, default=0.95
             How sure the bound is.
-        calibrate : bool, default=False
-            First level the groups by a constant on half of the rows, and certify on the
-            other half.
-        random_state : int, Generator or None, default=None
-            Seed of the halves.
 
         Returns
         -------
         Certificate
-            See `rankfair.certificate.certify`.
+            See `rankfair.stats.certify`.
 
         Examples
         --------
@@ -617,8 +610,6 @@ class RankFairRegressor(TaskRegressor):
             sensitive_features=sensitive_features,
             tasks=tasks,
             confidence=confidence,
-            calibrate=calibrate,
-            random_state=random_state,
         )
 
 

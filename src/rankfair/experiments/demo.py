@@ -1,32 +1,35 @@
-"""The comparison on synthetic data: every method once, and tilt along its ε path."""
+"""The comparison on synthetic data: every method on every draw, and the path of one."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair.datasets import Dataset, make_biased_tasks
-from rankfair.experiments import files, frontier
-from rankfair.experiments.methods import METHODS, Rows
-from rankfair.experiments.records import Record, compare
+from rankfair._disk import write_whole
+from rankfair.datasets import make_biased_tasks
+from rankfair.experiments import frontier
+from rankfair.experiments.files import as_csv
+from rankfair.experiments.methods import METHODS, Rows, fit_linear
+from rankfair.experiments.records import Record, Summary, compare, summarise
 
-__all__ = ["CURVE", "Demo", "OnStep", "run"]
+__all__ = ["Demo", "OnStep", "run"]
 
 AUC = 0.9
-FREE, CURVE = "unconstrained", "tilt"
+PATH = "path of all ε"
 
 OnStep = Callable[[str, int, int], None]
 
 
 class Demo(NamedTuple):
-    """All records, those of the table among them, and the files written."""
+    """Records of all draws, the paths of tilt, means of the records, files written."""
 
     records: list[Record]
-    table: list[Record]
+    paths: list[dict[str, Any]]
+    summary: list[Summary]
     files: list[Path]
 
 
@@ -34,27 +37,26 @@ def run(
     out: Path,
     seed: int = 0,
     *,
+    draws: int = 20,
     n_tasks: int = 40,
     n_per_task: int = 25,
-    points: int = 12,
+    n_held_out: int = 200,
     on_step: OnStep | None = None,
 ) -> Demo:
     """Compare all methods at ε = 0 and write records and pictures.
 
-    Of the rows of each task half are learnt from and half are held out.
-
     Parameters
     ----------
     out : Path
-        Folder for records.json, records.csv, frontier.png and frontier.svg.
+        Folder for frontier.png, frontier.svg, paths.csv and records.csv.
     seed : int, default=0
-        Seed of the data.
-    n_tasks, n_per_task : int
-        Tasks, and rows of each to learn from; as many more are held out.
-    points : int, default=12
-        How many ε, from 0 to the rank gap of the unconstrained fit, make the curve.
+        Seed of the first draw of the data; those that follow have the next ones.
+    draws : int, default=20
+        How often rows are drawn anew and every method is fitted to them.
+    n_tasks, n_per_task, n_held_out : int
+        Tasks, and rows of each to learn from and to hold out.
     on_step : callable, optional
-        Told the method, the number of the fit and the number of fits before each fit.
+        Told what comes, its number and the number of all before each fit.
 
     Returns
     -------
@@ -65,48 +67,46 @@ def run(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = run(Path(folder), n_tasks=4, points=3)
+    ...     done = run(Path(folder), draws=2, n_tasks=4)
     ...     [path.name for path in done.files]
-    ['frontier.png', 'frontier.svg', 'records.csv', 'records.json']
-    >>> len(done.table) == 2 * len(METHODS)
+    ['frontier.png', 'frontier.svg', 'paths.csv', 'records.csv']
+    >>> len(done.summary) == 2 * len(METHODS)
     True
     """
-    data = make_biased_tasks(n_tasks, 2 * n_per_task, auc=AUC, random_state=seed)
-    table, path = _compare(*_halves(data), points, on_step)
-    records = table + path
-    tilt = [row for row in records if row["method"] == CURVE]
-    others = [row for row in table if row["method"] != CURVE]
-    picture = frontier.draw(others, tilt)
+    number, steps = itertools.count(1), draws * (len(METHODS) + 1)
+
+    def tell(name: str) -> None:
+        if on_step is not None:
+            on_step(name, next(number), steps)
+
+    records: list[Record] = []
+    paths: list[dict[str, Any]] = []
+    for each in range(seed, seed + draws):
+        train, held_out = _draw(each, n_tasks, n_per_task, n_held_out)
+        for name, method in METHODS.items():
+            tell(name)
+            records += compare(name, method, train, held_out, 0.0, each)
+        tell(PATH)
+        path = fit_linear(train, 0.0).path()
+        paths += [{"seed": each, **row._asdict()} for row in path.rows]
+    summary = summarise(records)
+    picture = frontier.draw(summary, paths)
     contents: dict[str, str | bytes] = {
         "frontier.png": frontier.as_bytes(picture, "png"),
         "frontier.svg": frontier.as_bytes(picture, "svg"),
-        "records.csv": files.as_csv(records),
-        "records.json": files.as_json(records),
+        "paths.csv": as_csv(paths),
+        "records.csv": as_csv(records),
     }
-    written = [files.write_whole(out / name, it) for name, it in contents.items()]
-    return Demo(records, table, written)
+    written = [write_whole(out / name, it) for name, it in contents.items()]
+    return Demo(records, paths, summary, written)
 
 
-def _halves(data: Dataset) -> tuple[Rows, Rows]:
-    """Every other row of each task to learn from, the rest held out."""
-    rows = Rows.of(data)
-    # Rows come task by task and every task has an even number of them.
-    even = np.arange(len(rows.y)) % 2 == 0
-    return rows.take(even), rows.take(~even)
-
-
-def _compare(
-    train: Rows, held_out: Rows, points: int, on_step: OnStep | None
-) -> tuple[list[Record], list[Record]]:
-    """Every method at ε = 0, and `CURVE` at the other ε of its path."""
-    number, fits = itertools.count(1), len(METHODS) + points - 1
-
-    def measured(name: str, epsilon: float) -> list[Record]:
-        if on_step is not None:
-            on_step(name, next(number), fits)
-        return compare(name, METHODS[name], train, held_out, epsilon)
-
-    table = [row for name in METHODS for row in measured(name, 0.0)]
-    widest = next(row["gap"] for row in table if row["method"] == FREE)
-    rest = np.linspace(0.0, widest, points)[1:].tolist()
-    return table, [row for epsilon in rest for row in measured(CURVE, epsilon)]
+def _draw(
+    seed: int, n_tasks: int, n_per_task: int, n_held_out: int
+) -> tuple[Rows, Rows]:
+    """Rows to learn from, and rows of the same tasks that are held out."""
+    each = n_per_task + n_held_out
+    rows = Rows.of(make_biased_tasks(n_tasks, each, auc=AUC, random_state=seed))
+    # Rows come task by task.
+    first = np.arange(len(rows.y)) % each < n_per_task
+    return rows.take(first), rows.take(~first)

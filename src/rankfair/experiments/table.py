@@ -1,138 +1,121 @@
-"""Records as a table: with rich where it is installed, as plain text anywhere."""
+"""The means of a comparison as the cells of a table, and the sentences below it."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from rankfair.experiments.records import HELD_OUT, TRAIN, Record
+from rankfair.experiments.records import HELD_OUT, TRAIN, Record, Summary
 
-if TYPE_CHECKING:
-    from rich.table import Table
+__all__ = ["HEAD", "LEGEND", "cells", "errors", "notes"]
 
-__all__ = ["LEGEND", "notes", "plain_table", "rich_table"]
-
-COLUMNS = ("RMSE", "AUC", "MD", "BR", "IRR", "KS", "seconds")
-SECTIONS = {TRAIN: "training rows", HELD_OUT: "held-out rows"}
+HEAD = ("method", "group", "RMSE", "AUC", "MD", "KS", "train RMSE", "train AUC")
 LEGEND = (
-    "RMSE: error, in standard deviations of the target.  AUC: how often a row of\n"
-    "group A is predicted above one of B; 0.5 is level.  MD, BR: mean prediction and\n"
-    "mean residual, A less B.  IRR: mean rank, A over B.  KS: greatest distance\n"
-    "between the groups' distributions.  seconds: fit and predict."
+    "Held-out rows, and on the right training rows. group: whether new rows must come "
+    "with their group.",
+    "RMSE: error, in standard deviations of the target. AUC: how often a row of group "
+    "A is predicted above one of B; 0.5 is balanced. MD: mean prediction of A less "
+    "that of B. KS: greatest distance between the distributions of the groups.",
+    "The true fair score is the target of this design without the gap and without "
+    "noise. No fit knows it: it is the best that is possible.",
 )
 
 
-def plain_table(records: Sequence[Record]) -> str:
-    """Return the table as text, one line a record.
+def cells(summary: Sequence[Summary]) -> list[tuple[str, ...]]:
+    """Return a row of text for each method.
 
     Parameters
     ----------
-    records : sequence of dict
-        As `compare` returns them.
+    summary : sequence of Summary
+        As `summarise` returns them.
+
+    Returns
+    -------
+    list of tuple of str
+        A cell for each name in `HEAD`.
+
+    Examples
+    --------
+    >>> from rankfair.experiments.records import Mean
+    >>> figures = Mean(0.8, 0.1), Mean(0.5, 0.1), Mean(-0.0001, 0.1), Mean(0.05, 0.1)
+    >>> two = [Summary("tilt", "no", rows, *figures) for rows in ("train", "held-out")]
+    >>> cells(two)
+    [('tilt', 'no', '0.800', '0.500', '0.000', '0.050', '0.800', '0.500')]
+    """
+    trained = {row.method: row for row in summary if row.rows == TRAIN}
+    found = []
+    for row in summary:
+        if row.rows == HELD_OUT:
+            own = trained[row.method]
+            figures = (row.rmse, row.auc, row.md, row.ks, own.rmse, own.auc)
+            shown = (f"{it.value:z.3f}" for it in figures)
+            found.append((row.method, row.needs_group, *shown))
+    return found
+
+
+def errors(summary: Sequence[Summary], draws: int) -> str:
+    """Return the sentence on draws and standard errors.
+
+    Parameters
+    ----------
+    summary : sequence of Summary
+        As `summarise` returns them; at least one.
+    draws : int
+        How many draws the means are of.
 
     Returns
     -------
     str
-        Lines of at most 80 characters.
 
     Examples
     --------
-    >>> from rankfair.experiments.records import Record
-    >>> one = Record(
-    ...     method="tilt", rows="train", epsilon=0.0, rmse=0.75, auc=0.5, gap=0.0,
-    ...     md=0.1, br=1.2, irr=1.0, ks=0.1, seconds=0.1, note="",
-    ... )
-    >>> print(plain_table([one]))
-    training rows         RMSE     AUC      MD      BR     IRR      KS  seconds
-      tilt               0.750  0.5000  +0.100  +1.200   1.000   0.100     0.10
+    >>> from rankfair.experiments.records import Mean
+    >>> one = Summary("tilt", "no", "held-out", *[Mean(0.5, 0.0015)] * 4)
+    >>> errors([one], 20)
+    'Means of 20 draws of the data. Standard errors on held-out rows are at most 0.0015
+    (RMSE), 0.0015 (AUC), 0.0015 (MD), 0.0015 (KS).'
+    >>> errors([one], 1)
+    'One draw of the data.'
     """
-    lines = []
-    for title, rows in _sections(records):
-        lines.append(_line(title, COLUMNS))
-        lines += [_line(f"  {row['method']}", _cells(row)) for row in rows]
-    return "\n".join(lines)
+    if draws < 2:
+        return "One draw of the data."
+    rows = [row for row in summary if row.rows == HELD_OUT]
+    largest = {
+        "RMSE": max(row.rmse.error for row in rows),
+        "AUC": max(row.auc.error for row in rows),
+        "MD": max(row.md.error for row in rows),
+        "KS": max(row.ks.error for row in rows),
+    }
+    listed = ", ".join(f"{error:.4f} ({name})" for name, error in largest.items())
+    return (
+        f"Means of {draws} draws of the data. Standard errors on held-out rows are at "
+        f"most {listed}."
+    )
 
 
-def rich_table(records: Sequence[Record], strong: str | None = None) -> Table:
-    """Return the same table for a rich console, with one method in bold.
+def notes(records: Sequence[Record]) -> list[str]:
+    """Return what methods warned of first, and in how many draws they warned.
 
     Parameters
     ----------
     records : sequence of dict
-        As `compare` returns them.
-    strong : str, optional
-        The method to set in bold.
-
-    Returns
-    -------
-    rich.table.Table
-        At most 80 characters wide.
-
-    Examples
-    --------
-    >>> rich_table([]).columns[0].header
-    'method'
-    """
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("method", no_wrap=True)
-    for name in COLUMNS:
-        table.add_column(name, justify="right", no_wrap=True)
-    for title, rows in _sections(records):
-        table.add_section()
-        table.add_row(title, style="italic")
-        for row in rows:
-            style = "bold" if row["method"] == strong else None
-            table.add_row(f"  {row['method']}", *_cells(row), style=style)
-    return table
-
-
-def notes(records: Iterable[Record]) -> list[str]:
-    """Return what methods warned of, a sentence for each method that did.
-
-    Parameters
-    ----------
-    records : iterable of dict
         As `compare` returns them.
 
     Returns
     -------
     list of str
-        "method: warning", in lines of at most 80 characters.
+        A paragraph for each method that warned.
 
     Examples
     --------
     >>> notes([])
     []
     """
-    said = dict.fromkeys((row["method"], row["note"]) for row in records if row["note"])
-    return [textwrap.fill(f"{method}: {note}", 80) for method, note in said]
-
-
-def _sections(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
-    """Records of the training rows, then those of the others."""
-    kinds = dict.fromkeys(row["rows"] for row in records)
+    draws = len({row["seed"] for row in records})
+    said: dict[str, dict[int, str]] = {}
+    for row in records:
+        if row["note"]:
+            said.setdefault(row["method"], {})[row["seed"]] = row["note"]
     return [
-        (SECTIONS[kind], [row for row in records if row["rows"] == kind])
-        for kind in kinds
+        f"{method}, in {len(by)} of {draws} draws: {next(iter(by.values()))}"
+        for method, by in said.items()
     ]
-
-
-def _cells(row: Record) -> tuple[str, ...]:
-    return (
-        f"{row['rmse']:.3f}",
-        f"{row['auc']:.4f}",
-        f"{row['md']:+.3f}",
-        f"{row['br']:+.3f}",
-        f"{row['irr']:.3f}",
-        f"{row['ks']:.3f}",
-        f"{row['seconds']:.2f}",
-    )
-
-
-def _line(name: str, cells: Sequence[str]) -> str:
-    *measures, seconds = cells
-    return f"{name:18}" + "".join(f"{cell:>8}" for cell in measures) + f"{seconds:>9}"

@@ -12,14 +12,14 @@ import numpy as np
 from rankfair._frames import listed, shown
 from rankfair._validation import check_number
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import gap_limits
-from rankfair.inference.estimate import Estimate
+from rankfair.audit.records import gap_interval
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import Folds, groups_of, small_groups
 from rankfair.jobs.methods import METHODS, Asked, Facts
 from rankfair.jobs.rows import Data, HeldOut, OnStep, Settings, data_of, figure
 from rankfair.report.records import MethodLine, MethodTable
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["Compared", "compare_files", "not_run"]
 
@@ -189,8 +189,8 @@ def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
         nothing = Estimate(math.nan)
         return MethodLine(name, error, nothing, nothing, nothing, note=note)
     auc = worst.auc
-    low, high = gap_limits(auc.low, auc.high)
-    gap = replace(auc, value=worst.gap, low=low, high=high)
+    low, high = gap_interval(auc.ci_low, auc.ci_high)
+    gap = replace(auc, value=worst.gap, ci_low=low, ci_high=high)
     where = f" ({worst.attribute})" if len(audit.attributes) > 1 else ""
     return MethodLine(
         name,

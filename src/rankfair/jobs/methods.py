@@ -47,7 +47,7 @@ def _free(asked: Asked) -> Any:
     return asked.linear(epsilon=FREE, constraints=("rank",), scope="global")
 
 
-def _mapped(constraint: str) -> Callable[[Asked], Any]:
+def _mapped(constraint: str, way: str) -> Callable[[Asked], Any]:
     def method(asked: Asked) -> Any:
         from rankfair.postprocess import RankFairPostprocessor
 
@@ -55,6 +55,7 @@ def _mapped(constraint: str) -> Callable[[Asked], Any]:
             _free(asked),
             asked.settings.epsilon,
             constraints=constraint,
+            method=way,
             sensitive_features=asked.sensitive,
         )
 
@@ -127,8 +128,8 @@ class Method:
         return ""
 
 
-def _map(constraint: str, widest: float = FREE) -> Method:
-    return Method(_mapped(constraint), bins=False, widest=widest)
+def _map(constraint: str, way: str, widest: float = FREE) -> Method:
+    return Method(_mapped(constraint, way), bins=False, widest=widest)
 
 
 def _rival(name: str) -> Method:
@@ -137,9 +138,9 @@ def _rival(name: str) -> Method:
 
 METHODS: dict[str, Method] = {
     "unconstrained": Method(_free),
-    "constant shift": _map("shift"),
-    "map of ranks": _map("rank"),
-    "map of distributions": _map("distribution", widest=1.0),
+    "constant shift": _map("rank", "shift"),
+    "map of ranks": _map("rank", "least"),
+    "map of distributions": _map("distribution", "least", widest=1.0),
     "tilt": Method(_tilt, widest=FREE),
     "tilt, ranks and means": Method(_tilt_and_mean, widest=FREE),
     "NC-ADMM": Method(_ncadmm, two_groups=True, unknown=False, widest=FREE),

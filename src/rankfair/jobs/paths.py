@@ -13,7 +13,6 @@ from rankfair._validation import check_number
 from rankfair.audit.compare import REST
 from rankfair.audit.records import FrontierPoint
 from rankfair.constraints import CONSTRAINTS
-from rankfair.inference.estimate import Estimate
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import combined, compared_labels, groups_of, small_groups
@@ -21,6 +20,7 @@ from rankfair.jobs.rows import Data, OnStep, Settings, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.path.judge import MIN_GROUP
 from rankfair.report.records import MethodLine, MethodTable
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["NO_KNEE", "Priced", "epsilon_names", "path_files"]
 
@@ -36,8 +36,8 @@ FOLDS = (
 KNEE = "The mark is the ε from which on less fairness buys little accuracy."
 NO_KNEE = "No ε stands out from which on less fairness buys little accuracy."
 OF_MANY = (
-    "Each group is compared with all others; the rank gap, its limits and the "
-    "difference of means are those of the group farthest from AUC = 1/2. The limits "
+    "Each group is compared with all others; the rank gap, its interval and the "
+    "difference of means are those of the group farthest from AUC = 1/2. The intervals "
     "are wide enough for a group that is chosen afterwards."
 )
 
@@ -178,8 +178,8 @@ def _sides(row: PathRow, path: Path) -> str:
 def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:
     return MethodLine(
         name,
-        rmse=Estimate(row.rmse, row.rmse_low, row.rmse_high),
-        auc_gap=Estimate(point.auc_gap, point.gap_low, point.gap_high),
+        rmse=Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
+        auc_gap=Estimate(point.auc_gap, point.gap_ci_low, point.gap_ci_high),
         mean_difference=Estimate(row.md),
         ks=Estimate(row.ks),
         chosen=point.chosen,

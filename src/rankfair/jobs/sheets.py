@@ -31,7 +31,7 @@ METHOD = ("rmse", "auc_gap", "mean_difference", "ks")
 
 
 def audit_sheet(audit: Audit) -> Table:
-    """Return a row for each comparison: labels, then values and limits."""
+    """Return a row for each comparison: labels, then values and intervals."""
     found = audit.comparisons
     columns = {name: _column([getattr(c, name) for c in found]) for name in LABELS}
     return Table({**columns, **_spread(found, MEASURES)})
@@ -102,13 +102,13 @@ def compared_dict(done: Compared) -> dict[str, Any]:
 
 
 def _spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return value, lower and upper limit of estimates as columns."""
+    """Return value, lower and upper end of estimates as columns."""
     columns = {}
     for name in names:
         found = [getattr(record, name) for record in records]
         columns[name] = np.array([each.value for each in found], float)
-        columns[f"{name}_low"] = np.array([each.low for each in found], float)
-        columns[f"{name}_high"] = np.array([each.high for each in found], float)
+        columns[f"{name}_ci_low"] = np.array([each.ci_low for each in found], float)
+        columns[f"{name}_ci_high"] = np.array([each.ci_high for each in found], float)
     return columns
 
 

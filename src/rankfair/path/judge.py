@@ -13,14 +13,13 @@ from rankfair.audit.describe import errors
 from rankfair.constraints import Distribution
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
-from rankfair.inference.auc import auc_estimate
-from rankfair.inference.estimate import Estimate
-from rankfair.inference.parts import placements
-from rankfair.inference.sides import Sides
 from rankfair.metrics import mean_difference, rmse
 from rankfair.path.records import PathRow
+from rankfair.stats.auc import auc_estimate
+from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.ordered import placements
 
-__all__ = ["MIN_GROUP", "Figures", "Judge", "auc_limits", "row_of", "small_groups"]
+__all__ = ["MIN_GROUP", "Figures", "Judge", "row_of", "small_groups"]
 
 CONFIDENCE = 0.95
 MIN_GROUP = 5  # rows of a group that is judged, as in an audit
@@ -30,11 +29,11 @@ class Figures(NamedTuple):
     """What predictions come to; `PathRow` says what each number is."""
 
     rmse: float
-    rmse_low: float
-    rmse_high: float
+    rmse_ci_low: float
+    rmse_ci_high: float
     auc: float
-    auc_low: float
-    auc_high: float
+    auc_ci_low: float
+    auc_ci_high: float
     gap: float
     md: float
     ks: float
@@ -78,9 +77,7 @@ class Judge:
         y, known = self.y[at], self.groups[at] >= 0
         weights = None if self.weights is None else self.weights[at]
         of_known = None if weights is None else weights[known]
-        sides = [self._sides(at[known], g) for g in self._compared]
-        confidence = 1.0 - (1.0 - CONFIDENCE) / len(sides)
-        aucs = [auc_limits(predicted[known], each, confidence) for each in sides]
+        aucs = [self._auc(predicted[known], at[known], g) for g in self._compared]
         gaps = [abs(auc.value - 0.5) for auc in aucs]
         most = int(np.argmax(gaps))
         tasks = None if self.tasks is None else self.tasks[at]
@@ -89,11 +86,11 @@ class Judge:
         by_group = {"sensitive_features": in_a, "sample_weight": of_known}
         return Figures(
             rmse=rmse(y, predicted, sample_weight=weights),
-            rmse_low=error.low,
-            rmse_high=error.high,
+            rmse_ci_low=error.ci_low,
+            rmse_ci_high=error.ci_high,
             auc=aucs[most].value,
-            auc_low=aucs[most].low,
-            auc_high=aucs[most].high,
+            auc_ci_low=aucs[most].ci_low,
+            auc_ci_high=aucs[most].ci_high,
             gap=gaps[most],
             md=mean_difference(None, predicted[known], **by_group),
             ks=_distance(predicted[known], in_a, of_known),
@@ -124,17 +121,24 @@ class Judge:
                 "groups."
             )
 
-    def _sides(self, at: Codes, g: int) -> Sides:
+    def _two_groups(self, at: Codes, g: int) -> TwoGroups:
         """Group g and all others, as in an audit."""
         in_a = self.groups[at] == g
         tasks = None if self.tasks is None else self.tasks[at]
         weights = None if self.weights is None else self.weights[at]
-        return Sides.of(in_a, ~in_a, ("", ""), tasks, weights)
+        return TwoGroups.of(in_a, ~in_a, tasks, weights)
+
+    def _auc(self, predicted: Floats, at: Codes, g: int) -> Estimate:
+        """The AUC of a group against all others, with the interval of an audit."""
+        weights = None if self.weights is None else self.weights[at]
+        placed = placements(predicted, self.groups[at] == g, weights)
+        confidence = 1.0 - (1.0 - CONFIDENCE) / len(self._compared)
+        return auc_estimate(*placed, self._two_groups(at, g), confidence)
 
     def n_clusters(self, at: Codes) -> int | None:
         """Return how many tasks of these rows are clusters; None if rows are free."""
         known = at[self.groups[at] >= 0]
-        found = (self._sides(known, g) for g in self._compared)
+        found = (self._two_groups(known, g) for g in self._compared)
         if self.tasks is None or not any(s.needed or s.possible for s in found):
             return None
         return len(np.unique(self.tasks[known]))
@@ -146,19 +150,11 @@ def _distance(predicted: Floats, in_a: Bools, weights: Floats | None) -> float:
     return distance.show(distance.value(predicted, groups), groups)
 
 
-def auc_limits(predicted: Floats, sides: Sides, confidence: float) -> Estimate:
-    """Return the AUC with the limits that an audit gives it."""
-    a, b = predicted[sides.a.rows], predicted[sides.b.rows]
-    above = placements(a, b, sides.b.weights)
-    below = 1.0 - placements(b, a, sides.a.weights)
-    return auc_estimate(above, below, sides, confidence)
-
-
 def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
     """Return which of three or more groups have too few rows for a comparison.
 
     A group is compared with the rest, which needs as many.  Where none has enough all
-    are compared, as two groups always are: their limits say how little is known.
+    are compared, as two groups always are: their intervals say how little is known.
 
     Examples
     --------

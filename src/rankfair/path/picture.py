@@ -36,7 +36,7 @@ def draw(path: Path) -> Figure:
 
 def _draw_curves(axes: Axes, path: Path) -> None:
     x, error = path.column("gap"), path.column("rmse")
-    span = [error - path.column("rmse_low"), path.column("rmse_high") - error]
+    span = [error - path.column("rmse_ci_low"), path.column("rmse_ci_high") - error]
     axes.errorbar(x, error, span, color=BLUE, fmt="none", alpha=0.35)
     axes.plot(x, error, "-o", color=BLUE, markersize=4, label="held-out rows")
     axes.plot(

@@ -33,11 +33,11 @@ class PathRow(NamedTuple):
 
     epsilon: float
     rmse: float
-    rmse_low: float
-    rmse_high: float
+    rmse_ci_low: float
+    rmse_ci_high: float
     auc: float
-    auc_low: float
-    auc_high: float
+    auc_ci_low: float
+    auc_ci_high: float
     gap: float
     md: float
     train_rmse: float

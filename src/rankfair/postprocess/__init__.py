@@ -1,12 +1,9 @@
 """Maps of predictions by group, for models that are not refitted.
 
-``samples`` is the distribution of a group, ``chains`` the least movement under a slack,
-``levels`` the common values it is put on, ``search`` the slack for an AUC, ``shifts``
-the constant shift, ``maps`` one balance each, ``means`` means held as well, ``demands``
-what is asked for, and ``follow`` where unseen values go.  ``estimator`` is
-scikit-learn's shape around it: ``settings`` and ``readings`` check, ``predictions``
-fits and predicts, ``learning`` makes the maps, from ``lines`` through the target if
-asked, and ``outcome`` says what came of it.
+``standing`` counts how groups stand and how far outside a band that is, ``maps`` has
+the ways from free to fair and how far to go on them.  ``estimator`` is scikit-learn's
+shape around it: ``readings`` and ``groups`` check, ``predictions`` fits and predicts,
+and ``outcome`` learns the maps and says what came of it.
 """
 
 from rankfair.postprocess.estimator import RankFairPostprocessor

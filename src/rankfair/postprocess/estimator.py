@@ -22,14 +22,11 @@ from rankfair._validation import (
     read_target,
 )
 from rankfair.core.linear import rounded
-from rankfair.postprocess.follow import FOLLOW
 from rankfair.postprocess.groups import known_groups, read_labels, without
-from rankfair.postprocess.learning import learn
-from rankfair.postprocess.lines import on_line
-from rankfair.postprocess.outcome import attributes_of, warn_of
+from rankfair.postprocess.maps import between, nearest
+from rankfair.postprocess.outcome import attributes_of, learn, warn_of
 from rankfair.postprocess.predictions import fit_and_predict
-from rankfair.postprocess.readings import count_rows, read_given
-from rankfair.postprocess.settings import check_settings
+from rankfair.postprocess.readings import check_settings, count_rows, read_given
 
 __all__ = ["RankFairPostprocessor"]
 
@@ -37,47 +34,56 @@ __all__ = ["RankFairPostprocessor"]
 class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     r"""A monotone map for each group that makes any regressor's predictions fair.
 
-    The estimator is fitted as it is, or was fitted before; its predictions are moved,
-    as little as possible in the mean square, by one monotone function for each group.
-    The maps are deterministic and defined for every value: one that lies between two
-    predictions they were learnt from moves as little as keeps it between theirs.  A
-    row whose group is missing (None, NaN, NA or NaT) takes part in the estimator's fit
-    and not in the constraint; it moves by the average of the groups' moves.
+    The estimator is fitted as it is, or was fitted before; its predictions are moved by
+    one monotone function for each group, no further than the constraint needs.  The
+    maps are deterministic and defined for every value.  A row whose group is missing
+    (None, NaN, NA or NaT) takes part in the estimator's fit and not in the constraint;
+    it moves by the average of the groups' moves.
 
     Parameters
     ----------
     estimator : estimator
         A regressor with ``fit(X, y)`` and ``predict(X)``; if `prefit`, any object with
         ``predict(X)``.
-    epsilon : float or list of float, default=0.01
-        How much may be left: for "rank" and "shift" of :math:`|\mathrm{AUC} -
-        \tfrac12|`, in [0, 0.5], never less than one pair of rows; for "distribution"
-        of KS, in [0, 1], never less than a row of each group; for "mean" of the
-        difference of means, in standard deviations of y, never less than 0.005 or a
-        row of each group moved by a level.  With two constraints one number for both
-        or a list with one for each.
-    constraints : {"rank", "distribution", "shift", "mean"} or list, default="rank"
-        "distribution": the largest difference of the distribution functions of two
-        groups, KS, is at most epsilon for every pair of groups.  "rank": the same maps
-        with the slack in KS that puts AUC at the edge of its band; for three or more
-        groups the AUC of each against all others, and a shift where rows are too few
-        for such maps.  "shift": every group moves as a whole until AUC is in its band,
-        for reference.  "mean": two groups move as wholes until their means are within
-        epsilon.  ``["rank", "mean"]`` and ``["distribution", "mean"]`` hold both at
-        once, again with the least movement.
+    epsilon : float, default=0.01
+        How much of the gap may be left.  "rank": of :math:`|\mathrm{AUC} - \tfrac12|`,
+        in [0, 0.5], never less than one pair of rows.  "distribution": of KS, in
+        [0, 1], never less than a row of each group.  "mean" and "wasserstein": in
+        standard deviations of y.
+    constraints : {"rank", "distribution", "mean", "wasserstein"}, default="rank"
+        What is to be within epsilon, on the rows that the maps are learnt on.  "rank":
+        the AUC of each group against all others.  "distribution": KS, the largest
+        difference of the distribution functions, of every two groups.  "mean": the
+        difference of the means of every two groups.  "wasserstein": the Wasserstein
+        distance (:math:`W_1`) of every two groups.
+    method : {"auto", "least", "line", "shift"}, default="auto"
+        How predictions move there.
+
+        - "least": the least movement, in the mean square, with a given KS; for "rank"
+          with the largest KS whose AUC is in the band.  It knows "rank" and
+          "distribution".  The lowest error for what is asked, and the rest of the gap
+          stays: the top of one group and the bottom of the other do not move.
+        - "line": a share θ of the way to the common quantiles of all groups,
+          :math:`m_0 - \theta (m_0 - m_{\mathrm{common}})`, with the smallest θ that is
+          in the band.  It knows all constraints.  For partial fairness: all gaps shrink
+          together, means and Wasserstein distances by 1 − θ, and no movement as small
+          leaves a smaller Wasserstein distance (Chzhen and Schreuder 2022).
+        - "shift": every group moves as a whole.  It knows "rank" and "mean".  For
+          "mean" it is the least movement; for "rank" it leaves shapes as they are.
+        - "auto": "least" where it knows the constraint, else "line".
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with
         several columns the groups are their combinations, as tuples: each combination
-        has a map of its own.  (`RankFairRegressor` constraints each column alone unless
+        has a map of its own.  (`RankFairRegressor` constrains each column alone unless
         ``intersect=True``.)
     blind : bool, default=False
         Leave the protected columns out of what the estimator sees.  Otherwise it sees X
         as it is, and has to know what to do with labels that are missing or no numbers.
     prefit : bool, default=False
         Take the estimator as fitted already: `fit` learns the maps only, on rows that
-        the estimator should not have seen.  y is not needed then.  Clones, which
-        searches and cross-validation make, forget the fit of an estimator unless it is
-        inside scikit-learn's `FrozenEstimator`.
+        the estimator should not have seen.  y is not needed then, except for "mean" and
+        "wasserstein".  Clones, which searches and cross-validation make, forget the fit
+        of an estimator unless it is inside scikit-learn's `FrozenEstimator`.
     cv : int, splitter or iterable, optional
         Learn the maps on out-of-fold predictions of that many folds, dealt at random
         and evenly by group, or of the given ones.  In each fold every group is first
@@ -85,12 +91,6 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         Without `cv` the maps are learnt on predictions of the training rows, which a
         flexible estimator has fitted too well: the maps are then those of other
         distributions than new rows have.
-    calibrate : bool, default=False
-        Put predictions on a straight line through y in each group first, by least
-        squares over the rows that the maps are learnt on, and move them from there: for
-        an estimator that spreads the predictions of a group too far, or not far enough.
-        The order within a group stays, and a group in which predictions do not rise
-        with y keeps its own.  Needs y, and out-of-fold predictions to be of use.
     random_state : int, Generator or None, default=0
         Deals rows out where `cv` is a number; an int deals them alike at each fit.
 
@@ -114,6 +114,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         "satisfied": the band is met.  "inactive": the predictions meet it unmoved.
         "infeasible": no map found meets it (because predictions tie, or a group has few
         rows); the closest was kept.
+    theta_ : float
+        On the line the share of the way that was gone; 0 if nothing moved, NaN if
+        predictions moved in another way.
     rank_auc_ : float
         AUC of the moved predictions of the rows that the maps were learnt on: the
         chance that a row of the last group is above one of the first.  With more groups
@@ -122,9 +125,11 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         AUC of each group against all others.
     ks_ : float
         The largest difference of the distribution functions of any two groups.
+    wasserstein_ : float
+        The largest Wasserstein distance of any two groups, in the units of y.
     mean_difference_ : float
-        With two groups the mean of the moved predictions of the last less that of the
-        first, in the units of y.
+        The mean of the moved predictions of the last group less that of the first, in
+        the units of y; with more groups the largest difference of two.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -136,20 +141,25 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    "distribution" is an isotonic regression on interleaved chains, solved exactly in
-    O(N log N) for two groups.  Predictions that tie stay tied: a map is a function of
-    prediction and group.
+    The least movement is an isotonic regression on interleaved chains, solved exactly
+    in O(N log N) for two groups.  The common quantiles at a level are the mean of the
+    groups' quantiles there, weighted by their rows: their Wasserstein barycentre.
+    Predictions that tie stay tied: a map is a function of prediction and group.
 
-    "distribution" and "rank" give values on common levels, 20 or more between the 10 %
-    and the 90 % quantile and the more the more rows there are.  Every value is a
-    threshold at which the groups may differ by chance in new rows: with fewer of them
-    KS is smaller there.  A band of AUC too narrow for levels is met without them.
+    "least" gives values on common levels, 20 or more between the 10 % and the 90 %
+    quantile and the more the more rows there are.  Every value is a threshold at which
+    the groups may differ by chance in new rows: with fewer of them KS is smaller there.
+    A band too narrow for levels is met without them, one too narrow for single rows by
+    the line.  A new prediction between two that were learnt from moves as little as
+    keeps it between theirs; on the line and with shifts it moves as they do.
 
-    Of a group with more than 16,384 different predictions the regression sees bundles
-    of neighbours, 1/4096 of the group each at most.  The count between two levels is
-    that of all rows, so the band is met as without bundles; the movement is the least
-    for a slack that is off by less than one bundle, and "rank" and "shift" end within
-    1 % and 0.4 % of epsilon of the band's edge.
+    The quantiles of two groups of different size are never quite equal: "mean" and
+    "wasserstein" allow for what the line leaves at θ = 1, up to a row of each group
+    moved across the middle 80 % of predictions.
+
+    Of a group with more than 8192 different predictions the maps are learnt on as many
+    quantiles.  The count is that of all rows, and ends within 1 % of epsilon of the
+    band's edge (0.1 % with fewer predictions).
 
     Examples
     --------
@@ -164,6 +174,14 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     True
     >>> model.predict(data.X[:2], sensitive_features=data.sensitive[:2]).shape
     (2,)
+
+    Half of a gap, in all measures at once:
+
+    >>> model = RankFairPostprocessor(Ridge(), 0.1, method="line")
+    >>> model.fit(data.X, data.target, sensitive_features=data.sensitive).status_
+    'satisfied'
+    >>> 0 < model.theta_ < 1
+    True
     """
 
     intersect: ClassVar[bool] = True  # no setting: several columns are combined
@@ -174,21 +192,21 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         epsilon: Any = 0.01,
         *,
         constraints: Any = "rank",
+        method: str = "auto",
         sensitive_features: Any = None,
         blind: bool = False,
         prefit: bool = False,
         cv: Any = None,
-        calibrate: bool = False,
         random_state: Any = 0,
     ):
         self.estimator = estimator
         self.epsilon = epsilon
         self.constraints = constraints
+        self.method = method
         self.sensitive_features = sensitive_features
         self.blind = blind
         self.prefit = prefit
         self.cv = cv
-        self.calibrate = calibrate
         self.random_state = random_state
 
     def fit(
@@ -234,14 +252,16 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         >>> model.fit([[0.0], [1.0]], [1, 3], sensitive_features=["a", "b"]).status_
         'inactive'
         """
-        demand = check_settings(self)
-        given = read_given(self, demand, X, y, sensitive_features, sample_weight)
+        asked = check_settings(self)
+        given = read_given(
+            self, asked.constraint, X, y, sensitive_features, sample_weight
+        )
         columns = given.columns or ()
         apart = columns if self.blind else ()
         with explained(given.n_unknown if columns and not self.blind else 0):
             estimator, m = fit_and_predict(self, without(X, apart), given)
         check_unit(m, "the estimator's prediction")
-        learnt = learn(demand, m, given, self.calibrate)
+        learnt = learn(asked, m, given)
         fitted = {
             **feature_record(X),
             "estimator_": estimator,
@@ -250,12 +270,11 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             "_names": given.names,
             "_intersect": len(columns) > 1,
             "_apart": apart,
-            "_constraint": demand.main,
             **attributes_of(learnt),
         }
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
-        warn_of(learnt, self.mean_difference_)
+        warn_of(learnt)
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Floats:
@@ -305,12 +324,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
 
     def _followed(self, g: int, m: Floats) -> Floats:
         """Move predictions as those of a group."""
-        start, end = self.maps_[plain_labels(self.groups_.tolist())[g]]
-        # The least movement is that from where the group was put before.
-        start, placed = (
-            on_line(self._lines[g], values) + self._shifts[g] for values in (start, m)
-        )
-        return FOLLOW[self._constraint](np.stack((start, end)), placed)
+        knots = self.maps_[plain_labels(self.groups_.tolist())[g]]
+        return between(knots, m) if self._straight else nearest(knots, m)
 
     def score(
         self,

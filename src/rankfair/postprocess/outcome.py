@@ -1,21 +1,54 @@
-"""What came of a fit, in attributes and warnings."""
+"""The maps of a fit, and what came of it: attributes and warnings."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfair._frames import Floats
 from rankfair._groups import plain_labels
-from rankfair.postprocess.follow import knots
-from rankfair.postprocess.learning import Learnt
-from rankfair.postprocess.maps import Moved, Status
-from rankfair.postprocess.means import difference
+from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.ranks import counts_of
+from rankfair.postprocess.maps import Moved, Status, between, move
+from rankfair.postprocess.readings import Given, MapSettings
+from rankfair.postprocess.standing import Standing
+from rankfair.projections import Sample
 
-__all__ = ["attributes_of", "warn_of"]
+__all__ = ["Learnt", "attributes_of", "learn", "warn_of"]
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """Groups, their distributions in multiples of ``resolution``, and their maps."""
+
+    resolution: float
+    groups: NDArray[Any]
+    samples: Sequence[Sample]
+    moved: Moved
+
+
+def learn(asked: MapSettings, m: Floats, given: Given) -> Learnt | None:
+    """Move predictions of each group as asked; None if there are no groups.
+
+    Rows of weight zero count as absent.
+    """
+    codes, groups = given.codes, given.groups
+    if codes is None or groups is None:
+        return None
+    counts = None if given.weights is None else counts_of(given.weights)
+    known = codes >= 0 if counts is None else (codes >= 0) & (counts > 0)
+    resolution = resolution_of(m[known])
+    m = rounded(m, resolution)
+    rows = [np.flatnonzero(known & (codes == g)) for g in range(len(groups))]
+    samples = [Sample.of(m[at], None if counts is None else counts[at]) for at in rows]
+    return Learnt(resolution, groups, samples, move(samples, *asked, given.spread))
 
 
 def attributes_of(learnt: Learnt | None) -> dict[str, Any]:
@@ -27,39 +60,43 @@ def attributes_of(learnt: Learnt | None) -> dict[str, Any]:
     'inactive'
     """
     if learnt is None:
+        nothing = ("rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_")
         return {
             "groups_": None,
             "maps_": {},
             "status_": str(Status.INACTIVE),
-            "rank_auc_": math.nan,
             "group_auc_": {},
-            "ks_": math.nan,
-            "mean_difference_": math.nan,
             "resolution_": 0.0,
+            **dict.fromkeys(nothing, math.nan),
         }
-    moved, samples = learnt.moved, learnt.samples
+    moved, standing = learnt.moved, learnt.moved.standing
     labels = plain_labels(learnt.groups.tolist())
-    aucs = moved.standing.aucs
+    aucs = standing.aucs
     farthest = np.argmax(np.abs(aucs - 0.5)) if len(aucs) > 2 else 1
-    both = zip(labels, samples, moved.values, strict=True)
+    totals = np.array([sample.total for sample in learnt.samples], np.float64)
     return {
         "groups_": learnt.groups,
-        "maps_": {label: knots(sample.values, end) for label, sample, end in both},
+        "maps_": dict(zip(labels, moved.maps, strict=True)),
         "status_": str(moved.status),
         "rank_auc_": float(aucs[farthest]),
         "group_auc_": dict(zip(labels, aucs.tolist(), strict=True)),
-        "ks_": moved.standing.ks,
-        "mean_difference_": (
-            difference(moved.values, samples) if len(labels) == 2 else math.nan
-        ),
+        "ks_": float(standing.ks.max()),
+        "wasserstein_": float(standing.wasserstein.max()),
+        "mean_difference_": _mean_difference(standing),
+        "theta_": moved.theta,
         "resolution_": learnt.resolution,
-        "_lines": learnt.lines,
-        "_shares": learnt.shares,
-        "_shifts": moved.shifts or (0.0,) * len(labels),
+        "_shares": totals / totals.sum(),
+        "_straight": moved.follow is between,
     }
 
 
-def warn_of(learnt: Learnt | None, apart: float) -> None:
+def _mean_difference(standing: Standing) -> float:
+    """Of two groups the last less the first, of more the largest."""
+    means = standing.means
+    return float(means[1] - means[0] if len(means) == 2 else np.ptp(means))
+
+
+def warn_of(learnt: Learnt | None) -> None:
     """Say that there was nothing to balance, or that the band was not reached."""
     if learnt is None:
         warnings.warn(
@@ -70,13 +107,12 @@ def warn_of(learnt: Learnt | None, apart: float) -> None:
             stacklevel=3,
         )
     elif learnt.moved.status is Status.INFEASIBLE:
-        warnings.warn(_sentence(learnt.moved, apart), ConvergenceWarning, stacklevel=3)
-
-
-def _sentence(moved: Moved, apart: float) -> str:
-    farthest = float(np.abs(moved.standing.aucs - 0.5).max())
-    means = f", means differ by {abs(apart):.4g}" if moved.shifts else ""
-    return (
-        f"{moved.status.value} KS is {moved.standing.ks:.4g}{means}, and AUC is off "
-        f"1/2 by {farthest:.4g}, on the rows that the maps were learnt on."
-    )
+        standing = learnt.moved.standing
+        farthest = float(np.abs(standing.aucs - 0.5).max())
+        warnings.warn(
+            f"{learnt.moved.status.value} KS is {standing.ks.max():.4g}, means differ "
+            f"by {np.ptp(standing.means):.4g}, and AUC is off 1/2 by {farthest:.4g}, "
+            "on the rows that the maps were learnt on.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,28 +1,84 @@
-"""What `fit` is given, checked: target, weights, and the group of each row."""
+"""What `fit` is given, checked: settings, target, weights, the group of each row."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from rankfair._folds import check_cv
 from rankfair._frames import Codes, Floats, open_table
 from rankfair._inner import check_unit
 from rankfair._validation import (
+    check_choice,
+    check_flag,
     check_lengths,
+    check_number,
+    check_seed,
     feature_record,
     has_names,
     read_target,
     read_weights,
 )
 from rankfair.constraints.rank import deviation
-from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.groups import find_groups, read_labels
+from rankfair.postprocess.maps import CONSTRAINTS_OF
+from rankfair.postprocess.standing import GAPS
 
-__all__ = ["Given", "count_rows", "read_given"]
+__all__ = ["Given", "MapSettings", "check_settings", "count_rows", "read_given"]
+
+MOST = {"rank": 0.5, "distribution": 1.0}  # of ε; of the others it has no end
+
+
+class MapSettings(NamedTuple):
+    """The method, the constraint and its ε."""
+
+    method: str
+    constraint: str
+    epsilon: float
+
+
+def check_settings(model: Any) -> MapSettings:
+    """Check the settings of a `RankFairPostprocessor`, and settle on a method."""
+    constraint, method = model.constraints, model.method
+    check_choice("constraints", constraint, tuple(GAPS))
+    check_choice("method", method, ("auto", *CONSTRAINTS_OF))
+    if method == "auto":
+        method = "least" if constraint in CONSTRAINTS_OF["least"] else "line"
+    if constraint not in CONSTRAINTS_OF[method]:
+        known = " or ".join(f'"{name}"' for name in CONSTRAINTS_OF[method])
+        raise ValueError(
+            f'method="{method}" knows constraints={known}; got "{constraint}". Use '
+            'method="line", which knows all.'
+        )
+    epsilon = check_number("epsilon", model.epsilon, 0.0, MOST.get(constraint, np.inf))
+    for flag in ("blind", "prefit"):
+        check_flag(flag, getattr(model, flag))
+    needed = ("predict",) if model.prefit else ("fit", "predict")
+    if isinstance(model.estimator, type) or not all(
+        hasattr(model.estimator, name) for name in needed
+    ):
+        raise TypeError(
+            f"estimator must be a regressor with {' and '.join(needed)}; got "
+            f"{model.estimator!r:.60}."
+        )
+    if not model.prefit and not hasattr(model.estimator, "get_params"):
+        raise TypeError(
+            f"estimator ({type(model.estimator).__name__}) cannot be cloned: it has no "
+            "get_params as scikit-learn's have. Fit it yourself and set prefit=True."
+        )
+    if model.cv is not None and model.prefit:
+        raise ValueError(
+            "cv refits the estimator on folds, which prefit=True rules out. Leave "
+            "cv=None and pass rows that it has not seen."
+        )
+    check_cv(model.cv)
+    check_seed("random_state", model.random_state)
+    return MapSettings(method, constraint, epsilon)
 
 
 @dataclass(frozen=True)
@@ -66,16 +122,16 @@ class Given:
 
 
 def read_given(
-    model: Any, demand: Demand, X: Any, y: Any, labels: Any, sample_weight: Any
+    model: Any, constraint: str, X: Any, y: Any, labels: Any, sample_weight: Any
 ) -> Given:
     """Check what was passed to ``fit`` of a `RankFairPostprocessor`."""
     n_rows = count_rows(X)
     feature_record(X)  # what could not be stored is not fitted either
     target = None if y is None and model.prefit else read_target(y)
-    if target is None and (model.calibrate or "mean" in demand.epsilons):
+    if target is None and constraint not in MOST:
         raise ValueError(
-            "y is missing: calibrate=True fits lines to it, and the epsilon of "
-            '"mean" is in its standard deviations. Pass y, or leave them out.'
+            f'y is missing: with constraints="{constraint}" epsilon is in its standard '
+            "deviations. Pass y."
         )
     check_lengths(n_rows, y=target)
     if target is not None:
@@ -85,11 +141,6 @@ def read_given(
     if source is None:
         return Given(target, weights)
     codes, groups = find_groups(source, weights)
-    if "mean" in demand.epsilons and len(groups) > 2:
-        raise ValueError(
-            f'constraints="mean" compares two groups; sensitive_features has '
-            f"{len(groups)}. Leave out the mean, or merge groups."
-        )
     names = source.names if has_names(labels) else None
     return Given(target, weights, source.at, codes, groups, names)
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
-from rankfair.projections.common import Band, Floats, Mask
-from rankfair.projections.jump import nearest_at_jump
-from rankfair.projections.pairs import difference_at
-from rankfair.projections.sides import Groups
+from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.ranks import twice_u, twice_u_sorted
 
-# Enough for a bracket a few roundings wide; what is left of a wider one does no harm.
-HALVINGS = 64
-FAR = 1e307  # differences of predictions beyond this may overflow
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Band = tuple[float, float]
+
+
+def outside(count: float, band: Band) -> float:
+    """Signed distance of a count to the band, 0 inside."""
+    low, high = band
+    return max(count - high, 0.0) + min(count - low, 0.0)
 
 
 def shift(
@@ -28,16 +32,9 @@ def shift(
     differences a_i − b_j by −δ.  δ is the smallest in size that reaches the band: a
     quantile of these differences, found without forming them all, O(N log N).
 
-    The count is made on the moved predictions as they are rounded.  Where equal
-    differences make 2U jump across the band, the rows that meet at the jump are tied,
-    or put in an order one by one, a few units in the last place apart: as many pairs
-    pass as just reach the band.  So the result is inside every band that holds a whole
-    number between 0 and 2 n_A n_B.
-
-    With weights a sum of products of weights has to fall into the band, which may be
-    impossible, and hard to find where it is not.  The nearest count of those tried is
-    returned: both sides of the jump, the tie between them, and rows passing one by one.
-    Either way a second call changes nothing.
+    The moved predictions are multiples of a resolution, some 10⁻¹² of their range, so
+    that rows which meet tie.  Where equal differences make 2U jump across the band, the
+    nearest count is kept: before the jump, at it (all that meet are tied) or after it.
 
     Parameters
     ----------
@@ -62,57 +59,44 @@ def shift(
     >>> in_a = np.array([True, True, False, False])
     >>> shift(m, in_a, (3, 5)).tolist()
     [2.5, 3.5, 2.5, 3.5]
-
-    All pairs meet at δ = 1, where 2U falls from 8 to 0.  One of them passes:
-
-    >>> m = np.array([1.0, 1.0, 0.0, 0.0])
-    >>> moved = shift(m, in_a, (6, 6))
-    >>> from rankfair.core.ranks import twice_u
-    >>> twice_u(moved[in_a], moved[~in_a]), moved.round(9).tolist()
-    (6, [0.5, 0.5, 0.5, 0.5])
     """
-    moved = m.astype(np.float64)
-    if np.abs(moved).max(initial=0.0) > FAR:
-        return 16 * shift(moved / 16, in_a, band, weights)
-    while True:
-        groups = Groups.oriented(moved, in_a, band, weights)
-        if groups is None:
-            return moved
-        upper = in_a if groups.a_is_upper else ~in_a
-        below, above = _around_the_band(groups)
-        if below == above:
-            sides = groups.moved(moved[upper], moved[~upper], above)
-            moved[upper], moved[~upper] = sides
-            return moved
-        nearest = nearest_at_jump(groups, below, above)
-        if nearest is None:
-            return moved
-        # Only with weights is another round needed: to see that nothing is nearer.
-        for rows, values in zip((upper, ~upper), nearest, strict=True):
-            order = np.argsort(moved[rows], kind="stable")
-            moved[np.flatnonzero(rows)[order]] = values
+    w = np.ones(len(m), np.int64) if weights is None else weights
+    (a, w_a), (b, w_b) = (_sorted(m[own], w[own]) for own in (in_a, ~in_a))
+    total_a, total_b = w_a.sum().item(), w_b.sum().item()
+    share_a, share_b = total_a / (total_a + total_b), total_b / (total_a + total_b)
+    # Of a band that no order can reach its nearest end is asked for.
+    most = 2 * total_a * total_b
+    band = (min(max(band[0], 0), most), min(max(band[1], 0), most))
+    unit = resolution_of(m) or 1.0
+
+    def count(delta: float) -> float:
+        moved = rounded(a - delta * share_b, unit), rounded(b + delta * share_a, unit)
+        return twice_u_sorted(*moved) if weights is None else twice_u(*moved, w_a, w_b)
+
+    if outside(twice_u(a, b, w_a, w_b), band) == 0:
+        return m.astype(np.float64)
+    start = outside(count(0.0), band)
+    tried = [0.0]
+    if start:
+        edge = band[1] if start > 0 else band[0]
+        far = a[-1] - b[0] + 4 * unit if start > 0 else a[0] - b[-1] - 4 * unit
+        root = brentq(lambda delta: count(delta) - edge, 0.0, far, xtol=unit)
+        # Before, at and after a jump: two units outlive rounding.
+        tried += [d + k * unit for d in _around(a, b, root) for k in (-2, 0, 2)]
+    delta = min(tried, key=lambda each: (abs(outside(count(each), band)), abs(each)))
+    return rounded(m - delta * np.where(in_a, share_b, -share_a), unit)
 
 
-def _around_the_band(groups: Groups) -> tuple[float, float]:
-    """The smallest δ inside the band, twice; or the δ on both sides of a jump."""
-    quantile = difference_at(groups)
-    slack = groups.slack
-    # The quantile is exact; the search only undoes the rounding around it.
-    for delta in (quantile, quantile + slack):
-        if groups.miss(groups.at(delta)) == 0:
-            return delta, delta
-    if quantile == 0:
-        return 0.0, math.ulp(0.0)
-    below, above = max(quantile - slack, 0.0), quantile + slack
-    below = below if groups.miss(groups.at(below)) > 0 else 0.0
-    beyond = 2 * float(groups.upper[-1] - groups.lower[0]) + slack
-    above = above if groups.miss(groups.at(above)) <= 0 else beyond
-    for _ in range(HALVINGS):
-        middle = below + (above - below) / 2
-        if not below < middle < above:
-            break
-        miss = groups.miss(groups.at(middle))
-        if miss == 0:
-            return middle, middle
-        below, above = (middle, above) if miss > 0 else (below, middle)
-    return below, above
+def _sorted(values: Floats, weights: NDArray[Any]) -> tuple[Floats, NDArray[Any]]:
+    """Values in ascending order, and their weights."""
+    order = np.argsort(values, kind="stable")
+    return values[order].astype(np.float64), weights[order]
+
+
+def _around(a: Floats, b: Floats, delta: float) -> list[float]:
+    """The differences a_i − b_j next to ``delta``, up to it and above it."""
+    place = np.searchsorted(b, a - delta, "left")
+    up_to, above = place < len(b), place > 0
+    near = [(a[up_to] - b[place[up_to]]).max()] if up_to.any() else []
+    near += [(a[above] - b[place[above] - 1]).min()] if above.any() else []
+    return [float(d) for d in near]

@@ -1,8 +1,7 @@
 """Any scikit-learn regressor made fair by a fit to tilted targets.
 
-`reading` and `new` read rows, and `settings` checks what is asked for.  `refits` turns
-an estimator into ``fit(target) → predictions``, `search` finds the tilt, `reached`
-tells what came of it, and `tilted` is the estimator.
+`reading` reads rows, `refits` turns an estimator into ``fit(target) → predictions``,
+`search` finds the tilt, `reached` tells what came of it, and `tilted` is the estimator.
 """
 
 from rankfair.reduction.tilted import TiltedRegressor

@@ -18,17 +18,13 @@ from rankfair.core.problem import counted_weights, whole_if_so
 from rankfair.core.ranks import Duels
 from rankfair.estimators.outcome import spread
 from rankfair.reduction.reading import Rows
-from rankfair.reduction.refits import Refits
-from rankfair.reduction.search import Found, Target, final_models
+from rankfair.reduction.refits import Models
+from rankfair.reduction.search import USELESS, Found, Target
 from rankfair.solvers.base import Status
 
-__all__ = [
-    "fitted_attributes",
-    "free_attributes",
-    "target_of",
-    "warn_not_reached",
-    "warn_useless",
-]
+__all__ = ["fitted_attributes", "free_attributes", "target_of", "warn_of"]
+
+HELP = "a linear model, RankFairRegressor, more rows, or a larger epsilon"
 
 
 def target_of(rows: Rows, asked: tuple[Constraint, ...]) -> Target:
@@ -44,39 +40,28 @@ def target_of(rows: Rows, asked: tuple[Constraint, ...]) -> Target:
 
 
 def fitted_attributes(
-    found: Found,
-    target: Target,
-    asked: tuple[Constraint, ...],
-    refits: Refits,
-    rows: Rows,
+    found: Found, target: Target, asked: tuple[Constraint, ...], rows: Rows
 ) -> dict[str, Any]:
     """Return what a fit leaves."""
-    models, directions = final_models(refits, target, found)
     m = target.units.of_user(found.m)
     assert rows.groups is not None
     return {
-        "estimator_": models[0] if refits.n_tasks == 1 else models,
-        "directions_": directions,
-        "corrections_": found.left * target.unit if directions else np.zeros(0),
+        **free_attributes(found.models, rows),
         "status_": str(found.status),
         **standings(m, rows.groups, rows.weights),
         "constraint_values_": _came_to(found, target, asked),
         "multiplier_": max(found.lam.tolist(), key=abs),
         "oof_predictions_": spread(m, rows.kept),
-        "objective_": target.error(found.m),
-        "n_refits_": 0 if found.status is Status.INACTIVE else len(found.lam) + 1,
+        "objective_": found.error,
+        "n_refits_": len(found.trace) - 1,
         "trace_": [(step.objective, step.auc) for step in found.trace],
-        "resolution_": target.units.resolution,
     }
 
 
-def free_attributes(refits: Refits, rows: Rows) -> dict[str, Any]:
+def free_attributes(models: Models, rows: Rows) -> dict[str, Any]:
     """Return what a fit without groups leaves."""
-    models = refits.whole(rows.y)
     return {
-        "estimator_": models[0] if refits.n_tasks == 1 else models,
-        "directions_": [],
-        "corrections_": np.zeros(0),
+        "estimator_": models[0] if len(models) == 1 else models,
         "status_": str(Status.INACTIVE),
         "rank_auc_": math.nan,
         "group_auc_": {},
@@ -96,7 +81,7 @@ def _came_to(
     found: Found, target: Target, asked: tuple[Constraint, ...]
 ) -> dict[str, float]:
     """Return each constraint's value, of several groups the farthest off."""
-    values = np.reshape(found.shown(target), (len(asked), -1))
+    values = np.reshape(target.shown(found.values), (len(asked), -1))
     return {
         type(each).__name__.lower(): max(
             row.tolist(), key=lambda value: abs(value - each.middle)
@@ -106,15 +91,7 @@ def _came_to(
 
 
 def standings(m: Floats, groups: Groups, weights: Floats | None) -> dict[str, Any]:
-    """Ranks of the groups: ``rank_auc_``, ``group_auc_`` and ``pairwise_auc_``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> groups = Groups(np.array([0, 1, -1]), np.array(["F", "M"]))
-    >>> standings(np.array([1.0, 2.0, 9.0]), groups, None)["group_auc_"]
-    {'F': 0.0, 'M': 1.0}
-    """
+    """Ranks of the groups: ``rank_auc_``, ``group_auc_`` and ``pairwise_auc_``."""
     labels = groups.labels.tolist()
     duels = Duels.of(m, groups.codes, len(labels), whole_if_so(weights))
     aucs = duels.of_rest()
@@ -128,36 +105,31 @@ def standings(m: Floats, groups: Groups, weights: Floats | None) -> dict[str, An
     }
 
 
-def warn_useless(found: Found, out_of_fold: bool) -> None:
-    """Warn, before all else, of a model that errs as much as one constant."""
-    error = found.trace[-1].objective
-    if error < 1.0:
-        return
-    where = "out of fold" if out_of_fold else "on the training rows"
-    free = found.trace[0].objective
-    warnings.warn(
-        f"this model is useless: {where} its R² is {1 - error:.3f}, no better than one "
-        f"constant (without the constraint {1 - free:.3f}). A larger epsilon, more "
-        "rows, or a linear model, RankFairRegressor, can help.",
-        UserWarning,
-        stacklevel=4,
-    )
-
-
-def warn_not_reached(
-    found: Found, target: Target, asked: tuple[Constraint, ...], groups: Groups | None
+def warn_of(
+    found: Found,
+    target: Target,
+    asked: tuple[Constraint, ...],
+    note: str | None,
+    out_of_fold: bool,
 ) -> None:
-    """Warn that the band was not reached, and how far it is."""
-    if found.status is not Status.INFEASIBLE:
-        return
-    came = _came_to(found, target, asked)
-    said = [
-        f"{'AUC' if isinstance(each, Rank) else name} {value:.4f}, asked for within "
-        f"{each.epsilon:g} of {each.middle:g}"
-        for each, (name, value) in zip(asked, came.items(), strict=True)
-    ]
-    warnings.warn(
-        f"{found.status.value} Reached: {'; '.join(said)}.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    """Warn of a useless model before all else, then of groups, then of the band."""
+    told: list[tuple[str, type[Warning]]] = []
+    where = "out of fold" if out_of_fold else "on the training rows"
+    error, free = found.error, found.trace[0].objective
+    r2 = f"{where} its R² is {1 - error:.3f} (without the constraint {1 - free:.3f})"
+    if error >= USELESS:
+        useless = f"this model is useless: {r2}, and that of one constant is 0."
+        told.append((f"{useless} Try {HELP}.", UserWarning))
+    if note is not None:
+        told.append((note, UserWarning))
+    if found.status is Status.INFEASIBLE:
+        came = _came_to(found, target, asked).items()
+        said = [
+            f"{'AUC' if isinstance(each, Rank) else name} {value:.4f}, asked for "
+            f"within {each.epsilon:g} of {each.middle:g}"
+            for each, (name, value) in zip(asked, came, strict=True)
+        ]
+        reached = f"{found.status.value} Reached: {'; '.join(said)}; {r2}."
+        told.append((f"{reached} Try {HELP}.", ConvergenceWarning))
+    for message, kind in told:
+        warnings.warn(message, kind, stacklevel=4)

@@ -21,6 +21,8 @@ from rankfair._frames import (
     Floats,
     PartTable,
     Table,
+    counted,
+    encode,
     find_labels,
     listed,
     open_table,
@@ -28,14 +30,18 @@ from rankfair._frames import (
 from rankfair._groups import Bools, Groups, Protected, Source
 from rankfair._inner import check_unit
 from rankfair._validation import (
+    SORTED_ROWS,
     Columns,
+    check_same_source,
     feature_record,
     has_names,
+    label_source,
     read_given,
+    refuse_retyped,
     task_labels,
 )
 
-__all__ = ["Layout", "Rows", "read_rows"]
+__all__ = ["Layout", "Rows", "read_rows", "task_codes"]
 
 
 @dataclass(frozen=True)
@@ -207,3 +213,27 @@ def _weighted(rows: Rows, keep: Bools) -> Rows:
         rows.note,
         keep,
     )
+
+
+def task_codes(table: Table, tasks: Any, layout: Layout) -> Codes:
+    """The task of each new row; refuse one that training did not have."""
+    source = label_source("tasks", layout.task_columns or None, tasks, table)
+    check_same_source(source, layout.task_columns)
+    if source is None:
+        return np.zeros(table.shape[0], np.intp)
+    codes, others = encode(source.columns, layout.tasks, source.argument)
+    _refuse_others(others, int((codes < 0).sum()), layout.tasks, source)
+    return codes
+
+
+def _refuse_others(
+    others: list[Any], n_rows: int, labels: NDArray[Any], source: Source
+) -> None:
+    argument = source.argument
+    refuse_retyped(argument, others, labels)
+    if others:
+        raise ValueError(
+            f"{argument} has labels not seen in training: {listed(others)} "
+            f"({counted(n_rows, 'row')}); training had {listed(labels.tolist())}. "
+            f"Use the labels of training, or fit with rows of these too. {SORTED_ROWS}"
+        )

@@ -53,7 +53,7 @@ class Refits:
 
     def fit(self, target: Floats) -> tuple[Models, Floats]:
         """The models of all rows, and their predictions or those out of fold."""
-        models = self.whole(target)
+        models = self._models(target, np.arange(len(target)))
         whole = predict(models, self.X, self.codes)
         if self.folds is None:
             return models, whole
@@ -68,10 +68,6 @@ class Refits:
 
         m = out_of_fold(whole, self.folds, predicted, self.groups, self.weights)
         return models, m
-
-    def whole(self, target: Floats) -> Models:
-        """The models of all rows."""
-        return self._models(target, np.arange(len(target)))
 
     def _models(self, target: Floats, rows: Rows) -> Models:
         return [

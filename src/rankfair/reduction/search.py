@@ -1,15 +1,17 @@
-"""The tilt of any estimator: two fits make a line, one refit comes near, it lands.
+"""The tilt of any estimator: two fits make a line, and refits follow it to the band.
 
-m₀ = fit(y),  d = fit(g)          out of fold, so that what is counted is honest
-λ:  m₀ − λ d in the band          on exact counts, every λ from two fits
-m₁ = fit(y − λ g)                 fits better than m₀ − λ d
-δ:  m₁ − δ d in the band          what the refit left of the gap, often nothing
+    m = fit(y),  d = fit(g)            out of fold, so that what is counted is honest
+    repeat:  δ with m − δ d in the band, by exact counts
+             λ ← λ + δ,  m ← fit(y − λ g)
+             d ← the chord of the last two fits
+
+The last fit is the model.  Where fits are linear the first refit is on the line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,11 +22,15 @@ from rankfair.core.blocks import CONSTANT
 from rankfair.core.linear import resolution_of, rounded
 from rankfair.core.problem import Groups
 from rankfair.reduction.refits import Models, Refits
-from rankfair.solvers.base import OnStep, Status, Step
+from rankfair.solvers.base import OnStep, Status, Step, noted_in
 from rankfair.solvers.joint import inside_bands, land_on
-from rankfair.solvers.line import Counted, Curved, Demand, Units
+from rankfair.solvers.line import CLOSEST, Counted, Curved, Demand, Units
 
-__all__ = ["Found", "Target", "search"]
+__all__ = ["USELESS", "Found", "Target", "search"]
+
+REFITS = 4  # to tilted targets, at most; one or two are the rule
+USELESS = 0.99  # of the squared error of one constant: a model that is as bad
+MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
 
 
 @dataclass(frozen=True)
@@ -63,14 +69,38 @@ class Target:
         user = self.y * self.unit + self.centre
         return Units(self.unit, self.centre / self.unit, resolution_of(user))
 
-    def directions(self) -> list[Floats]:
-        """The direction of every demand, a row each."""
-        return [each.direction() for each in self.demands]
+    @cached_property
+    def directions(self) -> Floats:
+        """``g`` of every demand, a row each."""
+        return np.array([each.direction() for each in self.demands])
+
+    @property
+    def narrower(self) -> tuple[Demand, ...]:
+        """The demands with bands a little narrower, by half at most."""
+
+        def of(each: Constraint) -> Constraint:
+            return replace(each, epsilon=each.epsilon - min(each.epsilon / 2, MARGIN))
+
+        return tuple(Demand(of(it.constraint), it.groups) for it in self.demands)
 
     def error(self, m: Floats) -> float:
         """The squared error relative to that of one constant."""
         squares = (m - self.y) ** 2
         return float(np.average(squares, weights=self.weights))
+
+    def shown(self, values: Sequence[float]) -> list[float]:
+        """Values of the demands as people read them."""
+        return [
+            each.constraint.show(value, each.groups)
+            for each, value in zip(self.demands, values, strict=True)
+        ]
+
+    def gap(self, values: Sequence[float]) -> float:
+        """How far the worst value is outside its band, as people read it."""
+        bands = [each.constraint.band(each.groups) for each in self.demands]
+        off = [band.miss(value) for band, value in zip(bands, values, strict=True)]
+        level = self.shown([0.0] * len(off))
+        return float(np.abs(np.subtract(self.shown(off), level)).max())
 
 
 @dataclass(frozen=True)
@@ -96,80 +126,70 @@ class PredictedLine(Curved):
 
 @dataclass(frozen=True)
 class Found:
-    """A tilt, the predictions it makes, counted, and what is left to take off."""
+    """A fit to a tilted target: its models, and its predictions, counted."""
 
-    lam: Floats  # (r,) the tilt of the refit
-    left: Floats  # (r,) what is taken off its predictions along the directions
-    m: Floats  # predictions that were counted, in standard units
-    values: tuple[float, ...]
-    status: Status
-    trace: tuple[Step, ...]
+    lam: Floats  # (r,)
+    models: Models  # of all rows
+    m: Floats  # what was counted, out of fold where there are folds; standard units
+    values: tuple[float, ...]  # of the demands
+    error: float  # relative to that of one constant
+    inside: bool  # whether all values are in their bands
+    trace: tuple[Step, ...] = ()
 
-    def shown(self, target: Target) -> list[float]:
-        """The values as people read them."""
-        return [
-            each.constraint.show(value, each.groups)
-            for each, value in zip(target.demands, self.values, strict=True)
-        ]
+    @property
+    def status(self) -> Status:
+        """How the search ended."""
+        if not self.inside:
+            return Status.INFEASIBLE
+        return Status.SATISFIED if self.lam.any() else Status.INACTIVE
 
 
 def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Found:
-    """Look for the least tilt whose counts are in their bands."""
+    """Look for the least tilt whose counts are in their bands.
+
+    A refit lands beside the place on the line that it was aimed at.  So the first one
+    is aimed at the edge of the band, which is exact where fits are linear, and others,
+    after a miss, a little inside.
+    """
     trace: list[Step] = []
+    note = noted_in(trace, on_step)
 
-    def fitted(t: Floats) -> Floats:
-        m = refits.fit(t * target.unit + target.centre)[1]
-        return (rounded(m, target.units.resolution) - target.centre) / target.unit
+    def fit(lam: Floats) -> Found:
+        tilted = target.y - lam @ target.directions
+        models, m = refits.fit(tilted * target.unit + target.centre)
+        m = (rounded(m, target.units.resolution) - target.centre) / target.unit
+        counted = Counted(m, np.zeros((len(lam), len(m))), target.demands, target.units)
+        values, error = counted.values(lam), target.error(m)
+        note(Step(1, error, target.shown(values)[0], 0.0))
+        inside = inside_bands(counted, values)
+        return Found(lam, models, m, tuple(values), error, inside)
 
-    def counted(m: Floats, E: Floats) -> Counted:
-        return Counted(m, E, target.demands, target.units)
-
-    def note(rows: Counted, lam: Floats) -> list[float]:
-        values = rows.values(lam)
-        (first, *_), (value, *_) = target.demands, values
-        shown = first.constraint.show(value, first.groups)
-        m = rows.q - lam @ rows.E
-        step = Step(len(trace) + 1, target.error(m), shown, 0.0)
-        trace.append(step)
-        if on_step is not None:
-            on_step(step)
-        return values
-
-    none = np.zeros(len(target.demands))
-    m0 = fitted(target.y)
-    free = counted(m0, np.zeros((len(none), len(m0))))
-    values = note(free, none)
-    if inside_bands(free, values):
-        return Found(none, none, m0, tuple(values), Status.INACTIVE, tuple(trace))
-    g = np.array(target.directions())
-    d = np.array([_direction(refits, each) for each in g])
-    line = counted(m0, d)
-    lam, _, _ = land_on(PredictedLine(target, line), line)
-    note(line, lam)
-    m1 = fitted(target.y - lam @ g)
-    again = counted(m1, d)
-    values, left = note(again, none), none
-    inside = inside_bands(again, values)
-    if not inside:
-        left, values, inside = land_on(PredictedLine(target, again), again)
-        note(again, left)
-    m = m1 - left @ d
-    status = Status.SATISFIED if inside else Status.INFEASIBLE
-    return Found(lam, left, m, tuple(values), status, tuple(trace))
+    seen, aims = [fit(np.zeros(len(target.demands)))], target.demands
+    if not seen[0].inside:
+        g = target.directions * target.unit
+        d = np.array([refits.fit(each)[1] for each in g]) / target.unit
+    while not seen[-1].inside and len(seen) <= REFITS:
+        last = seen[-1]
+        line = Counted(last.m, d, aims, target.units)
+        step = land_on(PredictedLine(target, line), line).lam
+        if not step.any():
+            break
+        seen.append(fit(last.lam + step))
+        aims = target.narrower
+        # The least change of d after which m − δ d passes through both fits (Broyden).
+        d += np.outer(step, last.m - step @ d - seen[-1].m) / (step @ step)
+    return replace(_best(seen, target), trace=tuple(trace))
 
 
-def _direction(refits: Refits, g: Floats) -> Floats:
-    """What the features say of a direction, out of fold."""
-    return refits.fit(g)[1]
+def _best(seen: list[Found], target: Target) -> Found:
+    """The last fit, if it is inside; else, of the closest, the one that errs least.
 
-
-def final_models(
-    refits: Refits, target: Target, found: Found
-) -> tuple[Models, list[Models]]:
-    """The models of all rows: that of the tilted target, and of directions if used."""
-    g = np.array(target.directions()).reshape(len(found.lam), -1)
-    tilted = target.y - found.lam @ g
-    models = refits.whole(tilted * target.unit + target.centre)
-    if not found.left.any():
-        return models, []
-    return models, [refits.whole(each) for each in g]
+    Fits that are no better than one constant are not taken for being closer.
+    """
+    if seen[-1].inside:
+        return seen[-1]
+    useful = [it for it in seen if it.error < USELESS] or seen
+    gaps = [target.gap(each.values) for each in useful]
+    near = min(gaps) + CLOSEST
+    close = (it for it, gap in zip(useful, gaps, strict=True) if gap <= near)
+    return min(close, key=lambda it: it.error)

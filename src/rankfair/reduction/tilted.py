@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, cast
 
 import numpy as np
@@ -12,17 +11,22 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from rankfair._frames import Floats, open_table
+from rankfair._folds import check_cv
+from rankfair._frames import Floats, open_table, shown
 from rankfair._groups import group_labels
 from rankfair._inner import explained
 from rankfair._validation import (
     Columns,
+    check_bins,
+    check_flag,
+    check_seed,
+    check_verbose,
     feature_record,
     finite_predictions,
     label_source,
     read_target,
 )
-from rankfair.constraints import refuse_upper
+from rankfair.constraints import Constraint, refuse_upper
 from rankfair.core.linear import rounded
 from rankfair.estimators.base import (
     CallbackSupportMixin,
@@ -31,15 +35,14 @@ from rankfair.estimators.base import (
     with_callbacks,
 )
 from rankfair.estimators.outcome import warn_no_groups
-from rankfair.reduction.new import task_codes
+from rankfair.estimators.settings import read_constraints
 from rankfair.reduction.reached import (
     fitted_attributes,
     free_attributes,
     target_of,
-    warn_not_reached,
-    warn_useless,
+    warn_of,
 )
-from rankfair.reduction.reading import Layout, Rows, read_rows
+from rankfair.reduction.reading import Layout, Rows, read_rows, task_codes
 from rankfair.reduction.refits import (
     Models,
     Refits,
@@ -49,7 +52,6 @@ from rankfair.reduction.refits import (
     seeded,
 )
 from rankfair.reduction.search import search
-from rankfair.reduction.settings import check_settings
 
 __all__ = ["TiltedRegressor"]
 
@@ -61,13 +63,13 @@ class TiltedRegressor(
 
     A fair fit is an ordinary fit to tilted targets,
 
-    .. math:: m_1 = \mathrm{fit}(y - \lambda g), \qquad
+    .. math:: m = \mathrm{fit}(y - \lambda g), \qquad
         g = \pm 1 / n_\mathrm{group}
 
     Fits to :math:`y` and to :math:`g`, the direction in which group means differ, make
     a line of predictions, :math:`m_0 - \lambda d`, and exact counts along it give
-    :math:`\lambda`.  One refit to the tilted targets fits better than the line.  What
-    it leaves of the gap is taken off along :math:`d`, so that the band is met.
+    :math:`\lambda`.  The model is one refit to the tilted targets.  Where its own
+    count misses the band, another one corrects :math:`\lambda`, by the secant rule.
 
     Parameters
     ----------
@@ -103,11 +105,11 @@ class TiltedRegressor(
     side : {"both", "upper"}, default="both"
         "upper" asks for 0 ≤ AUC − 1/2 ≤ epsilon.
     cv : int, splitter, list of (train, test) or None, default=5
-        Count on predictions of rows that the model did not see: with k folds there are
-        3 k fits, and one or two to all rows.  Folds are dealt at random, evenly by
-        group and task.  None counts on the training rows, which is enough for models
-        that hardly overfit (linear ones); trees and networks that learn their rows by
-        heart are fair there and unfair on new rows.
+        Count on predictions of rows that the model did not see.  Two groups take fits
+        to three or four targets, six at most: with k folds, k + 1 fits each.  Folds are
+        dealt at random, evenly by group and task.  None counts on the training rows,
+        which is enough for models that hardly overfit (linear ones); trees and networks
+        that learn their rows by heart are fair there and unfair on new rows.
     random_state : int, Generator or None, default=None
         Seeds every ``random_state`` in `estimator` that is None, alike at each fit,
         and deals the folds.
@@ -118,9 +120,6 @@ class TiltedRegressor(
     ----------
     estimator_ : estimator object or list of them
         The fit to the tilted targets; with tasks, one for each of `tasks_`.
-    directions_ : list
-        Fits to the directions, of which `corrections_` are taken off the predictions;
-        empty where the refit is in the band by itself.
     groups_ : ndarray of shape (n_groups,) or None
         Labels of the groups, sorted; of two they are B and A.
     n_unknown_ : int
@@ -131,8 +130,9 @@ class TiltedRegressor(
         Labels of the tasks.
     status_ : str
         "satisfied": the band is met, out of fold or with ``cv=None`` on the training
-        rows.  "inactive": the fit without a tilt meets it.  "infeasible": no fit that
-        errs no more than one constant was found in it; the closest was kept.
+        rows, to within one pair for two groups, 0.0005 for more.  "inactive": the fit
+        without a tilt meets it.  "infeasible": no refit did, and the closest was kept;
+        trees move in steps, and hardly ever meet a band of ``epsilon=0``.
     rank_auc_ : float
         AUC of the predictions that were counted: out of fold, or of the training rows.
         Of three or more groups that of the group farthest from 1/2.
@@ -145,17 +145,14 @@ class TiltedRegressor(
         the value farthest off.
     multiplier_ : float
         :math:`\lambda` in standard units; of several the largest.
-    corrections_ : ndarray
-        How much of each direction is taken off predictions, in the units of y.
     oof_predictions_ : ndarray of shape (N,)
         The predictions that were counted, NaN for rows of weight 0.
     objective_ : float
         Their (weighted) mean squared error in variances of y: 1 is one constant.
     n_refits_ : int
-        Fits beside the first, one to each direction and one to the tilted target: with
-        folds each is k fits.
+        Fits to tilted targets, four at most.
     trace_ : list of (objective, AUC)
-        One pair for the first fit and each step.
+        One pair for the first fit and each of these.
     resolution_ : float
         Predictions are multiples of it, so that ties do not depend on the processor.
     n_features_in_ : int
@@ -246,11 +243,12 @@ class TiltedRegressor(
 
         Warns
         -----
+        UserWarning
+            If the model errs as much as one constant: this is told first.  If there are
+            no groups: the fit is unconstrained then.  If a combination of groups has
+            one row only.
         ConvergenceWarning
             If the band was not reached.
-        UserWarning
-            If there are no groups: the fit is unconstrained then.  If a combination of
-            groups has one row only.
 
         Examples
         --------
@@ -260,7 +258,7 @@ class TiltedRegressor(
         >>> model.fit(X, y, sensitive_features=["F", "F", "M", "M"]).predict(X).round(6)
         array([1., 2., 1., 2.])
         """
-        asked = check_settings(self)
+        asked = _check_settings(self)
         rows = read_rows(
             X,
             y,
@@ -282,23 +280,20 @@ class TiltedRegressor(
         found = None
         if rows.groups is None:
             warn_no_groups()
-            fitted = free_attributes(refits, rows)
+            fitted = free_attributes(refits.fit(rows.y)[0], rows)
         else:
             refuse_upper(asked, len(rows.groups.labels))
             target = target_of(rows, asked)
             seen = bool(rows.layout.group_columns) and not self.blind
             with explained(rows.groups.n_unknown if seen else 0):
                 found = search(refits, target, progress)
-                fitted = fitted_attributes(found, target, asked, refits, rows)
+            fitted = fitted_attributes(found, target, asked, rows)
         fitted |= {**feature_record(X), **_labels(rows.layout)}
         progress.close(fitted)
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
-        if rows.note is not None:
-            warnings.warn(rows.note, UserWarning, stacklevel=3)
         if found is not None:
-            warn_useless(found, self.cv is not None)
-            warn_not_reached(found, target, asked, rows.groups)
+            warn_of(found, target, asked, rows.note, self.cv is not None)
         return self
 
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
@@ -330,10 +325,7 @@ class TiltedRegressor(
         layout: Layout = self._layout
         table = new_table(self, X, layout.group_columns if self.blind else ())
         codes = task_codes(table, tasks, layout)
-        features = layout.select(X, table)
-        m = rounded(predict(self._models, features, codes), self.resolution_)
-        for size, models in zip(self.corrections_, self.directions_, strict=True):
-            m = m - size * predict(models, features, codes)
+        m = predict(self._models, layout.select(X, table), codes)
         return finite_predictions(rounded(m, self.resolution_))
 
     def score(
@@ -409,6 +401,11 @@ class TiltedRegressor(
         assert source is not None
         return group_labels(source, layout.edges, layout.intersect)
 
+    def _inside(self, X: Any) -> tuple[Any, Any]:
+        """An estimator, which may know the task columns of X, and what it sees."""
+        layout: Layout = self._layout
+        return self._models[0], layout.select(X, open_table(X))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
@@ -449,3 +446,20 @@ def _labels(layout: Layout) -> dict[str, Any]:
         "_intersect": layout.intersect,
         "tasks_": None if layout.task_columns is None else layout.tasks,
     }
+
+
+def _check_settings(model: Any) -> tuple[Constraint, ...]:
+    """Check the settings of a `TiltedRegressor`; return what is asked for."""
+    for method in ("fit", "predict", "get_params"):
+        if not hasattr(model.estimator, method) or isinstance(model.estimator, type):
+            raise ValueError(
+                "estimator must be a regressor like scikit-learn's, an object with "
+                f"fit, predict and get_params; got {shown(model.estimator)}."
+            )
+    check_flag("blind", model.blind)
+    check_flag("intersect", model.intersect)
+    check_bins(model.bins)
+    check_verbose(model.verbose)
+    check_seed("random_state", model.random_state)
+    check_cv(model.cv)
+    return read_constraints(model)

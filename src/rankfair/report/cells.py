@@ -10,7 +10,7 @@ from rankfair.report.scales import Scale, around_half, ticks
 from rankfair.report.text import Form, between, chance, decimals
 
 if TYPE_CHECKING:
-    from rankfair.inference.estimate import Estimate
+    from rankfair.stats.estimate import Estimate
 
 __all__ = ["STRIP", "View", "axis", "cell", "place_of", "strip"]
 
@@ -27,7 +27,7 @@ def cell(estimate: Estimate, form: Form = decimals) -> View:
     estimate : Estimate
         What was measured.
     form : callable
-        Turns the number and its limits into text.
+        Turns the number and its interval into text.
 
     Returns
     -------
@@ -36,11 +36,11 @@ def cell(estimate: Estimate, form: Form = decimals) -> View:
 
     Examples
     --------
-    >>> from rankfair.inference.estimate import Estimate
+    >>> from rankfair.stats.estimate import Estimate
     >>> cell(Estimate(0.25, 0.2, 0.3, 0.04))
     {'text': '0.250', 'interval': '0.200 to 0.300', 'p': 'p = 0.040', 'note': ''}
     """
-    value, low, high = form((estimate.value, estimate.low, estimate.high))
+    value, low, high = form((estimate.value, estimate.ci_low, estimate.ci_high))
     missing = "not estimable" if math.isnan(estimate.value) else ""
     return {
         "text": value,
@@ -68,12 +68,12 @@ def strip(estimate: Estimate, x: Scale, name: str) -> View:
         With ``x``, ``low``, ``high`` (None where there is none) and ``title``.
     """
     said = cell(estimate)
-    limits = f" ({said['interval']})" if said["interval"] else ""
+    interval = f" ({said['interval']})" if said["interval"] else ""
     return {
         "x": place_of(estimate.value, x),
-        "low": place_of(estimate.low, x),
-        "high": place_of(estimate.high, x),
-        "title": f"{name}: {said['text']}{limits}",
+        "low": place_of(estimate.ci_low, x),
+        "high": place_of(estimate.ci_high, x),
+        "title": f"{name}: {said['text']}{interval}",
     }
 
 

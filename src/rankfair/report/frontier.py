@@ -25,17 +25,17 @@ INSET = 18
 
 @dataclass(frozen=True)
 class Dot:
-    """A point to draw: rank gap and error with their limits (NaN where unknown).
+    """A point to draw: rank gap and error with their intervals (NaN where unknown).
 
     A point with a ``number`` shows this on the paper in place of its ``label``.
     """
 
     gap: float
     error: float
-    gap_low: float = math.nan
-    gap_high: float = math.nan
-    error_low: float = math.nan
-    error_high: float = math.nan
+    gap_ci_low: float = math.nan
+    gap_ci_high: float = math.nan
+    error_ci_low: float = math.nan
+    error_ci_high: float = math.nan
     label: str = ""
     chosen: bool = False
     number: int = 0
@@ -84,7 +84,7 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     dots : sequence of Dot
         Points that stand alone.
     path : sequence of Dot
-        Points that a curve joins, in its order; a band holds the limits of their
+        Points that a curve joins, in its order; a band holds the intervals of their
         errors where all are known, in place of whiskers.
 
     Returns
@@ -101,8 +101,10 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     dots = [*path, *(dot for dot in dots if _known(dot))]
     if not dots:
         return None
-    gaps = [v for dot in dots for v in (0.0, dot.gap, dot.gap_low, dot.gap_high)]
-    errors = [v for dot in dots for v in (dot.error, dot.error_low, dot.error_high)]
+    gaps = [v for dot in dots for v in (0.0, dot.gap, dot.gap_ci_low, dot.gap_ci_high)]
+    errors = [
+        v for dot in dots for v in (dot.error, dot.error_ci_low, dot.error_ci_high)
+    ]
     # The axis of gaps starts at no gap: that is what the reader looks for.
     x = Scale(0.0, max(covering(gaps)[1], 0.01), LEFT + INSET, WIDTH - RIGHT)
     y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
@@ -132,13 +134,13 @@ def _spot(dot: Dot, bars: tuple[Box, ...], x: Scale, y: Scale) -> Spot:
 
 
 def _band(path: Sequence[Dot], x: Scale, y: Scale) -> str:
-    """The upper limits of the errors from left to right, and the lower ones back.
+    """The upper ends of the errors from left to right, and the lower ones back.
 
     A path that turns back would cancel the part of its band that it goes over twice.
     """
     across = sorted(path, key=lambda dot: dot.gap)
-    upper = [(x(dot.gap), y(dot.error_high)) for dot in across]
-    lower = [(x(dot.gap), y(dot.error_low)) for dot in across]
+    upper = [(x(dot.gap), y(dot.error_ci_high)) for dot in across]
+    lower = [(x(dot.gap), y(dot.error_ci_low)) for dot in across]
     around = [*upper, *reversed(lower)]
     if len(path) < 2 or not all(math.isfinite(v) for _, v in around):
         return ""
@@ -147,8 +149,8 @@ def _band(path: Sequence[Dot], x: Scale, y: Scale) -> str:
 
 def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[Box, ...]:
     u, v = x(dot.gap), y(dot.error)
-    across = (x.clipped(dot.gap_low), v, x.clipped(dot.gap_high), v)
-    upright = (u, y.clipped(dot.error_low), u, y.clipped(dot.error_high))
+    across = (x.clipped(dot.gap_ci_low), v, x.clipped(dot.gap_ci_high), v)
+    upright = (u, y.clipped(dot.error_ci_low), u, y.clipped(dot.error_ci_high))
     return tuple(bar for bar in (across, upright) if all(map(math.isfinite, bar)))
 
 

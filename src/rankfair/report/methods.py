@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from rankfair.inference.estimate import Estimate
 from rankfair.report.cells import View, cell
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.page import fill
 from rankfair.report.records import MethodLine, MethodTable
 from rankfair.report.text import alike, decimals
 from rankfair.report.view import dots_of, facts_of, origin
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["render_comparison"]
 
@@ -43,7 +43,7 @@ def render_comparison(table: MethodTable) -> str:
     Examples
     --------
     >>> from rankfair.audit.records import Provenance
-    >>> from rankfair.inference.estimate import Estimate
+    >>> from rankfair.stats.estimate import Estimate
     >>> one = Estimate(0.1, 0.05, 0.15)
     >>> line = MethodLine("tilt", one, one, one, one)
     >>> page = render_comparison(MethodTable((line,), Provenance(100, 4, "9f2c")))
@@ -118,10 +118,10 @@ def _dot(line: MethodLine, numbers: Mapping[str, int]) -> Dot:
     return Dot(
         gap.value,
         error.value,
-        gap.low,
-        gap.high,
-        error.low,
-        error.high,
+        gap.ci_low,
+        gap.ci_high,
+        error.ci_low,
+        error.ci_high,
         line.method,
         line.chosen,
         numbers.get(line.method, 0),

@@ -72,15 +72,15 @@
     const svg = draw("svg", { class: "strip", viewBox: `0 0 ${WIDTH} ${height}`, role: "img" });
     svg.append(draw("line", { class: "half", x1: half, x2: half, y1: 0, y2: height }));
     const said = set.by.map((by, m) => {
-      const y = LINE * (m + 0.5), limits = interval(by, i);
-      if (limits) {
+      const y = LINE * (m + 0.5), ends = interval(by, i);
+      if (ends) {
         svg.append(draw("line", {
           class: m === last ? "bar last" : "bar early",
           x1: clipped(by.low[i]), x2: clipped(by.high[i]), y1: y, y2: y,
         }));
       }
       if (by.auc[i] !== null) svg.append(mark(m === last ? 0 : 1 + m % 3, clipped(by.auc[i]), y));
-      return `${data.models[m]}: ${number(by.auc[i])}${limits && ` (${limits})`}`;
+      return `${data.models[m]}: ${number(by.auc[i])}${ends && ` (${ends})`}`;
     });
     svg.setAttribute("aria-label", said.join("; "));
     return svg;
@@ -104,10 +104,10 @@
     head.scope = "row";
     const numbers = cell("td", "numbers", "cell"), chances = cell("td", "chances", "cell");
     set.by.forEach((by, m) => {
-      const line = make("div", undefined, "line"), limits = interval(by, i);
+      const line = make("div", undefined, "line"), ends = interval(by, i);
       if (several) line.append(model(m, "model"), " ");
       line.append(make("span", number(by.auc[i]), "value"));
-      if (limits) line.append(" ", make("span", `(${limits})`, "interval"));
+      if (ends) line.append(" ", make("span", `(${ends})`, "interval"));
       const note = data.notes[by.note[i]];
       if (note) {
         const why = make("span", note, "why");

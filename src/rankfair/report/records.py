@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankfair.audit.records import FrontierPoint, Provenance
-from rankfair.inference.estimate import Estimate
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["MethodLine", "MethodTable"]
 
@@ -43,7 +43,7 @@ class MethodTable:
     path : tuple of FrontierPoint
         A curve of one method for several ε, if there is one.
     confidence : float
-        Of the limits.
+        Of the intervals.
     title : str
         What the page is called.
     notes : tuple of str

@@ -53,7 +53,7 @@ def section(audit: Audit, attribute: Attribute, number: int) -> View:
         v
         for by_model in pairs.values()
         for c in by_model.values()
-        for v in (c.auc.value, c.auc.low, c.auc.high)
+        for v in (c.auc.value, c.auc.ci_low, c.auc.ci_high)
     )
     drawn = panels(audit, attribute)
     colours = {s.group: s.colour for panel in drawn for s in panel.shapes}

@@ -111,7 +111,7 @@ def _data(audit: Audit, sets: dict[Key, Rows]) -> dict[str, Any]:
         for rows in sets.values()
         for by_model in rows.values()
         for line in by_model.values()
-        for value in (line.auc.value, line.auc.low, line.auc.high)
+        for value in (line.auc.value, line.auc.ci_low, line.auc.ci_high)
     )
     low, high = around_half(reached)
     return {
@@ -163,8 +163,8 @@ def _lines(lines: Sequence[TaskLine | None], notes: dict[str, int]) -> dict[str,
     aucs = [None if line is None else line.auc for line in lines]
     return {
         "auc": [None if auc is None else _grains(auc.value) for auc in aucs],
-        "low": [None if auc is None else _grains(auc.low) for auc in aucs],
-        "high": [None if auc is None else _grains(auc.high) for auc in aucs],
+        "low": [None if auc is None else _grains(auc.ci_low) for auc in aucs],
+        "high": [None if auc is None else _grains(auc.ci_high) for auc in aucs],
         "p": [None if line is None else _figures(line.adjusted_p) for line in lines],
         "flag": "".join("-" if line is None else str(+line.flagged) for line in lines),
         "note": [0 if line is None else notes[_note(line)] for line in lines],

@@ -160,7 +160,7 @@ def rows_of(value: int) -> str:
 
 
 def between(low: str, high: str) -> str:
-    """Return an interval of two numbers already in words; empty without limits.
+    """Return an interval of two numbers already in words; empty without ends.
 
     Examples
     --------

@@ -108,10 +108,10 @@ def dots_of(points: Sequence[FrontierPoint]) -> list[Dot]:
         Dot(
             p.auc_gap,
             p.rmse,
-            p.gap_low,
-            p.gap_high,
-            p.rmse_low,
-            p.rmse_high,
+            p.gap_ci_low,
+            p.gap_ci_high,
+            p.rmse_ci_low,
+            p.rmse_ci_high,
             f"ε = {_short(p.epsilon)}" if p.chosen or i in ends else "",
             p.chosen,
         )
@@ -128,7 +128,9 @@ def _frontier(points: Sequence[FrontierPoint]) -> View | None:
     if picture is None:
         return None
     labels = Counter(p.label for p in points)
-    errors = iter(alike([v for p in points for v in (p.rmse, p.rmse_low, p.rmse_high)]))
+    errors = iter(
+        alike([v for p in points for v in (p.rmse, p.rmse_ci_low, p.rmse_ci_high)])
+    )
     rows = [
         {
             "epsilon": _short(p.epsilon),
@@ -138,7 +140,7 @@ def _frontier(points: Sequence[FrontierPoint]) -> View | None:
             "rmse": next(errors),
             "rmse_interval": between(next(errors), next(errors)),
             "gap": decimal(p.auc_gap),
-            "gap_interval": between(decimal(p.gap_low), decimal(p.gap_high)),
+            "gap_interval": between(decimal(p.gap_ci_low), decimal(p.gap_ci_high)),
         }
         for p in points
     ]

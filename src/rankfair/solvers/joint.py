@@ -41,7 +41,7 @@ from rankfair.solvers.line import (
 NEAR = 5e-4  # of a shown value: how far several counts may end outside their bands
 KEPT = 1e-6  # of a standard deviation: the same for linear values
 EXACT = 1e-9  # of a standard deviation: how well a programme is solved
-SAME = 1e-8  # of the cost: a direction this near to others follows from them
+SAME = 1e-6  # of the cost: a direction this near to others follows from them
 NOTHING = 1e-16  # of the variance of y: the square of a direction that moves nothing
 SETTLED = 1e-3  # of the cost: what another step has to save
 PARTS = (1.0, 0.5, 0.25, 0.125)  # of a step that are tried

@@ -78,7 +78,9 @@ class Units:
 
     def of_user(self, m: Floats) -> Floats:
         """Predictions as the user sees them, ties decided."""
-        return rounded((m + self.centre) * self.unit, self.resolution)
+        seen = m + self.centre
+        seen *= self.unit
+        return rounded(seen, self.resolution)
 
 
 class Along(ABC):
@@ -168,7 +170,7 @@ class Counted(Along):
         """The predictions at ``λ`` in the user's units, ties decided."""
         if self.seen is not None:
             return self.seen(lam)
-        return self.units.of_user(self.q - lam @ self.E)
+        return self.units.of_user(self.standard(lam))
 
     def values(self, lam: Floats) -> list[float]:
         """The exact value of every demand, those of one constraint together."""
@@ -194,8 +196,8 @@ class Counted(Along):
 
     def standard(self, lam: Floats) -> Floats:
         """The predictions at ``λ`` in standard units."""
-        found: Floats = self.q - lam @ self.E
-        return found
+        found: Floats = lam @ self.E
+        return np.subtract(self.q, found, out=found)
 
     @property
     def n_rows(self) -> int:
@@ -222,11 +224,18 @@ class Counted(Along):
         """The value from histograms, or the exact one where these cannot tell."""
         if not self.binned:
             return self.value(x)
-        (demand,) = self.demands
-        m = self.q - x * self.E[0]
-        value, off = demand.constraint.estimate(m, demand.groups)
-        exact = off <= COARSE * self.unit
-        return value if exact else demand.constraint.value(m, demand.groups)
+        if x not in self._quick:
+            (demand,) = self.demands
+            m = self.standard(np.array([x]))
+            value, off = demand.constraint.estimate(m, demand.groups)
+            if off > COARSE * self.unit:
+                value = demand.constraint.value(m, demand.groups)
+            self._quick[x] = value
+        return self._quick[x]
+
+    @cached_property
+    def _quick(self) -> dict[float, float]:
+        return {}
 
     # As people read them:
 
@@ -363,8 +372,13 @@ def line_of(
     ``at`` is where leverages are taken, ``W₀`` unless told; it matters where fits bend.
     """
     problem = fitter.rows
-    m0 = problem.predict(W0)
-    d = np.array([problem.predict(each) for each in D]).reshape(len(D), len(m0))
+    K = []
+    if fitter.penalty.leverages:
+        K = [fitter.inverse_blocks(W0 if at is None else at)]
+        if of_g is not fitter and len(D):
+            K.append(of_g.inverse_blocks(D[0]))
+    M, H = problem.along([W0, *D], K)
+    m0, d = M[0], M[1:]
     units = Units(problem.y_unit, problem.y_centre, problem.resolution)
 
     def seen(lam: Floats) -> Floats:
@@ -373,21 +387,28 @@ def line_of(
     asked = tuple(each.of_rows(None, problem.y) for each in demands)
     trained = Counted(m0, d, asked, units, seen)
     left_out, rows, alone = None, None, 0
-    if fitter.penalty.leverages:
-        h = problem.leverage(fitter.inverse_blocks(W0 if at is None else at))
-        h_g = h
-        if of_g is not fitter and len(D):
-            h_g = problem.leverage(of_g.inverse_blocks(D[0]))
+    if K:
+        h, h_g = H[0], H[-1]
         single = np.repeat(problem.row_counts <= 1.0, problem.blocks.sizes)
         ok = (h < MOST_LEVERAGE) & (h_g < MOST_LEVERAGE) & ~single
         alone = int(np.count_nonzero(single))
         if not ok.all():
             rows = np.flatnonzero(ok)
             h, h_g = np.where(ok, h, 0.0), np.where(ok, h_g, 0.0)
-        g = np.array(directions).reshape(d.shape)
-        q, E = (m0 - h * problem.y) / (1.0 - h), (d - h_g * g) / (1.0 - h_g)
+        E = np.empty_like(d)
+        for e, own, g in zip(E, d, directions, strict=True):
+            e[:] = _without(own, g, h_g)
+        q = _without(m0, problem.y, h)
         left_out = _left_out(problem, q, E, demands, rows, units)
     return Line(problem, fitter, W0, D, left_out, trained, rows, alone)
+
+
+def _without(m: Floats, t: Floats, h: Floats) -> Floats:
+    """``(m − h t) / (1 − h)``: the predictions by the fits without each row."""
+    out = h * t
+    np.subtract(m, out, out=out)
+    out /= 1.0 - h
+    return out
 
 
 def _left_out(
@@ -428,12 +449,17 @@ def _twins_of(problem: Problem, some: Ints | None) -> Ints | None:
     Left out, such rows are ordered against their own targets; new rows like them have
     one prediction.  So they are counted at the mean of their left-out predictions.
     """
-    order = problem.order if some is None else problem.order[some]
+    blocks = problem.blocks
     ways = np.random.default_rng(0).uniform(1.0, 2.0, problem.n_features + 1)
     # einsum sums each row by itself: rows that are alike have the same key.
-    keys = np.einsum("ij,j->i", np.ascontiguousarray(problem.X), ways[:-1])
-    keys += ways[-1] * problem.codes
-    keys = keys[order]
+    keys = np.einsum("ij,j->i", blocks.Z, ways[:-1])
+    if not any(
+        _repeats(keys[rows].reshape(-1, size)) for rows, _, size in blocks.batches
+    ):
+        return None
+    keys += ways[-1] * np.repeat(blocks.tasks, blocks.sizes)
+    order = problem.order if some is None else problem.order[some]
+    keys = keys if some is None else keys[some]
     ordered = np.sort(keys)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(repeated):
@@ -445,6 +471,12 @@ def _twins_of(problem: Problem, some: Ints | None) -> Ints | None:
     ids = np.full(len(keys), -1)
     ids[rows] = np.append(0, np.cumsum(new))
     return ids
+
+
+def _repeats(keys: Floats) -> bool:
+    """Whether a row of keys has one of them twice."""
+    ordered = np.sort(keys, axis=1)
+    return bool((ordered[:, 1:] == ordered[:, :-1]).any())
 
 
 @dataclass(frozen=True)
@@ -584,8 +616,10 @@ def _land(counted: Along, sign: float, a: float, b: float) -> Landing | None:
         return None
     bracket = Bracket(a, fa, b, fb)
     near = CLOSE * counted.unit
-    if counted.binned:
-        close_in(quick, bracket, lambda at: at.fb >= -near)
+    if counted.binned:  # to the middle of where exact counts may end
+        inside = Bracket(a, fa + near, b, fb + near)
+        close_in(lambda x: quick(x) + near, inside, lambda at: at.fb >= -near / 2)
+        bracket = inside
         bracket = _around(sharp, bracket, (fb - fa) / (b - a), near)
     width = counted.band.high - counted.band.low
 

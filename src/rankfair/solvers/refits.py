@@ -11,7 +11,7 @@ import numpy as np
 from rankfair.core.blocks import Floats
 from rankfair.solvers.base import Fitter, OnStep, Step, noted_in
 from rankfair.solvers.joint import inside_bands, land
-from rankfair.solvers.line import Demand, Landed
+from rankfair.solvers.line import Demand, Landed, Line
 from rankfair.solvers.roots import Bracket, close_in
 from rankfair.solvers.streamed import line_through
 
@@ -63,6 +63,14 @@ class Refits:
         found = Landed(line, counted, lam, tuple(values), inside)
         self.note(Step(len(self.trace) + 1, found.objective, found.shown[0], 0.0))
         return found
+
+
+def chord(
+    fitter: Fitter, demands: Sequence[Demand], directions: Sequence[Any], count: str
+) -> Line:
+    """The line through the free fit and its neighbours."""
+    refits = Refits(fitter, demands, directions, count, None)
+    return refits.at(np.zeros(len(demands)), chord=True).line
 
 
 def search_refits(

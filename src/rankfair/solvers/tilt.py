@@ -13,7 +13,7 @@ from rankfair.solvers.base import Fitter, OnStep, Request, Solution, Status, pac
 from rankfair.solvers.density import turn
 from rankfair.solvers.joint import density_directions, land
 from rankfair.solvers.line import Demand, Landed
-from rankfair.solvers.refits import search_refits
+from rankfair.solvers.refits import chord, search_refits
 from rankfair.solvers.streamed import directions_of, make_line
 
 
@@ -56,8 +56,12 @@ class Tilt:
             line = make_line(fitter, fitter_g, demands, directions, B, self.count)
             return land(line, self.count)
 
-        if len(demands) > 1 and of_y.quadratic:
-            line = make_line(fitter, fitter_g, demands, directions, B, self.count)
+        if len(demands) > 1:
+            line = (
+                make_line(fitter, fitter_g, demands, directions, B, self.count)
+                if of_y.quadratic
+                else chord(fitter, demands, directions, self.count)
+            )
             own = density_directions(line, line.counted(self.count))
             if own is not None:
                 directions, B = own, problem.sums(own)[0]

@@ -124,7 +124,7 @@ def _standardised(rows: Rows, by: Bools) -> tuple[Rows, Rows]:
     own = slice(None, rows.group_column)
     X[:, own] = (X[:, own] - X[by, own].mean(axis=0)) / _spread(X[by, own])
     y = (rows.y - rows.y[by].mean()) / _spread(rows.y[by])
-    scaled = replace(rows, X=X, y=y)
+    scaled = replace(rows, X=X, y=y, fair=None)
     return scaled.take(by), scaled.take(~by)
 
 

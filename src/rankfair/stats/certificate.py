@@ -1,0 +1,318 @@
+"""What new rows prove about a fitted model: a bound of its rank gap in the population.
+
+Parity on training rows is not parity in the population.  On rows that the fit has not
+seen, the AUC of the predictions is an estimate of the population's, and `certify` says
+below which value ``|AUC − 1/2|`` lies with a given confidence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rankfair._frames import Codes, Floats, counted, shown
+from rankfair._groups import Bools
+from rankfair._validation import check_number, naming
+from rankfair._validation.scored_rows import ScoredRows, read_rows
+from rankfair.stats.auc import Spread, auc_spread
+from rankfair.stats.estimate import clusters_of
+
+__all__ = ["Certificate", "certify", "certify_predictions"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about the rank gap of a model in the population.
+
+    Attributes
+    ----------
+    auc : float
+        The AUC of the rows given, group A against group B (or against all others).
+    bound : float
+        With this confidence, ``|AUC − 1/2|`` of the population is at most that.  NaN if
+        it is not estimable; `notes` say why.
+    interval : pair of float
+        A two-sided interval of the AUC, with the same confidence.
+    confidence : float
+        What was asked for.
+    method : {"delong-logit", "clusters", "exact", "none"}
+        Rows independent; tasks as clusters; a limit that holds whatever the
+        distributions, where placements do not vary; not estimable.
+    n_a, n_b : int
+        Rows of the groups.
+    n_clusters : int or None
+        How many tasks were taken as clusters.
+    groups : tuple
+        Labels of groups B and A; for one of several groups, None and its label.
+    rmse : float
+        Root mean squared error, NaN without y.
+    notes : tuple of str
+        Sentences on what was done, and what could not be.
+    parts : tuple of Certificate
+        With three or more groups, each against all others; all bounds hold together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankfair.stats import certify_predictions
+    >>> rng = np.random.default_rng(0)
+    >>> in_a = rng.random(400) < 0.5
+    >>> certificate = certify_predictions(rng.normal(size=400), in_a)
+    >>> print(certificate)
+    With 95 % confidence |AUC − 1/2| ≤ 0.0659 (AUC 0.5184, 0.4614 to 0.5749;
+    183 rows in A, 217 in B; delong-logit).
+    >>> certificate.holds(0.1)
+    True
+    """
+
+    auc: float
+    bound: float
+    interval: tuple[float, float]
+    confidence: float
+    method: str
+    n_a: int
+    n_b: int
+    n_clusters: int | None = None
+    groups: tuple[Any, Any] = (False, True)
+    rmse: float = math.nan
+    notes: tuple[str, ...] = ()
+    parts: tuple[Certificate, ...] = ()
+
+    @property
+    def estimable(self) -> bool:
+        """Whether the rows can say anything about the population."""
+        return not math.isnan(self.bound)
+
+    def holds(self, epsilon: float) -> bool:
+        """Tell whether ``|AUC − 1/2| ≤ epsilon`` is shown; False if nothing is known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rankfair.stats import certify_predictions
+        >>> certify_predictions(np.arange(3.0), np.arange(3) > 1).holds(0.5)
+        False
+        """
+        return self.bound <= check_number("epsilon", epsilon, 0.0, 0.5)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain values.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rankfair.stats import certify_predictions
+        >>> found = certify_predictions(np.arange(9.0) % 4, np.arange(9) > 4).to_dict()
+        >>> found["n_a"], found["n_b"], found["method"]
+        (4, 5, 'delong-logit')
+        """
+        return asdict(self) | {"parts": [part.to_dict() for part in self.parts]}
+
+    def __str__(self) -> str:
+        rows = f"{counted(self.n_a, 'row')} in A, {self.n_b} in B"
+        if self.groups[0] is None:  # one of several groups: which is not known else
+            rows = f"{counted(self.n_a, 'row')} of {shown(self.groups[1])}, "
+            rows += f"{self.n_b} of others"
+        if self.n_clusters is not None:
+            rows += f", {self.n_clusters} clusters"
+        if not self.estimable:
+            return f"Not estimable (AUC {self.auc:.4f}; {rows}). {self.notes[-1]}"
+        low, high = self.interval
+        return (
+            f"With {100 * self.confidence:g} % confidence |AUC − 1/2| ≤ "
+            f"{self.bound:.4f} (AUC {self.auc:.4f}, {low:.4f} to {high:.4f}; {rows}; "
+            f"{self.method})."
+        )
+
+
+def certify(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sensitive_features: Any = None,
+    tasks: Any = None,
+    confidence: float = 0.95,
+) -> Certificate:
+    """Bound the rank gap of a fitted model in the population, from rows it has not met.
+
+    The bound is honest only on rows that had no part in fitting or choosing the model.
+    Where most rows are in tasks of one group only, tasks are clusters: rows of a task
+    are alike, and many of them say little more than few.  Where tasks mix the groups,
+    rows and (from ten tasks on) tasks are both tried, and the wider bound counts.
+
+    Parameters
+    ----------
+    model : fitted regressor
+        Anything with ``predict``: `RankFairRegressor` (whose own ``certify`` is the
+        same), `TiltedRegressor`, `RankFairPostprocessor`, or another library's model.
+    X : array-like or data frame of shape (N, n_features_in_)
+        New rows, as for ``predict``.
+    y : array-like of shape (N,), optional
+        The target, for the error beside the bound.
+    sensitive_features : array-like of shape (N,), or str or int, optional
+        The group of each row, or the column of X that says so; by default the column
+        that the model was given, or one inside a pipeline, a search or a transformed
+        target, cut by `bins` and combined as in training.  Rows of unknown group are
+        left out.
+    tasks : array-like of shape (N,) or (N, q), or str or int, optional
+        The task of each row, or the column of X that says so; by default the columns
+        that the model was given.
+    confidence : float, default=0.95
+        How sure, from 0.5 to below 1.
+
+    Returns
+    -------
+    Certificate
+        With three or more groups, of the group that is worst off, at a confidence for
+        all of them together (Bonferroni).
+
+    Examples
+    --------
+    >>> from rankfair import RankFairRegressor
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(40, 100, random_state=0)
+    >>> train = data.frame.index % 2 == 0
+    >>> model = RankFairRegressor(0.01, tasks="task", sensitive_features="z")
+    >>> _ = model.fit(data.frame[train], data.target[train])
+    >>> certificate = certify(model, data.frame[~train])
+    >>> certificate.method, certificate.bound < 0.1
+    ('clusters', True)
+    """
+    confidence = check_number("confidence", confidence, 0.5, 1.0)
+    if confidence == 1.0:
+        raise ValueError(
+            "confidence must be below 1; got 1: only the bound 1/2 is that sure."
+        )
+    owner, seen = naming(model, X, "sensitive_features")
+    if sensitive_features is None and _regroups(owner):
+        found = owner.group_labels(seen)
+        # Several features are not one grouping: `read_rows` says so.
+        sensitive_features = next(iter(found.values())) if len(found) == 1 else None
+    return _certify_rows(read_rows(model, X, y, sensitive_features, tasks), confidence)
+
+
+def _regroups(model: Any) -> bool:
+    """Tell whether the fit cut a number into its groups, or combined columns."""
+    return bool(getattr(model, "bin_edges_", {}) or getattr(model, "_intersect", False))
+
+
+def certify_predictions(
+    predicted: Floats,
+    in_a: Bools,
+    tasks: Codes | None = None,
+    confidence: float = 0.95,
+) -> Certificate:
+    """Bound the rank gap of predictions in the population they are a sample of.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (N,)
+        Predictions.
+    in_a : boolean ndarray of shape (N,)
+        The rows of group A, neither none nor all.
+    tasks : integer ndarray of shape (N,), optional
+        The task of each row.
+    confidence : float, default=0.95
+        How sure.
+
+    Returns
+    -------
+    Certificate
+        Without labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_a = np.arange(12) < 6
+    >>> found = certify_predictions(np.arange(12.0), in_a, np.arange(12) // 2)
+    >>> found.method, found.n_clusters, found.bound, found.interval[1] < 1
+    ('exact', 6, 0.5, True)
+    """
+    needed, possible, reason = clusters_of(tasks, in_a)
+    spread = auc_spread(predicted, in_a, needed)
+    if possible is not None:
+        other = auc_spread(predicted, in_a, possible)
+        spread = max(spread, other, key=lambda each: each.bound(confidence))
+    n_a = int(np.count_nonzero(in_a))
+    return Certificate(
+        auc=spread.auc,
+        bound=spread.bound(confidence),
+        interval=spread.interval(confidence),
+        confidence=confidence,
+        method=_method(spread),
+        n_a=n_a,
+        n_b=len(in_a) - n_a,
+        n_clusters=spread.n_clusters,
+        notes=(reason, *_doubts(spread)),
+    )
+
+
+def _method(spread: Spread) -> str:
+    if not spread.estimable:
+        return "none"
+    if spread.exact:
+        return "exact"
+    return "delong-logit" if spread.n_clusters is None else "clusters"
+
+
+def _doubts(spread: Spread) -> list[str]:
+    unit = "row" if spread.n_clusters is None else "task"
+    if not spread.estimable:
+        return [f"Not estimable: a group has one {unit} only, which shows no spread."]
+    if spread.exact:
+        return ["No placement differs from another: the limit is Hoeffding's."]
+    if spread.few:
+        return [f"Few {unit}s: the interval allows for the greatest possible variance."]
+    return []
+
+
+def _certify_rows(rows: ScoredRows, confidence: float) -> Certificate:
+    """Bound the rank gap of these rows, of two groups or of each of several."""
+    labels = rows.labels.tolist()
+    if len(labels) > 2:
+        return _certify_each(rows, labels, confidence)
+    found = certify_predictions(rows.ranked, rows.groups == 1, rows.tasks, confidence)
+    return _completed(found, rows, groups=(labels[0], labels[1]))
+
+
+def _certify_each(
+    rows: ScoredRows, labels: list[Any], confidence: float
+) -> Certificate:
+    """Each group against all others; the doubt is shared out among them."""
+    each = 1.0 - (1.0 - confidence) / len(labels)
+    parts = tuple(
+        replace(
+            certify_predictions(rows.ranked, rows.groups == code, rows.tasks, each),
+            groups=(None, label),
+        )
+        for code, label in enumerate(labels)
+    )
+    # What is not known may be the worst of all.
+    worst = max(parts, key=lambda part: part.bound if part.estimable else math.inf)
+    return _completed(
+        replace(worst, confidence=confidence, parts=parts),
+        rows,
+        f"{len(labels)} groups, each against all others; the worst off is "
+        f"{shown(worst.groups[1])}.",
+    )
+
+
+def _completed(
+    found: Certificate, rows: ScoredRows, *notes: str, **more: Any
+) -> Certificate:
+    """Return a certificate with the error and the notes of its rows."""
+    return replace(
+        found, rmse=_rmse(rows), notes=rows.notes + notes + found.notes, **more
+    )
+
+
+def _rmse(rows: ScoredRows) -> float:
+    if rows.y is None:
+        return math.nan
+    error = np.abs(rows.y - rows.predicted)
+    scale = float(error.max()) or 1.0
+    return scale * math.sqrt(np.mean((error / scale) ** 2))

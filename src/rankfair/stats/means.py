@@ -1,0 +1,239 @@
+"""Differences of means, mean errors and shares of two groups, with intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.stats import t as student
+
+from rankfair._frames import Codes, Floats
+from rankfair._groups import Bools
+from rankfair.core.blocks import power_of_two
+from rankfair.stats.estimate import ENOUGH_TASKS, Estimate, GroupRows, TwoGroups
+from rankfair.stats.variance import (
+    NO_SPREAD,
+    Difference,
+    MeanVariance,
+    differences,
+    student_quantile,
+    wilson,
+)
+
+__all__ = ["mean_error", "mean_gap", "shares_and_ratio"]
+
+ROUNDING = 1e-14  # of the largest value: a spread below it is none
+MOST = 100.0  # logarithms: intervals wider than that say nothing
+
+
+def mean_gap(
+    values_a: Floats,
+    values_b: Floats,
+    groups: TwoGroups,
+    confidence: float,
+    size: float = 0.0,
+) -> Estimate:
+    """Return ``mean(A) − mean(B)`` with Welch's interval, over tasks where they matter.
+
+    Parameters
+    ----------
+    values_a, values_b : ndarrays of shape (n_A,) and (n_B,)
+        What is averaged.
+    groups : TwoGroups
+        The groups.
+    confidence : float
+        Between 0 and 1.
+    size : float
+        The largest number that the values were computed from, if larger than they are:
+        a spread of a trillionth of it is rounding.
+
+    Returns
+    -------
+    Estimate
+        Without an interval where a group has one unit, or values differ by rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_a = np.array([True, True, True, False, False, False])
+    >>> groups = TwoGroups.of(in_a, ~in_a)
+    >>> found = mean_gap(np.array([2.0, 3, 4]), np.array([1.0, 2, 3]), groups, 0.95)
+    >>> print(found)
+    1.000 (-1.267 to 3.267)
+    """
+    scale = power_of_two(max(float(np.abs(v).max()) for v in (values_a, values_b)))
+    # Squares of scaled values neither overflow nor vanish.
+    ways = differences(values_a / scale, values_b / scale, groups)
+    found = max(ways, key=lambda way: way.half(confidence))
+    value, se = found.mean_a - found.mean_b, found.se
+    if math.isnan(se):
+        return Estimate(scale * value, note=_alone(found))
+    # What one row differs by, not its mean over many rows, is compared with rounding.
+    apart = se * math.sqrt(min(len(values_a), len(values_b)))
+    if apart <= ROUNDING * max(1.0, size / scale):
+        return Estimate(scale * value, note=f"no two {found.unit}s of a group differ")
+    half = found.half(confidence)
+    p = 2.0 * float(student.sf(abs(value) / se, found.df))
+    over = "" if found.n_clusters is None else f" over {found.units}"
+    ends = scale * (value - half), scale * (value + half)
+    return Estimate(scale * value, *ends, p, f"Welch's t{over}")
+
+
+def _alone(way: Difference) -> str:
+    return f"a group rests on one {way.unit} only, which shows no spread"
+
+
+def mean_error(
+    values: Floats,
+    tasks: Codes | None,
+    weights: Floats | None,
+    confidence: float,
+    rounding: float = 0.0,
+) -> Estimate:
+    """Return the mean of positive numbers, errors or their squares, with an interval.
+
+    From ten tasks on, tasks are the sample; else rows are.  Such numbers are skew:
+    their mean is too small more often than too large, and its interval holds better on
+    the scale of logarithms, there with Student's t.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N,)
+        None below 0.
+    tasks : integer ndarray of shape (N,) or None
+        The task of each row.
+    weights : ndarray of shape (N,) or None
+        Weights of the rows.
+    confidence : float
+        Between 0 and 1.
+    rounding : float
+        Values that differ by no more show no spread.
+
+    Returns
+    -------
+    Estimate
+        Without an interval where one unit has all the weight, or values do not differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(mean_error(np.array([1.0, 2.0, 3.0, 4.0]), None, None, 0.95))
+    2.500 (1.099 to 5.686)
+    """
+    value = float(np.average(values, weights=weights))
+    units, method = np.arange(len(values)), "Student's t on logarithms"
+    n_tasks = 0 if tasks is None else len(np.unique(tasks))
+    if tasks is not None and n_tasks >= ENOUGH_TASKS:
+        units, method = tasks, f"{method}, over {n_tasks:,} tasks"
+    part = MeanVariance.of_clusters(
+        values - value, units, int(units.max()) + 1, weights
+    )
+    se = math.sqrt(part.variance)
+    if not se * math.sqrt(len(values)) > rounding:  # NaN for one task
+        return Estimate(value, note="errors show no spread")
+    half = student_quantile(confidence, part.df) * se / value
+    if half > MOST:
+        return Estimate(value, note="a few errors outweigh all others")
+    times = math.exp(half)
+    return Estimate(value, value / times, value * times, None, method)
+
+
+def shares_and_ratio(
+    chosen_a: Bools, chosen_b: Bools, groups: TwoGroups, confidence: float
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return the share chosen of each group, and the ratio of the first to the second.
+
+    The interval of a share is Wilson's, for as many independent rows as the variance
+    over tasks (or weights) is worth; that of the ratio is made on its logarithm.  Where
+    the line is drawn (a median, say) is taken as given.  It is the score rule of New
+    York City's Local Law 144.
+
+    Parameters
+    ----------
+    chosen_a, chosen_b : boolean ndarrays of shape (n_A,) and (n_B,)
+        Which rows are above the line.
+    groups : TwoGroups
+        The groups.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    share_a, share_b, ratio : Estimate
+        The ratio is not estimable where a share is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_a = np.arange(60) < 20
+    >>> groups = TwoGroups.of(in_a, ~in_a)
+    >>> of_a, of_b, ratio = shares_and_ratio(
+    ...     np.arange(20) < 12, np.arange(40) < 18, groups, 0.95
+    ... )
+    >>> print(of_a, of_b, ratio, sep="\\n")
+    0.600 (0.374 to 0.790)
+    0.450 (0.303 to 0.606)
+    1.333 (0.791 to 2.246)
+    """
+    ways = differences(chosen_a.astype(np.float64), chosen_b.astype(np.float64), groups)
+    found = ways[0]
+    value = found.mean_a / found.mean_b if found.mean_b > 0.0 else math.nan
+    if math.isnan(found.se):
+        note = _alone(found)
+        means = Estimate(found.mean_a, note=note), Estimate(found.mean_b, note=note)
+        return *means, Estimate(value, note=note)
+    of_a = _widest([_share(w.mean_a, w.a, groups.a, w, confidence) for w in ways])
+    of_b = _widest([_share(w.mean_b, w.b, groups.b, w, confidence) for w in ways])
+    if not value > 0.0:
+        note = "a share is 0: the ratio has no interval"
+        return of_a, of_b, Estimate(value, note=note)
+    return of_a, of_b, _widest([_of_ratio(value, w, confidence) for w in ways])
+
+
+def _widest(ways: list[Estimate]) -> Estimate:
+    """The widest interval; one that is not known is narrower than any."""
+    return max(ways, key=lambda e: e.ci_high - e.ci_low if e.estimable else -1.0)
+
+
+def _of_ratio(value: float, way: Difference, confidence: float) -> Estimate:
+    relative = (
+        way.a.variance / way.mean_a**2
+        + way.b.variance / way.mean_b**2
+        - 2.0 * way.covariance / (way.mean_a * way.mean_b)
+    )
+    units = way.units
+    if not relative > NO_SPREAD:
+        return Estimate(value, note=f"no two {units} of a group differ")
+    se = math.sqrt(relative)
+    half = min(student_quantile(confidence, way.df) * se, 500.0)  # e^500 is wide enough
+    # The same test as that of the interval, so that the two never disagree.
+    p = 2.0 * float(student.sf(abs(math.log(value)) / se, way.df))
+    low, high = value * math.exp(-half), value * math.exp(half)
+    return Estimate(value, low, high, p, f"logarithm of the ratio, {units}")
+
+
+def _still(group: GroupRows, clustered: bool) -> float:
+    """How many units a group is worth that do not differ at all: Kish's."""
+    masses = group.weights
+    if clustered and group.tasks is not None:
+        masses = np.bincount(group.tasks, group.weights).astype(np.float64)
+    return float(group.n if masses is None else masses.sum() ** 2 / (masses @ masses))
+
+
+def _share(
+    share: float,
+    part: MeanVariance,
+    group: GroupRows,
+    way: Difference,
+    confidence: float,
+) -> Estimate:
+    """Wilson's interval, for the number of rows that would have this variance."""
+    share = min(max(share, 0.0), 1.0)
+    worth = float(group.n)
+    if part.variance > NO_SPREAD:
+        worth = min(worth, share * (1.0 - share) / part.variance + 1.0)
+    else:
+        worth = min(worth, _still(group, way.n_clusters is not None))
+    low, high = wilson(share, worth, student_quantile(confidence, part.df))
+    method = f"Wilson's interval, worth {worth:,.0f} rows ({way.units})"
+    return Estimate(share, max(low, 0.0), min(high, 1.0), None, method)

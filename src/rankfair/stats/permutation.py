@@ -1,0 +1,152 @@
+"""Mann and Whitney's test: by counting all permutations, drawing some, or normal."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.stats import norm
+
+from rankfair._frames import Codes, Floats
+
+__all__ = ["SMALL", "mann_whitney", "normal_p"]
+
+SMALL = 30  # rows of the smaller group below which the normal law is not trusted
+MOST_COUNTED = 3e8  # additions to count all permutations; more take too long
+DRAWN = 9_999
+
+
+def mann_whitney(
+    twice_rank_sum: int,
+    twice_ranks: Codes,
+    n_a: int,
+    seed: int | None = 0,
+    most_counted: float = MOST_COUNTED,
+) -> tuple[float, str]:
+    """Return the two-sided p-value of a rank sum, and how it was made.
+
+    Parameters
+    ----------
+    twice_rank_sum : int
+        Twice the sum of the mid-ranks of group A.
+    twice_ranks : integer ndarray of shape (N,)
+        Twice the mid-ranks of all rows.
+    n_a : int
+        Rows of group A.
+    seed : int or None
+        Of drawn permutations.
+    most_counted : float
+        Additions up to which all permutations are counted.
+
+    Returns
+    -------
+    p_value : float
+        The chance of a rank sum at least as far from its mean, if groups were dealt at
+        random.
+    method : str
+        Plain words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p, method = mann_whitney(2 * (4 + 5), np.array([2, 4, 6, 8, 10]), 2)
+    >>> round(p, 3), method
+    (0.2, "Mann and Whitney's test, all permutations counted")
+    """
+    n = len(twice_ranks)
+    n_b = n - n_a
+    few = min(n_a, n_b)
+    if few >= SMALL:
+        counts = np.unique(twice_ranks, return_counts=True)[1].astype(np.float64)
+        auc = (twice_rank_sum / 2 - n_a * (n_a + 1) / 2) / (n_a * n_b)
+        p = float(normal_p(auc, n_a, n_b, float((counts**3 - counts).sum())))
+        return p, "Mann and Whitney's test, normal law with ties"
+    # A and B are mirror images: deal the smaller group.
+    total = int(twice_ranks.sum())
+    observed = twice_rank_sum if n_a <= n_b else total - twice_rank_sum
+    distance = abs(n * observed - few * total)  # n × the distance from the mean
+    if n * few * _span(twice_ranks, few) <= most_counted:
+        p = _counted(twice_ranks, few, distance)
+        return p, "Mann and Whitney's test, all permutations counted"
+    p = _drawn(twice_ranks, few, distance, seed)
+    return p, f"Mann and Whitney's test, {DRAWN:,} random permutations"
+
+
+def normal_p(
+    auc: Floats | float, n_a: Codes | int, n_b: Codes | int, ties: Floats | float
+) -> Floats:
+    """The p-value of AUCs by the normal law, corrected for ties and for continuity.
+
+    ``ties`` is ``Σ (t³ − t)`` over runs of t equal values.
+    """
+    n = n_a + n_b
+    variance = n_a * n_b / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
+    distance = np.abs(auc - 0.5) * n_a * n_b - 0.5
+    z = np.where(variance > 0, distance / np.sqrt(np.maximum(variance, 1e-300)), 0.0)
+    p: Floats = np.minimum(2.0 * norm.sf(z), 1.0)
+    return p
+
+
+def _span(twice_ranks: Codes, few: int) -> float:
+    """How many different rank sums of the smaller group there can be."""
+    ordered = np.sort(twice_ranks)
+    return float(ordered[len(ordered) - few :].sum() - ordered[:few].sum()) + 1.0
+
+
+def _counted(twice_ranks: Codes, few: int, distance: int) -> float:
+    n = len(twice_ranks)
+    ordered = np.sort(twice_ranks)
+    if (ordered[1:] != ordered[:-1]).all():
+        sums, ways = _untied(n, few)
+    else:
+        sums, ways = _ways(ordered, few)
+    far = np.abs(n * sums - few * int(twice_ranks.sum())) >= distance
+    return float(ways[far].sum() / ways.sum())
+
+
+@lru_cache(maxsize=512)
+def _untied(n: int, few: int) -> tuple[Codes, Floats]:
+    """Without ties the ways depend on the sizes only."""
+    return _ways(2 * np.arange(1, n + 1), few)
+
+
+def _ways(ordered: Codes, few: int) -> tuple[Codes, Floats]:
+    """Count, row by row, the ways to choose each number of rows with each rank sum."""
+    shifted = ordered - ordered[0]  # sums from 0 make a shorter table
+    step = math.gcd(*map(int, shifted)) or 1
+    shifted //= step
+    least = [0, *np.cumsum(shifted).tolist()]  # sums of the first rows
+    n, most = len(ordered), int(shifted[len(ordered) - few :].sum())
+    ways = np.zeros((few + 1, most + 1))
+    ways[0, 0] = 1.0
+    for i, rank in enumerate(shifted.tolist()):
+        # From the top down, so that no row is chosen twice; only hands that those
+        # before can make and those after can fill, and only sums that they can have.
+        for j in range(min(few, i + 1), max(0, few - n + i), -1):
+            low, high = least[j - 1], least[i] - least[i - j + 1] + 1
+            ways[j, rank + low : rank + high] += ways[j - 1, low:high]
+    sums = np.arange(most + 1) * step + few * int(ordered[0])
+    return sums, ways[few]
+
+
+def _drawn(twice_ranks: Codes, few: int, distance: int, seed: int | None) -> float:
+    """Deal the smaller group at random; the deal that was seen counts as one."""
+    n, total = len(twice_ranks), int(twice_ranks.sum())
+    sums = twice_ranks[_hands(n, few, np.random.default_rng(seed))].sum(axis=0)
+    far = int((np.abs(n * sums - few * total) >= distance).sum())
+    return (far + 1) / (DRAWN + 1)
+
+
+def _hands(n: int, few: int, rng: np.random.Generator) -> Codes:
+    """Draw sets of ``few`` of ``n`` rows, all equally likely: (few, DRAWN).
+
+    Floyd's way, for all sets at once: the i-th member is one of the first n - few + i
+    rows, or the last of these where that one is in the set already.
+    """
+    hands = np.empty((few, DRAWN), np.intp)
+    for i in range(few):
+        last = n - few + i
+        hands[i] = rng.integers(0, last + 1, DRAWN)
+        hands[i, (hands[:i] == hands[i]).any(axis=0)] = last
+    return hands

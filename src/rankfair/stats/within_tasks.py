@@ -1,0 +1,324 @@
+"""The AUC within each task, counted for all tasks at once, and pooled over tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.stats import false_discovery_control
+from scipy.stats import t as student
+
+from rankfair._frames import Codes, Floats, counted
+from rankfair._groups import Bools
+from rankfair.stats.auc import GroupSpread, ScoreModel, apart_interval, on_logit
+from rankfair.stats.estimate import ENOUGH_TASKS, Estimate
+from rankfair.stats.ordered import Ordered, is_whole, snapped
+from rankfair.stats.permutation import SMALL, mann_whitney, normal_p
+from rankfair.stats.variance import NO_SPREAD, NOTHING, Clusters, student_quantile
+
+__all__ = ["WithinTasks", "adjusted", "few_rows", "pooled", "task_estimates"]
+
+Record = TypeVar("Record", "WithinTasks", GroupSpread)
+METHOD = "DeLong's variance, score interval; Mann and Whitney's test"
+MOST_IN_ALL = 2e9  # additions to count permutations of all tasks of a comparison
+
+
+@dataclass(frozen=True)
+class WithinTasks:
+    """The AUC of each task that has rows of both groups.
+
+    Attributes
+    ----------
+    tasks : integer ndarray of shape (k,)
+        Which tasks they are.
+    n_a, n_b : integer ndarrays of shape (k,)
+        Rows of either group.
+    mass_a, mass_b : ndarrays of shape (k,)
+        Their weights.
+    auc : ndarray of shape (k,)
+        AUC of each task.
+    a, b : GroupSpread of arrays of shape (k,)
+        What either group says about its variance; NaN where a group has one row.
+    ties : ndarray of shape (k,)
+        ``Σ (t³ − t)`` over runs of t equal predictions.
+    n_tasks : int
+        Tasks in all, those with one group included.
+    """
+
+    tasks: Codes
+    n_a: Codes
+    n_b: Codes
+    mass_a: Floats
+    mass_b: Floats
+    auc: Floats
+    a: GroupSpread
+    b: GroupSpread
+    ties: Floats
+    n_tasks: int
+
+    @classmethod
+    def of(
+        cls, ordered: Ordered, codes: Codes, mass_a: Floats, mass_b: Floats
+    ) -> WithinTasks:
+        """Count all tasks at once.
+
+        Parameters
+        ----------
+        ordered : Ordered
+            Rows by task and prediction.
+        codes : integer ndarray
+            The task of each segment.
+        mass_a, mass_b : ndarrays of shape (N,)
+            Weights of the rows in that order, 0 for rows of the other group.
+        """
+        at = ordered.segments
+        sizes = np.diff(at, append=len(mass_a))
+        all_a, all_b = np.add.reduceat(mass_a, at), np.add.reduceat(mass_b, at)
+        both = (all_a > 0) & (all_b > 0)
+        safe_a, safe_b = np.where(both, all_a, 1.0), np.where(both, all_b, 1.0)
+        above = ordered.below(mass_b) / np.repeat(safe_b, sizes)
+        auc = np.add.reduceat(mass_a * above, at) / safe_a
+        if not (is_whole(mass_a) and is_whole(mass_b)):
+            auc = snapped(auc)
+        above -= np.repeat(auc, sizes)
+        below = ordered.below(mass_a) / np.repeat(safe_a, sizes)
+        below -= np.repeat(1.0 - auc, sizes)
+        n_a, a = _spread(mass_a, above, at)
+        n_b, b = _spread(mass_b, below, at)
+        ties, n_tasks = _ties(ordered, mass_a + mass_b > 0), int((n_a + n_b > 0).sum())
+        return cls(codes, n_a, n_b, all_a, all_b, auc, a, b, ties, n_tasks).at(both)
+
+    def at(self, chosen: Bools) -> WithinTasks:
+        """Return the chosen tasks only."""
+        a, b = _chosen(self.a, chosen), _chosen(self.b, chosen)
+        return replace(_chosen(self, chosen), a=a, b=b)
+
+    @property
+    def variance(self) -> Floats:
+        """DeLong's variance of each AUC."""
+        return np.asarray(self.a.variance + self.b.variance)
+
+
+def _chosen(record: Record, chosen: Bools) -> Record:
+    """Return a record with the chosen entries of its arrays."""
+    changed: dict[str, Any] = {
+        name: v[chosen] for name, v in vars(record).items() if isinstance(v, np.ndarray)
+    }
+    return replace(record, **changed)
+
+
+def _spread(mass: Floats, excess: Floats, at: Codes) -> tuple[Codes, GroupSpread]:
+    """Count the rows of a group in each task, and find the variance of their mean.
+
+    As `MeanVariance.of_weighted`: rows of uneven weight pull on their own mean.
+    """
+    n, whole = (
+        np.add.reduceat((mass > 0).astype(np.intp), at),
+        np.add.reduceat(mass, at),
+    )
+    sizes = np.diff(at, append=len(mass))
+    share = mass / np.repeat(np.where(whole > 0, whole, 1.0), sizes)
+    left = np.where(share < 1.0, 1.0 - share, 1.0)
+    variance = np.add.reduceat((share * excess / left) ** 2, at)
+    squares = np.add.reduceat(share**2, at)
+    fourth = np.where(squares > 0, np.add.reduceat(share**4, at), 1.0)
+    # Where one row has all the weight, but for rounding, nothing is known.
+    several = (n > 1) & (squares < 1.0 - 2.0 * NOTHING)
+    variance = np.where(several, variance * (n - 1) / np.maximum(n, 1), np.nan)
+    df = np.where(several, np.maximum(squares**2 / fourth - 1.0, 1.0), np.nan)
+    kish = 1.0 / np.where(squares > 0, squares, 1.0)
+    return n, GroupSpread(variance, df, kish)
+
+
+def _ties(ordered: Ordered, known: Bools) -> Floats:
+    """``Σ (t³ − t)`` of each task over runs of t equal predictions of known rows."""
+    if ordered.starts is None:
+        return np.zeros(len(ordered.segments))
+    run = np.add.reduceat(known.astype(np.float64), ordered.starts)
+    first = np.searchsorted(ordered.starts, ordered.segments)
+    found: Floats = np.add.reduceat(run**3 - run, first)
+    return found
+
+
+def task_estimates(
+    found: WithinTasks,
+    confidence: float,
+    min_group: int,
+    labels: tuple[str, str],
+    twice_ranks: Callable[[int], tuple[Codes, int]] | None,
+    seed: int | None = 0,
+    budget: float = MOST_IN_ALL,
+) -> list[Estimate]:
+    """Return the AUC of each task with interval and p-value, rows being independent.
+
+    Parameters
+    ----------
+    found : WithinTasks
+        What was counted.
+    confidence : float
+        Between 0 and 1.
+    min_group : int
+        Tasks with fewer rows of a group get no interval and no p-value.
+    labels : pair of str
+        The groups, for notes.
+    twice_ranks : callable or None
+        Gives, for the i-th task found, twice the mid-ranks of its rows and twice the
+        rank sum of group A, for permutations of small tasks.  None with weights: the
+        p-value is then that of the interval.
+    seed : int or None
+        Of permutations, where not all can be counted.
+    budget : float
+        Additions to count permutations; tasks that come after have the normal law.
+
+    Returns
+    -------
+    list of Estimate
+        One for each task found.
+    """
+    notes = _notes(found, min_group, labels)
+    judged = np.array([not note for note in notes], bool)
+    low, high, p = (np.full(len(notes), np.nan) for _ in range(3))
+    some = found.at(judged)
+    model = ScoreModel(some.auc, some.a, some.b)
+    low[judged], high[judged] = model.interval(confidence)
+    tests = ["that of the interval"] * len(notes)
+    if twice_ranks is None:
+        p[judged] = model.p_value()
+    else:
+        p[judged] = normal_p(some.auc, some.n_a, some.n_b, some.ties)
+        tests = ["normal law"] * len(notes)
+        for i in np.flatnonzero(judged & (np.minimum(found.n_a, found.n_b) < SMALL)):
+            if budget <= 0.0:
+                tests[i] = "normal law, for want of time"
+                continue
+            ranks, rank_sum = twice_ranks(int(i))
+            few, n = int(min(found.n_a[i], found.n_b[i])), len(ranks)
+            budget -= 2.0 * n * few * few * n if found.ties[i] else 1e4
+            p[i], tests[i] = mann_whitney(rank_sum, ranks, int(found.n_a[i]), seed)
+            tests[i] = tests[i].partition(", ")[2]
+    columns = (column.tolist() for column in (found.auc, low, high, p))
+    return [
+        Estimate(auc, note=note)
+        if note
+        else Estimate(auc, low, high, p, f"{METHOD}, {test}")
+        for auc, low, high, p, note, test in zip(*columns, notes, tests, strict=True)
+    ]
+
+
+def _notes(found: WithinTasks, min_group: int, labels: tuple[str, str]) -> list[str]:
+    """Why a task has no interval; empty where it has."""
+    least = max(min_group, 2)
+    variance, apart = found.variance, (found.auc == 0) | (found.auc == 1)
+    flat = np.isnan(variance) | ((variance <= NO_SPREAD) & ~apart)
+    notes = []
+    columns = (found.n_a, found.n_b, flat)
+    for *counts, still in zip(*(c.tolist() for c in columns), strict=True):
+        small = [
+            few_rows(label, n, least)
+            for label, n in zip(labels, counts, strict=True)
+            if n < least
+        ]
+        notes.append((*small, "rows of a group show no spread" if still else "")[0])
+    return notes
+
+
+def few_rows(label: str, n: int, least: int) -> str:
+    """Say that a group is too small."""
+    return f"group {label} has {n:,} {'row' if n == 1 else 'rows'}, fewer than {least}"
+
+
+def pooled(found: WithinTasks, confidence: float) -> Estimate:
+    """Return the AUC within tasks, pooled with van Elteren's weights.
+
+    ``Σ w_t AUC_t / Σ w_t`` with ``w_t = n_A n_B / (n_A + n_B + 1)``: the weights that
+    find a shift common to all tasks best.  From ten tasks on the tasks are the sample,
+    and the interval comes from how their AUCs differ; with fewer, tasks are taken as
+    given and it comes from the rows within them; tasks with one row of a group show no
+    spread and are left out then.
+
+    Parameters
+    ----------
+    found : WithinTasks
+        What was counted.
+    confidence : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        NaN where no task has rows of both groups.
+    """
+    if not len(found.auc):
+        return Estimate(math.nan, note="no task has rows of both groups")
+    found, note = _with_spread(found)
+    k = len(found.auc)
+    w = found.mass_a * found.mass_b / (found.mass_a + found.mass_b + 1.0)
+    share = w / w.sum()
+    value = float(share @ found.auc)
+    if k >= ENOUGH_TASKS:
+        se, df = _over_tasks(share, found.auc - value, float(w.sum()))
+        method = f"how {k:,} tasks differ"
+    else:
+        se, df = _over_rows(share, found)
+        method = f"rows within {k} tasks, taken as given"
+    if not se**2 > NO_SPREAD:
+        first = float(found.auc[0])
+        apart = first in (0.0, 1.0) and bool((found.auc == first).all())
+        if k < ENOUGH_TASKS or not df or not apart:
+            return Estimate(value, note="rows within tasks show no spread")
+        # The value is the first one, without the rounding of weights.
+        ends, p = apart_interval(first, 1.0 / float(share @ share), confidence)
+        how = f"an interval for any distributions ({k:,} tasks do not overlap)"
+        return Estimate(first, *ends, p, how)
+    half = student_quantile(confidence, df) * se
+    low, high = on_logit(value, -half), on_logit(value, half)
+    distance = abs(math.log(value / (1.0 - value))) * value * (1.0 - value)
+    p = 2.0 * float(student.sf(distance / se, df))
+    how = f"{method}; logit scale, van Elteren's weights"
+    return Estimate(value, low, high, p, how, note)
+
+
+def _with_spread(found: WithinTasks) -> tuple[WithinTasks, str]:
+    """Leave out tasks that show no spread, where there are few; and say so."""
+    spread = np.isfinite(found.variance)
+    if len(spread) >= ENOUGH_TASKS or spread.all() or not spread.any():
+        return found, ""
+    lost = counted(int((~spread).sum()), "task")
+    return found.at(spread), f"left out: {lost} with one row of a group"
+
+
+def _over_tasks(share: Floats, excess: Floats, whole: float) -> tuple[float, float]:
+    """The spread of a mean of AUCs of tasks with these shares of the ``whole`` weight.
+
+    Rows that do not tell the groups apart give an AUC the variance 1 / 12w, and no AUC
+    has more than 1/4.
+    """
+    k = len(share)
+    if share.max() > 1.0 - NOTHING:
+        return math.nan, 0.0
+    sums, alone = share * excess, share / (12.0 * whole)
+    pulls = sums / (1.0 - share)
+    df = Clusters(share, sums, alone, alone, share / 2.0).degrees()
+    return math.sqrt((k - 1) / k * float(pulls @ pulls)), df
+
+
+def _over_rows(share: Floats, found: WithinTasks) -> tuple[float, float]:
+    """The spread of the same mean, tasks being given, with Satterthwaite's degrees."""
+    parts = [(share**2 * each.variance, each.df) for each in (found.a, found.b)]
+    total = float(sum(variance.sum() for variance, _ in parts))
+    if not total > 0.0:
+        return math.nan, math.nan
+    squares = float(sum((variance**2 / df).sum() for variance, df in parts))
+    return math.sqrt(total), total**2 / squares
+
+
+def adjusted(p_values: list[float | None]) -> list[float | None]:
+    """Return p-values corrected for their number (Benjamini and Hochberg)."""
+    known = [p for p in p_values if p is not None]
+    if not known:
+        return list(p_values)
+    corrected = iter(false_discovery_control(known).tolist())
+    return [None if p is None else next(corrected) for p in p_values]

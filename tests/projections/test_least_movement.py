@@ -1,0 +1,158 @@
+"""The isotonic regressions against quadratic programmes, and what must hold."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ks_2samp
+
+from rankfair.postprocess.standing import Standing
+from rankfair.projections.least_movement import (
+    Sample,
+    bounds,
+    ladder,
+    least_movement,
+    pair,
+)
+
+
+def quadratic_programme(samples, slack):
+    """The same least movement by a general solver, from all pairs of steps."""
+    moved = [cp.Variable(len(sample.values)) for sample in samples]
+    levels = [bounds(sample, slack) for sample in samples]
+    cost, order = 0, []
+    for g, sample in enumerate(samples):
+        cost += sample.weights @ cp.square(moved[g] - sample.values)
+        order += [cp.diff(moved[g]) >= 0] if len(sample.values) > 1 else []
+        for h in range(len(samples)):
+            before = levels[h][1][:, None] + 1e-12 < levels[g][0][None, :]
+            order += [
+                moved[h][j] <= moved[g][k] for j, k in np.argwhere(before) if h != g
+            ]
+    cp.Problem(cp.Minimize(cost), order).solve(solver="CLARABEL")
+    return [values.value for values in moved]
+
+
+def cost(samples, moved):
+    return sum(
+        s.weights @ (v - s.values) ** 2 for s, v in zip(samples, moved, strict=True)
+    )
+
+
+def drawn(seed, sizes, crossing=True, decimals=6):
+    rng = np.random.default_rng(seed)
+    return [
+        Sample.of(
+            np.round(rng.normal(g, 1 + 2 * g * crossing, size), decimals),
+            rng.integers(1, 4, size) if seed % 3 == 0 else None,
+        )
+        for g, size in enumerate(sizes)
+    ]
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.04, 0.1, 0.3])
+@pytest.mark.parametrize(
+    "sizes", [(12, 12), (9, 14), (1, 9), (2, 1), (8, 9, 7), (1, 2, 12), (6, 5, 6, 4)]
+)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("decimals", [0, 6])
+def test_as_a_quadratic_programme_finds_it(slack, sizes, seed, decimals):
+    samples = drawn(seed, sizes, decimals=decimals)
+    found = least_movement(samples, slack)
+    wanted = quadratic_programme(samples, slack)
+    assert np.concatenate(found) == pytest.approx(np.concatenate(wanted), abs=2e-3)
+    assert cost(samples, found) <= cost(samples, wanted) * (1 + 1e-6) + 1e-9
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_ladder_of_two_groups_is_the_pair(slack, seed):
+    samples = drawn(seed, (60, 83))
+    for one, other in zip(pair(*samples, slack), ladder(samples, slack), strict=True):
+        assert one == pytest.approx(other, abs=1e-9)
+
+
+def test_where_one_group_lies_above_it_is_the_pairing_of_quantiles():
+    rng = np.random.default_rng(0)
+    n, slack = 400, 0.05
+    a, b = np.sort(rng.normal(3, 1, n)), np.sort(rng.normal(0, 1.5, n))
+    shift = int(slack * n)
+    paired = (a[:-shift] + b[shift:]) / 2
+    moved_a, moved_b = pair(Sample.of(a), Sample.of(b), slack)
+    assert moved_a[:-shift] == pytest.approx(np.minimum(a[:-shift], paired))
+    assert moved_b[shift:] == pytest.approx(np.maximum(b[shift:], paired))
+    assert np.array_equal(moved_a[-shift:], a[-shift:])
+    assert np.array_equal(moved_b[:shift], b[:shift])
+
+
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(1, 30), min_size=2, max_size=4),
+    st.sampled_from([0.0, 0.01, 0.1, 0.25]),
+    st.sampled_from([0, 1, 8]),
+)
+def test_maps_are_monotone_and_ks_is_kept(seed, sizes, slack, decimals):
+    samples = drawn(seed, sizes, decimals=decimals)
+    moved = least_movement(samples, slack)
+    widest = [max(slack, np.diff(s.ends, prepend=0).max()) for s in samples]
+    for values in moved:
+        assert (np.diff(values) >= 0).all()
+    for (g, h), found in Standing(moved, samples).pairs.items():
+        assert found.ks <= (widest[g] + widest[h]) / 2 + 1e-9
+    for again, once in zip(least_movement(samples, 1.0), samples, strict=True):
+        assert again == pytest.approx(once.values, abs=1e-12)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.05, 0.3]))
+def test_swapped_and_mirrored_groups(seed, slack):
+    first, second = drawn(seed, (13, 21))
+    a, b = pair(first, second, slack)
+    turned_b, turned_a = pair(second, first, slack)
+    assert a == pytest.approx(turned_a) and b == pytest.approx(turned_b)
+    flipped = [Sample(-s.values[::-1], s.weights[::-1], s.row) for s in (first, second)]
+    mirrored_a, mirrored_b = pair(*flipped, slack)
+    assert -mirrored_a[::-1] == pytest.approx(a)
+    assert -mirrored_b[::-1] == pytest.approx(b)
+
+
+@pytest.mark.parametrize("slack", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_ks_ends_within_the_slack_and_a_narrower_one_moves_further(slack, seed):
+    samples = drawn(3 * seed + 1, (80, 120))
+    a, b = least_movement(samples, slack)
+    assert ks_2samp(a, b).statistic <= slack + 1e-9
+    assert cost(samples, least_movement(samples, slack / 2)) >= cost(samples, (a, b))
+
+
+def test_whole_weights_are_repeated_rows():
+    rng = np.random.default_rng(0)
+    values, weights = rng.normal(size=20), rng.integers(1, 5, 20)
+    weighted, repeated = (
+        Sample.of(values, weights),
+        Sample.of(np.repeat(values, weights)),
+    )
+    assert np.array_equal(weighted.values, repeated.values)
+    assert np.array_equal(weighted.weights, repeated.weights)
+    assert weighted.row == repeated.row
+    halves = Sample.of(values, weights / 2)
+    assert halves.ends == pytest.approx(weighted.ends)
+
+
+@pytest.mark.parametrize(
+    "weights", [None, np.random.default_rng(1).integers(1, 4, 9000)]
+)
+def test_a_thinned_sample_has_the_same_mean_ends_and_quantiles(weights):
+    values = np.sort(np.random.default_rng(0).standard_t(3, size=9000))
+    whole = Sample.of(values, weights)
+    thin = whole.thinned(200)
+    assert len(thin.values) <= 200 and (np.diff(thin.values) > 0).all()
+    assert (thin.total, thin.row) == (whole.total, whole.row)
+    assert np.average(thin.values, weights=thin.weights) == pytest.approx(
+        np.average(whole.values, weights=whole.weights)
+    )
+    assert np.array_equal(thin.values[:50], values[:50])
+    assert np.array_equal(thin.values[-50:], values[-50:])
+    levels = np.linspace(0.05, 0.95, 50)
+    assert thin.quantiles(levels) == pytest.approx(whole.quantiles(levels), abs=0.02)
+    assert thin.thinned(200) is thin

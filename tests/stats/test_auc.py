@@ -1,0 +1,526 @@
+"""The AUC of two groups: its variance, the score interval and the safe bound."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from scipy.stats import binomtest, brunnermunzel
+from scipy.stats import t as student
+from sklearn.metrics import roc_auc_score
+
+from comparisons import estimate, samples, shifted
+from rankfair.stats import certify_predictions
+from rankfair.stats.auc import (
+    GroupSpread,
+    ScoreModel,
+    TaskPart,
+    auc_spread,
+    over_tasks,
+    tied_share,
+)
+from rankfair.stats.estimate import Estimate, TwoGroups, clusters_of
+from rankfair.stats.ordered import placements
+from rankfair.stats.variance import Difference
+
+# Rows of either group, and the share of each at the levels 0, 1, …
+DESIGNS = {
+    "5 v 2000": (5, 2000, [0.7, 0.3], [0.95, 0.05]),
+    "20 v 2000": (20, 2000, [0.9, 0.1], [0.99, 0.01]),
+    "2000 v 20": (2000, 20, [0.99, 0.01], [0.9, 0.1]),
+    "50 v 50": (50, 50, [0.9, 0.1], [0.98, 0.02]),
+    "100 v 5000": (100, 5000, [0.9, 0.07, 0.03], [0.97, 0.02, 0.01]),
+    "200 v 200": (200, 200, [0.3, 0.3, 0.2, 0.2], [0.4, 0.3, 0.2, 0.1]),
+}
+
+
+def sample(seed, n=40, ties=False):
+    rng = np.random.default_rng(seed)
+    in_a = rng.permutation(np.arange(n) < n // 3)
+    m = rng.normal(size=n) + 0.6 * in_a
+    return (np.round(2 * m) if ties else m), in_a, rng.integers(0, 8, n)
+
+
+def points(value, other):
+    return float(value > other) + 0.5 * float(value == other)
+
+
+def delong(m, in_a):
+    """The standard error, pair by pair."""
+    a, b = m[in_a], m[~in_a]
+    v10 = [sum(points(x, z) for z in b) / len(b) for x in a]
+    v01 = [sum(points(x, z) for x in a) / len(a) for z in b]
+    auc = sum(v10) / len(a)
+    s10 = sum((v - auc) ** 2 for v in v10) / (len(a) - 1)
+    s01 = sum((v - auc) ** 2 for v in v01) / (len(b) - 1)
+    return math.sqrt(s10 / len(a) + s01 / len(b))
+
+
+def obuchowski(m, in_a, clusters):
+    """Formula (2) of Obuchowski (1997), cluster by cluster."""
+    a, b = m[in_a], m[~in_a]
+    auc = sum(points(x, z) for x in a for z in b) / (len(a) * len(b))
+    labels = sorted(set(clusters.tolist()))
+    of_a, of_b = [], []
+    for label in labels:
+        own_a, own_b = m[in_a & (clusters == label)], m[~in_a & (clusters == label)]
+        of_a.append(sum(sum(points(x, z) for z in b) / len(b) - auc for x in own_a))
+        of_b.append(sum(sum(points(x, z) for x in a) / len(a) - auc for z in own_b))
+    i10 = len(set(clusters[in_a].tolist()))
+    i01, both = len(set(clusters[~in_a].tolist())), len(labels)
+    s10 = i10 / ((i10 - 1) * len(a)) * sum(v * v for v in of_a)
+    s01 = i01 / ((i01 - 1) * len(b)) * sum(v * v for v in of_b)
+    s11 = both / (both - 1) * sum(u * v for u, v in zip(of_a, of_b, strict=True))
+    return math.sqrt(s10 / len(a) + s01 / len(b) + 2 * s11 / (len(a) * len(b)))
+
+
+def left_out(m, in_a, clusters):
+    """A jackknife: how the mean placement of a group moves without each cluster."""
+    beats = (m[in_a, None] > m[~in_a]) + 0.5 * (m[in_a, None] == m[~in_a])
+    moves = []
+    for group, axis in ((in_a, 1), (~in_a, 0)):
+        placed, of = beats.mean(axis=axis), clusters[group]
+        present = np.unique(of)
+        moved = [placed[of != t].mean() for t in np.unique(clusters)]
+        moved = np.nan_to_num(np.array(moved) - beats.mean())
+        moves.append(moved * math.sqrt(1 - 1 / len(present)))
+    return math.sqrt(sum(moves) @ sum(moves))
+
+
+# The variance
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("kind", [int, str, float])
+def test_over_clusters_it_is_a_jackknife_of_the_placements(seed, ties, kind):
+    """Clusters of any size that mix the groups, whatever their labels."""
+    m, in_a, clusters = sample(seed, ties=ties)
+    found = auc_spread(m, in_a, clusters.astype(kind))
+    assert found.se == pytest.approx(left_out(m, in_a, clusters))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("clustered", [False, True])
+def test_what_makes_no_difference(seed, clustered):
+    m, in_a, clusters = sample(seed, ties=seed > 2)
+    given = clusters if clustered else None
+    found = auc_spread(m, in_a, given).se
+    order = np.random.default_rng(seed).permutation(len(m))
+    for other, groups in (
+        (np.exp(m), in_a),
+        (-m, in_a),
+        (m, ~in_a),
+        (m.astype(np.float32) if seed > 2 else m, in_a),
+    ):
+        assert auc_spread(other, groups, given).se == pytest.approx(found)
+    shuffled = None if given is None else given[order]
+    assert auc_spread(m[order], in_a[order], shuffled).se == pytest.approx(found)
+
+
+@pytest.mark.parametrize("kind", ["rows", "even", "uneven"])
+def test_it_is_near_the_spread_of_many_samples(kind):
+    """Tasks of one group, as in Crime and Income; uneven ones have 1 to 39 rows."""
+    rng = np.random.default_rng(1)
+    aucs, errors = [], []
+    sizes = np.arange(1, 40, 2) if kind == "uneven" else np.full(40, 5)
+    for _ in range(300):
+        clusters = np.repeat(np.arange(len(sizes)), sizes)
+        in_a = (rng.permutation(len(sizes)) < len(sizes) // 2)[clusters]
+        common = rng.normal(size=len(sizes))[clusters]
+        if kind == "rows":
+            in_a, common, clusters = rng.random(200) < 0.5, 0.0, None
+        m = common + rng.normal(size=len(in_a)) + 0.5 * in_a
+        aucs.append(roc_auc_score(in_a, m))
+        errors.append(auc_spread(m, in_a, clusters).se)
+    spread = math.sqrt(np.mean(np.square(errors)))
+    assert spread == pytest.approx(np.std(aucs), rel=0.15)
+
+
+def test_rows_of_a_cluster_that_are_alike_count_once():
+    m, in_a, _ = sample(3, n=60)
+    clusters = np.arange(60)
+    once = auc_spread(m, in_a, clusters).se
+    thrice = auc_spread(*(np.repeat(v, 3) for v in (m, in_a, clusters))).se
+    assert thrice == pytest.approx(once)
+    assert auc_spread(np.repeat(m, 3), np.repeat(in_a, 3)).se < 0.7 * once
+
+
+def test_inputs_are_left_alone():
+    m, in_a, clusters = sample(0)
+    copies = [array.copy() for array in (m, in_a, clusters)]
+    for array in (m, in_a, clusters):
+        array.flags.writeable = False
+    auc_spread(m, in_a, clusters)
+    for array, copy in zip((m, in_a, clusters), copies, strict=True):
+        assert (array == copy).all()
+
+
+# The safe bound
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("ties", [False, True])
+def test_spread_of_rows_is_delong_with_satterthwaite(seed, ties):
+    m, in_a, _ = sample(seed, ties=ties)
+    spread = auc_spread(m, in_a)
+    assert spread.auc == pytest.approx(roc_auc_score(in_a, m))
+    assert spread.se == pytest.approx(delong(m, in_a))
+    # Brunner and Munzel's degrees of freedom, by SciPy's own formula.
+    reference = brunnermunzel(m[~in_a], m[in_a], distribution="t")
+    p = 2 * student.sf(abs(spread.auc - 0.5) / spread.se, spread.df)
+    assert p == pytest.approx(reference.pvalue)
+
+
+def test_clusters_of_one_size_and_group_give_obuchowski():
+    rng = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(12), 4)
+    in_a = clusters < 6
+    m = rng.normal(size=48) + rng.normal(size=12)[clusters]
+    spread = auc_spread(m, in_a, clusters)
+    assert spread.se == pytest.approx(obuchowski(m, in_a, clusters))
+    units = min(spread.a.units, spread.b.units)
+    assert (units, spread.n_clusters) == (pytest.approx(6), 12)
+
+
+def test_a_cluster_of_each_row_changes_nothing():
+    m, in_a, _ = sample(1)
+    rows, clusters = auc_spread(m, in_a), auc_spread(m, in_a, np.arange(len(m)))
+    assert clusters.se == pytest.approx(rows.se)
+    assert clusters.df == pytest.approx(rows.df)
+    assert clusters.bound(0.95) == pytest.approx(rows.bound(0.95))
+
+
+def test_weights_of_one_size_change_nothing_but_the_test():
+    m, in_a, clusters = sample(2, n=80, ties=True)
+    for tasks in (None, clusters):
+        equal = estimate(m, in_a, tasks, np.full(len(m), 3.0))
+        plain = estimate(m, in_a, tasks)
+        assert equal.value == pytest.approx(plain.value)
+        ends = plain.ci_low, plain.ci_high
+        assert (equal.ci_low, equal.ci_high) == pytest.approx(ends)
+
+
+def test_weights_are_repeats_within_a_cluster():
+    """Tasks of one group each: their variance is the same; only rows count less."""
+    rng = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(40), 3)
+    in_a, m = clusters % 2 == 0, rng.normal(size=120)
+    weights = rng.integers(1, 4, 120)
+    again = np.repeat(np.arange(120), weights)
+    placed = placements(m, in_a, weights.astype(float))
+    groups = TwoGroups.of(in_a, ~in_a, clusters, weights.astype(float))
+    once = Difference.of(*placed, groups, clustered=True)
+    repeated = auc_spread(m[again], in_a[again], clusters[again])
+    assert once.se == pytest.approx(repeated.se)
+
+
+def test_swapping_groups_mirrors_the_limits():
+    m, in_a, clusters = sample(4)
+    for labels in (None, clusters):
+        one, other = auc_spread(m, in_a, labels), auc_spread(m, ~in_a, labels)
+        assert one.bound(0.9) == pytest.approx(other.bound(0.9))
+        low, high = one.interval(0.9)
+        assert other.interval(0.9) == pytest.approx((1 - high, 1 - low))
+
+
+@pytest.mark.parametrize("by", [0.0, 0.7, 1.2])
+@pytest.mark.parametrize("n", [5, 30, 5000])
+def test_more_confidence_is_wider_and_the_bound_is_within_the_interval(by, n):
+    m, in_a = shifted(n, n, by)
+    spread = auc_spread(m, in_a)
+    bounds = [spread.bound(c) for c in (0.5, 0.9, 0.95, 0.999)]
+    assert bounds == sorted(bounds)
+    assert abs(spread.auc - 0.5) - 1e-12 <= bounds[0] and bounds[-1] <= 0.5
+    low, high = spread.interval(0.95)
+    assert 0 <= low < spread.auc < high <= 1
+    # One-sided limits with all of the doubt are inside two-sided ones with half of it.
+    assert spread.bound(0.95) < max(high - 0.5, 0.5 - low)
+
+
+@pytest.mark.parametrize("n", [2, 10, 1000])
+def test_without_overlap_the_limit_is_clopper_and_pearsons(n):
+    in_a = np.arange(2 * n) < n
+    spread = auc_spread(-np.arange(2.0 * n), ~in_a)
+    assert spread.exact and spread.auc == 0.0
+    exact = binomtest(0, n).proportion_ci(0.95, "exact")
+    assert spread.interval(0.95) == pytest.approx((0.0, exact.high))
+    assert spread.bound(0.95) == 0.5
+    assert auc_spread(np.arange(2.0 * n), ~in_a).interval(0.95)[1] == 1.0
+
+
+def test_constant_predictions_have_hoeffdings_limits():
+    spread = auc_spread(np.zeros(400), np.arange(400) < 200)
+    assert spread.exact and spread.auc == 0.5
+    bound = spread.bound(0.95)
+    # KL(1/2, 1/2 + b) = log(1/α) / n
+    assert -0.5 * math.log(1 - 4 * bound**2) == pytest.approx(math.log(20) / 200)
+    assert auc_spread(np.zeros(4), np.arange(4) < 2).bound(0.9999) <= 0.5
+
+
+def test_one_row_or_cluster_is_not_estimable():
+    m = np.arange(6.0)
+    for spread in (
+        auc_spread(m, m > 4),
+        auc_spread(m, m < 1, np.arange(6)),
+        auc_spread(m, m > 2, np.array([0, 0, 0, 1, 1, 2])),
+        auc_spread(m, m > 2, m > 2),
+        auc_spread(m, m > 2, np.zeros(6)),
+    ):
+        assert not spread.estimable
+        assert math.isnan(spread.bound(0.95))
+        assert all(map(math.isnan, spread.interval(0.95)))
+
+
+def test_clusters_are_chosen_by_how_tasks_hold_the_groups():
+    in_a = np.arange(40) % 2 == 0
+    assert clusters_of(None, in_a)[:2] == (None, None)
+    apart = np.arange(40) % 2 + 2 * (np.arange(40) // 8)
+    needed, possible, why = clusters_of(apart, in_a)
+    assert needed is apart and possible is None and "clusters" in why
+    few, many = np.arange(40) // 20, np.arange(40) // 4
+    assert clusters_of(few, in_a)[:2] == (None, None)
+    needed, possible, _ = clusters_of(many, in_a)
+    assert needed is None and possible is many
+
+
+def test_mixed_clusters_that_cancel_have_no_spread_below_zero():
+    # Each task holds the same two predictions: the groups' placements cancel exactly.
+    clusters = np.repeat(np.arange(10), 2)
+    in_a = np.arange(20) % 2 == 0
+    m = np.repeat(np.arange(10.0), 2)
+    spread = auc_spread(m, in_a, clusters)
+    assert spread.se >= 0 and spread.auc == 0.5
+    assert 0 < spread.bound(0.95) <= 0.5
+
+
+def population(of_a, of_b):
+    lower = np.cumsum(of_b) - of_b
+    return float(np.dot(of_a, lower + np.array(of_b) / 2))
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_bound_and_interval_hold_where_most_rows_tie(design):
+    n_a, n_b, of_a, of_b = DESIGNS[design]
+    rng, sets = np.random.default_rng(0), 400
+    theta, in_a = population(of_a, of_b), np.arange(n_a + n_b) < n_a
+    held = inside = 0
+    for _ in range(sets):
+        a, b = rng.choice(len(of_a), n_a, p=of_a), rng.choice(len(of_b), n_b, p=of_b)
+        found = certify_predictions(np.concatenate((a, b)).astype(float), in_a)
+        held += found.bound >= abs(theta - 0.5)
+        inside += found.interval[0] <= theta <= found.interval[1]
+    assert held >= 0.93 * sets and inside >= 0.93 * sets
+
+
+@pytest.mark.parametrize("n", [10, 20, 100])
+def test_rows_at_one_level_say_what_a_share_of_none_says(n):
+    """Clopper and Pearson: at most 1 − 0.05^(1/n) of the population are elsewhere."""
+    m = np.concatenate((np.ones(n), np.arange(50_000) % 3))
+    in_a = np.arange(len(m)) < n
+    elsewhere = 1.0 - 0.05 ** (1 / n)
+    bound = auc_spread(m, in_a).bound(0.95)
+    assert bound == pytest.approx(elsewhere / 2, rel=0.2)
+
+
+def test_without_ties_nothing_changes():
+    rng = np.random.default_rng(1)
+    m, in_a = rng.normal(size=60), np.arange(60) < 20
+    assert auc_spread(m, in_a).ties == (0.0, 0.0)
+    # Rows that share a value within a cluster are no ties: that is what clusters are.
+    tasks = np.arange(60) // 5
+    assert auc_spread(m[tasks], in_a, tasks).ties == (0.0, 0.0)
+    tied = auc_spread(m.round(1), in_a)
+    assert tied.se == pytest.approx(delong(m.round(1), in_a))
+    assert tied.bound(0.95) > replace(tied, ties=(0.0, 0.0)).bound(0.95)
+
+
+def test_the_limits_mirror_each_other_when_groups_or_ranks_turn_round():
+    rng = np.random.default_rng(2)
+    m, in_a = rng.integers(0, 4, 80).astype(float), rng.random(80) < 0.3
+    for clusters in (None, np.arange(80) // 4):
+        low, high = auc_spread(m, in_a, clusters).interval(0.9)
+        for other in (
+            auc_spread(m, ~in_a, clusters),
+            auc_spread(-m, in_a, clusters),
+        ):
+            assert other.interval(0.9) == pytest.approx((1 - high, 1 - low))
+
+
+def test_one_unit_ties_with_no_other():
+    assert tied_share(np.zeros(3), np.zeros(3, np.intp)) == 0.0
+
+
+@given(
+    arrays(np.float64, 9, elements=st.sampled_from([0.0, 1.0, 2.0])),
+    arrays(np.intp, 9, elements=st.integers(0, 3)),
+)
+def test_the_share_is_that_of_all_pairs_of_different_units(values, units):
+    for of_rows, u in ((None, np.arange(9)), (units, units)):
+        apart = u[:, None] != u
+        tied = apart & (values[:, None] == values)
+        expected = tied.sum() / apart.sum() if apart.any() else 0.0
+        assert tied_share(values, of_rows) == pytest.approx(expected, abs=1e-12)
+
+
+# The score interval
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples())
+def test_auc_is_that_of_scikit_learn(case):
+    m, in_a = case
+    assert estimate(m, in_a).value == pytest.approx(roc_auc_score(in_a, m))
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples(), st.integers(0, 2**32 - 1))
+def test_weighted_auc_is_that_of_scikit_learn(case, seed):
+    m, in_a = case
+    w = np.random.default_rng(seed).random(len(m)) + 0.1
+    found = estimate(m, in_a, weights=w).value
+    assert found == pytest.approx(roc_auc_score(in_a, m, sample_weight=w))
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples())
+def test_intervals_hold_the_count_and_are_never_of_zero_width(case):
+    found = estimate(*case)
+    if found.estimable:
+        assert 0 <= found.ci_low <= found.value <= found.ci_high <= 1
+        assert found.ci_high - found.ci_low > 0.01
+        assert 0 <= found.p_value <= 1
+    else:
+        assert found.note and found.p_value is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples(least=2, most=10))
+def test_small_groups_without_ties_have_scipys_exact_p_value(case):
+    m, in_a = case
+    m = np.argsort(np.argsort(m)).astype(float)
+    wanted = stats.mannwhitneyu(m[in_a], m[~in_a], method="exact").pvalue
+    assert estimate(m, in_a).p_value == pytest.approx(wanted)
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples(least=30, most=50))
+def test_large_groups_have_scipys_normal_p_value(case):
+    m, in_a = case
+    if np.ptp(m) == 0:
+        return
+    wanted = stats.mannwhitneyu(m[in_a], m[~in_a], method="asymptotic").pvalue
+    found = estimate(m, in_a)
+    if found.estimable:
+        assert found.p_value == pytest.approx(wanted)
+
+
+def test_the_p_value_of_the_interval_agrees_with_it():
+    for auc in (0.5, 0.55, 0.6, 0.65, 0.7):
+        a, b = GroupSpread(0.001, 49.0, 50.0), GroupSpread(0.002, 29.0, 30.0)
+        model = ScoreModel(auc, a, b)
+        for confidence in (0.8, 0.95, 0.99):
+            low, high = model.interval(confidence)
+            assert (model.p_value() < 1 - confidence) == (not low <= 0.5 <= high)
+
+
+def test_large_groups_get_the_interval_of_delong():
+    m, in_a = shifted(3000, 3000)
+    spread, found = auc_spread(m, in_a), estimate(m, in_a)
+    low, high = spread.interval(0.95)
+    assert (found.ci_low, found.ci_high) == pytest.approx((low, high), abs=2e-4)
+
+
+def test_many_intervals_at_once_are_those_one_by_one():
+    rng = np.random.default_rng(0)
+    auc, v, n = rng.random(20), 0.01 * rng.random(20), rng.integers(2, 90, 20) + 0.0
+    auc[:2] = 0.0, 1.0
+    a, b = GroupSpread(v, n - 1, n), GroupSpread(v / 2, n, n + 1)
+    low, high = ScoreModel(auc, a, b).interval(0.9)
+    for i in range(20):
+        one = GroupSpread(v[i], n[i] - 1, n[i])
+        other = GroupSpread(v[i] / 2, n[i], n[i] + 1)
+        ends = ScoreModel(auc[i], one, other).interval(0.9)
+        assert ends == pytest.approx((low[i], high[i]))
+    assert high[1] == 1.0 and low[0] == 0.0
+    assert low[1] <= 0.05 ** (1 / n[1]) + 1e-12
+
+
+def test_more_confidence_and_fewer_rows_are_wider():
+    m, in_a = shifted()
+    widths = [
+        e.ci_high - e.ci_low
+        for e in (estimate(m, in_a, confidence=c) for c in (0.8, 0.9, 0.99))
+    ]
+    assert widths == sorted(widths)
+    rows = GroupSpread(0.002, 99.0, 100.0)
+    alike = over_tasks((rows, rows), (TaskPart(0.01, 9.0, 10.0, 0.5, 10),) * 2)
+    apart = over_tasks((rows, rows), (TaskPart(0.002, 9.0, 10.0, 0.0, 10),) * 2)
+    assert alike[0].size < apart[0].size <= 100
+    single = over_tasks((rows, rows), (TaskPart(0.002, 99.0, 1.0, 1.0, 100),) * 2)
+    assert single[0].size == 100
+
+
+def test_tasks_of_one_group_are_clusters():
+    rng = np.random.default_rng(0)
+    tasks = np.repeat(np.arange(20), 30)
+    in_a = tasks % 2 == 0
+    m = rng.normal(size=600) + rng.normal(size=20)[tasks]
+    found, naive = estimate(m, in_a, tasks), estimate(m, in_a)
+    assert found.value == naive.value
+    assert found.ci_high - found.ci_low > 2 * (naive.ci_high - naive.ci_low)
+    assert found.p_value > naive.p_value
+    assert "over 20 tasks" in found.method
+
+
+def test_rows_alike_within_tasks_count_once():
+    m, in_a = shifted(30, 30)
+    once = estimate(m, in_a, np.arange(60))
+    thrice = estimate(*(np.repeat(v, 3) for v in (m, in_a, np.arange(60))))
+    assert (once.ci_low, once.ci_high) == pytest.approx(
+        (thrice.ci_low, thrice.ci_high), abs=0.02
+    )
+
+
+def test_where_tasks_mix_the_groups_the_wider_interval_counts():
+    rng = np.random.default_rng(1)
+    tasks = np.repeat(np.arange(40), 20)
+    in_a = rng.random(800) < 0.5
+    bias = rng.normal(size=40)
+    m = rng.normal(size=800) + bias[tasks] * in_a  # groups differ by task
+    assert "40 tasks" in estimate(m, in_a, tasks).method
+    flat = rng.normal(size=800) + 3 * rng.normal(size=40)[tasks]
+    by_rows = estimate(flat, in_a)
+    found = estimate(flat, in_a, tasks)
+    assert found.ci_high - found.ci_low >= by_rows.ci_high - by_rows.ci_low - 1e-12
+
+
+def test_one_unit_is_not_estimable():
+    m, in_a = shifted(1, 20)
+    assert "rests on one row only" in estimate(m, in_a).note
+    m, in_a = shifted(20, 20)
+    found = estimate(m, in_a, in_a.astype(int))
+    assert "rests on one task only" in found.note and not found.estimable
+    assert "placed differently" in estimate(np.zeros(40), in_a).note
+
+
+def test_groups_apart_get_a_wide_interval():
+    m = np.r_[np.zeros(20), np.ones(20)] + np.arange(40) * 1e-3
+    in_a = np.arange(40) >= 20
+    found, mirrored = estimate(m, in_a), estimate(-m, in_a)
+    assert (found.value, found.ci_high) == (1.0, 1.0)
+    assert found.ci_low <= 0.025 ** (1 / 20) + 1e-12
+    assert (mirrored.ci_low, mirrored.ci_high) == pytest.approx((0.0, 1 - found.ci_low))
+    assert found.p_value < 1e-9
+
+
+def test_an_estimate_is_short_whatever_its_size():
+    for scale in (1e-100, 1e-5, 1.0, 1e5, 1e100):
+        made = Estimate(scale, 0.9 * scale, 1.1 * scale)
+        assert len(str(made)) < 50
+        assert float(str(made).partition(" ")[0]) == pytest.approx(scale)
+    assert str(Estimate(0.0, -0.5, 0.25)) == "0.000 (-0.500 to 0.250)"

@@ -1,0 +1,307 @@
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import roc_auc_score
+
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    TiltedRegressor,
+)
+from rankfair._validation import label_source_of
+from rankfair.datasets import make_biased_tasks
+from rankfair.stats import Certificate, certify, certify_predictions
+
+DATA = make_biased_tasks(12, 50, random_state=3)
+FRAME, Y = DATA.frame, DATA.target
+TRAIN = np.arange(len(Y)) % 2 == 0
+NEW, NEW_Y = FRAME[~TRAIN], Y[~TRAIN]
+GROUPS, TASKS = NEW["z"].to_numpy(), NEW["task"].to_numpy()
+
+
+@pytest.fixture(scope="module")
+def model():
+    fair = RankFairRegressor(0.01, tasks="task", sensitive_features="z", blind=False)
+    return fair.fit(FRAME[TRAIN], Y[TRAIN])
+
+
+class Constant:
+    """Predicts the first column of X."""
+
+    def predict(self, X):
+        return np.asarray(X, dtype=float)[:, 0]
+
+
+def test_it_is_the_auc_of_the_predictions(model):
+    found = certify(model, NEW, NEW_Y)
+    predicted = model.predict(NEW)
+    in_a = max(GROUPS) == GROUPS
+    assert found.auc == pytest.approx(roc_auc_score(in_a, predicted))
+    assert (found.n_a, found.n_b) == (in_a.sum(), (~in_a).sum())
+    assert found.groups == tuple(sorted(set(GROUPS.tolist())))
+    assert found.rmse == pytest.approx(np.sqrt(np.mean((NEW_Y - predicted) ** 2)))
+    low, high = found.interval
+    assert low < found.auc < high
+    assert abs(found.auc - 0.5) < found.bound <= max(high - 0.5, 0.5 - low)
+    assert math.isnan(certify(model, NEW).rmse)
+
+
+@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+def test_columns_arrays_and_frames_say_the_same(model):
+    expected = certify(model, NEW)
+    for groups in ("z", GROUPS, GROUPS.tolist(), pd.Series(GROUPS), pl.Series(GROUPS)):
+        assert certify(model, NEW, sensitive_features=groups) == expected
+    assert certify(model, NEW, tasks="task") == expected
+    assert certify(model, pl.DataFrame(NEW.to_dict("list"))) == expected
+    arrays = RankFairRegressor(0.01)
+    numbers = FRAME.drop(columns=["task", "z"])
+    arrays.fit(numbers[TRAIN], Y[TRAIN], tasks=FRAME["task"][TRAIN])
+    found = certify(arrays, numbers[~TRAIN], tasks=TASKS, sensitive_features=GROUPS)
+    assert found.n_a == expected.n_a
+
+
+def test_tasks_are_clusters_only_for_a_model_without_tasks():
+    numbers = FRAME.drop(columns=["task", "z"])
+    plain = MultiTaskRegressor().fit(numbers[TRAIN], Y[TRAIN])
+    alike = certify(
+        plain, numbers[~TRAIN], sensitive_features=TASKS.max() > TASKS, tasks=TASKS
+    )
+    assert alike.method == "none" and "one task only" in alike.notes[-1]
+    half = np.isin(TASKS, np.unique(TASKS)[::2])
+    found = certify(plain, numbers[~TRAIN], sensitive_features=half, tasks=TASKS)
+    assert (found.method, found.n_clusters) == ("clusters", 12)
+    by_row = certify(plain, numbers[~TRAIN], sensitive_features=half)
+    assert found.bound > by_row.bound and by_row.method == "delong-logit"
+
+
+def test_where_tasks_mix_the_groups_the_wider_bound_counts():
+    rng = np.random.default_rng(0)
+    codes, in_a = np.arange(600) // 30, rng.random(600) < 0.5
+    alike = rng.normal(size=600)
+    # In some tasks A is ahead, in others B: rows do not show how much tasks differ.
+    differing = alike + 3 * in_a * rng.choice([-1, 1], 20)[codes]
+    found = certify_predictions(differing, in_a, codes)
+    assert found.method == "clusters"
+    assert found.bound > certify_predictions(differing, in_a).bound
+    for m in (alike, differing):
+        bound = certify_predictions(m, in_a, codes).bound
+        assert bound >= certify_predictions(m, in_a).bound - 1e-12
+
+
+def test_small_and_extreme_groups_are_never_of_zero_width():
+    apart = certify_predictions(np.arange(20.0), np.arange(20) > 9)
+    assert apart.method == "exact" and apart.bound == 0.5
+    assert apart.interval[0] < 0.8 and "Hoeffding" in apart.notes[-1]
+    constant = certify_predictions(np.zeros(20), np.arange(20) > 9)
+    assert constant.method == "exact" and constant.bound > 0.2
+    few = certify_predictions(np.arange(16.0) % 5, np.arange(16) > 9)
+    assert "Few rows" in few.notes[-1]
+    single = certify_predictions(np.arange(5.0), np.arange(5) > 3)
+    assert single.method == "none" and not single.estimable and not single.holds(0.5)
+    assert str(single).startswith("Not estimable (AUC 1.0000; 1 row in A, 4 in B).")
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("n", [10, 200])
+def test_the_bound_covers_the_population(clustered, n):
+    """A small run of benchmarks/simulate_certificate.py: 400 data sets a cell."""
+    rng = np.random.default_rng(n + clustered)
+    in_a = np.arange(2 * n) < n
+    codes = np.arange(2 * n) // (n // 5) if clustered else None
+    held = 0
+    for _ in range(400):
+        m = rng.normal(size=2 * n) + 1.19 * in_a  # population AUC 0.8
+        if codes is not None:
+            m = np.sqrt(0.7) * (m - 1.19 * in_a) + 1.19 * in_a
+            m += np.sqrt(0.3) * rng.normal(size=codes.max() + 1)[codes]
+        held += certify_predictions(m, in_a, codes).bound >= 0.3
+    # 95 % of 400 less three standard errors of the count
+    assert held >= 380 - 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+def test_several_groups_share_the_doubt():
+    rng = np.random.default_rng(0)
+    groups = rng.choice(["a", "b", "c"], 300)
+    X = rng.normal(size=(300, 1)) + (groups == "b")[:, None]
+    found = certify(Constant(), X, sensitive_features=groups)
+    assert [part.groups[1] for part in found.parts] == ["a", "b", "c"]
+    assert found.bound == max(part.bound for part in found.parts)
+    assert 'worst off is "b"' in found.notes[0]
+    alone = certify(Constant(), X, sensitive_features=groups == "b")
+    assert found.auc == alone.auc and found.bound > alone.bound
+    assert found.parts[0].confidence == pytest.approx(1 - 0.05 / 3)
+    assert found.confidence == 0.95
+    assert len(found.to_dict()["parts"]) == 3
+    rows = f'{found.n_a} rows of "{found.groups[1]}", {found.n_b} of others'
+    assert rows in str(found)
+    one = certify(Constant(), X, sensitive_features=["d", *groups[1:]])
+    assert not one.estimable and one.groups[1] == "d"
+
+
+def test_rows_of_unknown_group_are_left_out_and_counted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    groups = ["F", "M", None] * 20
+    known = np.array([group is not None for group in groups])
+    found = certify(Constant(), X, X[:, 0], sensitive_features=groups, tasks=["t"] * 60)
+    kept = [group for group in groups if group is not None]
+    assert found.auc == certify(Constant(), X[known], sensitive_features=kept).auc
+    assert found.notes[0] == "20 rows of unknown group were left out."
+    assert found.rmse == 0.0
+
+
+def test_record_prints_pickles_and_becomes_a_dict(model):
+    found = certify(model, NEW, NEW_Y)
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert str(found).startswith("With 95 % confidence |AUC − 1/2| ≤ 0.")
+    assert Certificate(**{**found.to_dict(), "parts": ()}) == found
+    assert found.holds(found.bound) and not found.holds(found.bound / 2)
+    with pytest.raises(ValueError, match=r"epsilon must be a number in \[0, 0.5\]"):
+        found.holds(5)  # per cent
+    assert certify(model, NEW, confidence=0.99).bound > found.bound
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"confidence": 0.4}, r"confidence must be a number in \[0.5, 1\]; got 0.4"),
+        ({"confidence": 1.0}, "confidence must be below 1"),
+        ({"sensitive_features": None}, "sensitive_features is missing"),
+        ({"sensitive_features": [1, 0]}, "sensitive_features has 2 values, but there"),
+        ({"sensitive_features": [1] * 30}, r"one group only \(1, 30 rows\)"),
+        ({"sensitive_features": [None] * 30}, "unknown for all 30 rows"),
+        ({"sensitive_features": np.zeros((30, 2))}, "has 2 columns"),
+        ({"sensitive_features": list(range(30))}, "holds 30 distinct numbers"),
+        ({"sensitive_features": "sex"}, "names a column, but X is an array"),
+        ({"sensitive_features": 7}, "sensitive_features=7 is no column of X"),
+        ({"tasks": [1, 2]}, "tasks has 2 values, but there are 30 rows"),
+        ({"y": [1.0]}, "y has 1 values, but there are 30 rows"),
+    ],
+)
+def test_bad_input_gets_a_sentence(settings, sentence):
+    given = {"sensitive_features": [0, 1] * 15, "y": None, **settings}
+    with pytest.raises(ValueError, match=sentence):
+        certify(Constant(), np.arange(60.0).reshape(30, 2), given.pop("y"), **given)
+
+
+def test_a_model_gets_only_the_labels_that_it_needs():
+    X = FRAME.drop(columns=["task", "z"])
+    arrays = MultiTaskRegressor().fit(X, Y, tasks=FRAME["task"])
+    plain = LinearRegression().fit(X, Y)
+    for each, labels in ((arrays, {"tasks": FRAME["task"]}), (plain, {})):
+        expected = roc_auc_score(FRAME["z"], each.predict(X, **labels))
+        found = certify(each, X, tasks=FRAME["task"], sensitive_features=FRAME["z"])
+        assert found.auc == pytest.approx(expected)
+
+
+def test_labels_come_from_what_is_given_or_from_the_model():
+    X = [[1.0, 5.0], [2.0, 6.0]]
+    model = RankFairRegressor(tasks=1)
+
+    def labels(argument, given):
+        return label_source_of(argument, given, model, X).columns[0].tolist()
+
+    assert labels("tasks", None) == [5.0, 6.0]
+    assert labels("tasks", 0) == [1.0, 2.0]
+    assert labels("tasks", ["a", "b"]) == ["a", "b"]
+    assert label_source_of("sensitive_features", None, model, X) is None
+
+
+# What names the groups
+
+
+def test_a_list_of_one_column_is_that_column(model):
+    expected = certify(model, NEW)
+    assert certify(model, NEW, sensitive_features=["z"]) == expected
+    assert model.certify(NEW, sensitive_features=("z",)) == expected
+    listed = RankFairRegressor(
+        0.01, tasks="task", sensitive_features=["z"], blind=False
+    )
+    listed.fit(FRAME[TRAIN], Y[TRAIN])
+    assert listed.certify(NEW) == listed.certify(NEW, sensitive_features=["z"])
+    assert listed.certify(NEW).auc == pytest.approx(expected.auc)
+
+
+def test_two_attributes_are_certified_one_by_one():
+    more = FRAME.assign(sex=np.arange(len(Y)) // 2 % 2)
+    fair = RankFairRegressor(0.1, sensitive_features=["z", "sex"], tasks="task")
+    fair.fit(more[TRAIN], Y[TRAIN])
+    rows = more[~TRAIN]
+    with pytest.raises(ValueError, match=r'at a time\. .* sensitive_features="sex"'):
+        fair.certify(rows)
+    assert fair.certify(rows, sensitive_features="sex").estimable
+
+
+def test_as_many_groups_are_certified_as_are_fitted():
+    rng = np.random.default_rng(0)
+    groups = np.array([f"g{i % 30}" for i in range(600)])
+    found = certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=groups)
+    assert len(found.parts) == 30
+    many = np.array([f"g{i % 70}" for i in range(600)])
+    with pytest.raises(ValueError, match="at most 60 are certified"):
+        certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=many)
+
+
+@pytest.mark.parametrize("settings", [{"bins": 2}, {"intersect": True}])
+def test_the_function_cuts_and_combines_as_the_fit_did(settings):
+    rows = FRAME.drop(columns="task").astype({"z": int})
+    rows["age"] = np.random.default_rng(0).integers(2, size=len(Y))
+    named = "age" if "bins" in settings else ["z", "age"]
+    if "bins" in settings:
+        rows["age"] += np.random.default_rng(1).random(len(Y))
+    models = [RankFairRegressor(0.1, **settings), TiltedRegressor(Ridge(), 0.1)]
+    models[1].set_params(**settings)
+    if "intersect" in settings:
+        models.append(RankFairPostprocessor(Ridge(), 0.1))  # which always combines
+    for start in models:
+        fair = start.set_params(sensitive_features=named)
+        fair.fit(rows[TRAIN], Y[TRAIN])
+        (labels,) = fair.group_labels(rows[~TRAIN]).values()
+        found = certify(fair, rows[~TRAIN])
+        assert found == certify(fair, rows[~TRAIN], sensitive_features=labels)
+
+
+def test_settings_changed_after_the_fit_change_no_group():
+    rows = FRAME.assign(age=np.random.default_rng(0).normal(size=len(Y)))
+    fair = RankFairRegressor(
+        0.1, tasks="task", sensitive_features=["z", "age"], bins=2, intersect=True
+    )
+    fair.fit(rows[TRAIN], Y[TRAIN])
+    expected = fair.certify(rows[~TRAIN])
+    fair.set_params(bins=None, intersect=False, sensitive_features="z")
+    assert list(fair.group_labels(rows)) == ["z × age"]
+    assert fair.certify(rows[~TRAIN]) == expected
+
+
+def test_a_chosen_model_certifies_as_the_model_itself(model):
+    chosen = RankFairRegressorCV(
+        ["auto"],
+        epsilon=0.01,
+        cv=2,
+        tasks="task",
+        sensitive_features="z",
+        blind=False,
+    )
+    chosen.fit(FRAME[TRAIN], Y[TRAIN])
+    assert chosen.certify(NEW, NEW_Y) == model.certify(NEW, NEW_Y)
+
+
+def test_other_estimators_of_ours_are_certified_too():
+    moved = RankFairPostprocessor(LinearRegression(), 0.02)
+    numbers = FRAME.drop(columns=["task", "z"])
+    groups = FRAME["z"].to_numpy()
+    moved.fit(numbers[TRAIN], Y[TRAIN], sensitive_features=groups[TRAIN])
+    tilted = TiltedRegressor(LinearRegression(), 0.1, sensitive_features="z")
+    tilted.fit(FRAME[TRAIN], Y[TRAIN])
+    assert certify(moved, numbers[~TRAIN], sensitive_features=GROUPS).estimable
+    assert certify(tilted, NEW).estimable

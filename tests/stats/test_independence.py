@@ -1,0 +1,152 @@
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import stats
+
+from rankfair.stats import independence_test
+
+Z = np.repeat(["F", "M"], 30)
+
+
+def normal(seed=0, n=60):
+    return np.random.default_rng(seed).normal(size=n)
+
+
+def skew(seed=0, n=60):
+    return np.exp(2 * normal(seed, n))
+
+
+def test_normal_numbers_are_compared_by_t():
+    y = normal()
+    found = independence_test(y, Z)
+    wanted = stats.ttest_ind(y[30:], y[:30], equal_var=False)
+    assert found.test == "Student's t (Welch)"
+    assert (found.statistic, found.p_value) == pytest.approx(tuple(wanted))
+    assert (found.nature_y, found.nature_z) == ("numeric", "independent")
+    assert (found.n_a, found.n_b) == (30, 30)
+
+
+def test_series_and_mixed_lists_of_numbers_are_numbers():
+    wanted = independence_test(normal(), Z)
+    assert independence_test(pl.Series(normal()), pd.Series(Z)) == wanted
+    assert independence_test([0, 0.5, 1, 2.5], list("FFMM")).nature_y == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("y", "nature", "reason"),
+    [
+        (skew(), "auto", "not normal"),
+        (normal(), "ordinal", "ordinal"),
+        (np.r_[normal(n=30), np.ones(30)], "auto", "constant in a group"),
+    ],
+)
+def test_other_numbers_are_compared_by_rank(y, nature, reason):
+    found = independence_test(y, Z, nature=nature)
+    wanted = stats.mannwhitneyu(y[30:], y[:30])
+    assert found.test == "Mann-Whitney U" and reason in found.reason
+    assert found.p_value == pytest.approx(wanted.pvalue)
+
+
+def test_many_rows_that_are_not_normal():
+    y = np.random.default_rng(0).exponential(size=12_000)
+    found = independence_test(y, np.arange(12_000) % 2)
+    assert found.test == "Mann-Whitney U" and "not normal" in found.reason
+
+
+def test_constant_numbers_are_independent():
+    assert independence_test(np.ones(60), Z, nature="numeric").p_value == 1.0
+    assert independence_test(np.ones(60), Z).p_value == 1.0
+    assert independence_test(np.ones(60), Z, nature="numeric", paired=True).p_value == 1
+
+
+@pytest.mark.parametrize("make", [list, pd.Series, pl.Series])
+def test_categories_are_counted(make):
+    y = np.where(np.arange(60) % 3 == 0, "yes", "no")
+    found = independence_test(make(y.tolist()), make(Z.tolist()))
+    table = [[np.sum((y == v) & (z == Z)) for v in ("no", "yes")] for z in ("M", "F")]
+    wanted = stats.chi2_contingency(table, correction=False)
+    assert found.test == "chi-square" and found.nature_y == "categorical"
+    assert found.p_value == pytest.approx(wanted.pvalue)
+
+
+def test_few_counts_go_to_fisher():
+    y, z = [0, 0, 0, 1, 1, 1, 1, 0], list("FFFFMMMM")
+    found = independence_test(y, z)
+    assert found.test == "Fisher's exact"
+    assert found.p_value == pytest.approx(stats.fisher_exact([[1, 3], [3, 1]]).pvalue)
+    many = independence_test(list("abcdabcd"), z)
+    assert many.test == "chi-square" and "unite rare categories" in many.reason
+
+
+def test_pairs_of_numbers():
+    y = normal()
+    found = independence_test(y, Z, paired=True)
+    wanted = stats.ttest_rel(y[30:], y[:30])
+    assert found.test == "paired t" and found.nature_z == "paired"
+    assert found.p_value == pytest.approx(wanted.pvalue)
+    y = skew() ** 2
+    found = independence_test(y, Z, paired=True)
+    assert found.test == "Wilcoxon signed-rank"
+    assert found.p_value == pytest.approx(stats.wilcoxon(y[30:], y[:30]).pvalue)
+    assert "ordinal" in independence_test(y, Z, paired=True, nature="ordinal").reason
+
+
+def test_pairs_of_categories():
+    before = np.array([0, 0, 0, 0, 0, 1, 1, 1])
+    after = np.array([1, 1, 1, 1, 0, 0, 1, 1])
+    found = independence_test(
+        np.r_[before, after], np.repeat(["1 before", "2 after"], 8), paired=True
+    )
+    assert found.test == "McNemar"
+    assert found.p_value == pytest.approx(stats.binomtest(4, 5).pvalue)
+    same = independence_test(np.r_[before, before], Z[22:38], paired=True)
+    assert same.p_value == 1.0 and math.isnan(same.statistic)
+
+
+def test_the_sentence():
+    assert str(independence_test([1, 2, 3, 4], list("FFMM"))).startswith("Mann-Whitney")
+
+
+@pytest.mark.parametrize(
+    ("y", "z", "change", "message"),
+    [
+        ([1, 2, 3], list("FFM"), {"paired": True}, "as many rows of"),
+        ([1, 2, 3], list("FGM"), {}, "z has 3 groups"),
+        ([1, 2], ["F", None], {}, "missing in 1 rows"),
+        ([1, math.nan, 2, 3], list("FFMM"), {}, "y has missing"),
+        ([1, 2], list("FFM"), {}, "inconsistent"),
+        ([], [], {}, "at least one row"),
+        (list("abcabd"), list("FFFMMM"), {"paired": True}, "needs two categories"),
+        ([1, 2], list("FM"), {"nature": "nominal"}, "nature must be one of"),
+        ([1, 2], list("FM"), {"paired": 1}, "paired must be True or False"),
+    ],
+)
+def test_what_is_wrong_is_said(y, z, change, message):
+    with pytest.raises(ValueError, match=message):
+        independence_test(y, z, **change)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1.7e307])
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("make", [normal, skew])
+def test_the_unit_of_numbers_does_not_matter(scale, paired, make):
+    y = make() / np.abs(make()).max()
+    one = independence_test(y, Z, paired=paired)
+    other = independence_test(scale * y, Z, paired=paired)
+    assert one.test == other.test
+    assert other.p_value == pytest.approx(one.p_value, rel=1e-6)
+
+
+def test_a_small_spread_around_large_numbers_is_no_warning():
+    y = normal()
+    found = independence_test(1e9 + 1e-3 * y, Z)
+    assert found.test == "Student's t (Welch)"
+    wanted = independence_test(y, Z).p_value
+    assert found.p_value == pytest.approx(wanted, rel=1e-2)
+    tight = np.r_[1.0 + 1e-15 * np.round(9 * y[:30]), 2.0 + y[30:]]
+    assert 0 <= independence_test(tight, Z).p_value <= 1
+    pairs = np.r_[y[:30], y[:30] + 1.0 + 1e-14 * y[30:]]
+    assert independence_test(pairs, Z, paired=True).p_value < 1e-5

@@ -1,0 +1,106 @@
+"""Differences of means and shares against scipy."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy import stats
+
+from comparisons import samples, shifted
+from rankfair.stats.estimate import TwoGroups
+from rankfair.stats.means import mean_gap, shares_and_ratio
+from rankfair.stats.variance import MeanVariance, welch_degrees
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples())
+def test_means_are_compared_by_welchs_t(case):
+    m, in_a = case
+    found = mean_gap(m[in_a], m[~in_a], TwoGroups.of(in_a, ~in_a), 0.95)
+    assert found.value == pytest.approx(m[in_a].mean() - m[~in_a].mean(), abs=1e-9)
+    if found.estimable:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of scipy, where a group is constant
+            wanted = stats.ttest_ind(m[in_a], m[~in_a], equal_var=False)
+        limits = wanted.confidence_interval(0.95)
+        assert found.p_value == pytest.approx(wanted.pvalue, rel=1e-6, abs=1e-12)
+        assert found.ci_low == pytest.approx(limits.low, rel=1e-6, abs=1e-9)
+        assert found.ci_high == pytest.approx(limits.high, rel=1e-6, abs=1e-9)
+
+
+def test_means_over_tasks_are_those_of_task_means():
+    rng = np.random.default_rng(0)
+    tasks = np.repeat(np.arange(12), 5)
+    in_a = tasks % 2 == 0
+    m = rng.normal(size=60) + rng.normal(size=12)[tasks]
+    groups = TwoGroups.of(in_a, ~in_a, tasks)
+    found = mean_gap(m[in_a], m[~in_a], groups, 0.95)
+    means = m.reshape(12, 5).mean(axis=1)
+    wanted = stats.ttest_ind(means[::2], means[1::2], equal_var=False)
+    assert found.p_value == pytest.approx(wanted.pvalue)
+    assert "12 tasks" in found.method
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_means_of_any_size(size):
+    m, in_a = shifted()
+    groups = TwoGroups.of(in_a, ~in_a)
+    one = mean_gap(m[in_a], m[~in_a], groups, 0.95)
+    found = mean_gap(size * m[in_a], size * m[~in_a], groups, 0.95)
+    assert found.ci_low / size == pytest.approx(one.ci_low)
+    assert found.p_value == pytest.approx(one.p_value)
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-100, 1e100, 1e170])
+def test_differences_of_any_size_have_degrees_of_freedom(size):
+    m, in_a = shifted()
+    groups = TwoGroups.of(in_a, ~in_a)
+
+    def degrees(values):
+        a, b = MeanVariance.of_rows(values[in_a]), MeanVariance.of_rows(values[~in_a])
+        return welch_degrees(a, b)
+
+    if 1e-150 < size < 1e150:  # else the variance itself is lost
+        assert degrees(size * m) == pytest.approx(degrees(m))
+    found = mean_gap(size * m[in_a], size * m[~in_a], groups, 0.95)
+    one = mean_gap(m[in_a], m[~in_a], groups, 0.95)
+    assert found.p_value == pytest.approx(one.p_value)
+
+
+@pytest.mark.parametrize("n", [30, 300])
+def test_shares_are_near_those_of_statistics_books(n):
+    rng = np.random.default_rng(n)
+    in_a = np.arange(2 * n) < n
+    chosen = rng.random(2 * n) < np.where(in_a, 0.6, 0.3)
+    groups = TwoGroups.of(in_a, ~in_a)
+    of_a, of_b, ratio = shares_and_ratio(chosen[in_a], chosen[~in_a], groups, 0.95)
+    for e, c in ((of_a, chosen[in_a]), (of_b, chosen[~in_a])):
+        wilson = stats.binomtest(int(c.sum()), n).proportion_ci(method="wilson")
+        assert (e.ci_low, e.ci_high) == pytest.approx(
+            (wilson.low, wilson.high), abs=0.01
+        )
+    risk = stats.contingency.relative_risk(
+        chosen[in_a].sum(), n, chosen[~in_a].sum(), n
+    )
+    limits = risk.confidence_interval(0.95)
+    assert ratio.value == pytest.approx(risk.relative_risk)
+    assert (ratio.ci_low, ratio.ci_high) == pytest.approx(tuple(limits), rel=0.1)
+
+
+def test_shares_at_the_edge():
+    in_a = np.arange(20) < 10
+    groups = TwoGroups.of(in_a, ~in_a)
+    none, some, all_ = np.zeros(10, bool), np.arange(10) < 5, np.ones(10, bool)
+    of_a, _, ratio = shares_and_ratio(none, some, groups, 0.95)
+    assert (
+        of_a.ci_low == 0.0 < of_a.ci_high and ratio.value == 0.0 and not ratio.estimable
+    )
+    assert math.isnan(shares_and_ratio(some, none, groups, 0.95)[2].value)
+    assert math.isnan(shares_and_ratio(none, none, groups, 0.95)[2].value)
+    same = shares_and_ratio(all_, all_, groups, 0.95)
+    assert same[0].ci_low < same[0].ci_high == 1.0 and not same[2].estimable
+    alone = TwoGroups.of(in_a[9:], ~in_a[9:])
+    lost = shares_and_ratio(all_[:1], some, alone, 0.95)
+    assert not any(e.estimable for e in lost)
