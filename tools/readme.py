@@ -19,18 +19,12 @@ PICTURE = ROOT / "docs" / "images" / "frontier.svg"
 
 PYTHON = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<shown>.*?)```", re.S)
 CONSOLE = re.compile(r"```console\n(?P<lines>.*?)```", re.S)
-TIMES = re.compile(r"(?<= )\d+\.\d\d$", re.M)
 
 
 def refreshed(text: str, folder: Path) -> str:
     """Return a page with every output made anew; commands run in `folder`."""
     text = PYTHON.sub(lambda found: _python(found, folder), text)
     return CONSOLE.sub(lambda found: _console(found["lines"], folder), text)
-
-
-def without_times(text: str) -> str:
-    """Blank the last column of the table, which no two runs share."""
-    return TIMES.sub("t.tt", text)
 
 
 def _python(found: re.Match[str], folder: Path) -> str:
