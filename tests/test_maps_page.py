@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks import marks
-from benchmarks.post import cases, points, programme
+from benchmarks.post import cases, choice, points, programme
 from benchmarks.post import page as pages
+from rankfair.postprocess.maps import CONSTRAINTS_OF
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "maps.md").read_text(encoding="utf-8")
@@ -17,15 +18,16 @@ PAGE = (ROOT / "docs" / "maps.md").read_text(encoding="utf-8")
 
 def results(rmse, ks, own=(0.0, 0.0)):
     """Ours at 0 under both demands; a rival at these figures, and ours beside it."""
-    point, shape = points.Point, [[0.0] * 5] * len(rmse)
-    rival = [[r, k, 0, 0, 0] for r, k in zip(rmse, ks, strict=True)]
+    point, shape = points.Point, [[0.0] * 7] * len(rmse)
+    rival = [[r, k, 0, 0, 0, 0, 0] for r, k in zip(rmse, ks, strict=True)]
     figures = {
         point("none", "unmoved"): shape,
         point("KS", "distribution"): shape,
         point("KS", "EquiPy"): rival,
-        point("KS", "distribution", "EquiPy"): [[*own, 0, 0, 0]] * len(rmse),
+        point("KS", "distribution", "EquiPy"): [[*own, 0, 0, 0, 0, 0]] * len(rmse),
         point("AUC", "rank"): shape,
         point("AUC", "shift"): rival,
+        point("AUC", "line"): rival,
         point("path", "EquiPy 0.2"): rival,
     }
     return points.Results("data", "Data", len(rmse), figures)
@@ -60,8 +62,8 @@ def test_rivals_are_met_twice_and_the_shift_once():
     assert rival.own["rmse"].mean == pytest.approx(-0.3)
     assert rival.own["ks"].kind == "higher"
     assert found["AUC", "shift"].own is None
-    assert each.path("EquiPy").shape == (1, 5)
-    assert each.path("nothing").shape == (0, 5)
+    assert each.path("EquiPy").shape == (1, 7)
+    assert each.path("nothing").shape == (0, 7)
 
 
 def test_the_summary_names_who_is_better():
@@ -69,6 +71,18 @@ def test_the_summary_names_who_is_better():
     assert "RMSE of ours is no higher in 1; higher by less" in text
     assert "higher by more in 1 (Data, EquiPy at KS: +0.1000 ± 0.0000)" in text
     assert "lower RMSE than **rank** on 0 of 1 datasets, and a larger KS on 1" in text
+
+
+def test_the_line_is_set_beside_the_least_movement():
+    """At the same constraint, in every measure, counted beyond two standard errors."""
+    point, rows = points.Point, [[0.0] * 7] * 2
+    above, below = [[1.0, 0, 0, 0, -1.0, 0, 0], [3.0, 0, 0, 0, -1.0, 0, 0]], rows
+    figures = {point("KS ≤ 0.1", "least"): below, point("KS ≤ 0.1", "line"): above}
+    found = [points.Results("data", "Data", 2, figures)]
+    text = pages.choices(found)
+    assert "| Data | KS ≤ 0.1 | +2.0000 ± 1.0000 | +0.0000 ± 0.0000 |" in text
+    told = pages.choice_summary(found)
+    assert "RMSE 0 and 0, KS 0 and 0" in told and "Wasserstein 1 and 0." in told
 
 
 def test_figures_are_kept_and_read_again(tmp_path):
@@ -109,7 +123,7 @@ def between(mark):
 
 
 def test_the_page_is_whole_and_its_picture_is_there():
-    for mark in ("versions", "summary", "against", "cost", "figures"):
+    for mark in ("versions", "choice", "summary", "against", "cost", "figures"):
         assert between(mark)
     assert "equipy" in between("versions")
     for image in re.findall(r"\]\((images/[^)]+)\)", PAGE):
@@ -139,5 +153,25 @@ def test_the_summary_of_the_page_is_that_of_its_table():
 
 def test_maps_cost_fewer_sorts_than_promised():
     rows = between("cost").splitlines()[2:]
-    assert len(rows) == 6
+    assert len(rows) == 2 * sum(map(len, CONSTRAINTS_OF.values()))
     assert all(float(row.split("|")[2]) < pages.MOST for row in rows)
+
+
+def test_the_choice_of_the_page_is_that_of_its_table():
+    text = between("choice")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ][2:]
+    for line in (line for line in text.splitlines() if line.startswith("- Both at")):
+        kind, said = line.removeprefix("- Both at ").split(": of ")
+        shown = [int(n) for n in re.findall(r" (\d+) and \d+", said)]
+        own = [row for row in rows if row[1] == kind]
+        assert int(said.split()[0]) == len(own) == len(choice.CHOICE)
+        for column, lower in enumerate(shown, start=2):
+            steps = [tuple(map(float, row[column].split(" ± "))) for row in own]
+            clear = sum(mean < -2 * error for mean, error in steps)
+            # What is shown is rounded.
+            close = sum(abs(mean + 2 * error) <= 2e-4 for mean, error in steps)
+            assert abs(lower - clear) <= close

@@ -203,7 +203,8 @@ def test_ours_are_set_by_training_rows_only(store):
     for name, wanted in {
         "map, rank": {0.1, 0.09, 0.102},
         "map, distribution": {0.3, 0.27, 0.306},
-        "calibrated map, rank and mean": {(0.1, 0.2), (0.09, 0.18), (0.102, 0.204)},
+        "line, mean": {0.2, 0.18, 0.204},
+        "tilt, rank and mean": {(0.1, 0.2), (0.09, 0.18), (0.102, 0.204)},
         "NC-ADMM": set(),
     }.items():
         own = set(ours[name].settings)

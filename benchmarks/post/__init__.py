@@ -3,6 +3,7 @@
     python -m benchmarks.post                  all data and the cost, printed
     python -m benchmarks.post wine income      some data
     python -m benchmarks.post cost             the cost only
+    python -m benchmarks.post choice           the line against the least movement
     python -m benchmarks.post --write docs     into docs/maps.md, with its picture
     python -m benchmarks.post --resume         keep what is in results/post/
 

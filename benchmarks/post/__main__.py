@@ -9,9 +9,10 @@ from pathlib import Path
 
 from ..marks import put
 from .cases import DATA
+from .choice import CHOICE, compared
 from .cost import cost
 from .methods import FairWasserstein, measured
-from .page import against, costs, figures, summary
+from .page import against, choice_summary, choices, costs, figures, summary
 from .points import Results, load, save
 
 STORE = Path("results") / "post"
@@ -59,6 +60,7 @@ def write(
     results: Sequence[Results],
     absent: str,
     ratios: dict[str, float] | None,
+    chosen: Sequence[Results],
 ) -> None:
     """Put tables and picture into the page."""
     from .picture import picture
@@ -72,29 +74,35 @@ def write(
         picture(results, folder / "images" / "maps.png")
     if ratios:
         put(page, "cost", costs(ratios))
+    if chosen:
+        put(page, "choice", f"{choice_summary(chosen)}\n\n{choices(chosen)}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.post")
-    parser.add_argument("names", nargs="*", help=f"cost, {', '.join(DATA)}")
+    parser.add_argument("names", nargs="*", help=f"cost, choice, {', '.join(DATA)}")
     parser.add_argument("--resume", action="store_true", help="keep splits there are")
     parser.add_argument("--write", type=Path, help="the folder of maps.md")
     given = parser.parse_args()
-    wanted = given.names or [*DATA, "cost"]
-    unknown = [name for name in wanted if name not in {*DATA, "cost"}]
+    every = [*DATA, "cost", "choice"]
+    wanted = given.names or every
+    unknown = [name for name in wanted if name not in every]
     if unknown:
-        parser.error(f"no such case: {unknown[0]}; there are {[*DATA, 'cost']}")
+        parser.error(f"no such case: {unknown[0]}; there are {every}")
     if FairWasserstein is None:
         print("EquiPy is not installed: its rows are left out.")
     ratios = cost() if "cost" in wanted else None
-    names = [name for name in wanted if name != "cost"]
+    chosen = [compared(name) for name in CHOICE] if "choice" in wanted else []
+    names = [name for name in wanted if name in DATA]
     results, absent = run_all(names, given.resume)
     if results:
         print(f"\n{figures(results)}\n\n{against(results)}\n\n{summary(results)}")
     if ratios:
         print(f"\n{costs(ratios)}")
+    if chosen:
+        print(f"\n{choice_summary(chosen)}\n\n{choices(chosen)}")
     if given.write:
-        write(given.write, results, absent, ratios)
+        write(given.write, results, absent, ratios, chosen)
 
 
 if __name__ == "__main__":

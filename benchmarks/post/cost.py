@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 
-from rankfair.postprocess.maps import MAPS
-from rankfair.projections.samples import Sample
+from rankfair.postprocess.maps import CONSTRAINTS_OF, move
+from rankfair.projections import Sample
 
 from .methods import EPSILON
 
@@ -20,21 +20,27 @@ def cost(n_rows: int = 10**6, repeats: int = 7) -> dict[str, float]:
     noise = rng.normal(size=n_rows)
     predictions = {groups: noise + codes[groups] for groups in codes}
 
-    def learn(constraint: str, groups: int) -> object:
+    def learn(method: str, constraint: str, groups: int) -> object:
         m = predictions[groups]
         rows = (np.flatnonzero(codes[groups] == g) for g in range(groups))
-        return MAPS[constraint]([Sample.of(m[at]) for at in rows], EPSILON)
+        return move([Sample.of(m[at]) for at in rows], method, constraint, EPSILON)
 
-    kinds = [(constraint, groups) for groups in codes for constraint in MAPS]
+    kinds = [
+        (method, constraint, groups)
+        for groups in codes
+        for method, constraints in CONSTRAINTS_OF.items()
+        for constraint in constraints
+    ]
     spent: dict[str, list[float]] = {"": []}
     for _ in range(repeats):
         start = time.process_time()
         np.sort(predictions[2])
         spent[""].append(time.process_time() - start)
-        for constraint, groups in kinds:
+        for kind in kinds:
             start = time.process_time()
-            learn(constraint, groups)
+            learn(*kind)
             took = time.process_time() - start
-            spent.setdefault(f"{constraint}, {groups} groups", []).append(took)
+            name = "{}, {}, {} groups".format(*kind)
+            spent.setdefault(name, []).append(took)
     sort = statistics.median(spent.pop(""))
     return {name: statistics.median(each) / sort for name, each in spent.items()}

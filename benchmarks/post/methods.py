@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-from scipy.stats import ks_2samp
+from scipy.stats import ks_2samp, wasserstein_distance
 
 from rankfair.metrics import rank_auc, rmse
-from rankfair.postprocess.follow import FOLLOW, knots
-from rankfair.postprocess.maps import MAPS
-from rankfair.projections.samples import Sample
+from rankfair.postprocess.maps import move
+from rankfair.projections import Sample
 
 from .cases import Case
-from .points import OURS, Point
+from .points import LINE, OURS, Point
 from .programme import Programme, plan_gap
 
 try:
@@ -28,14 +27,15 @@ SHARES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)  # of the unmoved, EquiPy's own se
 Both = tuple[np.ndarray, np.ndarray]  # calibration rows and new rows, moved
 
 
-def ours(case: Case, constraint: str, epsilon: float = EPSILON) -> Both:
+def ours(
+    case: Case, constraint: str, epsilon: float = EPSILON, method: str = "least"
+) -> Both:
     samples = [Sample.of(case.m[case.z == g]) for g in (False, True)]
-    moved = MAPS[constraint](samples, epsilon)
+    found = move(samples, method, constraint, epsilon)
     old, new = case.m.copy(), case.m_new.copy()
-    for g, (sample, values) in enumerate(zip(samples, moved.values, strict=True)):
-        table, follow = knots(sample.values, values), FOLLOW[constraint]
-        old[case.z == g] = follow(table, case.m[case.z == g])
-        new[case.z_new == g] = follow(table, case.m_new[case.z_new == g])
+    for g, table in enumerate(found.maps):
+        old[case.z == g] = found.follow(table, case.m[case.z == g])
+        new[case.z_new == g] = found.follow(table, case.m_new[case.z_new == g])
     return old, new
 
 
@@ -75,6 +75,14 @@ def auc_gap(m: np.ndarray, z: np.ndarray) -> float:
     return abs(rank_auc(None, m, sensitive_features=z) - 0.5)
 
 
+def md(m: np.ndarray, z: np.ndarray) -> float:
+    return abs(float(m[z].mean() - m[~z].mean()))
+
+
+def moved(m: np.ndarray, z: np.ndarray) -> float:
+    return float(wasserstein_distance(m[z], m[~z]))
+
+
 GAPS = {"KS": ks, "AUC": auc_gap}
 
 
@@ -102,12 +110,15 @@ def as_fair(case: Case, constraint: str, rival: np.ndarray) -> Both:
 
 
 def judged(case: Case, made: Both) -> list[float]:
-    """The only place that measures: in the order of `points.MEASURES`."""
+    """The only place that measures: in the order of `points.MEASURES`.
+
+    Means and Wasserstein distances are in standard deviations of the target, which is
+    what errors are in.
+    """
     old, new = made
     return [
         rmse(case.y_new, new),
-        ks(new, case.z_new),
-        auc_gap(new, case.z_new),
+        *(gap(new, case.z_new) for gap in (ks, auc_gap, md, moved)),
         ks(old, case.z),
         auc_gap(old, case.z),
     ]
@@ -136,7 +147,9 @@ def measured(case: Case) -> Iterator[tuple[Point, list[float]]]:
     yield Point("none", "unmoved"), judge((case.m, case.m_new))
     for demand, constraint in OURS.items():
         yield Point(demand, constraint), judge(ours(case, constraint))
-    yield Point("AUC", "shift"), judge(ours(case, "shift"))
+        on_line = ours(case, constraint, method=LINE)
+        yield Point(demand, LINE), judge(on_line)
+    yield Point("AUC", "shift"), judge(ours(case, "rank", method="shift"))
     for demand, name, made in rivals(case):
         found = judge(made)
         yield Point(demand, name), found
@@ -147,4 +160,8 @@ def measured(case: Case) -> Iterator[tuple[Point, list[float]]]:
         yield (
             Point("path", f"distribution {epsilon:g}"),
             judge(ours(case, "distribution", epsilon)),
+        )
+        yield (
+            Point("path", f"line {epsilon:g}"),
+            judge(ours(case, "distribution", epsilon, LINE)),
         )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..marks import table
-from .points import OURS, Against, Point, Results
+from .points import LINE, OURS, Against, Point, Results
 
-HEAD = ("at", "method", "RMSE", "KS", "AUC gap", "learnt KS", "learnt AUC gap")
+MEASURED = ("RMSE", "KS", "AUC gap", "MD", "Wasserstein")
+HEAD = ("at", "method", *MEASURED, "learnt KS", "learnt AUC gap")
 MOST = 10  # sorts
 
 
@@ -26,7 +27,8 @@ def figures(results: Sequence[Results]) -> str:
 
 
 def named(point: Point) -> str:
-    name = f"**{point.method}**" if point.method in OURS.values() else point.method
+    mine = (*OURS.values(), LINE)
+    name = f"**{point.method}**" if point.method in mine else point.method
     return f"{name}, as fair as {point.rival}" if point.rival else name
 
 
@@ -34,7 +36,7 @@ def _order(point: Point) -> tuple[int, bool]:
     """By demand, ours first; the rest in the order of the run."""
     return (
         ("none", "KS", "AUC", "path").index(point.demand),
-        point.method not in OURS.values(),
+        point.method not in (*OURS.values(), LINE),
     )
 
 
@@ -55,6 +57,35 @@ def against(results: Sequence[Results]) -> str:
                 ]
             )
     return table(head, rows, left=3)
+
+
+def choices(results: Sequence[Results]) -> str:
+    """The line less the least movement, at the same constraint and otherwise."""
+    rows = []
+    for each in results:
+        for least in (point for point in each.figures if point.method == "least"):
+            steps = each.less(Point(least.demand, LINE), least)
+            shown = (str(step) for step in steps.values())
+            rows.append([each.title, least.demand, *shown])
+    return table(("data", "both at", *MEASURED), rows, left=2)
+
+
+def choice_summary(results: Sequence[Results]) -> str:
+    """In how many comparisons the line is lower and higher, kind by kind."""
+    lines = []
+    kinds = list(dict.fromkeys(p.demand for each in results for p in each.figures))
+    for kind in kinds:
+        steps = [each.less(Point(kind, LINE), Point(kind, "least")) for each in results]
+        parts = []
+        for measure, name in zip(steps[0], MEASURED, strict=True):
+            lower = sum(step[measure].mean < -2 * step[measure].error for step in steps)
+            higher = sum(step[measure].mean > 2 * step[measure].error for step in steps)
+            parts.append(f"{name} {lower} and {higher}")
+        lines.append(
+            f"- Both at {kind}: of {len(steps)} datasets the line is lower and higher "
+            f"by more than two standard errors in {', '.join(parts)}."
+        )
+    return "\n".join(lines)
 
 
 def summary(results: Sequence[Results]) -> str:

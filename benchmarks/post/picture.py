@@ -19,6 +19,7 @@ TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 CURVES = {
     "EquiPy": ("#a63603", "--", "^", "EquiPy, shares of the unmoved from 0 to 0.8"),
     "distribution": ("#c51b8a", "-", "o", "distribution, ε from 0 to 0.4"),
+    "line": ("#2c7fb8", "-", ".", "line, ε from 0 to 0.4"),
 }
 # What may hide another is hollow.
 FULL, HOLLOW = {"mec": "white", "mew": 0.8}, {"mfc": "none", "mew": 1.5}

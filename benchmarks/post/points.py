@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-MEASURES = ("rmse", "ks", "gap", "learnt ks", "learnt gap")
-OURS = {"KS": "distribution", "AUC": "rank"}
+MEASURES = ("rmse", "ks", "gap", "md", "w", "learnt ks", "learnt gap")
+OURS = {"KS": "distribution", "AUC": "rank"}  # the least movement
+LINE = "line"  # ours as well, and compared with the least movement in `choice`
 
 
 class Point(NamedTuple):
@@ -68,15 +69,15 @@ class Results:
         return np.mean(self.figures[point], axis=0)
 
     def less(self, mine: Point, other: Point) -> dict[str, Difference]:
-        """RMSE and KS of one point less those of another."""
+        """What was measured on new rows at one point, less that at another."""
         steps = np.subtract(self.figures[mine], self.figures[other])
-        return {m: Difference.of(steps[:, i]) for i, m in enumerate(MEASURES[:2])}
+        return {m: Difference.of(steps[:, i]) for i, m in enumerate(MEASURES[:5])}
 
     def against(self) -> Iterator[Against]:
         """Every rival, and the constant shift, which has no point of its own."""
         for point in sorted(self.figures):
             demand, name, rival = point
-            if demand not in OURS or rival or name in OURS.values():
+            if demand not in OURS or rival or name in (*OURS.values(), LINE):
                 continue
             own = Point(demand, OURS[demand], name)
             yield Against(

@@ -48,16 +48,16 @@ def tilted(rows: Rows, base: Base, epsilon: float) -> Predict:
     return lambda new: model.predict(base.table(new))
 
 
-def mapped(constraint: str | list[str], calibrate: bool = False) -> Fit:
+def mapped(constraint: str, method: str = "auto") -> Fit:
     def fit(rows: Rows, base: Base, epsilon: Setting) -> Predict:
         X = base.table(rows)
         model = RankFairPostprocessor(
             base.learner(remember=True),
             epsilon,
             constraints=constraint,
+            method=method,
             sensitive_features=X.shape[1] - 1,
             cv=folds(rows),
-            calibrate=calibrate,
         ).fit(X, rows.y)
         return lambda new: model.predict(base.table(new))
 
@@ -66,7 +66,7 @@ def mapped(constraint: str | list[str], calibrate: bool = False) -> Fit:
 
 METHODS = (
     Method(OURS, "unconstrained", unconstrained),
-    Method(OURS, "constant shift", mapped("shift"), "ε", EPSILONS),
+    Method(OURS, "constant shift", mapped("rank", "shift"), "ε", EPSILONS),
     Method(OURS, "tilt", rank_fair(), "ε", EPSILONS, LINEAR, ("gap",)),
     Method(OURS, "NC-ADMM", rank_fair(solver="ncadmm"), "ε", EPSILONS, LINEAR),
     Method(
@@ -82,12 +82,6 @@ METHODS = (
     Method(
         OURS, "map, distribution", mapped("distribution"), "ε", EPSILONS, ANY, ("ks",)
     ),
-    Method(
-        OURS, "calibrated map, rank and mean", mapped(["rank", "mean"], True), "ε",
-        PAIRS, ANY, ("gap", "md"),
-    ),
-    Method(
-        OURS, "calibrated map, distribution and mean",
-        mapped(["distribution", "mean"], True), "ε", PAIRS, ANY, ("ks", "md"),
-    ),
+    Method(OURS, "line, rank", mapped("rank", "line"), "ε", EPSILONS, ANY, ("gap",)),
+    Method(OURS, "line, mean", mapped("mean"), "ε", MEANS, ANY, ("md",)),
 )  # fmt: skip

@@ -11,8 +11,8 @@ between fair and free.  Methods that move predictions are measured there on out-
 ones.  No ε is computed from held-out rows; which of our points is named beside a
 rival's is chosen by them.  After a look at earlier versions of this table "somewhat"
 and the β to choose the base learner from were set, and methods of ours were added:
-those with two demands, and calibrated maps, which put predictions on a line through the
-target of training rows first, a line for each group."""
+those with two demands, and the line, a share of the way from free predictions to the
+common quantiles of the groups."""
 MARKS = """\
 A sign for each setting of the method, in the order of the tables below: ✓ dominated,
 = the same figures, ≈ level within noise, ✗ better in something than each of ours."""

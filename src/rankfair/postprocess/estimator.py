@@ -157,9 +157,9 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     "wasserstein" allow for what the line leaves at θ = 1, up to a row of each group
     moved across the middle 80 % of predictions.
 
-    Of a group with more than 8192 different predictions the maps are learnt on as many
-    quantiles.  The count is that of all rows, and ends within 1 % of epsilon of the
-    band's edge (0.1 % with fewer predictions).
+    Of a group with more than 4096 different predictions the maps are learnt on as many
+    quantiles.  The count is that of all rows, and ends within 3 % of epsilon of the
+    band's edge (1 % with fewer predictions).
 
     Examples
     --------

@@ -15,7 +15,7 @@ from rankfair.projections.least_movement import ROUNDING, Sample
 from rankfair.projections.shift import Floats
 
 
-class Comparison(NamedTuple):
+class PairGaps(NamedTuple):
     """2U of one group over another, and the distances of their distributions."""
 
     twice_u: int | float
@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
     wasserstein: float
 
 
-def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> Comparison:
+def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> PairGaps:
     """Compare two samples whose steps stand at ``a`` and ``b``, both ascending.
 
     2U is a whole number where the weights are.
@@ -33,7 +33,7 @@ def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> Comparison:
     >>> import numpy as np
     >>> one, two = Sample.of(np.array([1.0, 2.0])), Sample.of(np.array([2.0, 3.0]))
     >>> compare(one.values, two.values, one, two)
-    Comparison(twice_u=1, ks=0.5, wasserstein=1.0)
+    PairGaps(twice_u=1, ks=0.5, wasserstein=1.0)
     """
     x = np.concatenate((a, b))
     order = np.argsort(x, kind="stable")  # of two sorted runs it is a linear merge
@@ -46,7 +46,7 @@ def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> Comparison:
     apart = np.abs(up_to_a * second.total - up_to_b * first.total)
     pairs = first.total * second.total
     moved = float(apart[:-1] @ np.diff(x[last])) / pairs
-    return Comparison(twice_u.item(), float(apart.max() / pairs), moved)
+    return PairGaps(twice_u.item(), float(apart.max() / pairs), moved)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Standing:
     samples: Sequence[Sample]
 
     @cached_property
-    def pairs(self) -> dict[tuple[int, int], Comparison]:
+    def pairs(self) -> dict[tuple[int, int], PairGaps]:
         """Every two groups compared."""
         groups = list(zip(self.values, self.samples, strict=True))
         return {
