@@ -10,10 +10,8 @@ from oracles import brute_twice_u
 from rankfair.core.ranks import (
     Grid,
     binned_twice_u,
-    midranks,
     smooth_density,
     twice_u,
-    twice_u_of_rest,
 )
 
 floats = st.floats(-1e6, 1e6)
@@ -100,50 +98,6 @@ class TestTwiceU:
         twice_u(a, b, *weights)
         for now, then in zip((a, b, *weights), before, strict=True):
             assert np.array_equal(now, then)
-
-
-@given(values=samples(most=30))
-def test_midranks_are_average_ranks(values):
-    assert midranks(values).tolist() == stats.rankdata(values).tolist()
-
-
-@given(a=samples(), b=samples())
-def test_midranks_of_a_group_give_its_count(a, b):
-    ranks = midranks(np.append(a, b))[: len(a)]
-    assert 2 * ranks.sum() - len(a) * (len(a) + 1) == twice_u(a, b)
-
-
-@st.composite
-def grouped(draw, weights):
-    """Values, the group of each or −1, and weights, 0 where there is no group."""
-    values = draw(samples(most=20))
-    codes = draw(arrays(np.intp, len(values), elements=st.integers(-1, 2)))
-    w = draw(arrays(*weights[:1], len(values), elements=weights[1]))
-    return values, codes, w * (codes >= 0)
-
-
-@given(
-    grouped((np.int64, st.integers(1, 3))) | grouped((np.float64, st.floats(0.25, 4)))
-)
-def test_each_group_over_the_rest_is_counted_by_one_sort(problem):
-    values, codes, weights = problem
-    totals = [weights[codes == g].sum().item() for g in range(3)]
-    found = twice_u_of_rest(values, codes, totals, weights)
-    for g, twice in enumerate(found):
-        own = codes == g
-        wanted = twice_u(values[own], values[~own], weights[own], weights[~own])
-        assert twice == pytest.approx(wanted, rel=1e-12, abs=1e-9)
-        assert isinstance(twice, int) == (weights.dtype.kind == "i")
-
-
-@given(samples(most=20), st.integers(0, 99))
-def test_rows_without_weights_count_one_each(values, seed):
-    codes = np.random.default_rng(seed).integers(0, 3, len(values))
-    totals = np.bincount(codes, minlength=3).tolist()
-    ones = np.ones(len(values), np.int64)
-    assert twice_u_of_rest(values, codes, totals) == twice_u_of_rest(
-        values, codes, totals, ones
-    )
 
 
 class TestBinned:

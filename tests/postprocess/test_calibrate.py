@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
 from rankfair import RankFairPostprocessor
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 
 rng = np.random.default_rng(8)
 N = 800

@@ -26,7 +26,7 @@ from mapped import (
 )
 from rankfair import RankFairPostprocessor
 from rankfair.certificate import certify
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 from rankfair.metrics import scorer
 from refusals import sentence
 

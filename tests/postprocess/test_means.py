@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
 from rankfair import RankFairPostprocessor
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 from rankfair.postprocess.demands import FINEST
 from rankfair.postprocess.maps import Moved, Status
 from rankfair.postprocess.means import difference, with_means

@@ -16,7 +16,7 @@ from rankfair.baselines.base import Baseline
 from rankfair.constraints import Mean
 from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.solvers import ADM, Request, Solution, solve_linear
+from rankfair.solvers import ADM, Demand, Request, Solution, solve_linear
 
 __all__ = ["DecisionBoundaryCovariance"]
 
@@ -124,7 +124,7 @@ class DecisionBoundaryCovariance(Baseline):
         groups = problem.groups
         assert groups is not None
         if self.method == "exact":
-            solution = solve_linear(problem, penalty, (Mean(0.0),))
+            solution = solve_linear(problem, penalty, [Demand(Mean(0.0), groups)])
         else:
             steps = ADM(self.trade_off, self.max_iter, random_state=self.random_state)
             solution = steps.solve(problem, penalty, Mean(0.0))

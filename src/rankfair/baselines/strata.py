@@ -11,10 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from rankfair._frames import Codes, Floats
 from rankfair._groups import quantile_places
 from rankfair._validation import Rows
-from rankfair.core.blocks import Blocks
-from rankfair.core.linear import linear_predict
+from rankfair.constraints.base import KEPT
+from rankfair.core.blocks import Blocks, linear_predict
 from rankfair.core.problem import scale_of
-from rankfair.solvers.pinned import KEPT
 
 __all__ = ["by_quantiles", "propensity", "stratum_record"]
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rankfair._frames import Codes
+from rankfair._frames import Codes, Floats
 from rankfair._validation import Rows, check_count
 from rankfair.baselines.base import Baseline
 from rankfair.baselines.strata import by_quantiles, propensity, stratum_record
-from rankfair.constraints import Linear, Mean, Residual, Within
-from rankfair.core.blocks import sorted_by_task
-from rankfair.core.problem import Problem
+from rankfair.constraints import Linear, Mean, Residual
+from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.penalties import Penalty
-from rankfair.solvers import Request, Solution, solve_linear
-from rankfair.solvers.pinned import repeated
+from rankfair.solvers import Demand, Request, Solution, solve_linear, unconstrained
 
 __all__ = ["StratifiedBalancedResiduals", "StratifiedEqualMeans"]
+
+SAME = 1e-9  # directions closer than this are one direction
 
 
 class _Stratified(Baseline):
@@ -58,12 +59,14 @@ class _Stratified(Baseline):
         self, rows: Rows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
         strata = by_quantiles(propensity(rows), self.n_strata, rows.weights)
-        asked = self._demands(rows, strata)
-        solution = solve_linear(problem, penalty, tuple(asked.values()))
-        assert problem.groups is not None
-        A = [problem.moments(it.direction(problem.groups)) for it in asked.values()]
+        asked = self._demands(rows, problem, strata)
+        demands = list(asked.values())
+        if demands:
+            solution = solve_linear(problem, penalty, demands)
+        else:
+            solution = unconstrained(problem, Request(penalty, fixed=True))
         gaps = dict(zip(asked, solution.values, strict=True))
-        follows = dict(zip(asked, repeated(np.array(A)).tolist(), strict=True))
+        follows = dict(zip(asked, _follow(problem, demands), strict=True))
         records = [
             stratum_record(
                 rows, strata, s, gaps.get(s, math.nan), follows.get(s, False)
@@ -72,19 +75,37 @@ class _Stratified(Baseline):
         ]
         return solution, {"strata_": records}
 
-    def _demands(self, rows: Rows, strata: Codes) -> dict[int, Linear]:
+    def _demands(
+        self, rows: Rows, problem: Problem, strata: Codes
+    ) -> dict[int, Demand]:
         """Return the demand of each stratum that has both groups."""
-        assert rows.in_a is not None
-        order = sorted_by_task(rows.codes, len(rows.layout.tasks))[0]
-        found: dict[int, Linear] = {}
+        assert rows.in_a is not None and problem.user_groups is not None
+        found: dict[int, Demand] = {}
         for s in range(self.n_strata):
             of_a = rows.in_a[strata == s]
             if of_a.any() and not of_a.all():
-                found[s] = Within(0.0, whole=self._demand, rows=strata[order] == s)
+                weights = counted_weights(problem.user_groups.weights, strata == s)
+                groups = Groups(rows.in_a, weights).take(problem.order)
+                found[s] = Demand(self._demand, groups)
         return found
 
     def _without(self) -> dict[str, Any]:
         return {"strata_": []}
+
+
+def _follow(problem: Problem, demands: list[Demand]) -> list[bool]:
+    """Return which demands say nothing that those before them do not."""
+    A = [problem.moments(each.direction()).ravel() for each in demands]
+    ranks = [_rank(A[:s]) for s in range(len(A) + 1)]
+    return [after == before for before, after in itertools.pairwise(ranks)]
+
+
+def _rank(A: list[Floats]) -> int:
+    """Return how many of these are independent, but for rounding."""
+    if not A:
+        return 0
+    sizes = np.linalg.svd(np.array(A), compute_uv=False)
+    return int(np.count_nonzero(sizes > SAME * max(sizes[0], 1.0)))
 
 
 class StratifiedEqualMeans(_Stratified):

@@ -10,10 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.constraints.base import ROUNDING, Constraint, Floats, Linear
-from rankfair.constraints.mean import Mean
-from rankfair.constraints.rank import Rank
-from rankfair.constraints.residual import Residual
+from rankfair.constraints.base import KEPT, ROUNDING, Constraint, Floats
+from rankfair.constraints.linear import Linear
 from rankfair.core.blocks import Ints
 from rankfair.core.by_task import Segments
 
@@ -28,6 +26,7 @@ class ByTask(ABC):
     """
 
     segments: Segments
+    whole: Constraint  # as it is asked of all rows
     forgiven: ClassVar[float] = 0.0
 
     @property
@@ -36,29 +35,34 @@ class ByTask(ABC):
         """The least and the largest value allowed in each task: (k,) and (k,)."""
 
     @abstractmethod
-    def values(self, m: Floats, unit: float = 1.0) -> Array:
-        """The exact imbalance of each task; the standard unit of ``m`` is ``unit``."""
+    def values(self, m: Floats) -> Array:
+        """The exact imbalance of each task, ``m`` in standard units."""
 
     @property
     @abstractmethod
     def level(self) -> Array:
         """The values where all rows of a task have one prediction: (k,)."""
 
+    @property
     @abstractmethod
-    def resolution(self) -> Array:
+    def fine(self) -> Array:
         """Differences too small to matter on the way to a solution."""
 
+    @property
     @abstractmethod
-    def gradient(self, m: Floats) -> Floats:
-        """The derivative of each task's shown value by ``m_i``, per unit of weight."""
+    def unit(self) -> Array:
+        """How much of the value is one unit as people read it: (k,)."""
 
-    @abstractmethod
+    def of_tasks(self, places: Ints) -> tuple[ByTask, Ints]:
+        """The same demand on some tasks only, and their rows."""
+        segments, rows = self.segments.take(places)
+        return replace(self, segments=segments), rows
+
     def show(self, values: Array) -> Floats:
         """The values as people read them, NaN without both groups."""
-
-    @abstractmethod
-    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> ByTask:
-        """The same demand on some tasks only."""
+        out = np.full(len(values), np.nan)
+        np.divide(values, self.unit, out=out, where=self.segments.both)
+        return out
 
     def kept(self, values: Array) -> NDArray[np.bool_]:
         """Which values lie in their band, but for rounding."""
@@ -72,18 +76,13 @@ class ByTask(ABC):
         return out
 
     @cached_property
-    def apart(self) -> Floats:
+    def direction(self) -> Floats:
         """``1/n_A`` for rows of A and ``−1/n_B`` for rows of B, counted in the task."""
         s = self.segments
         up, down = np.zeros(len(s.sizes)), np.zeros(len(s.sizes))
         up[s.both], down[s.both] = 1.0 / s.total_a[s.both], -1.0 / s.total_b[s.both]
         g = np.where(s.groups.in_a, s.each_row(up), s.each_row(down))
         return s.groups.of_known(g)
-
-    @property
-    def start(self) -> Floats:
-        """The first direction: that of the difference of the group means."""
-        return self.apart
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,7 @@ class RankByTask(ByTask):
     Examples
     --------
     >>> import numpy as np
+    >>> from rankfair.constraints import Rank
     >>> from rankfair.core.problem import Groups
     >>> groups = Groups(np.array([True, False, True, False, False]))
     >>> every = RankByTask(Segments.of(np.array([2, 3]), groups), Rank(0.0))
@@ -102,13 +102,10 @@ class RankByTask(ByTask):
     [[0.0, 1.0], [2.0, 3.0]]
     """
 
-    whole: Rank
-
     @cached_property
     def band(self) -> tuple[Array, Array]:
         """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
-        s = self.segments
-        pairs = s.total_a * s.total_b
+        s, pairs = self.segments, self.level
         # The factor forgives the rounding of ε itself, so that equality passes.
         width = np.maximum(2 * self.whole.epsilon * pairs * (1 + 1e-12), s.pair)
         width = np.floor(width) if s.whole else width
@@ -119,7 +116,7 @@ class RankByTask(ByTask):
             np.where(s.both, pairs + width + rounding, np.inf),
         )
 
-    def values(self, m: Floats, unit: float = 1.0) -> Array:
+    def values(self, m: Floats) -> Array:
         """``2U`` of each task, integers where the weights are whole."""
         return self.segments.twice_u(m)
 
@@ -129,38 +126,21 @@ class RankByTask(ByTask):
         out: Array = self.segments.total_a * self.segments.total_b
         return out
 
-    def resolution(self) -> Array:
-        """A ten-thousandth of all pairs, but no less than one pair."""
-        s = self.segments
-        out: Array = np.maximum(2.0 * s.pair, 2e-4 * s.total_a * s.total_b)
-        return out
+    @property
+    def fine(self) -> Array:
+        """A ten-thousandth of all pairs; a step of few pairs is worth closing in on."""
+        fine, few = 2e-4 * self.level, 2.0 * self.segments.pair
+        return np.where(fine > few, fine, -1.0)
 
-    def gradient(self, m: Floats) -> Floats:
-        """The other group's density, over the weight of one's own group."""
-        s = self.segments
-        mean, spread = s.spread(m)
-        width = self.whole.bandwidth * spread
-        density = s.densities(m, width, mean)
-        # Where all predictions agree there is no density: the means lead the way.
-        if not (width > 0).all():
-            density[s.each_row(~(width > 0))] = 1.0
-        return self.apart * density
-
-    def show(self, values: Array) -> Floats:
-        """AUC of each task."""
-        s, out = self.segments, np.full(len(values), np.nan)
-        pairs = 2.0 * s.total_a * s.total_b
-        np.divide(values, pairs, out=out, where=s.both)
-        return out
-
-    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> RankByTask:
-        """The same demand on some tasks only."""
-        return RankByTask(segments, self.whole)
+    @property
+    def unit(self) -> Array:
+        """All half pairs."""
+        return 2 * self.level
 
 
 @dataclass(frozen=True)
 class LinearByTask(ByTask):
-    """``whole``'s demand, on means or on mean residuals, within every task.
+    """A demand on means or on mean residuals within every task.
 
     Examples
     --------
@@ -169,26 +149,14 @@ class LinearByTask(ByTask):
     >>> from rankfair.core.problem import Groups
     >>> groups = Groups(np.array([True, False, True, False, False]))
     >>> two = Segments.of(np.array([2, 3]), groups)
-    >>> every = LinearByTask.on(two, Mean(0.0), np.zeros(5))
+    >>> every = LinearByTask(two, Mean(0.0))
     >>> every.values(np.array([1.0, 2.0, 2.0, 1.0, 3.0])).tolist()
     [-1.0, 0.0]
     """
 
-    forgiven: ClassVar[float] = 1e-6  # of a standard deviation
-
     whole: Linear
-    g: Floats = field(repr=False)  # (N,), per unit of weight
-    due: Floats = field(repr=False)  # (k,)
-
-    @classmethod
-    def on(cls, segments: Segments, whole: Linear, y: Floats) -> LinearByTask:
-        """The demand once the target, in standard units, is known."""
-        nothing = np.zeros(len(segments.sizes))
-        bare = cls(segments, whole, np.zeros(0), nothing)
-        if not isinstance(whole, Residual):
-            return replace(bare, g=bare.apart)
-        bare = replace(bare, g=-bare.apart)
-        return replace(bare, due=bare.values(y))
+    due: Array = field(default_factory=lambda: np.zeros(1), repr=False)  # (k,) or 0
+    forgiven: ClassVar[float] = KEPT
 
     @cached_property
     def band(self) -> tuple[Array, Array]:
@@ -197,50 +165,49 @@ class LinearByTask(ByTask):
         both = self.segments.both
         return np.where(both, low, -np.inf), np.where(both, high, np.inf)
 
-    def values(self, m: Floats, unit: float = 1.0) -> Array:
+    def values(self, m: Floats) -> Array:
         """``Σ_i g_i m_i`` of each task less what is due."""
         s = self.segments
         # Around the mean of its task a difference keeps its digits.
-        v = m / unit
-        v = v - s.each_row(s.spread(v)[0])
-        out: Array = s.total(self.g * s.weights * v) - self.due
+        off = m - s.each_row(s.means(m))
+        out: Array = s.total(self.direction * s.weights * off) - self.due
         return out
+
+    @cached_property
+    def direction(self) -> Floats:
+        """That of the constraint, counted in the task."""
+        return self.whole.sign * super().direction
 
     @property
     def level(self) -> Array:
         """No difference, less what is due."""
-        return -self.due
-
-    def resolution(self) -> Array:
-        """What rounding leaves of a mean."""
-        return np.full(len(self.due), ROUNDING)
-
-    def gradient(self, m: Floats) -> Floats:
-        """The same for every ``m``."""
-        return self.g
+        return np.zeros(len(self.segments.sizes)) - self.due
 
     @property
-    def start(self) -> Floats:
-        """Its own direction."""
-        return self.g
+    def fine(self) -> Array:
+        """What rounding leaves of a mean."""
+        return np.full(len(self.segments.sizes), ROUNDING)
 
-    def show(self, values: Array) -> Floats:
-        """The values themselves."""
-        return np.where(self.segments.both, values, np.nan)
+    @property
+    def unit(self) -> Array:
+        """The value itself."""
+        return np.ones(len(self.segments.sizes))
 
-    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> LinearByTask:
-        """The same demand on some tasks only."""
-        return LinearByTask(segments, self.whole, self.g[rows], self.due[places])
+    def of_tasks(self, places: Ints) -> tuple[ByTask, Ints]:
+        """The same demand on some tasks only, and their rows."""
+        segments, rows = self.segments.take(places)
+        return LinearByTask(segments, self.whole, self.due[places]), rows
 
 
 def in_every_task(constraint: Constraint, segments: Segments, y: Floats) -> ByTask:
     """The demand of a constraint on every task of the rows, whose target is ``y``."""
-    if isinstance(constraint, Rank):
+    if constraint.by_task and constraint.pairs:
         return RankByTask(segments, constraint)
-    if isinstance(constraint, Mean | Residual):
-        return LinearByTask.on(segments, constraint, y)
+    if constraint.by_task and isinstance(constraint, Linear):
+        bare = LinearByTask(segments, constraint)
+        due = bare.values(y) if constraint.sign < 0 else np.zeros(len(segments.sizes))
+        return replace(bare, due=due)
     raise ValueError(
-        f'{type(constraint).__name__} is no constraint that scope="task" knows; use '
-        f"Rank, "
-        "Mean or Residual"
+        f'constraints="{type(constraint).__name__.lower()}" cannot be asked of every '
+        'task: scope="task" knows "rank", "mean" and "residual". Use scope="global".'
     )

@@ -25,10 +25,11 @@ from rankfair.core.blocks import (
     Blocks,
     Floats,
     Ints,
+    linear_predict,
     power_of_two,
+    resolution_of,
     sorted_by_task,
 )
-from rankfair.core.linear import linear_predict, resolution_of
 from rankfair.core.ranks import whole_if_so
 from rankfair.engines.base import Engine
 

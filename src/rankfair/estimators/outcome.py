@@ -17,7 +17,7 @@ from rankfair._groups import Groups, masks_of
 from rankfair._regressor import linear_attributes
 from rankfair._validation import Rows, is_pair
 from rankfair.constraints import Constraint, Distribution, Mean, Rank
-from rankfair.core.linear import linear_predict
+from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
 from rankfair.core.ranks import Duels, counts_of

@@ -12,7 +12,8 @@ from rankfair.constraints import Constraint, Distribution, Linear
 from rankfair.core.blocks import Ints
 from rankfair.core.problem import Problem
 from rankfair.solvers import Solution
-from rankfair.solvers.line import Counted, nearest
+from rankfair.solvers.counted import Counted
+from rankfair.solvers.line import nearest
 
 __all__ = ["TradeOff", "TradeOffRow", "trade_off_of"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair._frames import Codes, Floats
-from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
 from rankfair.postprocess.demands import Demand
 from rankfair.postprocess.lines import AS_IT_IS, Line, lines_through, on_line

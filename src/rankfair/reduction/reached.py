@@ -13,7 +13,7 @@ from rankfair._frames import Floats
 from rankfair._groups import Groups, masks_of
 from rankfair._regressor import spread
 from rankfair.constraints import Constraint, Rank
-from rankfair.core.linear import resolution_of
+from rankfair.core.blocks import resolution_of
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import counted_weights, whole_if_so
 from rankfair.core.ranks import Duels

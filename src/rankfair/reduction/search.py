@@ -16,13 +16,13 @@ import numpy as np
 
 from rankfair._frames import Floats
 from rankfair.constraints import Constraint
-from rankfair.core.blocks import CONSTANT
-from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.blocks import CONSTANT, resolution_of, rounded
 from rankfair.core.problem import Groups
 from rankfair.reduction.refits import Models, Refits
 from rankfair.solvers.base import OnStep, Status, Step
-from rankfair.solvers.joint import inside_bands, land_on
-from rankfair.solvers.line import Counted, Curved, Demand, Units
+from rankfair.solvers.counted import Counted, Demand, Units
+from rankfair.solvers.joint import inside_bands, search_on
+from rankfair.solvers.line import Curved
 
 __all__ = ["Found", "Target", "search"]
 
@@ -144,14 +144,14 @@ def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Fou
     g = np.array(target.directions())
     d = np.array([_direction(refits, each) for each in g])
     line = counted(m0, d)
-    lam, _, _ = land_on(PredictedLine(target, line), line)
+    lam, _, _ = search_on(PredictedLine(target, line), line)
     note(line, lam)
     m1 = fitted(target.y - lam @ g)
     again = counted(m1, d)
     values, left = note(again, none), none
     inside = inside_bands(again, values)
     if not inside:
-        left, values, inside = land_on(PredictedLine(target, again), again)
+        left, values, inside = search_on(PredictedLine(target, again), again)
         note(again, left)
     m = m1 - left @ d
     status = Status.SATISFIED if inside else Status.INFEASIBLE

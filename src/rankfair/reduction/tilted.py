@@ -30,7 +30,7 @@ from rankfair._validation import (
     read_target,
 )
 from rankfair.constraints import refuse_upper
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 from rankfair.reduction.new import task_codes
 from rankfair.reduction.reached import (
     fitted_attributes,

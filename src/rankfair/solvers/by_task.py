@@ -5,26 +5,49 @@ place on it:
 
     W_j = row j of fit(y − λ_j h),    h = ±n_j/n_group within every task
 
-Bands are met on training predictions.
+Bands are met on training predictions.  A task's value depends on its own coefficients
+alone, so all tasks are searched at once: a probe is one count of the tasks that are
+still open, each at its own place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair.constraints import Constraint, Rank
-from rankfair.constraints.by_task import RankByTask
-from rankfair.core.blocks import Floats
-from rankfair.core.linear import rounded
+from rankfair.constraints.by_task import ByTask, RankByTask, in_every_task
+from rankfair.core.blocks import Floats, Ints, linear_predict, rounded
+from rankfair.core.by_task import Segments
 from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.solvers.base import OnStep, Solution, Status, Step, noted_in, package
-from rankfair.solvers.line import Counted, Demand, Units, nearest
-from rankfair.solvers.task_lines import Bools, TaskLines, seen
+from rankfair.solvers.base import (
+    Fitter,
+    OnStep,
+    Solution,
+    Status,
+    Step,
+    noted_in,
+    package,
+)
+from rankfair.solvers.counted import TIED, Counted, Demand, Units
+from rankfair.solvers.line import bent, nearest
+from rankfair.solvers.roots import Bracket, close_in_all
 
+Bools = NDArray[np.bool_]
+Count = Callable[[Ints, Floats], Floats]  # some tasks, each at its own place
+
+AHEAD = np.array([0.04, 0.16, 0.36, 0.64, 1.0])  # shares of the way to the cap
+BEHIND = np.array([0.25, 1.0])  # the same on the side that as a rule leads away
+SHORT = 1e-2  # a bracket this short, as a share of x, has nothing in it
+UNTOLD = 1e-12  # a correlation with the groups that is rounding
+ON_EDGE = 1e-3  # of what is forgiven: a value on the edge of its band, but for rounding
+STEPS = 8.0  # the most that a guess of a tilt is corrected by, either way
 REAL = 1e-12  # of all pairs: what rounding leaves of real weights
 NONE = 1e-9  # a squared error of so little a row, or a part of g so small, is none
 
@@ -78,7 +101,7 @@ def solve_tasks(
     [0.5, 0.5]
     """
     tilted = _tilted(TaskLines.of(problem, penalty, constraint))
-    return _solution(tilted, penalty, constraint, tilted.W, on_step)
+    return _solution(tilted, penalty, tilted.W, on_step)
 
 
 def solve_both(
@@ -106,15 +129,223 @@ def solve_both(
     ([0.5, 0.5], 'satisfied')
     """
     tilted = _tilted(TaskLines.of(problem, penalty, constraint))
-    groups = problem.groups
-    assert groups is not None
-    demand, m = Demand(constraint, groups), problem.predict(tilted.W)
-    W, inside = _moved(tilted, demand, m, demand.direction())
-    if not inside:
-        # Where tasks have the groups in equal shares, densities may tell them apart.
-        g = groups.of_known(constraint.gradient(m, groups))
-        W, inside = _moved(tilted, demand, m, g)
-    return _solution(tilted, penalty, constraint, W, on_step, inside)
+    assert problem.groups is not None
+    demand = Demand(constraint, problem.groups)
+    for g in _ways(demand, problem.predict(tilted.W)):
+        W, inside = _moved(tilted, demand, g)
+        if inside:
+            break
+    return _solution(tilted, penalty, W, on_step, inside)
+
+
+def _ways(demand: Demand, m: Floats) -> Iterator[Floats]:
+    """Directions to try: that of means, of densities, and the one between them.
+
+    Where tasks have the groups in equal shares, densities may tell them apart.
+    """
+    g = demand.direction()
+    yield g
+    slope = demand.slope(m) * (demand.groups.total_a + demand.groups.total_b)
+    yield slope
+    yield g + slope
+
+
+@dataclass(frozen=True)
+class TaskLines:
+    """``W_j − x_j D_j`` of every task, and what is asked of it.
+
+    ``W = fit(y)`` and ``D = fit(h)``, ``h = ±n_j/n_group`` within every task: where all
+    ``x`` are equal, this is the fit to ``y − x h``.
+    """
+
+    fitter: Fitter
+    demands: ByTask
+    B0: Floats  # (k, n + 1), the moments of y
+    spread: Floats  # (k,), the squared error of one constant in each task
+    W: Floats  # (k or k + 1, n + 1)
+    D: Floats  # (k or k + 1, n + 1)
+
+    @classmethod
+    def of(
+        cls, problem: Problem, penalty: Penalty, constraint: Constraint
+    ) -> TaskLines:
+        """Fit y, and how the fit answers where all tasks are tilted alike."""
+        assert problem.groups is not None
+        segments = Segments.of(problem.blocks.sizes, problem.groups)
+        demands = in_every_task(constraint, segments, problem.y)
+        h = demands.direction * segments.each_row(problem.counts)
+        B, squares = problem.sums([h])
+        mean = B[:, -1, 0] / np.maximum(problem.counts, 1e-300)
+        spread = np.maximum(squares[:, 0] - mean * B[:, -1, 0], 0.0)
+        # Columns that do not tell the groups apart say nothing: this is rounding.
+        inside = np.einsum("kff->kf", problem.gram) * squares[:, 1:]
+        b = np.zeros(B.shape[:2])
+        b[:, :-1] = np.where(B[:, :-1, 1] ** 2 > UNTOLD**2 * inside, B[:, :-1, 1], 0.0)
+        fitter, total = Fitter.of(problem, penalty), squares[:, 1].sum()
+        guess = float(np.sqrt(spread.sum() / total)) if total > 0 else 0.0
+        W, D = _fitted(fitter, B[:, :, 0], b, guess)
+        return cls(fitter, demands, B[:, :, 0], spread, W, D)
+
+    def at(self, x: Floats, on: Bools) -> Floats:
+        """The coefficients at ``x``, with what tasks share at the mean of some."""
+        counts = self.fitter.problem.counts * on
+        mean = float(counts @ x) / max(float(counts.sum()), 1e-300)
+        every = np.append(x, np.full(len(self.W) - len(x), mean))
+        return self.W - every[:, None] * self.D
+
+    @cached_property
+    def constants(self) -> Floats:
+        """Coefficients that predict the mean of each task: (k, n + 1)."""
+        W = np.zeros_like(self.B0)
+        W[:, -1] = self.B0[:, -1] / np.maximum(self.fitter.problem.counts, 1e-300)
+        return W
+
+    def excess(self, W: Floats) -> Floats:
+        """How much more each task errs, in squares, than with one constant: (k,)."""
+        off = W[: len(self.B0)] - self.constants
+        moved = bent(self.fitter.problem, off)
+        moved[:, :-1] -= 2.0 * self.B0[:, :-1]
+        out: Floats = (off * moved).sum(axis=1)
+        return out
+
+    def search(self) -> tuple[Floats, Bools]:
+        """The ``x`` nearest to 0, of either sign, and whether they are in their bands.
+
+        The predictions that the user will see have other last bits.  That matters
+        where rows meet, and such tasks are searched again.
+        """
+        every = np.ones(len(self.B0), bool)
+        x, inside = self._nearest(self._quick, every)
+        off = inside & ~self.demands.kept(self._seen(np.flatnonzero(every), x))
+        if off.any():
+            again, also = self._nearest(self._seen, off)
+            x, inside = np.where(off, again, x), np.where(off, also, inside)
+        return x, inside
+
+    def _some(self, places: Ints) -> tuple[ByTask, Ints | slice]:
+        """The demands on some tasks, and their rows."""
+        if len(places) == len(self.B0):
+            return self.demands, slice(None)
+        return self.demands.of_tasks(places)
+
+    @cached_property
+    def _rows(self) -> tuple[Floats, Floats]:
+        """The predictions of ``W`` and of ``D``."""
+        return self.fitter.rows.predict(self.W), self.fitter.rows.predict(self.D)
+
+    def _quick(self, places: Ints, x: Floats) -> Floats:
+        demands, rows = self._some(places)
+        m, d = self._rows
+        x = demands.segments.each_row(x)
+        return demands.values(rounded(m[rows] - x * d[rows], TIED))
+
+    def _seen(self, places: Ints, x: Floats) -> Floats:
+        demands, rows = self._some(places)
+        W = self.W.copy()
+        W[places] -= x[:, None] * self.D[places]
+        return demands.values(seen(self.fitter.rows, W, rows))
+
+    @cached_property
+    def _cap(self) -> tuple[Floats, Floats]:
+        """The ``x`` between which a task errs no more than its constant, and 0."""
+        problem, own = self.fitter.problem, slice(len(self.B0))
+        W, D = self.W[own], self.D[own]
+        a = (D * bent(problem, D)).sum(axis=1)
+        half = (D * (self.B0 - bent(problem, W))).sum(axis=1)
+        return _roots(a, half, self.excess(W))
+
+    def _nearest(self, count: Count, on: Bools) -> tuple[Floats, Bools]:
+        """Look from 0 outwards on both sides, then close in; in the tasks ``on``."""
+        demands = self.demands
+        low, high = demands.band
+        values = count(np.arange(len(on)), np.zeros(len(on)))
+        miss = demands.misses(values)
+        sign, edge = np.sign(miss), np.where(miss > 0, high, low)
+        start = np.where(demands.kept(values) | ~on, 0.0, np.abs(miss))
+        width = np.where(start > 0, high - low, 0.0) + demands.forgiven
+        ahead, behind = np.where(sign > 0, self._cap[::-1], self._cap)[:, :, None]
+        places = np.concatenate((ahead * AHEAD, behind * BEHIND), axis=1)
+
+        def beyond(which: Ints, x: Floats) -> Floats:
+            """How far values have to go on to their bands; 0 or less beyond an edge."""
+            out: Floats = sign[which] * (count(which, x) - edge[which])
+            return np.where(np.abs(out) <= ON_EDGE * demands.forgiven, 0.0, out)
+
+        def enough(at: Bracket) -> Bools:
+            near = np.abs(at.b - at.a) <= SHORT * np.abs(at.b)
+            inside = (at.fb >= -width) & (near | (at.fb >= -demands.fine))
+            out: Bools = inside | (at.fb > 0)
+            return out
+
+        at = close_in_all(beyond, _first(beyond, places, start), enough)
+        return at.b, (at.fb <= 0) & (at.fb >= -width)
+
+
+def _roots(a: Floats, half: Floats, excess: Floats) -> tuple[Floats, Floats]:
+    """Where ``a x² + 2 half x + excess = 0``, and 0 if that lies further out."""
+    root = np.sqrt(np.maximum(half * half - a * excess, 0.0))
+    size = np.where(a > 0, a, np.inf)
+    low, high = (-half - root) / size, (-half + root) / size
+    return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+
+def seen(problem: Problem, W: Floats, rows: Ints | slice = slice(None)) -> Floats:
+    """Predictions of sorted rows as the user will see them, in standard deviations."""
+    if isinstance(rows, slice):
+        return problem.user_predict(W)[problem.order] / problem.y_unit
+    own = problem.order[rows]
+    X, codes = problem.X[own], problem.codes[own]
+    m = linear_predict(X, codes, *problem.user_coef(W), problem.resolution)
+    return m / problem.y_unit
+
+
+def _fitted(
+    fitter: Fitter, B0: Floats, b: Floats, guess: float
+) -> tuple[Floats, Floats]:
+    """``fit(y)``, and ``fit(h)`` or, where fits bend, a chord in its place.
+
+    The chord leads to the fit that levels the mean gap over all tasks, or thereabouts.
+    """
+    W = fitter.solve(B0)
+    if fitter.penalty.quadratic:
+        return W, fitter.solve(b)
+    if not guess > 0:
+        return W, np.zeros_like(W)
+    gap = float((b * W[: len(b)]).sum())
+    step = np.copysign(guess, gap)
+    near = fitter.solve(B0 - step * b, W)
+    closed = gap - float((b * near[: len(b)]).sum())
+    step *= np.clip(gap / closed, 1 / STEPS, STEPS) if closed * gap > 0 else 1.0
+    return W, (W - fitter.solve(B0 - step * b, near)) / step
+
+
+def _first(beyond: Count, places: Floats, start: Floats) -> Bracket:
+    """The first of each row of places, by distance from 0, beyond the edge of a band.
+
+    ``a`` is the last place before it on its side.  Where there is none, ``b`` is the
+    place closest to the band, and ``fb`` is positive.  Places at 0 are left out.
+    """
+    far = np.where(places == 0, np.inf, np.abs(places))
+    places = np.take_along_axis(places, np.argsort(far, axis=1, kind="stable"), axis=1)
+    n = np.count_nonzero(places, axis=1)
+    last, f_last = np.zeros((len(n), 2)), np.column_stack((start, start))
+    a, fa, b, fb = np.zeros(len(n)), start.copy(), np.zeros(len(n)), start.copy()
+    still = np.flatnonzero(start > 0)
+    for i in range(places.shape[1]):
+        still = still[n[still] > i]
+        if not len(still):
+            break
+        x = places[still, i]
+        fx, side = beyond(still, x), (x > 0).astype(int)
+        closer = fx < fb[still]
+        at = still[closer]
+        b[at], fb[at] = x[closer], fx[closer]
+        hit = fx <= 0
+        at = still[hit]
+        a[at], fa[at] = last[at, side[hit]], f_last[at, side[hit]]
+        last[still, side], f_last[still, side] = x, fx
+        still = still[~hit]
+    return Bracket(a, fa, b, fb)
 
 
 @dataclass(frozen=True)
@@ -129,78 +360,54 @@ class Tilted:
 
 def _tilted(lines: TaskLines) -> Tilted:
     """Each task at its own place on its line, or at its constant."""
-    demands, problem = lines.demands, lines.fitter.problem
-    found, every = lines.search(), demands.segments.both
-    more = lines.excess(lines.at(found.x, every)) > NONE * problem.counts
-    lam = np.where(more, 0.0, found.x)
-    flat = ~found.inside | (more & (found.x != 0))
-    flat &= demands.kept(demands.level.astype(float))
+    demands, every = lines.demands, lines.demands.segments.both
+    x, inside = lines.search()
+    more = lines.excess(lines.at(x, every)) > NONE * lines.fitter.problem.counts
+    lam = np.where(more, 0.0, x)
+    flat = ~inside | (more & (x != 0))
+    flat &= demands.kept(demands.level)
     lam[flat] = 0.0
     W = lines.at(lam, every & ~flat)
     W[: len(flat)][flat] = lines.constants[flat]
     return Tilted(lines, W, lam, flat)
 
 
-@dataclass(frozen=True)
-class Shifted(Counted):
-    """Tasks moved as wholes, by ``λ c``, and counted as the user will see them."""
-
-    problem: Problem = field(kw_only=True)
-    W: Floats = field(kw_only=True)
-    c: Floats = field(kw_only=True)  # (k,)
-
-    @property
-    def ties_hold(self) -> bool:
-        """Training predictions: rows that tie are rows that tie for the user."""
-        return True
-
-    def coefficients(self, lam: float) -> Floats:
-        """Moved by steps of the grid on which ties are decided: those in tasks stay."""
-        W = self.W.copy()
-        unit = self.problem.y_unit
-        moved = rounded(lam * self.c * unit, self.problem.resolution)
-        W[: len(self.c), -1] -= moved / unit
-        return W
-
-    def at(self, lam: Floats) -> Floats:
-        """The predictions at ``λ``."""
-        return seen(self.problem, self.coefficients(float(lam[0])))
-
-
-def _moved(tilted: Tilted, demand: Demand, m: Floats, g: Floats) -> tuple[Floats, bool]:
+def _moved(tilted: Tilted, demand: Demand, g: Floats) -> tuple[Floats, bool]:
     """Tasks moved by their means of ``g``, and whether that meets the band of all rows.
 
     All rows together never err more for it than with one constant.
     """
     lines, problem = tilted.lines, tilted.lines.fitter.rows
-    counts = problem.counts
+    counts, segments = problem.counts, lines.demands.segments
     c = problem.moments(g)[:, -1] / np.maximum(counts, 1e-300)
     c[np.abs(c) <= NONE * np.abs(g).max()] = 0.0
-    a = float(counts @ c**2)
-    half = float(counts @ (c * (tilted.W[: len(c)] - lines.constants)[:, -1]))
-    spare = problem.y_squares - float((lines.excess(tilted.W) + lines.spread).sum())
-    root, size = float(np.sqrt(max(half * half + a * spare, 0.0))), a or np.inf
-    shifted = Shifted(
-        m,
-        lines.demands.segments.each_row(c)[None],
+
+    def moved(lam: Floats) -> Floats:
+        """Moved by steps of the grid on which ties are decided: those in tasks stay."""
+        W, unit = tilted.W.copy(), problem.y_unit
+        W[: len(c), -1] -= rounded(lam[0] * c * unit, problem.resolution) / unit
+        return W
+
+    counted = Counted(
+        problem.predict(tilted.W),
+        segments.each_row(c)[None],
         (demand.of_rows(None, problem.y),),
         Units(),
-        problem=problem,
-        W=tilted.W,
-        c=c,
+        lambda lam: seen(problem, moved(lam)),
     )
-    cap = min((half - root) / size, 0.0), max((half + root) / size, 0.0)
-    found = nearest(shifted, cap)
+    off = (tilted.W[: len(c)] - lines.constants)[:, -1]
+    excess = float((lines.excess(tilted.W) + lines.spread).sum()) - problem.y_squares
+    ends = _roots(counts @ c**2, -(counts @ (c * off)), np.array(excess))
+    found = nearest(counted, (float(ends[0]), float(ends[1])))
     # Sums of real weights are rounded, here as within tasks.
-    room = 0.0 if lines.demands.segments.whole else REAL * shifted.unit
-    miss = abs(shifted.band.miss(found.value))
-    return shifted.coefficients(found.x), miss <= max(room, lines.demands.forgiven)
+    room = 0.0 if segments.whole else REAL * counted.demand.unit
+    miss = abs(counted.demand.band.miss(found.value))
+    return moved(np.array([found.x])), miss <= max(room, lines.demands.forgiven)
 
 
 def _solution(
     tilted: Tilted,
     penalty: Penalty,
-    constraint: Constraint,
     W: Floats,
     on_step: OnStep | None,
     inside: bool = True,
@@ -220,14 +427,13 @@ def _solution(
     trace = list[Step]()
     step = Step(1, fitter.objective(W, lines.B0), float(shown[off.argmax()]), 0.0)
     noted_in(trace, on_step)(step)
-    posed = constraint.on(problem.y, problem.groups)
-    value = posed.show(posed.value(m, problem.groups), problem.groups)
+    posed = Demand(demands.whole, problem.groups).of_rows(None, problem.y)
     solution = package(
         fitter,
         W,
         status,
         penalty=penalty,
-        values=(value,),
+        values=(posed.show(posed.constraint.value(m, problem.groups)),),
         multipliers=(float(lam[np.abs(lam).argmax()]),),
         trace=trace,
     )

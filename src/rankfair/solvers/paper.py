@@ -11,6 +11,7 @@ import numpy as np
 from rankfair import projections
 from rankfair.core.problem import Problem
 from rankfair.penalties import Task
+from rankfair.solvers.admm import Best, check_unweighted, only_rank
 from rankfair.solvers.base import (
     Fitter,
     Floats,
@@ -22,8 +23,7 @@ from rankfair.solvers.base import (
     noted_in,
     relative,
 )
-from rankfair.solvers.line import Demand
-from rankfair.solvers.ncadmm import Best, check_unweighted, only_rank
+from rankfair.solvers.counted import Demand
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class Paper:
                 f'{type(penalty).__name__}; use solver="tilt"'
             )
         design, fitter = Design.of(problem), Fitter.of(problem, penalty)
-        band, best = demand.constraint.band(groups), Best(fitter, demand)
+        best = Best(fitter, demand)
         rng = np.random.default_rng(self.random_state)
         M, S, V = rng.random((3, len(problem.y)))
         multiplier = np.zeros(len(problem.y))
         trace: list[Step] = []
         note = noted_in(trace, on_step)
-        for i in range(1, self.max_iter + 1):
+        for _ in range(self.max_iter):
             for _ in range(self.inner):
                 target = problem.y + self.gamma * M + multiplier
                 W = design.shrink(
@@ -85,14 +85,9 @@ class Paper:
                     self.rho + self.gamma
                 )
                 multiplier = multiplier - self.theta * (XW - M)
-            S = projections.paper(M + V, groups.in_a, band, window=self.window)
+            S = projections.paper(M + V, groups.in_a, demand.band, window=self.window)
             V = V + M - S
-            own = design.standard(W)
-            auc = best.offer(own)
-            residual = relative(M - S, M)
-            shown = demand.constraint.show(demand.constraint.value(S, groups), groups)
-            objective = fitter.objective(own, problem.target_moments)
-            note(Step(i, objective, auc, residual, shown))
+            note(best.offer(design.standard(W), S, relative(M - S, M)))
         return best.solution(penalty, Status.MAX_ITER, trace)
 
 

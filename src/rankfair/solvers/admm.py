@@ -1,14 +1,21 @@
-"""NC-ADMM: three lines around one fit and a projection onto the band."""
+"""Alternating directions: three lines around one fit and a projection.
+
+W = fit((y + ρ(S − V)) / (1 + ρ)) with β/(1 + ρ)
+M = XW;   S = project(M + V);   V += M − S
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from rankfair import projections
-from rankfair.constraints import Band, Rank
+from rankfair.constraints import Band, Linear
+from rankfair.constraints.base import KEPT
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups, Problem
 from rankfair.penalties import Penalty
@@ -23,10 +30,10 @@ from rankfair.solvers.base import (
     package,
     relative,
 )
-from rankfair.solvers.joint import land
-from rankfair.solvers.line import Demand, Landed
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.joint import search
+from rankfair.solvers.line import FoundFit, make_line
 from rankfair.solvers.refits import search_refits
-from rankfair.solvers.streamed import make_line
 
 Projection = Callable[[Floats, Groups, Band], Floats]
 
@@ -48,6 +55,39 @@ PROJECTIONS: dict[str, Projection] = {
     "paper": _paper,
     "greedy": _greedy,
 }
+
+
+class Alternation(NamedTuple):
+    """One step of the loop."""
+
+    W: Floats
+    M: Floats  # XW
+    S: Floats  # its projection
+    target: Floats  # that W was fitted to
+
+    @property
+    def residual(self) -> float:
+        """How far ``M`` and ``S`` are apart."""
+        return relative(self.M - self.S, self.M)
+
+
+def alternations(
+    problem: Problem,
+    penalty: Penalty,
+    rho: float,
+    project: Callable[[Floats], Floats],
+    S: Floats,
+    V: Floats,
+) -> Iterator[Alternation]:
+    """The three lines, over and over."""
+    proximal, W = Fitter.of(problem, penalty.scaled(1 / (1 + rho))), None
+    while True:
+        target = (problem.y + rho * (S - V)) / (1 + rho)
+        W = proximal.solve(problem.moments(target), W)
+        M = problem.predict(W)
+        S = project(M + V)
+        V = V + M - S
+        yield Alternation(W, M, S, target)
 
 
 @dataclass(frozen=True)
@@ -91,62 +131,97 @@ class NCADMM:
     ) -> Solution:
         """Iterate; return the best iterate in the band, by counts of training rows."""
         demand = only_rank(demands, "ncadmm")
-        groups = demand.groups
         if self.projection != "shift":
-            check_unweighted(groups, f'projection="{self.projection}"')
-        project, band = PROJECTIONS[self.projection], demand.constraint.band(groups)
+            check_unweighted(demand.groups, f'projection="{self.projection}"')
         penalty = request.of_targets(problem, *problem.sums(()))[0]
         fitter = Fitter.of(problem, penalty)
-        proximal = Fitter.of(problem, penalty.scaled(1 / (1 + self.rho)))
-        best = Best(fitter, demand)
+        best, trace = Best(fitter, demand), list[Step]()
         W = fitter.solve(problem.target_moments)
         best.offer(W)
         if best.miss == 0:
             return best.solution(penalty, Status.INACTIVE)
-        S, V = problem.predict(W), np.zeros(len(problem.y))
-        trace: list[Step] = []
-        note = noted_in(trace, on_step)
-        for i in range(1, self.max_iter + 1):
-            target = (problem.y + self.rho * (S - V)) / (1 + self.rho)
-            W = proximal.solve(problem.moments(target), W)
-            M = problem.predict(W)
-            S = project(M + V, groups, band)
-            V = V + M - S
-            residual = relative(M - S, M)
-            auc = best.offer(W)
-            shown = demand.constraint.show(demand.constraint.value(S, groups), groups)
-            note(
-                Step(
-                    i, fitter.objective(W, problem.target_moments), auc, residual, shown
-                )
-            )
-            if residual <= self.tol:
+
+        def project(m: Floats) -> Floats:
+            return PROJECTIONS[self.projection](m, demand.groups, demand.band)
+
+        note, V = noted_in(trace, on_step), np.zeros(len(problem.y))
+        steps = alternations(problem, penalty, self.rho, project, problem.predict(W), V)
+        for here in islice(steps, self.max_iter):
+            note(best.offer(here.W, here.S, here.residual))
+            if here.residual <= self.tol:
                 break
         kept = best.solution(penalty, Status.MAX_ITER, trace)
         if self.projection != "shift":
             return kept
         # W = fit(y − g) at the full β, so the last digits are those of a line.
-        g = problem.y - (1 + self.rho) * target + self.rho * M
-        settled = residual <= self.tol
-        landed = _landed(fitter, demands, g)
-        found = replace(landed, settled=settled, trace=tuple(trace)).solution(penalty)
+        g = problem.y - (1 + self.rho) * here.target + self.rho * here.M
+        settled = here.residual <= self.tol
+        along = replace(_along(fitter, demands, g), settled=settled, trace=tuple(trace))
+        found = along.solution(penalty)
         usable = found.status is not Status.INFEASIBLE
         better = kept.status is Status.INFEASIBLE or found.objective <= kept.objective
         return found if settled or (usable and better) else kept
 
 
-def _landed(fitter: Fitter, demands: Sequence[Demand], g: Floats) -> Landed:
+def _along(fitter: Fitter, demands: Sequence[Demand], g: Floats) -> FoundFit:
     """The fit along ``g`` whose count of training rows is exactly in the band."""
     if not fitter.penalty.quadratic:
         return search_refits(fitter, demands, [g], "train")
-    problem = fitter.rows
-    sums = problem.sums([g])[0]
-    return land(make_line(fitter, fitter, demands, [g], sums), "train")
+    sums = fitter.rows.sums([g])[0]
+    return search(make_line(fitter, fitter, demands, [g], sums), "train")
+
+
+@dataclass(frozen=True)
+class ADM:
+    """``S`` is the projection onto the plane of one linear demand, as first published.
+
+        S = M + V − g (gᵀ(M + V) − due) / gᵀg
+
+    ``S`` meets the demand at every step and ``XW`` in the limit, the sooner the larger
+    ``ρ`` is.  ``V`` starts at random in [0, 1).  `Tilt` gets there in one step.
+
+    Examples
+    --------
+    >>> ADM(rho=0.5).max_iter
+    50
+    """
+
+    rho: float = 1.0
+    max_iter: int = 50
+    tol: float = 1e-9
+    random_state: int | np.random.Generator | None = None
+
+    def solve(self, problem: Problem, penalty: Penalty, demand: Linear) -> Solution:
+        """At most ``max_iter`` steps; the last one is returned."""
+        assert problem.groups is not None
+        posed = Demand(demand, problem.groups).of_rows(None, problem.y)
+        g = posed.constraint.direction(problem.groups)
+        size = float(posed.weighted(g) @ g)
+
+        def value(m: Floats) -> float:
+            return posed.constraint.value(m, posed.groups)
+
+        V = np.random.default_rng(self.random_state).random(len(problem.y))
+        fitter, last, trace = Fitter.of(problem, penalty), 0 * V, list[Step]()
+        steps = alternations(
+            problem, penalty, self.rho, lambda m: m - g * (value(m) / size), last, V
+        )
+        for W, M, S, _ in islice(steps, self.max_iter):
+            objective = fitter.objective(W, problem.target_moments)
+            residual = max(relative(M - S, M), relative(S - last, M))
+            trace.append(Step(len(trace) + 1, objective, value(M), residual))
+            if residual <= self.tol:
+                break
+            last = S
+        settled = residual <= self.tol and posed.gap(value(M)) <= KEPT
+        status = Status.SATISFIED if settled else Status.MAX_ITER
+        values = (value(M),)
+        return package(fitter, W, status, penalty=penalty, values=values, trace=trace)
 
 
 def only_rank(demands: Sequence[Demand], solver: str) -> Demand:
     """The one demand of a solver that projects ranks."""
-    if len(demands) > 1 or not isinstance(demands[0].constraint, Rank):
+    if len(demands) > 1 or not demands[0].constraint.pairs:
         names = ", ".join(type(each.constraint).__name__ for each in demands)
         raise ValueError(
             f'solver="{solver}" projects ranks of two groups and knows only '
@@ -169,21 +244,21 @@ class Best:
 
     def __init__(self, fitter: Fitter, demand: Demand) -> None:
         self.fitter, self.demand = fitter, demand
-        self.miss = self.objective = np.inf
+        self.miss = self.objective = self.shown = np.inf
         self.W: Floats | None = None
-        self.shown = np.nan
 
-    def offer(self, W: Floats) -> float:
-        """Count this iterate exactly, keep it if it is the best; returns its AUC."""
-        problem, constraint = self.fitter.rows, self.demand.constraint
+    def offer(self, W: Floats, S: Floats | None = None, residual: float = 0.0) -> Step:
+        """Count this iterate exactly, keep it if it is the best; returns the step."""
+        problem, demand = self.fitter.rows, self.demand
+        count = demand.constraint.value
         m = problem.user_predict(W)[problem.order]
-        value = constraint.value(m, self.demand.groups, problem.y_unit)
-        miss = abs(constraint.band(self.demand.groups).miss(value))
+        value = count(m, demand.groups, problem.y_unit)
+        projected = np.nan if S is None else demand.show(count(S, demand.groups))
+        miss, shown = abs(demand.band.miss(value)), demand.show(value)
         objective = self.fitter.objective(W, problem.target_moments)
-        shown = constraint.show(value, self.demand.groups)
         if (miss, objective) < (self.miss, self.objective):
             self.miss, self.objective, self.W, self.shown = miss, objective, W, shown
-        return shown
+        return Step(0, objective, shown, residual, projected)
 
     def solution(
         self, penalty: Penalty, status: Status, trace: Sequence[Step] = ()
