@@ -37,7 +37,7 @@ def test_each_task_has_the_value_and_band_of_its_rows_alone(
 ):
     constraint = kind(epsilon, side)
     every = asked(constraint, weights)
-    values, (low, high) = every.values(M), every.band
+    values, low, high = every.values(M), every.low, every.high
     shown, misses = every.show(values), every.misses(values)
     for j, rows in enumerate(ROWS):
         own = alone(constraint, rows, weights)
@@ -58,7 +58,7 @@ def test_bands_of_whole_numbers_are_exact():
     for j, rows in enumerate(ROWS):
         own = alone(Rank(0.03), rows)
         if own is not None:
-            assert Band(every.band[0][j], every.band[1][j]) == own[0].band(own[1])
+            assert Band(every.low[j], every.high[j]) == own[0].band(own[1])
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -85,7 +85,9 @@ def test_some_tasks_are_the_same_tasks(constraint):
     some, rows = every.of_tasks(places)
     np.testing.assert_array_equal(rows, np.concatenate([ROWS[j] for j in places]))
     np.testing.assert_allclose(some.values(M[rows]), every.values(M)[places])
-    np.testing.assert_array_equal(some.band, np.array(every.band)[:, places])
+    for name in ("low", "high", "level", "unit"):
+        part = getattr(every, name)[places]
+        np.testing.assert_array_equal(getattr(some, name), part)
 
 
 def test_another_constraint_is_refused():

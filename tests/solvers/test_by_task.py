@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from rankfair.core.blocks import linear_predict
 from rankfair.core.by_task import Segments
 from rankfair.penalties import Feature, Penalty, Pool, Ridge, Shared, Task
 from rankfair.solvers.base import Fitter, Status
-from rankfair.solvers.by_task import TaskStatus, solve_both, solve_tasks
+from rankfair.solvers.by_task import TaskStatus, solve_tasks
+
+solve_both = partial(solve_tasks, overall=True)
 
 PENALTIES = [
     Ridge(1.0),

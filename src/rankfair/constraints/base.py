@@ -45,6 +45,7 @@ class Constraint(ABC):
     middle: ClassVar[float] = 0.0  # the shown value of perfect parity
     pairs: ClassVar[bool] = False  # whether its value counts pairs, 2U
     linear: ClassVar[bool] = False  # whether its value is linear in the predictions
+    sign: ClassVar[float] = 1.0  # of the difference of mean predictions
     by_task: ClassVar[bool] = False  # whether it can be asked of every task at once
     two_groups_only: ClassVar[bool] = False  # of no more than two
 
@@ -79,8 +80,9 @@ class Constraint(ABC):
         return value
 
     def direction(self, groups: Groups) -> Floats:
-        """``g_i``, per unit of weight: ``1/n_A`` in A and ``−1/n_B`` in B."""
-        return np.where(groups.in_a, 1.0 / groups.total_a, -1.0 / groups.total_b)
+        """``g_i``, per unit of weight: ``±1/n_A`` in A and ``∓1/n_B`` in B."""
+        a, b = self.sign / groups.total_a, -self.sign / groups.total_b
+        return np.where(groups.in_a, a, b)
 
     def slack(self, groups: Groups) -> float:
         """How far outside its band ``value`` may end where several are met together."""

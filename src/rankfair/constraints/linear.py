@@ -19,11 +19,6 @@ class Linear(Constraint):
 
     due: float = field(default=0.0, repr=False)
     linear: ClassVar[bool] = True
-    sign: ClassVar[float] = 1.0  # of the difference of mean predictions
-
-    def direction(self, groups: Groups) -> Floats:
-        """``g_i``, per unit of weight: ``±1/n_A`` in A, ``∓1/n_B`` in B."""
-        return self.sign * super().direction(groups)
 
     def band(self, groups: Groups) -> Band:
         """The values that satisfy the demand, rounding forgiven."""

@@ -78,10 +78,7 @@ def counts_of(weights: Floats) -> Array:
 
 
 def twice_u(
-    a: Floats,
-    b: Floats,
-    weight_a: Array | None = None,
-    weight_b: Array | None = None,
+    a: Floats, b: Floats, weight_a: Array | None = None, weight_b: Array | None = None
 ) -> int | float:
     """Twice the Mann-Whitney U of ``a`` over ``b``: ties count one, wins two.
 

@@ -17,7 +17,6 @@ from rankfair.solvers import OnStep, Request, Solution, Solver, Tilt
 from rankfair.solvers.by_task import (
     TaskSolution,
     TaskStatus,
-    solve_both,
     solve_tasks,
 )
 
@@ -74,8 +73,7 @@ def solve_scope(
             f"rows; sensitive_features has {groups_there(rows)}. {_cure(rows)}"
         )
     penalty = request.of_targets(problem, *problem.sums(()))[0]
-    solve = solve_both if scope == "both" else solve_tasks
-    return solve(problem, penalty, constraint, on_step)
+    return solve_tasks(problem, penalty, constraint, on_step, scope == "both")
 
 
 def _cure(rows: Rows) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankfair import projections
-from rankfair.constraints import Band, Linear
+from rankfair.constraints import Linear
 from rankfair.constraints.base import KEPT
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups, Problem
@@ -35,26 +35,7 @@ from rankfair.solvers.joint import search
 from rankfair.solvers.line import FoundFit, make_line
 from rankfair.solvers.refits import search_refits
 
-Projection = Callable[[Floats, Groups, Band], Floats]
-
-
-def _shift(m: Floats, groups: Groups, band: Band) -> Floats:
-    return projections.shift(m, groups.in_a, band, groups.weights)
-
-
-def _paper(m: Floats, groups: Groups, band: Band) -> Floats:
-    return projections.paper(m, groups.in_a, band)
-
-
-def _greedy(m: Floats, groups: Groups, band: Band) -> Floats:
-    return projections.paper(m, groups.in_a, band, search="ratio")
-
-
-PROJECTIONS: dict[str, Projection] = {
-    "shift": _shift,
-    "paper": _paper,
-    "greedy": _greedy,
-}
+PROJECTIONS = ("shift", "paper", "greedy")
 
 
 class Alternation(NamedTuple):
@@ -142,7 +123,12 @@ class NCADMM:
             return best.solution(penalty, Status.INACTIVE)
 
         def project(m: Floats) -> Floats:
-            return PROJECTIONS[self.projection](m, demand.groups, demand.band)
+            in_a, band = demand.groups.in_a, demand.band
+            if self.projection == "shift":
+                return projections.shift(m, in_a, band, demand.groups.weights)
+            if self.projection == "greedy":
+                return projections.paper(m, in_a, band, search="ratio")
+            return projections.paper(m, in_a, band)
 
         note, V = noted_in(trace, on_step), np.zeros(len(problem.y))
         steps = alternations(problem, penalty, self.rho, project, problem.predict(W), V)

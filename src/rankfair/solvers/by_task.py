@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.constraints import Constraint, Rank
-from rankfair.constraints.by_task import ByTask, RankByTask, in_every_task
+from rankfair.constraints.by_task import ByTask, in_every_task
 from rankfair.core.blocks import Floats, Ints, linear_predict, rounded
 from rankfair.core.by_task import Segments
 from rankfair.core.problem import Problem
@@ -66,7 +67,7 @@ class TaskStatus(Enum):
         return self.name.lower().replace("_", " ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskSolution(Solution):
     """A solution with what became of each task, in the user's order of tasks."""
 
@@ -82,6 +83,7 @@ def solve_tasks(
     penalty: Penalty,
     constraint: Constraint,
     on_step: OnStep | None = None,
+    overall: bool = False,
 ) -> TaskSolution:
     """Every task in its band, each at the ``λ`` nearest to 0 that puts it there.
 
@@ -89,32 +91,9 @@ def solve_tasks(
     it in its band, it is given that constant, which is in every band of ranks and of
     means; for residuals it is infeasible.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rankfair.constraints import Rank
-    >>> from rankfair.penalties import Ridge
-    >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 3 > 0
-    >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
-    >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
-    >>> solve_tasks(problem, Ridge(), Rank(0.0)).task_values.tolist()
-    [0.5, 0.5]
-    """
-    tilted = _tilted(TaskLines.of(problem, penalty, constraint))
-    return _solution(tilted, penalty, tilted.W, on_step)
-
-
-def solve_both(
-    problem: Problem,
-    penalty: Penalty,
-    constraint: Constraint,
-    on_step: OnStep | None = None,
-) -> TaskSolution:
-    """Every task, and all rows together, in their bands.
-
-    Tasks are moved against each other as wholes, by their means of the direction of
-    all rows: that leaves ranks and mean gaps within them as they are.  What is left of
-    that direction within a task is the direction of the task itself.
+    With ``overall`` all rows together are in the band as well.  For that tasks are
+    moved against each other as wholes, by their means of the direction of all rows,
+    which leaves ranks and mean gaps within them as they are.
 
     Examples
     --------
@@ -124,18 +103,20 @@ def solve_both(
     >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 3 > 0
     >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
     >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
-    >>> found = solve_both(problem, Ridge(), Rank(0.0))
+    >>> found = solve_tasks(problem, Ridge(), Rank(0.0), overall=True)
     >>> found.task_values.tolist(), str(found.status)
     ([0.5, 0.5], 'satisfied')
     """
-    tilted = _tilted(TaskLines.of(problem, penalty, constraint))
-    assert problem.groups is not None
-    demand = Demand(constraint, problem.groups)
-    for g in _ways(demand, problem.predict(tilted.W)):
-        W, inside = _moved(tilted, demand, g)
-        if inside:
-            break
-    return _solution(tilted, penalty, W, on_step, inside)
+    tilted = Tilted.of(TaskLines.of(problem, penalty, constraint))
+    W, inside = tilted.W, True
+    if overall:
+        assert problem.groups is not None
+        demand = Demand(constraint, problem.groups)
+        for g in _ways(demand, problem.predict(tilted.W)):
+            W, inside = tilted.moved(demand, g)
+            if inside:
+                break
+    return tilted.solution(penalty, W, inside, on_step)
 
 
 def _ways(demand: Demand, m: Floats) -> Iterator[Floats]:
@@ -257,7 +238,7 @@ class TaskLines:
     def _nearest(self, count: Count, on: Bools) -> tuple[Floats, Bools]:
         """Look from 0 outwards on both sides, then close in; in the tasks ``on``."""
         demands = self.demands
-        low, high = demands.band
+        low, high = demands.low, demands.high
         values = count(np.arange(len(on)), np.zeros(len(on)))
         miss = demands.misses(values)
         sign, edge = np.sign(miss), np.where(miss > 0, high, low)
@@ -281,7 +262,7 @@ class TaskLines:
         return at.b, (at.fb <= 0) & (at.fb >= -width)
 
 
-def _roots(a: Floats, half: Floats, excess: Floats) -> tuple[Floats, Floats]:
+def _roots(a: Any, half: Any, excess: Any) -> tuple[Floats, Floats]:
     """Where ``a x² + 2 half x + excess = 0``, and 0 if that lies further out."""
     root = np.sqrt(np.maximum(half * half - a * excess, 0.0))
     size = np.where(a > 0, a, np.inf)
@@ -325,26 +306,19 @@ def _first(beyond: Count, places: Floats, start: Floats) -> Bracket:
     ``a`` is the last place before it on its side.  Where there is none, ``b`` is the
     place closest to the band, and ``fb`` is positive.  Places at 0 are left out.
     """
-    far = np.where(places == 0, np.inf, np.abs(places))
-    places = np.take_along_axis(places, np.argsort(far, axis=1, kind="stable"), axis=1)
-    n = np.count_nonzero(places, axis=1)
-    last, f_last = np.zeros((len(n), 2)), np.column_stack((start, start))
-    a, fa, b, fb = np.zeros(len(n)), start.copy(), np.zeros(len(n)), start.copy()
-    still = np.flatnonzero(start > 0)
-    for i in range(places.shape[1]):
-        still = still[n[still] > i]
-        if not len(still):
-            break
-        x = places[still, i]
-        fx, side = beyond(still, x), (x > 0).astype(int)
-        closer = fx < fb[still]
-        at = still[closer]
-        b[at], fb[at] = x[closer], fx[closer]
-        hit = fx <= 0
-        at = still[hit]
-        a[at], fa[at] = last[at, side[hit]], f_last[at, side[hit]]
-        last[still, side], f_last[still, side] = x, fx
-        still = still[~hit]
+    a, b, fa, fb = 0.0 * start, 0.0 * start, start.copy(), start.copy()
+    on = np.flatnonzero(start > 0)
+    X = np.take_along_axis(places, np.abs(places).argsort(axis=1), axis=1)[on]
+    F = np.column_stack([beyond(on, x) for x in X.T])
+    F[X == 0] = np.inf
+    hit, row = F <= 0, np.arange(len(on))
+    first = np.where(hit.any(axis=1), hit.argmax(axis=1), F.argmin(axis=1))
+    closer = F[row, first] < start[on]
+    b[on], fb[on] = np.where(closer, (X[row, first], F[row, first]), (b[on], fb[on]))
+    before = (X * b[on][:, None] > 0) & (np.arange(X.shape[1]) < first[:, None])
+    last = X.shape[1] - 1 - before[:, ::-1].argmax(axis=1)
+    some = before.any(axis=1)
+    a[on[some]], fa[on[some]] = X[row, last][some], F[row, last][some]
     return Bracket(a, fa, b, fb)
 
 
@@ -357,97 +331,84 @@ class Tilted:
     lam: Floats  # (k,)
     flat: Bools  # which tasks are given their constants
 
+    @classmethod
+    def of(cls, lines: TaskLines) -> Tilted:
+        """Each task at its own place on its line, or at its constant."""
+        demands, every = lines.demands, lines.demands.segments.both
+        x, inside = lines.search()
+        more = lines.excess(lines.at(x, every)) > NONE * lines.fitter.problem.counts
+        flat = ~inside | (more & (x != 0))
+        flat &= demands.kept(demands.level)
+        lam = np.where(more | flat, 0.0, x)
+        W = lines.at(lam, every & ~flat)
+        W[: len(flat)][flat] = lines.constants[flat]
+        return cls(lines, W, lam, flat)
 
-def _tilted(lines: TaskLines) -> Tilted:
-    """Each task at its own place on its line, or at its constant."""
-    demands, every = lines.demands, lines.demands.segments.both
-    x, inside = lines.search()
-    more = lines.excess(lines.at(x, every)) > NONE * lines.fitter.problem.counts
-    lam = np.where(more, 0.0, x)
-    flat = ~inside | (more & (x != 0))
-    flat &= demands.kept(demands.level)
-    lam[flat] = 0.0
-    W = lines.at(lam, every & ~flat)
-    W[: len(flat)][flat] = lines.constants[flat]
-    return Tilted(lines, W, lam, flat)
+    def moved(self, demand: Demand, g: Floats) -> tuple[Floats, bool]:
+        """Tasks moved by their means of ``g``, and whether all rows are in the band.
 
+        All rows together never err more for it than with one constant.
+        """
+        lines, problem = self.lines, self.lines.fitter.rows
+        counts, segments = problem.counts, lines.demands.segments
+        c = problem.moments(g)[:, -1] / np.maximum(counts, 1e-300)
+        c[np.abs(c) <= NONE * np.abs(g).max()] = 0.0
 
-def _moved(tilted: Tilted, demand: Demand, g: Floats) -> tuple[Floats, bool]:
-    """Tasks moved by their means of ``g``, and whether that meets the band of all rows.
+        def at(lam: Floats) -> Floats:
+            """By steps of the grid on which ties are decided: those in tasks stay."""
+            W, unit = self.W.copy(), problem.y_unit
+            W[: len(c), -1] -= rounded(lam[0] * c * unit, problem.resolution) / unit
+            return W
 
-    All rows together never err more for it than with one constant.
-    """
-    lines, problem = tilted.lines, tilted.lines.fitter.rows
-    counts, segments = problem.counts, lines.demands.segments
-    c = problem.moments(g)[:, -1] / np.maximum(counts, 1e-300)
-    c[np.abs(c) <= NONE * np.abs(g).max()] = 0.0
+        counted = Counted(
+            problem.predict(self.W),
+            segments.each_row(c)[None],
+            (demand.of_rows(None, problem.y),),
+            Units(),
+            lambda lam: seen(problem, at(lam)),
+        )
+        off = (self.W[: len(c)] - lines.constants)[:, -1]
+        excess = (lines.excess(self.W) + lines.spread).sum() - problem.y_squares
+        low, high = _roots(counts @ c**2, -(counts @ (c * off)), excess)
+        found = nearest(counted, (float(low), float(high)))
+        # Sums of real weights are rounded, here as within tasks.
+        room = 0.0 if segments.whole else REAL * counted.demand.unit
+        miss = abs(counted.demand.band.miss(found.value))
+        return at(np.array([found.x])), miss <= max(room, lines.demands.forgiven)
 
-    def moved(lam: Floats) -> Floats:
-        """Moved by steps of the grid on which ties are decided: those in tasks stay."""
-        W, unit = tilted.W.copy(), problem.y_unit
-        W[: len(c), -1] -= rounded(lam[0] * c * unit, problem.resolution) / unit
-        return W
-
-    counted = Counted(
-        problem.predict(tilted.W),
-        segments.each_row(c)[None],
-        (demand.of_rows(None, problem.y),),
-        Units(),
-        lambda lam: seen(problem, moved(lam)),
-    )
-    off = (tilted.W[: len(c)] - lines.constants)[:, -1]
-    excess = float((lines.excess(tilted.W) + lines.spread).sum()) - problem.y_squares
-    ends = _roots(counts @ c**2, -(counts @ (c * off)), np.array(excess))
-    found = nearest(counted, (float(ends[0]), float(ends[1])))
-    # Sums of real weights are rounded, here as within tasks.
-    room = 0.0 if segments.whole else REAL * counted.demand.unit
-    miss = abs(counted.demand.band.miss(found.value))
-    return moved(np.array([found.x])), miss <= max(room, lines.demands.forgiven)
-
-
-def _solution(
-    tilted: Tilted,
-    penalty: Penalty,
-    W: Floats,
-    on_step: OnStep | None,
-    inside: bool = True,
-) -> TaskSolution:
-    """The solution in the user's units, with the state of every task."""
-    lines, lam = tilted.lines, tilted.lam
-    problem, demands, fitter = lines.fitter.rows, lines.demands, lines.fitter
-    assert problem.groups is not None
-    m = seen(problem, W)
-    values = demands.values(m)
-    kept, s = demands.kept(values), demands.segments
-    status = Status.SATISFIED if inside and kept.all() else Status.INFEASIBLE
-    if status is Status.SATISFIED and (W == lines.W).all():
-        status = Status.INACTIVE
-    shown = demands.show(values)
-    off = np.where(s.both, np.abs(values - demands.level), -1.0)
-    trace = list[Step]()
-    step = Step(1, fitter.objective(W, lines.B0), float(shown[off.argmax()]), 0.0)
-    noted_in(trace, on_step)(step)
-    posed = Demand(demands.whole, problem.groups).of_rows(None, problem.y)
-    solution = package(
-        fitter,
-        W,
-        status,
-        penalty=penalty,
-        values=(posed.show(posed.constraint.value(m, problem.groups)),),
-        multipliers=(float(lam[np.abs(lam).argmax()]),),
-        trace=trace,
-    )
-    states = np.full(len(lam), TaskStatus.SATISFIED, dtype=object)
-    states[lam == 0] = TaskStatus.INACTIVE
-    states[tilted.flat] = TaskStatus.CONSTANT
-    states[~kept] = TaskStatus.INFEASIBLE
-    states[~s.both] = TaskStatus.ONE_GROUP_ONLY
-    back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
-    return TaskSolution(
-        **{each.name: getattr(solution, each.name) for each in fields(Solution)},
-        task_values=shown[back],
-        task_aucs=RankByTask(s, Rank()).show(s.twice_u(m))[back],
-        task_status=tuple(states[back].tolist()),
-        task_totals=np.column_stack((s.total_b, s.total_a)).astype(float)[back],
-        task_multipliers=lam[back],
-    )
+    def solution(
+        self, penalty: Penalty, W: Floats, inside: bool, on_step: OnStep | None
+    ) -> TaskSolution:
+        """The solution in the user's units, with the state of every task."""
+        lines, lam, fitter = self.lines, self.lam, self.lines.fitter
+        problem, demands, s = fitter.rows, lines.demands, lines.demands.segments
+        m = seen(problem, W)
+        values = demands.values(m)
+        kept, shown = demands.kept(values), demands.show(values)
+        status = Status.SATISFIED if inside and kept.all() else Status.INFEASIBLE
+        if status is Status.SATISFIED and (W == lines.W).all():
+            status = Status.INACTIVE
+        off = np.where(s.both, np.abs(values - demands.level), -1.0)
+        trace = list[Step]()
+        step = Step(1, fitter.objective(W, lines.B0), float(shown[off.argmax()]), 0.0)
+        noted_in(trace, on_step)(step)
+        whole = Demand(demands.whole, s.groups).of_rows(None, problem.y)
+        value = whole.show(whole.constraint.value(m, s.groups))
+        most = float(lam[np.abs(lam).argmax()])
+        states = np.full(len(lam), TaskStatus.SATISFIED, dtype=object)
+        states[lam == 0] = TaskStatus.INACTIVE
+        states[self.flat] = TaskStatus.CONSTANT
+        states[~kept] = TaskStatus.INFEASIBLE
+        states[~s.both] = TaskStatus.ONE_GROUP_ONLY
+        back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
+        solution = package(
+            fitter, W, status, penalty, trace, values=(value,), multipliers=(most,)
+        )
+        return TaskSolution(
+            **{each.name: getattr(solution, each.name) for each in fields(Solution)},
+            task_values=shown[back],
+            task_aucs=in_every_task(Rank(), s, problem.y).show(s.twice_u(m))[back],
+            task_status=tuple(states[back].tolist()),
+            task_totals=np.column_stack((s.total_b, s.total_a)).astype(float)[back],
+            task_multipliers=lam[back],
+        )

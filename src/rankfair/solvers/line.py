@@ -207,7 +207,7 @@ def _left_out(
         return None
     at = slice(None) if rows is None else rows
     q, E = q[at], E[:, at]
-    twins = _twins_of(problem, problem.order[at])
+    twins = problem.twins(problem.order[at])
     if twins is not None:
         s = None if problem.weights is None else problem.weights[at]
         q, E = _joined(q, twins, s), np.array([_joined(e, twins, s) for e in E])
@@ -222,30 +222,6 @@ def _joined(values: Floats, twins: Ints, weights: Floats | None) -> Floats:
     out = values.copy()
     out[at] = (np.bincount(ids, own) / np.bincount(ids, w))[ids]
     return out
-
-
-def _twins_of(problem: Problem, order: Ints) -> Ints | None:
-    """Ids of rows that share task and predictors with others, else −1.
-
-    Left out, such rows are ordered against their own targets; new rows like them have
-    one prediction.  So they are counted at the mean of their left-out predictions.
-    """
-    ways = np.random.default_rng(0).uniform(1.0, 2.0, problem.n_features + 1)
-    # einsum sums each row by itself: rows that are alike have the same key.
-    keys = np.einsum("ij,j->i", np.ascontiguousarray(problem.X), ways[:-1])
-    keys += ways[-1] * problem.codes
-    keys = keys[order]
-    ordered = np.sort(keys)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(repeated):
-        return None
-    rows = np.flatnonzero(np.isin(keys, repeated))
-    rows = rows[np.lexsort((problem.codes[order[rows]], keys[rows]))]
-    X, codes = problem.X[order[rows]], problem.codes[order[rows]]
-    new = (codes[1:] != codes[:-1]) | (X[1:] != X[:-1]).any(axis=1)
-    ids = np.full(len(keys), -1)
-    ids[rows] = np.append(0, np.cumsum(new))
-    return ids
 
 
 @dataclass(frozen=True)

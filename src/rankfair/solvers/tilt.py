@@ -102,6 +102,6 @@ def unconstrained(problem: Engine, request: Request) -> Solution:
     fitter = Fitter.of(problem, penalty)
     if not isinstance(problem, Problem):
         W = fitter.solve(B[:, :, 0])
-        return package(fitter, W, Status.INACTIVE, penalty=penalty)
+        return package(fitter, W, Status.INACTIVE, penalty)
     line = make_line(fitter, fitter, (), (), B)
-    return package(fitter, line.W0, Status.INACTIVE, penalty=penalty, line=line)
+    return package(fitter, line.W0, Status.INACTIVE, penalty, line=line)
