@@ -21,7 +21,7 @@ import numpy as np
 
 from rankfair import RankFairRegressor
 from rankfair.constraints import Rank
-from rankfair.constraints.by_task import RankByTask
+from rankfair.constraints.by_task import in_every_task
 from rankfair.core.blocks import sorted_by_task
 from rankfair.core.by_task import Segments
 from rankfair.core.problem import Groups
@@ -92,7 +92,7 @@ def outside(model: Any, rows: Rows) -> int:
     X, _, tasks, in_a = rows
     order, _, sizes = sorted_by_task(tasks, len(model.tasks_))
     segments = Segments.of(sizes, Groups(in_a[order]))
-    every = RankByTask(segments, Rank(EPSILON))
+    every = in_every_task(Rank(EPSILON), segments, np.zeros(len(order)))
     values = every.values(model.predict(X, tasks=tasks)[order])
     return int(np.count_nonzero(~every.kept(values)))
 

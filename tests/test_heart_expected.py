@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,15 +52,7 @@ def fair(epsilon: Any = EPSILON, **settings: Any) -> RankFairRegressor:
 @pytest.mark.parametrize("column", ["outlier", "lognormal"])
 @pytest.mark.parametrize(
     "beside",
-    [
-        False,
-        pytest.param(
-            True,
-            marks=pytest.mark.xfail(
-                strict=True, reason="issue 16: ranks beside means miss far values"
-            ),
-        ),
-    ],
+    [False, True],
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_far_values_do_not_turn_the_order_of_the_groups(
@@ -117,18 +109,9 @@ class Bounded(Constraint):
         a, b = bent[groups.in_a].sum(), bent[~groups.in_a].sum()
         return self.parts * float(a / groups.total_a - b / groups.total_b)
 
-    def resolution(self, groups: Groups) -> float:
-        return 1e-6 * self.parts
-
-    def field(self, m: Floats, groups: Groups) -> Callable[[Floats, Groups], Floats]:
-        def slope(m: Floats, groups: Groups) -> Floats:
-            side = np.where(groups.in_a, 1 / groups.total_a, -1 / groups.total_b)
-            return self.parts * side / np.cosh(m) ** 2
-
-        return slope
-
-    def show(self, value: float, groups: Groups) -> float:
-        return value
+    def slope(self, m: Floats, groups: Groups) -> Floats:
+        side = np.where(groups.in_a, 1 / groups.total_a, -1 / groups.total_b)
+        return self.parts * side / np.cosh(m) ** 2
 
 
 class Inverse(Factor):

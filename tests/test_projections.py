@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oracles import brute_twice_u, closest_in_band
 from rankfair import projections
-from rankfair.core.linear import resolution_of
+from rankfair.core.blocks import resolution_of
 from rankfair.core.ranks import twice_u
 
 subsets = importlib.import_module("rankfair.projections.paper")

@@ -37,7 +37,7 @@ def test_each_task_has_the_value_and_band_of_its_rows_alone(
 ):
     constraint = kind(epsilon, side)
     every = asked(constraint, weights)
-    values, (low, high) = every.values(M), every.band
+    values, low, high = every.values(M), every.low, every.high
     shown, misses = every.show(values), every.misses(values)
     for j, rows in enumerate(ROWS):
         own = alone(constraint, rows, weights)
@@ -58,7 +58,7 @@ def test_bands_of_whole_numbers_are_exact():
     for j, rows in enumerate(ROWS):
         own = alone(Rank(0.03), rows)
         if own is not None:
-            assert Band(every.band[0][j], every.band[1][j]) == own[0].band(own[1])
+            assert Band(every.low[j], every.high[j]) == own[0].band(own[1])
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
@@ -67,41 +67,14 @@ def test_the_direction_of_a_linear_constraint_is_its_derivative(constraint, weig
     every = asked(constraint, weights)
     step = rng.normal(size=N)
     w = np.ones(N) if weights is None else weights
-    rise = every.segments.total(every.gradient(M) * w * step)
+    rise = every.segments.total(every.direction * w * step)
     np.testing.assert_allclose(every.values(M + step) - every.values(M), rise)
-    assert every.start is every.gradient(M)
-
-
-@pytest.mark.parametrize("weights", WEIGHTS)
-def test_the_gradient_of_ranks_moves_no_task_as_a_whole(weights):
-    """Every pair pushes its two rows apart with the same force."""
-    every = asked(Rank(), weights)
-    w = np.ones(N) if weights is None else weights
-    g = every.gradient(M) * w
-    np.testing.assert_allclose(every.segments.total(g), 0.0, atol=1e-12)
-    assert (g[IN_A] >= 0).all() and (g[~IN_A] <= 0).all()
-
-
-def test_the_gradient_of_ranks_is_nearly_that_of_one_task_alone():
-    """Kernels differ in shape and agree in width."""
-    n = 4000
-    in_a = rng.random(n) < 0.4
-    m = rng.normal(size=n) + in_a
-    groups = Groups(in_a)
-    every = in_every_task(Rank(), Segments.of(np.array([n]), groups), m)
-    wanted = Rank().gradient(m, groups)
-    assert np.corrcoef(every.gradient(m), wanted)[0, 1] > 0.999
-
-
-def test_equal_predictions_are_led_by_the_means():
-    every = asked(Rank())
-    np.testing.assert_array_equal(every.gradient(np.zeros(N)), every.apart)
 
 
 def test_rows_without_weight_have_no_direction():
     weights = rng.integers(0, 2, N)
     for constraint in (Rank(), Mean(), Residual()):
-        g = asked(constraint, weights).gradient(M)
+        g = asked(constraint, weights).direction
         assert not g[weights == 0].any()
 
 
@@ -109,11 +82,12 @@ def test_rows_without_weight_have_no_direction():
 def test_some_tasks_are_the_same_tasks(constraint):
     every = asked(constraint)
     places = np.array([2, 4])
-    rows = np.concatenate([ROWS[j] for j in places])
-    segments = Segments.of(SIZES[places], Groups(IN_A[rows]))
-    some = every.of_tasks(places, segments, rows)
+    some, rows = every.of_tasks(places)
+    np.testing.assert_array_equal(rows, np.concatenate([ROWS[j] for j in places]))
     np.testing.assert_allclose(some.values(M[rows]), every.values(M)[places])
-    np.testing.assert_array_equal(some.band, np.array(every.band)[:, places])
+    for name in ("low", "high", "level", "unit"):
+        part = getattr(every, name)[places]
+        np.testing.assert_array_equal(getattr(some, name), part)
 
 
 def test_another_constraint_is_refused():
@@ -123,9 +97,7 @@ def test_another_constraint_is_refused():
     assert asked(Odd()).whole == Odd()
 
     class Own(Constraint):
-        band = value = resolution = field = show = None
+        band = value = slope = None
 
-    with pytest.raises(
-        ValueError, match='Own is no constraint that scope="task" knows'
-    ):
+    with pytest.raises(ValueError, match='"own" cannot be asked of every task'):
         asked(Own())

@@ -7,6 +7,7 @@ from scipy.stats import norm
 from oracles import brute_twice_u
 from problems import tied as sample
 from rankfair.constraints import Rank
+from rankfair.constraints.rank import drawn_in
 from rankfair.core.problem import Groups
 
 
@@ -111,12 +112,11 @@ def test_an_estimate_is_within_its_bound(n, weights):
     assert (bound == 0) == (n < 80_000)
 
 
-def test_differences_below_the_resolution_are_a_share_of_the_pairs():
+def test_the_slack_is_one_pair_or_a_small_share_of_all():
     _, few = sample(9)
     _, many = sample(30_000)
-    assert Rank().resolution(few) == 2
-    pairs = many.total_a * many.total_b
-    assert 2 < Rank().resolution(many) < 1e-4 * 2 * pairs
+    assert Rank().slack(few) == 2
+    assert Rank().show(Rank().slack(many), many) == pytest.approx(0.0005)
 
 
 # The direction
@@ -132,27 +132,41 @@ def smooth_auc(m, groups, width):
 
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
 @pytest.mark.parametrize("bandwidth", [0.1, 0.25, 1.0])
-def test_the_field_is_the_derivative_of_a_smooth_auc(weights, bandwidth):
+@pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy tails"])
+def test_the_slope_is_the_derivative_of_a_smooth_auc(weights, bandwidth, heavy):
     m, groups = sample(weights=weights)
+    m = np.sinh(3 * m) if heavy else m
     w = np.ones(len(m)) if groups.weights is None else groups.weights.astype(float)
-    spread = np.sqrt(np.cov(m, aweights=w, ddof=0))
-    width, step = bandwidth * float(spread), 1e-5
-    gradient = Rank(bandwidth=bandwidth).gradient(m, groups)
+    (t, rate), width, step = drawn_in(m, groups.weights), bandwidth, 1e-5
+    slope = Rank(bandwidth=bandwidth).slope(m, groups) / rate
     wanted = np.zeros(len(m))
     for i in np.flatnonzero(w > 0):
-        up, down = (m + sign * step * (np.arange(len(m)) == i) for sign in (1, -1))
+        up, down = (t + sign * step * (np.arange(len(t)) == i) for sign in (1, -1))
         rise = smooth_auc(up, groups, width) - smooth_auc(down, groups, width)
         wanted[i] = rise / (2 * step) / w[i]
     seen = w > 0
     tolerance = 0.02 * np.abs(wanted).max()
-    assert gradient[seen] == pytest.approx(wanted[seen], abs=tolerance)
+    assert slope[seen] == pytest.approx(wanted[seen], abs=tolerance)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e9])
+def test_values_that_are_drawn_in_keep_their_order_and_the_middle_its_shape(scale):
+    m = np.sort(np.random.default_rng(0).standard_t(1.0, 500)) * scale
+    t, rate = drawn_in(m)
+    assert (np.diff(t) >= 0).all()
+    inside = slice(1, -1)
+    assert np.gradient(t, m)[inside] == pytest.approx(rate[inside], rel=0.3)
+    low, middle, high = np.percentile(m, [25, 50, 75])
+    inner = np.abs(m - middle) < high - low
+    assert np.ptp(rate[inner]) < 0.1 * rate.max()
+    assert np.ptp(t) < 50
 
 
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
-def test_swapped_groups_negate_the_field(weights):
+def test_swapped_groups_negate_the_slope(weights):
     m, groups = sample(weights=weights)
-    gradient = Rank().gradient(m, groups)
-    assert Rank().gradient(m, swapped(groups)) == pytest.approx(-gradient)
+    slope = Rank().slope(m, groups)
+    assert Rank().slope(m, swapped(groups)) == pytest.approx(-slope)
 
 
 def test_whole_weights_mean_repeated_rows():
@@ -161,49 +175,53 @@ def test_whole_weights_mean_repeated_rows():
     repeated = Groups(groups.in_a[often])
     assert Rank().value(m, groups) == Rank().value(m[often], repeated)
     assert Rank(0.1).band(groups) == Rank(0.1).band(repeated)
-    gradient = Rank().gradient(m, groups)
-    tolerance = 0.02 * np.abs(gradient).max()
-    again = Rank().gradient(m[often], repeated)
-    assert again == pytest.approx(gradient[often], abs=tolerance)
+    slope = Rank().slope(m, groups)
+    tolerance = 0.02 * np.abs(slope).max()
+    again = Rank().slope(m[often], repeated)
+    assert again == pytest.approx(slope[often], abs=tolerance)
 
 
-def test_what_was_learnt_on_some_rows_can_be_asked_of_others():
-    m, groups = sample(4_000)
-    some = np.arange(0, 4_000, 2)
-    field = Rank().field(m[some], Groups(groups.in_a[some]))
-    gradient = Rank().gradient(m, groups)
-    # Half the rows weigh twice as much each.
-    assert field(m, groups) / 2 == pytest.approx(
-        gradient, abs=0.1 * np.abs(gradient).max()
-    )
-
-
-def test_the_field_of_constant_predictions_is_the_first_direction():
+def test_the_slope_of_constant_predictions_is_the_first_direction():
     _, groups = sample()
     m = np.full(len(groups.in_a), 3.0)
-    gradient = Rank().gradient(m, groups)
-    assert np.array_equal(gradient, Rank().start(groups)(m, groups))
+    slope = Rank().slope(m, groups)
+    assert np.array_equal(slope, Rank().direction(groups))
 
 
 def test_the_first_direction_parts_the_means():
     m, groups = sample()
-    g = Rank().start(groups)(m, groups)
+    g = Rank().direction(groups)
     gap = m[groups.in_a].mean() - m[~groups.in_a].mean()
     assert g @ m == pytest.approx(gap)
 
 
 @pytest.mark.parametrize("unit", [1e-100, 1e100])
-def test_units_scale_the_field(unit):
+def test_units_scale_the_slope(unit):
     m, groups = sample()
-    scaled = Rank().gradient(m * unit, groups) * unit
-    gradient = Rank().gradient(m, groups)
-    assert scaled == pytest.approx(gradient, abs=0.01 * np.abs(gradient).max())
+    scaled = Rank().slope(m * unit, groups) * unit
+    slope = Rank().slope(m, groups)
+    assert scaled == pytest.approx(slope, abs=0.01 * np.abs(slope).max())
 
 
-def test_an_outlier_does_not_break_the_field():
+def test_an_outlier_does_not_break_the_slope():
     m, groups = sample()
+    before = Rank().slope(m, groups)
     m[5] = 1e9
-    gradient = Rank().gradient(m, groups)
-    assert np.isfinite(gradient).all()
-    assert (gradient[groups.in_a] >= 0).all()
-    assert (gradient[~groups.in_a] <= 0).all()
+    slope = Rank().slope(m, groups)
+    rest = np.arange(len(m)) != 5
+    assert slope[rest] == pytest.approx(before[rest], abs=0.2 * np.abs(before).max())
+    assert np.isfinite(slope).all()
+    assert (slope[groups.in_a] >= 0).all()
+    assert (slope[~groups.in_a] <= 0).all()
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+def test_several_pairs_of_groups_are_counted_as_one_by_one(weights):
+    m, groups = sample(weights=weights)
+    m = np.round(m, 1)
+    codes = np.random.default_rng(3).integers(0, 3, len(m))
+    several = [Groups(codes == g, groups.weights) for g in range(3)]
+    found = Rank().values(m, several)
+    assert found == pytest.approx([Rank().value(m, each) for each in several])
+    whole = weights != "real"
+    assert all(isinstance(each, int) == whole for each in found)

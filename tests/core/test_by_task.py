@@ -98,44 +98,17 @@ def test_totals_and_pairs_are_those_of_groups(segments):
             assert segments.pair[j] == pytest.approx(alone.pair)
 
 
-def test_the_density_is_a_sum_of_kernels(segments):
-    m, width = rng.normal(size=N), rng.uniform(0.2, 1.0, len(SIZES))
-    found, w = segments.densities(m, width), segments.weights
-    for j, rows in enumerate(rows_of(SIZES)):
-        for i in rows:
-            rivals = rows[IN_A[rows] != IN_A[i]]
-            if not w[rivals].sum() > 0:
-                assert found[i] == 0
-                continue
-            reach = np.sqrt(5) * width[j]
-            u = (m[i] - m[rivals]) / reach
-            kernel = 0.75 * np.maximum(1 - u * u, 0) / reach
-            wanted = (w[rivals] * kernel).sum() / w[rivals].sum()
-            assert found[i] == pytest.approx(wanted, abs=1e-9)
-
-
-def test_the_density_integrates_to_one():
-    """Seen by many rows of one group, spread evenly, of a few of the other."""
-    sizes = np.array([2003])
-    in_a = np.arange(2003) < 3
-    m = np.concatenate(([-0.5, 0.1, 1.0], np.linspace(-4, 5, 2000)))
-    f = Segments.of(sizes, Groups(in_a)).densities(m, np.array([0.3]))
-    assert np.trapezoid(f[3:], m[3:]) == pytest.approx(1.0, abs=1e-3)
-
-
-def test_a_far_row_does_not_disturb_the_others():
-    in_a = np.array([True, False, True, False, True])
-    one = Segments.of(np.array([5]), Groups(in_a))
-    m = np.array([0.0, 0.1, 0.2, 0.3, 1e9])
-    f = one.densities(m, np.array([0.2]))
-    assert np.isfinite(f).all()
-    assert f[4] == 0
-
-
-def test_constant_predictions_have_level_ranks_and_finite_densities(segments):
+def test_constant_predictions_have_level_ranks(segments):
     m = np.full(N, 2.5)
     assert segments.twice_u(m) == pytest.approx(segments.total_a * segments.total_b)
-    assert np.isfinite(segments.densities(m, np.zeros(len(SIZES)))).all()
+
+
+def test_means_are_those_of_each_task(segments):
+    m, w = rng.normal(size=N), segments.weights
+    found = segments.means(m)
+    for j, rows in enumerate(rows_of(SIZES)):
+        if w[rows].sum() > 0:
+            assert found[j] == pytest.approx(np.average(m[rows], weights=w[rows]))
 
 
 def test_no_rows_at_all():

@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from problems import order_of
-from rankfair.core.linear import linear_predict
+from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups, Problem
 from rankfair.penalties import make_penalty
 from rankfair.solvers import Request, unconstrained

@@ -7,15 +7,11 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from oracles import brute_twice_u
-from rankfair.core import ranks
 from rankfair.core.ranks import (
     Grid,
     binned_twice_u,
-    midranks,
     smooth_density,
     twice_u,
-    twice_u_between,
-    twice_u_of_rest,
 )
 
 floats = st.floats(-1e6, 1e6)
@@ -102,79 +98,6 @@ class TestTwiceU:
         twice_u(a, b, *weights)
         for now, then in zip((a, b, *weights), before, strict=True):
             assert np.array_equal(now, then)
-
-
-NEAR = st.integers(0, 9).map(lambda last: 1.0 + last * 2.0**-52)
-FAR = st.sampled_from([-1e300, 1e5, 3e13, 0.0, 5e-324])
-
-
-@given(data=st.data(), values=samples(floats | tied | NEAR | FAR, most=40))
-def test_many_values_are_counted_by_their_places(data, values):
-    """Equal ones, some that differ in the last bit, some far from all others."""
-    in_a = data.draw(arrays(bool, len(values)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranks, "MANY", 0)
-        assert twice_u_between(values, in_a) == brute_twice_u(values, in_a)
-
-
-@pytest.mark.parametrize("kind", ["plain", "rounded", "outlier", "lognormal"])
-def test_a_hundred_thousand_values(kind):
-    rng = np.random.default_rng(0)
-    values, in_a = rng.standard_normal(100_000), rng.random(100_000) < 0.3
-    values += 0.2 * in_a
-    values = {
-        "plain": values,
-        "rounded": values.round(1),
-        "outlier": np.append(values[1:], 1e5),
-        "lognormal": np.exp(5 * values),
-    }[kind]
-    a, b = values[in_a], values[~in_a]
-    wanted = 2 * stats.mannwhitneyu(a, b, method="asymptotic").statistic
-    assert twice_u_between(values, in_a) == wanted
-
-
-@given(values=samples(most=30))
-def test_midranks_are_average_ranks(values):
-    assert midranks(values).tolist() == stats.rankdata(values).tolist()
-
-
-@given(a=samples(), b=samples())
-def test_midranks_of_a_group_give_its_count(a, b):
-    ranks = midranks(np.append(a, b))[: len(a)]
-    assert 2 * ranks.sum() - len(a) * (len(a) + 1) == twice_u(a, b)
-
-
-@st.composite
-def grouped(draw, weights):
-    """Values, the group of each or −1, and weights, 0 where there is no group."""
-    values = draw(samples(most=20))
-    codes = draw(arrays(np.intp, len(values), elements=st.integers(-1, 2)))
-    w = draw(arrays(*weights[:1], len(values), elements=weights[1]))
-    return values, codes, w * (codes >= 0)
-
-
-@given(
-    grouped((np.int64, st.integers(1, 3))) | grouped((np.float64, st.floats(0.25, 4)))
-)
-def test_each_group_over_the_rest_is_counted_by_one_sort(problem):
-    values, codes, weights = problem
-    totals = [weights[codes == g].sum().item() for g in range(3)]
-    found = twice_u_of_rest(values, codes, totals, weights)
-    for g, twice in enumerate(found):
-        own = codes == g
-        wanted = twice_u(values[own], values[~own], weights[own], weights[~own])
-        assert twice == pytest.approx(wanted, rel=1e-12, abs=1e-9)
-        assert isinstance(twice, int) == (weights.dtype.kind == "i")
-
-
-@given(samples(most=20), st.integers(0, 99))
-def test_rows_without_weights_count_one_each(values, seed):
-    codes = np.random.default_rng(seed).integers(0, 3, len(values))
-    totals = np.bincount(codes, minlength=3).tolist()
-    ones = np.ones(len(values), np.int64)
-    assert twice_u_of_rest(values, codes, totals) == twice_u_of_rest(
-        values, codes, totals, ones
-    )
 
 
 class TestBinned:

@@ -38,7 +38,7 @@ from mapped import (
 )
 from rankfair import RankFairPostprocessor
 from rankfair._folds import deal_folds
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 from rankfair.metrics import scorer
 from refusals import sentence
 

@@ -25,7 +25,7 @@ from mapped import (
     rng,
 )
 from rankfair import RankFairPostprocessor
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 from rankfair.metrics import scorer
 from rankfair.stats import certify
 from refusals import sentence

@@ -4,7 +4,7 @@ import pytest
 from problems import biased, predictions
 from rankfair.constraints import Mean, Residual
 from rankfair.penalties import make_penalty
-from rankfair.solvers import ADM, Status, solve_linear
+from rankfair.solvers import ADM, Demand, Status, solve_linear
 
 PROBLEM = biased(k=4, per_task=20, auc=0.9)
 
@@ -14,7 +14,7 @@ PROBLEM = biased(k=4, per_task=20, auc=0.9)
 @pytest.mark.parametrize("rho", [0.5, 2.0])
 def test_many_steps_lead_to_the_exact_solution(penalty, demand, rho):
     own = make_penalty(penalty, 1.0)
-    exact = solve_linear(PROBLEM, own, (demand,))
+    exact = solve_linear(PROBLEM, own, [Demand(demand, PROBLEM.groups)])
     found = ADM(rho, max_iter=3000, random_state=0).solve(PROBLEM, own, demand)
     assert found.status is Status.SATISFIED
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
@@ -26,7 +26,7 @@ def test_many_steps_lead_to_the_exact_solution(penalty, demand, rho):
 def test_weights_are_kept_in_the_limit():
     weights = np.random.default_rng(0).integers(1, 4, len(PROBLEM.y)).astype(float)
     problem, own = biased(k=4, per_task=20, weights=weights), make_penalty("ridge")
-    exact = solve_linear(problem, own, (Mean(0.0),))
+    exact = solve_linear(problem, own, [Demand(Mean(0.0), problem.groups)])
     found = ADM(max_iter=3000, random_state=0).solve(problem, own, Mean(0.0))
     assert found.objective == pytest.approx(exact.objective, rel=1e-6)
 

@@ -1,16 +1,14 @@
-"""Constraints: one file each, with a value, a band and a direction."""
+"""Constraints: each has a value with its band, a direction and a slope."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from rankfair.constraints.base import Band, Constraint, Linear
+from rankfair.constraints.base import Band, Constraint
 from rankfair.constraints.distribution import Distribution
-from rankfair.constraints.mean import Mean
+from rankfair.constraints.linear import Linear, Mean, Residual
 from rankfair.constraints.rank import Rank
-from rankfair.constraints.residual import Residual
-from rankfair.constraints.within import Within
 
 __all__ = [
     "CONSTRAINTS",
@@ -22,7 +20,6 @@ __all__ = [
     "Mean",
     "Rank",
     "Residual",
-    "Within",
     "main_and_beside",
     "make_constraint",
     "refuse_own_epsilon",
@@ -67,8 +64,7 @@ def refuse_own_epsilon(constraint: Any) -> None:
     named = f"[{', '.join(names)}]" if several is constraint else names[0]
     raise ValueError(
         f"constraints={constraint!r} brings its own epsilon: no other would be tried. "
-        f"Use "
-        f"constraints={named}."
+        f"Use constraints={named}."
     )
 
 
@@ -88,7 +84,7 @@ def refuse_upper(constraints: Sequence[Constraint], n_groups: int) -> None:
 
 def main_and_beside(
     constraints: Sequence[Constraint],
-) -> tuple[Constraint, tuple[Linear, ...]]:
+) -> tuple[Constraint, tuple[Constraint, ...]]:
     """The one constraint that is searched for, and the linear ones kept beside it.
 
     Examples
@@ -96,22 +92,18 @@ def main_and_beside(
     >>> main_and_beside([Mean(0.1), Rank(0.02)])
     (Rank(epsilon=0.02, side='both', bandwidth=0.25), (Mean(epsilon=0.1, side='both'),))
     """
-    others = [each for each in constraints if not isinstance(each, Linear)]
+    others = [each for each in constraints if not each.linear]
+    if {type(each) for each in others} == {Rank, Distribution}:
+        raise ValueError(
+            'constraints need not hold "rank" beside "distribution": KS ≤ ε brings '
+            "|AUC − 1/2| ≤ ε with it. Ask for the distribution alone, with the "
+            "smaller of the two epsilons."
+        )
     if len(others) > 1:
-        if {type(each) for each in others} == {Rank, Distribution}:
-            raise ValueError(
-                'constraint need not hold "rank" beside "distribution": KS ≤ ε brings '
-                "|AUC − 1/2| ≤ ε with it. Ask for the distribution alone, with the "
-                "smaller of the two epsilons."
-            )
         names = " and ".join(type(each).__name__ for each in others)
         raise ValueError(
-            "constraint may hold one constraint that is not linear beside any number "
-            "of "
-            f"linear ones (Mean, Residual); got {names}. Leave out all but one "
-            "of these."
+            "constraints may hold one that is not linear beside any number of linear "
+            f"ones (Mean, Residual); got {names}. Leave out all but one of these."
         )
     main = (others or list(constraints))[0]
-    return main, tuple(
-        each for each in constraints if isinstance(each, Linear) and each is not main
-    )
+    return main, tuple(each for each in constraints if each is not main)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.constraints.base import ROUNDING, Constraint, Floats, Linear
-from rankfair.constraints.mean import Mean
-from rankfair.constraints.rank import Rank
-from rankfair.constraints.residual import Residual
+from rankfair.constraints.base import KEPT, ROUNDING, Constraint, Floats
 from rankfair.core.blocks import Ints
 from rankfair.core.by_task import Segments
 
@@ -21,226 +17,115 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class ByTask(ABC):
-    """Values of the tasks of ``segments``, each with its own band.
+class ByTask:
+    """``whole``'s demand on each task of ``segments``, with a band of its own.
 
-    A task without both groups has nothing to balance: any value is allowed there.
+    Values are ``2U`` in whole half pairs, or ``Σ_i g_i m_i`` less what is ``due``.  A
+    task without both groups has nothing to balance: any value is allowed there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankfair.constraints import Rank
+    >>> from rankfair.core.problem import Groups
+    >>> groups = Groups(np.array([True, False, True, False, False]))
+    >>> two = Segments.of(np.array([2, 3]), groups)
+    >>> every = in_every_task(Rank(0.0), two, np.zeros(5))
+    >>> every.values(np.array([1.0, 2.0, 2.0, 1.0, 3.0])).tolist()
+    [0, 2]
+    >>> every.low.tolist(), every.high.tolist()
+    ([0.0, 1.0], [2.0, 3.0])
     """
 
     segments: Segments
-    forgiven: ClassVar[float] = 0.0
+    whole: Constraint  # as it is asked of all rows
+    low: Array  # (k,), the least value allowed
+    high: Array  # (k,), the largest
+    level: Array  # (k,), the values where all rows of a task have one prediction
+    fine: Array  # (k,), differences too small to matter on the way to a solution
+    unit: Array  # (k,), how much of the value is one unit as people read it
+    due: Array  # (k,)
+    forgiven: float  # how far outside its band a value may be
 
-    @property
-    @abstractmethod
-    def band(self) -> tuple[Array, Array]:
-        """The least and the largest value allowed in each task: (k,) and (k,)."""
+    def values(self, m: Floats) -> Array:
+        """The exact imbalance of each task, ``m`` in standard units."""
+        s = self.segments
+        if self.whole.pairs:
+            return s.twice_u(m)
+        # Around the mean of its task a difference keeps its digits.
+        off = m - s.each_row(s.means(m))
+        out: Array = s.total(self.direction * s.weights * off) - self.due
+        return out
 
-    @abstractmethod
-    def values(self, m: Floats, unit: float = 1.0) -> Array:
-        """The exact imbalance of each task; the standard unit of ``m`` is ``unit``."""
+    @cached_property
+    def direction(self) -> Floats:
+        """``±1/n_A`` in A and ``∓1/n_B`` in B, counted in the task."""
+        s, sign = self.segments, self.whole.sign
+        up, down = np.zeros(len(s.sizes)), np.zeros(len(s.sizes))
+        up[s.both], down[s.both] = sign / s.total_a[s.both], -sign / s.total_b[s.both]
+        g = np.where(s.groups.in_a, s.each_row(up), s.each_row(down))
+        return s.groups.of_known(g)
 
-    @property
-    @abstractmethod
-    def level(self) -> Array:
-        """The values where all rows of a task have one prediction: (k,)."""
+    def of_tasks(self, places: Ints) -> tuple[ByTask, Ints]:
+        """The same demand on some tasks only, and their rows."""
+        segments, rows = self.segments.take(places)
+        names = ("low", "high", "level", "fine", "unit", "due")
+        some = {name: getattr(self, name)[places] for name in names}
+        return replace(self, segments=segments, **some), rows
 
-    @abstractmethod
-    def resolution(self) -> Array:
-        """Differences too small to matter on the way to a solution."""
-
-    @abstractmethod
-    def gradient(self, m: Floats) -> Floats:
-        """The derivative of each task's shown value by ``m_i``, per unit of weight."""
-
-    @abstractmethod
     def show(self, values: Array) -> Floats:
         """The values as people read them, NaN without both groups."""
+        out = np.full(len(values), np.nan)
+        np.divide(values, self.unit, out=out, where=self.segments.both)
+        return out
 
-    @abstractmethod
-    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> ByTask:
-        """The same demand on some tasks only."""
+    def misses(self, values: Array) -> Floats:
+        """How far each lies outside its band: positive above, negative below."""
+        above, below = np.maximum(values - self.high, 0.0), self.low - values
+        out: Floats = above - np.maximum(below, 0.0)
+        return out
 
     def kept(self, values: Array) -> NDArray[np.bool_]:
         """Which values lie in their band, but for rounding."""
         found: NDArray[np.bool_] = np.abs(self.misses(values)) <= self.forgiven
         return found
 
-    def misses(self, values: Array) -> Floats:
-        """How far each lies outside its band: positive above, negative below."""
-        low, high = self.band
-        out: Floats = np.maximum(values - high, 0.0) + np.minimum(values - low, 0.0)
-        return out
-
-    @cached_property
-    def apart(self) -> Floats:
-        """``1/n_A`` for rows of A and ``−1/n_B`` for rows of B, counted in the task."""
-        s = self.segments
-        up, down = np.zeros(len(s.sizes)), np.zeros(len(s.sizes))
-        up[s.both], down[s.both] = 1.0 / s.total_a[s.both], -1.0 / s.total_b[s.both]
-        g = np.where(s.groups.in_a, s.each_row(up), s.each_row(down))
-        return s.groups.of_known(g)
-
-    @property
-    def start(self) -> Floats:
-        """The first direction: that of the difference of the group means."""
-        return self.apart
-
-
-@dataclass(frozen=True)
-class RankByTask(ByTask):
-    """``|AUC − 1/2| ≤ ε`` within every task, as ``2U`` in whole half pairs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rankfair.core.problem import Groups
-    >>> groups = Groups(np.array([True, False, True, False, False]))
-    >>> every = RankByTask(Segments.of(np.array([2, 3]), groups), Rank(0.0))
-    >>> every.values(np.array([1.0, 2.0, 2.0, 1.0, 3.0])).tolist()
-    [0, 2]
-    >>> [edge.tolist() for edge in every.band]
-    [[0.0, 1.0], [2.0, 3.0]]
-    """
-
-    whole: Rank
-
-    @cached_property
-    def band(self) -> tuple[Array, Array]:
-        """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
-        s = self.segments
-        pairs = s.total_a * s.total_b
-        # The factor forgives the rounding of ε itself, so that equality passes.
-        width = np.maximum(2 * self.whole.epsilon * pairs * (1 + 1e-12), s.pair)
-        width = np.floor(width) if s.whole else width
-        rounding = 0.0 if s.whole else 1e-12 * pairs
-        low = pairs - (0.0 if self.whole.side == "upper" else width) - rounding
-        return (
-            np.where(s.both, low, -np.inf),
-            np.where(s.both, pairs + width + rounding, np.inf),
-        )
-
-    def values(self, m: Floats, unit: float = 1.0) -> Array:
-        """``2U`` of each task, integers where the weights are whole."""
-        return self.segments.twice_u(m)
-
-    @property
-    def level(self) -> Array:
-        """Every pair a tie."""
-        out: Array = self.segments.total_a * self.segments.total_b
-        return out
-
-    def resolution(self) -> Array:
-        """A ten-thousandth of all pairs, but no less than one pair."""
-        s = self.segments
-        out: Array = np.maximum(2.0 * s.pair, 2e-4 * s.total_a * s.total_b)
-        return out
-
-    def gradient(self, m: Floats) -> Floats:
-        """The other group's density, over the weight of one's own group."""
-        s = self.segments
-        mean, spread = s.spread(m)
-        width = self.whole.bandwidth * spread
-        density = s.densities(m, width, mean)
-        # Where all predictions agree there is no density: the means lead the way.
-        if not (width > 0).all():
-            density[s.each_row(~(width > 0))] = 1.0
-        return self.apart * density
-
-    def show(self, values: Array) -> Floats:
-        """AUC of each task."""
-        s, out = self.segments, np.full(len(values), np.nan)
-        pairs = 2.0 * s.total_a * s.total_b
-        np.divide(values, pairs, out=out, where=s.both)
-        return out
-
-    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> RankByTask:
-        """The same demand on some tasks only."""
-        return RankByTask(segments, self.whole)
-
-
-@dataclass(frozen=True)
-class LinearByTask(ByTask):
-    """``whole``'s demand, on means or on mean residuals, within every task.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rankfair.constraints import Mean
-    >>> from rankfair.core.problem import Groups
-    >>> groups = Groups(np.array([True, False, True, False, False]))
-    >>> two = Segments.of(np.array([2, 3]), groups)
-    >>> every = LinearByTask.on(two, Mean(0.0), np.zeros(5))
-    >>> every.values(np.array([1.0, 2.0, 2.0, 1.0, 3.0])).tolist()
-    [-1.0, 0.0]
-    """
-
-    forgiven: ClassVar[float] = 1e-6  # of a standard deviation
-
-    whole: Linear
-    g: Floats = field(repr=False)  # (N,), per unit of weight
-    due: Floats = field(repr=False)  # (k,)
-
-    @classmethod
-    def on(cls, segments: Segments, whole: Linear, y: Floats) -> LinearByTask:
-        """The demand once the target, in standard units, is known."""
-        nothing = np.zeros(len(segments.sizes))
-        bare = cls(segments, whole, np.zeros(0), nothing)
-        if not isinstance(whole, Residual):
-            return replace(bare, g=bare.apart)
-        bare = replace(bare, g=-bare.apart)
-        return replace(bare, due=bare.values(y))
-
-    @cached_property
-    def band(self) -> tuple[Array, Array]:
-        """The values allowed, rounding forgiven."""
-        low, high = self.whole.band(self.segments.groups)
-        both = self.segments.both
-        return np.where(both, low, -np.inf), np.where(both, high, np.inf)
-
-    def values(self, m: Floats, unit: float = 1.0) -> Array:
-        """``Σ_i g_i m_i`` of each task less what is due."""
-        s = self.segments
-        # Around the mean of its task a difference keeps its digits.
-        v = m / unit
-        v = v - s.each_row(s.spread(v)[0])
-        out: Array = s.total(self.g * s.weights * v) - self.due
-        return out
-
-    @property
-    def level(self) -> Array:
-        """No difference, less what is due."""
-        return -self.due
-
-    def resolution(self) -> Array:
-        """What rounding leaves of a mean."""
-        return np.full(len(self.due), ROUNDING)
-
-    def gradient(self, m: Floats) -> Floats:
-        """The same for every ``m``."""
-        return self.g
-
-    @property
-    def start(self) -> Floats:
-        """Its own direction."""
-        return self.g
-
-    def show(self, values: Array) -> Floats:
-        """The values themselves."""
-        return np.where(self.segments.both, values, np.nan)
-
-    def of_tasks(self, places: Ints, segments: Segments, rows: Ints) -> LinearByTask:
-        """The same demand on some tasks only."""
-        return LinearByTask(segments, self.whole, self.g[rows], self.due[places])
-
 
 def in_every_task(constraint: Constraint, segments: Segments, y: Floats) -> ByTask:
     """The demand of a constraint on every task of the rows, whose target is ``y``."""
-    if isinstance(constraint, Rank):
-        return RankByTask(segments, constraint)
-    if isinstance(constraint, Mean | Residual):
-        return LinearByTask.on(segments, constraint, y)
-    raise ValueError(
-        f'{type(constraint).__name__} is no constraint that scope="task" knows; use '
-        f"Rank, "
-        "Mean or Residual"
-    )
+    if not constraint.by_task:
+        raise ValueError(
+            f'constraints="{type(constraint).__name__.lower()}" cannot be asked of '
+            'every task: scope="task" knows "rank", "mean" and "residual". Use '
+            'scope="global".'
+        )
+    found = (_of_pairs if constraint.pairs else _of_means)(constraint, segments, y)
+    none = ~segments.both
+    low, high = np.where(none, -np.inf, found.low), np.where(none, np.inf, found.high)
+    return replace(found, low=low, high=high)
+
+
+def _of_pairs(constraint: Constraint, s: Segments, y: Floats) -> ByTask:
+    """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
+    pairs = s.total_a * s.total_b
+    # The factor forgives the rounding of ε itself, so that equality passes.
+    width = np.maximum(2 * constraint.epsilon * pairs * (1 + 1e-12), s.pair)
+    width = np.floor(width) if s.whole else width
+    rounding = 0.0 if s.whole else 1e-12 * pairs
+    low = pairs - (0.0 if constraint.side == "upper" else width) - rounding
+    high = pairs + width + rounding
+    # A step of few pairs is worth closing in on.
+    fine = np.where(2e-4 * pairs > 2.0 * s.pair, 2e-4 * pairs, -1.0)
+    return ByTask(s, constraint, low, high, pairs, fine, 2 * pairs, 0 * pairs, 0.0)
+
+
+def _of_means(constraint: Constraint, s: Segments, y: Floats) -> ByTask:
+    """The values allowed, rounding forgiven; the gap of targets is due to residuals."""
+    low, high = constraint.band(s.groups)
+    none = np.zeros(len(s.sizes))
+    ends = low + none, high + none
+    found = ByTask(s, constraint, *ends, none, ROUNDING + none, 1.0 + none, none, KEPT)
+    if constraint.sign > 0:
+        return found
+    due = found.values(y)
+    return replace(found, due=due, level=-due)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.constraints.base import Band, Constraint, Field, Floats
-from rankfair.constraints.rank import deviation
+from rankfair.constraints.base import Band, Constraint, Floats
+from rankfair.constraints.rank import NEAR, drawn_in
 from rankfair.core.problem import Groups
 
 
@@ -19,7 +19,7 @@ class Distribution(Constraint):
 
     It is counted as ``n_A n_B sup_t |F_A(t) − F_B(t)|``, a whole number where weights
     are whole.  ``KS ≤ ε`` brings ``|AUC − 1/2| ≤ ε`` with it.  ``bandwidth`` is the
-    width of the kernel of ``field``, in standard deviations of ``m``.
+    width of the kernel of ``slope``, in standard deviations of ``m``.
 
     Examples
     --------
@@ -34,6 +34,7 @@ class Distribution(Constraint):
 
     bandwidth: float = 0.25
     widest: ClassVar[float] = 1.0
+    two_groups_only: ClassVar[bool] = True
 
     def band(self, groups: Groups) -> Band:
         """Up to ``ε`` of all pairs, never less than one row of either group."""
@@ -52,36 +53,31 @@ class Distribution(Constraint):
         largest: int | float = np.abs(apart).max().item()
         return largest
 
-    def resolution(self, groups: Groups) -> float:
-        """A hundred-thousandth of all pairs, but no less than one row."""
-        pairs = groups.total_a * groups.total_b
-        return max(float(groups.total_a), float(groups.total_b), 1e-5 * pairs)
-
-    def field(self, m: Floats, groups: Groups) -> Field:
+    def slope(self, m: Floats, groups: Groups) -> Floats:
         """The derivative of KS, smoothed: a bump at the threshold where it is met.
 
         ``k(t − m_i)/n_A`` in A and ``−k(t − m_i)/n_B`` in B where less of A than of B
         is below ``t``, and the opposite where more is.
         """
-        width = self.bandwidth * deviation(m, groups.weights)
-        if not width > 0:
-            return self.start(groups)
-        values, apart = _differences(m, groups)
+        t, rate = drawn_in(m, groups.weights)
+        if not rate.any():
+            return self.direction(groups)
+        values, apart = _differences(t, groups)
         worst = int(np.abs(apart).argmax())
-        at, sign = values[worst], float(np.sign(apart[worst]))
-        height = sign / (width * np.sqrt(2 * np.pi))
-        up, down = height / groups.total_a, -height / groups.total_b
-
-        def bump(m: Floats, rows: Groups) -> Floats:
-            kernel = np.exp(-0.5 * ((m - at) / width) ** 2)
-            found: Floats = kernel * np.where(rows.in_a, up, down)
-            return found
-
-        return bump
+        height = float(np.sign(apart[worst])) / (self.bandwidth * np.sqrt(2 * np.pi))
+        kernel: Floats = height * np.exp(
+            -0.5 * ((t - values[worst]) / self.bandwidth) ** 2
+        )
+        kernel *= rate
+        return kernel * self.direction(groups)
 
     def show(self, value: float, groups: Groups) -> float:
         """KS, between 0 and 1."""
         return value / (groups.total_a * groups.total_b)
+
+    def slack(self, groups: Groups) -> float:
+        """0.0005 of KS or one pair, the larger."""
+        return max(float(groups.pair), NEAR * groups.total_a * groups.total_b)
 
 
 def _differences(m: Floats, groups: Groups) -> tuple[Floats, NDArray[Any]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.constraints.base import Band, Constraint, Field, Floats, Tables
+from rankfair.constraints.base import Band, Constraint, Floats
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import (
     Array,
@@ -24,14 +24,16 @@ from rankfair.core.ranks import (
 BINS = 1 << 16  # of quick counts
 MOST_BINS = 1 << 14  # of densities
 EXACT_ROWS = 1 << 14  # sorting this few rows costs no more than binning them
+NEAR = 5e-4  # of an AUC: how far outside their bands several may end
+FAR = 4.0  # robust deviations from the median beyond which values are drawn in
 
 
 @dataclass(frozen=True)
 class Rank(Constraint):
     """``|AUC(m) − 1/2| ≤ ε``, counted as ``2U`` in whole half pairs.
 
-    ``bandwidth`` is the width of the kernel that makes ``∇AUC`` smooth, in standard
-    deviations of ``m``.
+    ``bandwidth`` is the width of the kernel that makes ``∇AUC`` smooth, in robust
+    standard deviations of ``m``.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Rank(Constraint):
     widest: ClassVar[float] = 0.5
     middle: ClassVar[float] = 0.5
     pairs: ClassVar[bool] = True
+    by_task: ClassVar[bool] = True
 
     def band(self, groups: Groups) -> Band:
         """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""
@@ -105,41 +108,51 @@ class Rank(Constraint):
         """``2U`` from the histograms of A and of B, and the most it can be off."""
         return binned_twice_u(above, below)
 
-    def resolution(self, groups: Groups) -> float:
-        """A hundred-thousandth of all pairs, but no less than one pair."""
-        return max(2.0 * groups.pair, 2e-5 * groups.total_a * groups.total_b)
-
-    def field(self, m: Floats, groups: Groups) -> Field:
+    def slope(self, m: Floats, groups: Groups) -> Floats:
         """The other group's density: ``f_B(m_i)/n_A`` in A, ``−f_A(m_i)/n_B`` in B."""
-        return self.field_of(
-            (float(m.min()), float(m.max())),
-            deviation(m, groups.weights),
-            lambda grid: grid.count_both(m, groups.in_a, groups.weights),
-            groups,
-        )
-
-    def field_of(
-        self,
-        ends: tuple[float, float],
-        spread: float,
-        count: Callable[[Grid], tuple[Array, Array]],
-        groups: Groups,
-    ) -> Field:
-        """The same from the ends, deviation and histograms of A and B of all rows."""
-        width, (low, high) = self.bandwidth * spread, ends
-        if not width > 0:
-            return self.start(groups)
+        t, rate = drawn_in(m, groups.weights)
+        if not rate.any():
+            return self.direction(groups)
+        low, high, width = float(t.min()), float(t.max()), self.bandwidth
         grid = Grid.between(low, high, _bins((high - low) / width), margin=width)
-        above, below = count(grid)
-        return Tables(
-            grid,
-            of_a=smooth_density(below, grid, width) / groups.total_a,
-            of_b=smooth_density(above, grid, width) / -groups.total_b,
-        )
+        above, below = grid.count_both(t, groups.in_a, groups.weights)
+        of_a = smooth_density(below, grid, width) / groups.total_a
+        of_b = smooth_density(above, grid, width) / -groups.total_b
+        cells = grid.index(t)
+        return np.where(groups.in_a, of_a[cells], of_b[cells]) * rate
 
     def show(self, value: float, groups: Groups) -> float:
         """AUC: the chance that a row of A stands above a row of B, ties half."""
         return value / (2 * groups.total_a * groups.total_b)
+
+    def slack(self, groups: Groups) -> float:
+        """0.0005 of an AUC or one pair, the larger."""
+        return max(2.0 * groups.pair, 2 * NEAR * groups.total_a * groups.total_b)
+
+
+def drawn_in(m: Floats, weights: NDArray[Any] | None = None) -> tuple[Floats, Floats]:
+    """``t = c arsinh((m − median)/(c s))`` and ``dt/dm``, 0 if all ``m`` are equal.
+
+    In the middle it is ``m`` in robust standard deviations ``s``.  Ranks do not change
+    when far values are drawn in, and one width of a kernel suits the tails as well.
+    """
+    low, middle, high = _quartiles(m, weights)
+    s = (high - low) / 1.349 or deviation(m, weights)
+    if not s > 0:
+        return np.zeros(len(m)), np.zeros(len(m))
+    off = (m - middle) / (FAR * s)
+    rate: Floats = 1.0 / (s * np.hypot(1.0, off))
+    return FAR * np.arcsinh(off), rate
+
+
+def _quartiles(m: Floats, weights: NDArray[Any] | None) -> list[float]:
+    """The quartiles; whole weights are repeated rows."""
+    shares = np.array([0.25, 0.5, 0.75])
+    if weights is None:
+        return [*map(float, np.quantile(m, shares, method="inverted_cdf"))]
+    order = np.argsort(m)
+    below = np.cumsum(weights[order])
+    return [*map(float, m[order[np.searchsorted(below, shares * below[-1])]])]
 
 
 def _bins(bandwidths: float) -> int:

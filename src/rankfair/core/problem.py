@@ -26,10 +26,11 @@ from rankfair.core.blocks import (
     Floats,
     Ints,
     along,
+    linear_predict,
     power_of_two,
+    resolution_of,
     sorted_by_task,
 )
-from rankfair.core.linear import linear_predict, resolution_of
 from rankfair.core.ranks import whole_if_so
 from rankfair.engines.base import Engine
 
@@ -263,11 +264,31 @@ class Problem(Engine):
         m: Floats = self.along([W], [])[0][0]
         return m
 
+    def twins(self, rows: Ints) -> Ints | None:
+        """Ids of the user's rows that are alike in task and predictors, else −1.
+
+        Left out, such rows are ordered against their own targets; new rows like them
+        have one prediction.  None if no two rows are alike.
+        """
+        ways = np.random.default_rng(0).uniform(1.0, 2.0, self.n_features + 1)
+        # einsum sums each row by itself: rows that are alike have the same key.
+        keys = np.einsum("ij,j->i", np.ascontiguousarray(self.X), ways[:-1])
+        keys = (keys + ways[-1] * self.codes)[rows]
+        ordered = np.sort(keys)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        if not len(repeated):
+            return None
+        at = np.flatnonzero(np.isin(keys, repeated))
+        at = at[np.lexsort((self.codes[rows[at]], keys[at]))]
+        X, codes = self.X[rows[at]], self.codes[rows[at]]
+        new = (codes[1:] != codes[:-1]) | (X[1:] != X[:-1]).any(axis=1)
+        ids = np.full(len(keys), -1)
+        ids[at] = np.append(0, np.cumsum(new))
+        return ids
+
     def user_predict(self, W: Floats) -> Floats:
         """Predictions of the user's rows in the user's order and units."""
-        return self._user_predict(*self.user_coef(W))
-
-    def _user_predict(self, coef: Floats, intercept: Floats) -> Floats:
+        coef, intercept = self.user_coef(W)
         return linear_predict(self.X, self.codes, coef, intercept, self.resolution)
 
     def count_of(self, constraint: Any, coef: Floats, intercept: Floats) -> float:

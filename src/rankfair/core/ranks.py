@@ -1,4 +1,4 @@
-"""Counting pairs: 2U, mid-ranks and densities, exact by sorting or binned.
+"""Counting pairs: 2U and densities, exact by sorting or binned.
 
 Group A stands above group B in ``twice_u(a, b)`` of ``2 * len(a) * len(b)`` half pairs:
 a pair counts 2 where ``a > b``, 1 where they tie.  Counts stay integers as long as the
@@ -80,10 +80,7 @@ def counts_of(weights: Floats) -> Array:
 
 
 def twice_u(
-    a: Floats,
-    b: Floats,
-    weight_a: Array | None = None,
-    weight_b: Array | None = None,
+    a: Floats, b: Floats, weight_a: Array | None = None, weight_b: Array | None = None
 ) -> int | float:
     """Twice the Mann-Whitney U of ``a`` over ``b``: ties count one, wins two.
 
@@ -242,59 +239,6 @@ class Duels:
         return found
 
 
-def twice_u_of_rest(
-    values: Floats,
-    codes: NDArray[np.intp],
-    totals: Sequence[int | float],
-    weights: Array | None = None,
-) -> list[float]:
-    """2U of each group over all other rows, all from one sort.
-
-    ``totals`` are the rows, or the weight, of each group.  Rows of code −1 are of no
-    group and have to weigh nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> twice_u_of_rest(np.array([1.0, 3.0, 1.0]), np.arange(3), [1, 1, 1])
-    [1, 4, 1]
-    """
-    order = np.argsort(values)
-    ordered = values[order]
-    w = np.ones(len(values), np.int64) if weights is None else weights[order]
-    below = np.append(0, np.cumsum(w))
-    new = np.append(True, ordered[1:] != ordered[:-1])
-    first = np.flatnonzero(new)
-    run = np.cumsum(new) - 1
-    twice = (below[first] + below[np.append(first[1:], len(values))])[run]
-    # Sums of whole numbers are exact in floats up to 2⁵³.
-    sums = np.bincount(codes[order] + 1, w * twice, len(totals) + 1)[1:]
-    whole = w.dtype.kind == "i"
-    # With its own rows a group has as many half pairs as its total squared.
-    return [
-        (int(found) if whole else float(found)) - total**2
-        for found, total in zip(sums, totals, strict=True)
-    ]
-
-
-def midranks(values: Floats) -> Floats:
-    """Ranks from 1, ties sharing the mean of the ranks they span.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> midranks(np.array([10.0, 20.0, 20.0, 5.0])).tolist()
-    [2.0, 3.5, 3.5, 1.0]
-    """
-    order = np.argsort(values)
-    ordered = values[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    last = np.append(first[1:], len(values))
-    ranks = np.empty(len(values))
-    ranks[order] = np.repeat((first + last + 1) / 2, last - first)
-    return ranks
-
-
 def binned_twice_u(count_a: Array, count_b: Array) -> tuple[float, float]:
     """2U from two histograms over the same bins, and the most it can be off.
 
@@ -376,25 +320,6 @@ def smooth_density(count: Array, grid: Grid, bandwidth: float) -> Floats:
     """
     total = max(float(count.sum()), 1e-300)
     return _smooth(count, grid, bandwidth) / (grid.width * total)
-
-
-def smooth_mean(total: Array, count: Array, grid: Grid, bandwidth: float) -> Floats:
-    """The kernel-weighted mean, at the centres of ``grid``, of binned totals.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grid, x = Grid(0.0, 1.0, 3), np.array([0.5, 0.5, 2.5])
-    >>> total = grid.count(x, np.array([1.0, 3.0, 6.0]))
-    >>> smooth_mean(total, grid.count(x), grid, bandwidth=0.1).round(6).tolist()
-    [2.0, 3.333333, 6.0]
-    """
-    # A trace of the overall mean stands in where no sample is near.
-    trace = 1e-9 * float(count.sum()) / grid.bins
-    overall = float(total.sum()) / float(count.sum())
-    near = _smooth(count, grid, bandwidth) + trace
-    out: Floats = (_smooth(total, grid, bandwidth) + trace * overall) / near
-    return out
 
 
 def _smooth(count: Array, grid: Grid, bandwidth: float) -> Floats:

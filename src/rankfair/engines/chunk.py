@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import Floats, Ints
-from rankfair.core.linear import linear_predict
+from rankfair.core.blocks import Floats, Ints, linear_predict
 from rankfair.core.ranks import Grid
 
 __all__ = [

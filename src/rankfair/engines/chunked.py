@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankfair._frames import shown
-from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of
-from rankfair.core.linear import resolution_of
+from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of, resolution_of
 from rankfair.core.problem import (
     Groups,
     Part,

@@ -28,8 +28,7 @@ from rankfair._validation import (
     read_target,
     refuse_unseen,
 )
-from rankfair.core.blocks import power_of_two
-from rankfair.core.linear import linear_predict
+from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.room import check_room
 from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -21,15 +22,21 @@ from rankfair._validation import (
     check_seed,
     read_training,
 )
-from rankfair.constraints import Linear, Mean, Residual, Within
-from rankfair.core.blocks import Blocks, sorted_by_task
-from rankfair.core.linear import linear_predict
-from rankfair.core.problem import Problem, scale_of
+from rankfair.constraints import Linear, Mean, Residual
+from rankfair.constraints.base import KEPT
+from rankfair.core.blocks import Blocks, linear_predict
+from rankfair.core.problem import Groups, Problem, counted_weights, scale_of
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
 from rankfair.estimators.outcome import linear_attributes, warn_no_groups
 from rankfair.penalties import Penalty
-from rankfair.solvers import ADM, Request, Solution, solve_linear, unconstrained
-from rankfair.solvers.pinned import KEPT, repeated
+from rankfair.solvers import (
+    ADM,
+    Demand,
+    Request,
+    Solution,
+    solve_linear,
+    unconstrained,
+)
 
 __all__ = [
     "DecisionBoundaryCovariance",
@@ -38,6 +45,7 @@ __all__ = [
 ]
 
 METHODS = ("exact", "adm")
+SAME = 1e-9  # directions closer than this are one direction
 RIDGE = 1e-4  # of the propensity model, against the mean loss
 
 
@@ -239,7 +247,7 @@ class DecisionBoundaryCovariance(_Baseline):
         groups = problem.groups
         assert groups is not None
         if self.method == "exact":
-            solution = solve_linear(problem, penalty, (Mean(0.0),))
+            solution = solve_linear(problem, penalty, [Demand(Mean(0.0), groups)])
         else:
             steps = ADM(self.trade_off, self.max_iter, random_state=self.random_state)
             solution = steps.solve(problem, penalty, Mean(0.0))
@@ -288,12 +296,14 @@ class _Stratified(_Baseline):
         self, rows: Rows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
         strata = _by_quantiles(_propensity(rows), self.n_strata, rows.weights)
-        asked = self._demands(rows, strata)
-        solution = solve_linear(problem, penalty, tuple(asked.values()))
-        assert problem.groups is not None
-        A = [problem.moments(it.direction(problem.groups)) for it in asked.values()]
+        asked = self._demands(rows, problem, strata)
+        demands = list(asked.values())
+        if demands:
+            solution = solve_linear(problem, penalty, demands)
+        else:
+            solution = unconstrained(problem, Request(penalty, fixed=True))
         gaps = dict(zip(asked, solution.values, strict=True))
-        follows = dict(zip(asked, repeated(np.array(A)).tolist(), strict=True))
+        follows = dict(zip(asked, _follow(problem, demands), strict=True))
         records = [
             _stratum_record(
                 rows, strata, s, gaps.get(s, math.nan), follows.get(s, False)
@@ -302,15 +312,18 @@ class _Stratified(_Baseline):
         ]
         return solution, {"strata_": records}
 
-    def _demands(self, rows: Rows, strata: Codes) -> dict[int, Linear]:
+    def _demands(
+        self, rows: Rows, problem: Problem, strata: Codes
+    ) -> dict[int, Demand]:
         """Return the demand of each stratum that has both groups."""
-        assert rows.in_a is not None
-        order = sorted_by_task(rows.codes, len(rows.layout.tasks))[0]
-        found: dict[int, Linear] = {}
+        assert rows.in_a is not None and problem.user_groups is not None
+        found: dict[int, Demand] = {}
         for s in range(self.n_strata):
             of_a = rows.in_a[strata == s]
             if of_a.any() and not of_a.all():
-                found[s] = Within(0.0, whole=self._demand, rows=strata[order] == s)
+                weights = counted_weights(problem.user_groups.weights, strata == s)
+                groups = Groups(rows.in_a, weights).take(problem.order)
+                found[s] = Demand(self._demand, groups)
         return found
 
     def _without(self) -> dict[str, Any]:
@@ -416,6 +429,21 @@ class StratifiedBalancedResiduals(_Stratified):
     """
 
     _demand = Residual(0.0)
+
+
+def _follow(problem: Problem, demands: list[Demand]) -> list[bool]:
+    """Return which demands say nothing that those before them do not."""
+    A = [problem.moments(each.direction()).ravel() for each in demands]
+    ranks = [_rank(A[:s]) for s in range(len(A) + 1)]
+    return [after == before for before, after in itertools.pairwise(ranks)]
+
+
+def _rank(A: list[Floats]) -> int:
+    """Return how many of these are independent, but for rounding."""
+    if not A:
+        return 0
+    sizes = np.linalg.svd(np.array(A), compute_uv=False)
+    return int(np.count_nonzero(sizes > SAME * max(sizes[0], 1.0)))
 
 
 def _stratum_record(

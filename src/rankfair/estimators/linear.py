@@ -35,7 +35,7 @@ from rankfair.estimators.streamed import check_streamed, fit_streamed
 from rankfair.path.records import Path
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
-from rankfair.solvers.by_task import solve_both, solve_tasks
+from rankfair.solvers.by_task import solve_tasks
 from rankfair.stats import Certificate, certify
 from rankfair.streams import is_elsewhere
 
@@ -411,8 +411,8 @@ class RankFairRegressor(TaskRegressor):
             demands = _demands(rows, problem, constraints)
             return solver.solve(problem, request, demands, progress)
         penalty = request.of_targets(problem, *problem.sums(()))[0]
-        solve = solve_both if self.scope == "both" else solve_tasks
-        return solve(problem, penalty, constraints[0], progress)
+        both = self.scope == "both"
+        return solve_tasks(problem, penalty, constraints[0], progress, both)
 
     def _with_the_group(
         self, rows: Rows, settings: FairSettings, solution: Solution

@@ -16,7 +16,7 @@ from rankfair._frames import Floats, shown
 from rankfair._groups import Groups, plain_labels
 from rankfair._validation import Rows, feature_record, is_pair
 from rankfair.constraints import Constraint, Distribution, Mean, Rank
-from rankfair.core.linear import linear_predict
+from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.ranks import Duels, counts_of
 from rankfair.estimators.trade_off import TradeOff, trade_off_of

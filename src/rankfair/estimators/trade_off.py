@@ -109,11 +109,7 @@ class TradeOff:
         assert self.counted is not None and self.y is not None
         (demand,) = self.counted.demands
         q = self.counted.q - x * self.counted.E[0]
-        show, off = demand.constraint.show, 0.0
-        if self.counted.binned:
-            value, off = demand.constraint.estimate(q, demand.groups)
-        else:
-            value = self.counted.value(x)
+        show, (value, off) = demand.constraint.show, self.counted.estimate(x)
         came = show(value, demand.groups)
         doubt = abs(show(value + off, demand.groups) - came)
         some = np.arange(len(q))[:: max(1, len(q) // SAMPLE)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankfair.penalties.base import Factor, Penalty, Separable
+from rankfair.penalties.base import Factor, Penalty
 from rankfair.penalties.feature import Feature
 from rankfair.penalties.pool import Pool
 from rankfair.penalties.ridge import Ridge
@@ -16,7 +16,6 @@ __all__ = [
     "Penalty",
     "Pool",
     "Ridge",
-    "Separable",
     "Shared",
     "Task",
     "make_penalty",

@@ -29,7 +29,7 @@ SIX = 1e-6  # relative differences that do not count
 
 
 @dataclass(frozen=True)
-class Sums:
+class Moments:
     """Sums over the rows of some tasks, for one or more targets.
 
     ``G`` (k, n, n) is about each task's own mean, ``centre`` (k, n) is that mean about
@@ -65,7 +65,7 @@ def some_tasks(n_tasks: int, n_columns: int) -> Ints:
     return np.linspace(0, n_tasks - 1, most).round().astype(np.intp)
 
 
-def automatic(penalty: Penalty, sums: Sums, chosen: float | None = None) -> Penalty:
+def automatic(penalty: Penalty, sums: Moments, chosen: float | None = None) -> Penalty:
     """The penalty with the numbers that cross-validation chooses.
 
     ``chosen`` is a ``β`` that is given: `Pool` then looks for its other two numbers.
@@ -81,7 +81,7 @@ def automatic(penalty: Penalty, sums: Sums, chosen: float | None = None) -> Pena
     return _pool(penalty, sums, chosen)
 
 
-def _pool(penalty: Pool, sums: Sums, chosen: float | None) -> Pool:
+def _pool(penalty: Pool, sums: Moments, chosen: float | None) -> Pool:
     """Descend in ``β`` and ``β₀``, with the best ``β_c`` of each."""
     G, B = with_intercepts(sums.G, sums.centre, sums.counts, sums.B)
     P, C = replace(penalty, beta_common=1.0).pulls(G.shape[1])
@@ -105,7 +105,7 @@ def _pool(penalty: Pool, sums: Sums, chosen: float | None) -> Pool:
     )
 
 
-def _pool_scores(sums: Sums, G: Floats, B: Floats, P: Floats, C: Floats) -> Floats:
+def _pool_scores(sums: Moments, G: Floats, B: Floats, P: Floats, C: Floats) -> Floats:
     """The scores for every row of ``C``, which alone does not need ``A`` again.
 
     ``W = V + A P w⁰`` with ``V = A B``, so that RSS is quadratic in ``w⁰``.
@@ -131,7 +131,7 @@ def _pool_scores(sums: Sums, G: Floats, B: Floats, P: Floats, C: Floats) -> Floa
 def with_intercepts(
     G: Floats, centre: Floats, counts: Floats, B: Floats
 ) -> tuple[Floats, Floats]:
-    """Sums about the mean of all rows with a column of ones: (k, n + 1, …)."""
+    """Moments about the mean of all rows with a column of ones: (k, n + 1, …)."""
     k, n, _ = G.shape
     full = np.empty((k, n + 1, n + 1))
     full[:, :n, :n] = G + counts[:, None, None] * centre[:, :, None] * centre[:, None]
@@ -142,7 +142,7 @@ def with_intercepts(
     return full, moments
 
 
-def _scanned(penalty: Penalty, sums: Sums, least: float) -> float:
+def _scanned(penalty: Penalty, sums: Moments, least: float) -> float:
     """The exponent of the best ``β`` on the grid, each fitted by the penalty itself."""
     if penalty.intercepts:
         G, B = with_intercepts(sums.G, sums.centre, sums.counts, sums.B)

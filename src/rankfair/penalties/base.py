@@ -21,8 +21,6 @@ NO_EIGENVALUE = 1e-13  # of the largest in its task: below it, a direction has n
 class Factor(ABC):
     """Gram matrices prepared for any number of right-hand sides."""
 
-    linear: ClassVar[bool] = False  # whether ``solve`` is a linear map
-
     @abstractmethod
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """Minimise ``Σ_j ½ wᵀG_j w − b_jᵀw + β R(W)``.
@@ -64,19 +62,6 @@ class Penalty(ABC):
         return replace(self, beta=self.beta * factor)
 
 
-@dataclass(frozen=True)
-class Separable(Penalty):
-    """``β Σ_j R(w^j)``: every task is penalised alone."""
-
-    @abstractmethod
-    def by_task(self, W: Floats) -> Floats:
-        """``β R(w^j)`` of every task: (k,)."""
-
-    def value(self, W: Floats) -> float:
-        """``β Σ_j R(w^j)``."""
-        return float(self.by_task(W).sum())
-
-
 def eigen(G: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues (k, n), with those of no data exactly 0, and vectors (k, n, n)."""
     values, vectors = np.linalg.eigh(G)
@@ -112,9 +97,11 @@ def out_of(vectors: Floats, C: Floats) -> Floats:
     return out
 
 
-def least_squares(values: Floats, C: Floats) -> Floats:
-    """``Λ⁺ c``: the smallest solution, zero where there is no data."""
-    return np.divide(C, values, out=np.zeros_like(C), where=values > 0)
+def least_squares(values: Floats, vectors: Floats, B: Floats) -> Floats:
+    """``Q Λ⁺ Qᵀ b``: the smallest solution, zero where there is no data."""
+    C = into(vectors, B)
+    C = np.divide(C, values, out=np.zeros_like(C), where=values > 0)
+    return out_of(vectors, C)
 
 
 def dots(U: Floats, V: Floats) -> Floats:

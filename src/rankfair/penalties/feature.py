@@ -12,7 +12,6 @@ from rankfair.penalties.base import (
     Floats,
     Penalty,
     eigen,
-    into,
     least_squares,
     out_of,
     pseudo_inverse,
@@ -72,8 +71,7 @@ class FeatureFactor(Factor):
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """Descend by projected Newton steps until the gap is nil."""
         if self.beta == 0:
-            values, Q = eigen(self.G)
-            return out_of(Q, least_squares(values, into(Q, B)))
+            return least_squares(*eigen(self.G), B)
         if np.linalg.norm(B, axis=0).max(initial=0.0) <= self.beta:
             return np.zeros_like(B)
         eta = self._first(B) if start is None else np.linalg.norm(start, axis=0)
@@ -94,8 +92,7 @@ class FeatureFactor(Factor):
         if self._done(at, slope) and self.beta > 1e-7 * np.abs(B).max():
             return W
         # Rounding has the last word here: least squares may be the better answer.
-        values, Q = eigen(self.G)
-        other = out_of(Q, least_squares(values, into(Q, B)))
+        other = least_squares(*eigen(self.G), B)
         return min(W, other, key=lambda C: self._objective(C, B))
 
     def inverse_blocks(self, W: Floats) -> Floats:

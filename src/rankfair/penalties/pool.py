@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -47,13 +47,8 @@ class Pool(Penalty):
 
     def scaled(self, factor: float) -> Pool:
         """The same penalty with all three numbers multiplied."""
-        beta, beta_intercept, beta_common = (factor * each for each in self.numbers)
-        return replace(
-            self,
-            beta=beta,
-            beta_intercept=beta_intercept,
-            beta_common=beta_common,
-        )
+        beta, of_intercepts, common = (factor * each for each in self.numbers)
+        return Pool(beta, of_intercepts, common, self.exempt)
 
     def pulls(self, n_columns: int) -> tuple[Floats, Floats]:
         """The diagonals of ``P`` and ``C`` for so many columns, the intercept last."""
@@ -88,7 +83,6 @@ class PoolFactor(Factor):
     P: Floats  # (n + 1,)
     A: Floats  # (k, n + 1, n + 1); 0 for one task alone, which is w⁰
     S: Floats  # (n + 1, n + 1)
-    linear: ClassVar[bool] = True
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """Coefficients of every task, and the common ones last."""

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from rankfair.core.blocks import each
-from rankfair.penalties.base import Factor, Floats, Separable, eigen, out_of
+from rankfair.penalties.base import Factor, Floats, Penalty, eigen, out_of
 
 PIECE = 1 << 20  # numbers of Gram matrices handled at a time: no copy of all is made
 
 
 @dataclass(frozen=True)
-class Ridge(Separable):
+class Ridge(Penalty):
     """``R(W) = ½ Σ_j ||w^j||²``.
 
     Examples
@@ -29,10 +29,9 @@ class Ridge(Separable):
     quadratic: ClassVar[bool] = True
     leverages: ClassVar[bool] = True
 
-    def by_task(self, W: Floats) -> Floats:
-        """``β/2 ||w^j||²``."""
-        out: Floats = 0.5 * self.beta * (W * W).sum(axis=1)
-        return out
+    def value(self, W: Floats) -> float:
+        """``β/2 ||W||²``."""
+        return 0.5 * self.beta * float((W * W).sum())
 
     def factorise(self, G: Floats) -> RidgeFactor:
         """Invert ``G_j + β I`` once."""
@@ -66,7 +65,6 @@ class RidgeFactor(Factor):
     """``(G_j + β I)⁻¹`` of every task."""
 
     inverse: Floats
-    linear: ClassVar[bool] = True
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``w^j = (G_j + β I)⁻¹ b_j``."""

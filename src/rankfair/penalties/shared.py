@@ -18,7 +18,7 @@ from rankfair.penalties.base import (
     out_of,
     pseudo_inverse,
 )
-from rankfair.penalties.task import norm_of_solution
+from rankfair.penalties.task import TaskFactor
 
 NIL = 1e-9  # the norm, in standard units, of a task without a part of its own
 
@@ -44,10 +44,8 @@ class Shared(Penalty):
         return self.beta * float(np.linalg.norm(W[:-1] - W[-1], axis=1).sum())
 
     def factorise(self, G: Floats) -> SharedFactor:
-        """Keep the eigenvalues of every ``G_j`` and of their sum."""
-        values, vectors = eigen(G)
-        total_values, total_vectors = eigen(G.sum(axis=0)[None])
-        return SharedFactor(self.beta, G, values, vectors, total_values, total_vectors)
+        """Keep the eigenvalues of every ``G_j``."""
+        return SharedFactor(self.beta, G, *eigen(G))
 
 
 @dataclass(frozen=True)
@@ -66,13 +64,12 @@ class SharedFactor(Factor):
     G: Floats
     values: Floats
     vectors: Floats
-    total_values: Floats
-    total_vectors: Floats
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """Newton steps on ``w⁰``, each with one exact solve a task."""
         if start is None or self.beta == 0:
-            w0 = self._pooled(B.sum(axis=0))
+            # The one model for all tasks together, the smallest if there are several.
+            w0 = least_squares(*eigen(self.total[None]), B.sum(axis=0)[None])[0]
             V = self._tasks(w0, B, None)
         else:
             w0 = start[-1]
@@ -131,21 +128,10 @@ class SharedFactor(Factor):
         Q = self.vectors.swapaxes(1, 2)
         return Q.reshape(-1, Q.shape[2])
 
-    def _pooled(self, b: Floats) -> Floats:
-        """The one model for all tasks together, the smallest if there are several."""
-        c = into(self.total_vectors, b[None])
-        w: Floats = out_of(self.total_vectors, least_squares(self.total_values, c))[0]
-        return w
-
     def _tasks(self, w0: Floats, B: Floats, start: Floats | None) -> Floats:
         """``v^j``: the ``"task"`` fit to what ``w⁰`` leaves."""
         left = B - np.matmul(self.G, w0)
-        C = np.where(self.values > 0, into(self.vectors, left), 0.0)
-        if self.beta == 0:
-            return out_of(self.vectors, least_squares(self.values, C))
-        first = None if start is None else np.linalg.norm(start, axis=1)
-        r = norm_of_solution(self.values, C, self.beta, first)[:, None]
-        return out_of(self.vectors, r * C / (r * self.values + self.beta))
+        return TaskFactor(self.beta, self.values, self.vectors).solve(left, start)
 
     def _value(self, w0: Floats, V: Floats, B: Floats) -> float:
         W = w0 + V

@@ -12,7 +12,7 @@ from rankfair.core.blocks import Ints, each
 from rankfair.penalties.base import (
     Factor,
     Floats,
-    Separable,
+    Penalty,
     dots,
     eigen,
     into,
@@ -30,7 +30,7 @@ CLEAR = 1e-6  # of the trace: a shift that stands clear of rounding
 
 
 @dataclass(frozen=True)
-class Task(Separable):
+class Task(Penalty):
     """``R(W) = Σ_j ||w^j||₂``, the formula of the paper.
 
     Examples
@@ -43,10 +43,9 @@ class Task(Separable):
 
     leverages: ClassVar[bool] = True
 
-    def by_task(self, W: Floats) -> Floats:
-        """``β ||w^j||₂``."""
-        out: Floats = self.beta * np.linalg.norm(W, axis=1)
-        return out
+    def value(self, W: Floats) -> float:
+        """``β Σ_j ||w^j||₂``."""
+        return self.beta * float(np.linalg.norm(W, axis=1).sum())
 
     def factorise(self, G: Floats) -> Factor:
         """Keep the eigenvalues of every ``G_j``, or less where tasks are many."""
@@ -65,9 +64,9 @@ class TaskFactor(Factor):
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``(G + β/||w|| I) w = b``, a scalar equation in ``||w||`` for each task."""
-        C = np.where(self.values > 0, into(self.vectors, B), 0.0)
         if self.beta == 0:
-            return out_of(self.vectors, least_squares(self.values, C))
+            return least_squares(self.values, self.vectors, B)
+        C = np.where(self.values > 0, into(self.vectors, B), 0.0)
         first = None if start is None else np.linalg.norm(start, axis=1)
         r = norm_of_solution(self.values, C, self.beta, first)[:, None]
         return out_of(self.vectors, r * C / (r * self.values + self.beta))

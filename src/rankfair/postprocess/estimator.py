@@ -21,7 +21,7 @@ from rankfair._validation import (
     has_names,
     read_target,
 )
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 from rankfair.postprocess.groups import known_groups, read_labels, without
 from rankfair.postprocess.maps import between, nearest
 from rankfair.postprocess.outcome import attributes_of, learn, warn_of

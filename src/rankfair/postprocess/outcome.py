@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankfair._frames import Floats
 from rankfair._groups import plain_labels
-from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
 from rankfair.postprocess.maps import Moved, Status, between, move
 from rankfair.postprocess.readings import Given, MapSettings

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import twice_u, twice_u_sorted
 
 Floats = NDArray[np.float64]

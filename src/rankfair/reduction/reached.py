@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfair._frames import Floats
 from rankfair._groups import Groups, masks_of
 from rankfair.constraints import Constraint, Rank
-from rankfair.core.linear import resolution_of
+from rankfair.core.blocks import resolution_of
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import counted_weights, whole_if_so
 from rankfair.core.ranks import Duels

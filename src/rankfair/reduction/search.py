@@ -18,13 +18,13 @@ import numpy as np
 
 from rankfair._frames import Floats
 from rankfair.constraints import Constraint
-from rankfair.core.blocks import CONSTANT
-from rankfair.core.linear import resolution_of, rounded
+from rankfair.core.blocks import CONSTANT, resolution_of, rounded
 from rankfair.core.problem import Groups
 from rankfair.reduction.refits import Models, Refits
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
-from rankfair.solvers.joint import inside_bands, land_on
-from rankfair.solvers.line import CLOSEST, Counted, Curved, Demand, Units
+from rankfair.solvers.counted import Counted, Demand, Units
+from rankfair.solvers.joint import inside_bands, search_on
+from rankfair.solvers.line import CLOSEST, Curved
 
 __all__ = ["USELESS", "Found", "Target", "search"]
 
@@ -171,7 +171,7 @@ def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Fou
     while not seen[-1].inside and len(seen) <= REFITS:
         last = seen[-1]
         line = Counted(last.m, d, aims, target.units)
-        step = land_on(PredictedLine(target, line), line).lam
+        step = search_on(PredictedLine(target, line), line).lam
         if not step.any():
             break
         seen.append(fit(last.lam + step))

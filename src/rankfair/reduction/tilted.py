@@ -27,7 +27,7 @@ from rankfair._validation import (
     read_target,
 )
 from rankfair.constraints import Constraint, refuse_upper
-from rankfair.core.linear import rounded
+from rankfair.core.blocks import rounded
 from rankfair.estimators.base import (
     CallbackSupportMixin,
     Progress,

@@ -6,19 +6,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rankfair.core.problem import Problem
-from rankfair.solvers.adm import ADM
-from rankfair.solvers.base import (
-    OnStep,
-    Request,
-    Solution,
-    Status,
-    Step,
-)
-from rankfair.solvers.line import Counted, Demand, Landed, Line
-from rankfair.solvers.ncadmm import NCADMM
+from rankfair.solvers.admm import ADM, NCADMM
+from rankfair.solvers.base import OnStep, Request, Solution, Status, Step
+from rankfair.solvers.counted import Counted, Demand
+from rankfair.solvers.line import Line
 from rankfair.solvers.paper import Paper
-from rankfair.solvers.pinned import solve_linear
-from rankfair.solvers.tilt import Tilt, unconstrained
+from rankfair.solvers.tilt import Tilt, solve_linear, unconstrained
 
 __all__ = [
     "ADM",
@@ -26,7 +19,6 @@ __all__ = [
     "SOLVERS",
     "Counted",
     "Demand",
-    "Landed",
     "Line",
     "OnStep",
     "Paper",

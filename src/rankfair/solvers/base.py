@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankfair.core.problem import Problem
 from rankfair.engines import Engine
 from rankfair.penalties import Factor, Penalty
-from rankfair.penalties.auto import Sums, automatic, some_tasks, with_intercepts
+from rankfair.penalties.auto import Moments, automatic, some_tasks, with_intercepts
 
 if TYPE_CHECKING:
     from rankfair.solvers.line import Line
@@ -82,15 +82,15 @@ class Solution:
     shared_coef: Floats | None
     shared_intercept: float | None
     resolution: float  # what predictions are multiples of
-    status: Status
-    values: tuple[float, ...]  # of the demands, as people read them, where counted
-    multipliers: tuple[float, ...]  # λ, one a demand, or none
     objective: float
+    status: Status
     penalty: Penalty  # with the β that was used
     trace: tuple[Step, ...]
-    line: Line | None  # where the fits of all ε lie
-    left_out_aucs: tuple[float, ...]  # of the demands, where rows can be left out
-    proxy_aucs: tuple[float, ...]  # how well the predictors tell the groups apart
+    values: tuple[float, ...] = ()  # of the demands, as people read them, where counted
+    multipliers: tuple[float, ...] = ()  # λ, one a demand, or none
+    line: Line | None = None  # where the fits of all ε lie
+    left_out_aucs: tuple[float, ...] = ()  # of the demands, where rows can be left out
+    proxy_aucs: tuple[float, ...] = ()  # how well the predictors tell the groups apart
 
     @property
     def n_iter(self) -> int:
@@ -109,9 +109,13 @@ class Fitter:
     @classmethod
     def of(cls, problem: Engine, penalty: Penalty) -> Fitter:
         """Bring ``β`` to standard units and factorise."""
-        unit = problem.beta_unit ** (penalty.degree - 2) / problem.weight_unit
+        unit = _unit(problem, penalty)
         own = penalty.scaled(unit if penalty.beta * unit > NIL else 0.0)
-        return cls(problem, own, own.factorise(_gram_for(problem, own)))
+        gram = problem.gram  # about the mean of each task
+        if own.intercepts:
+            none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
+            gram, _ = with_intercepts(gram, problem.centre, problem.counts, none)
+        return cls(problem, own, own.factorise(gram))
 
     @property
     def rows(self) -> Problem:
@@ -182,38 +186,9 @@ class Fitter:
         return K
 
 
-def _gram_for(problem: Engine, penalty: Penalty) -> Floats:
-    """Gram matrices about each task's mean, or with intercepts about that of all."""
-    if not penalty.intercepts:
-        return problem.gram
-    none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
-    return with_intercepts(problem.gram, problem.centre, problem.counts, none)[0]
-
-
-def choose(
-    problem: Engine,
-    penalty: Penalty,
-    B: Floats,
-    squares: Floats,
-    beta: float | None = None,
-) -> Penalty:
-    """The penalty, in the user's units, with the ``β`` that suits some targets.
-
-    ``B`` (k, n + 1, r) are their moments and ``squares`` (k, r) their squares.
-    """
-    unit = problem.beta_unit ** (penalty.degree - 2) / problem.weight_unit
-    own = np.argsort(problem.blocks.tasks)  # by label
-    some = own[some_tasks(problem.n_tasks, problem.n_features)]
-    sums = Sums(
-        problem.gram[some],
-        problem.centre[some],
-        problem.counts[some],
-        B[some],
-        squares[some].sum(axis=0),
-        float(problem.row_counts[some].sum()),
-    )
-    given = None if beta is None else beta * unit
-    return automatic(penalty, sums, given).scaled(1.0 / unit)
+def _unit(problem: Engine, penalty: Penalty) -> float:
+    """What the user's ``β`` is multiplied by in standard units."""
+    return float(problem.beta_unit ** (penalty.degree - 2) / problem.weight_unit)
 
 
 @dataclass(frozen=True)
@@ -234,10 +209,26 @@ class Request:
         """The penalties of y, the first target, and of the directions after it."""
         if self.fixed:
             return self.penalty, self.penalty
-        of_y = choose(problem, self.penalty, B[:, :, :1], squares[:, :1], self.beta)
+        unit = _unit(problem, self.penalty)
+        by_label = np.argsort(problem.blocks.tasks)
+        some = by_label[some_tasks(problem.n_tasks, problem.n_features)]
+
+        def chosen(targets: slice, beta: float | None) -> Penalty:
+            sums = Moments(
+                problem.gram[some],
+                problem.centre[some],
+                problem.counts[some],
+                B[some][:, :, targets],
+                squares[some][:, targets].sum(axis=0),
+                float(problem.row_counts[some].sum()),
+            )
+            given = None if beta is None else beta * unit
+            return automatic(self.penalty, sums, given).scaled(1.0 / unit)
+
+        of_y = chosen(slice(1), self.beta)
         if self.beta is not None or not of_y.quadratic or B.shape[2] == 1:
             return of_y, of_y
-        return of_y, choose(problem, self.penalty, B[:, :, 1:], squares[:, 1:])
+        return of_y, chosen(slice(1, None), None)
 
 
 def in_memory(problem: Engine) -> Problem:
@@ -254,39 +245,22 @@ def package(
     fitter: Fitter,
     W: Floats,
     status: Status,
-    *,
     penalty: Penalty,
-    values: Sequence[float] = (),
-    multipliers: Sequence[float] = (),
     trace: Sequence[Step] = (),
-    line: Line | None = None,
-    left_out_aucs: Sequence[float] = (),
-    proxy_aucs: Sequence[float] = (),
+    **more: Any,
 ) -> Solution:
     """The solution of standard units ``W`` in the user's units.
 
-    ``penalty`` is the fitter's in the user's units.
+    ``penalty`` is the fitter's in the user's units; ``more`` are fields of `Solution`.
     """
     problem = fitter.problem
     scale = problem.loss_unit
+    objective = fitter.objective(W, problem.target_moments) * scale
+    steps = tuple(step._replace(objective=step.objective * scale) for step in trace)
     coef, intercept = problem.user_coef(W)
-    shared = problem.user_shared(W)
-    return Solution(
-        coef=coef,
-        intercept=intercept,
-        shared_coef=None if shared is None else shared[0],
-        shared_intercept=None if shared is None else shared[1],
-        resolution=problem.resolution,
-        status=status,
-        values=tuple(values),
-        multipliers=tuple(multipliers),
-        objective=fitter.objective(W, problem.target_moments) * scale,
-        penalty=penalty,
-        trace=tuple(step._replace(objective=step.objective * scale) for step in trace),
-        line=line,
-        left_out_aucs=tuple(left_out_aucs),
-        proxy_aucs=tuple(proxy_aucs),
-    )
+    shared, at_zero = problem.user_shared(W) or (None, None)
+    found = coef, intercept, shared, at_zero, problem.resolution, objective
+    return Solution(*found, status, penalty, steps, **more)
 
 
 def relative(gap: Floats, size: Floats) -> float:

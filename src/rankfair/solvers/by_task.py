@@ -5,26 +5,50 @@ place on it:
 
     W_j = row j of fit(y − λ_j h),    h = ±n_j/n_group within every task
 
-Bands are met on training predictions.
+Bands are met on training predictions.  A task's value depends on its own coefficients
+alone, so all tasks are searched at once: a probe is one count of the tasks that are
+still open, each at its own place.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair.constraints import Constraint, Rank
-from rankfair.constraints.by_task import RankByTask
-from rankfair.core.blocks import Floats
-from rankfair.core.linear import rounded
+from rankfair.constraints.by_task import ByTask, in_every_task
+from rankfair.core.blocks import Floats, Ints, linear_predict, rounded
+from rankfair.core.by_task import Segments
 from rankfair.core.problem import Problem
 from rankfair.penalties import Penalty
-from rankfair.solvers.base import OnStep, Solution, Status, Step, noted_in, package
-from rankfair.solvers.line import Counted, Demand, Units, nearest
-from rankfair.solvers.task_lines import Bools, TaskLines, seen
+from rankfair.solvers.base import (
+    Fitter,
+    OnStep,
+    Solution,
+    Status,
+    Step,
+    noted_in,
+    package,
+)
+from rankfair.solvers.counted import TIED, Counted, Demand, Units
+from rankfair.solvers.line import bent, nearest
+from rankfair.solvers.roots import Bracket, close_in_all
 
+Bools = NDArray[np.bool_]
+Count = Callable[[Ints, Floats], Floats]  # some tasks, each at its own place
+
+AHEAD = np.array([0.04, 0.16, 0.36, 0.64, 1.0])  # shares of the way to the cap
+BEHIND = np.array([0.25, 1.0])  # the same on the side that as a rule leads away
+SHORT = 1e-2  # a bracket this short, as a share of x, has nothing in it
+UNTOLD = 1e-12  # a correlation with the groups that is rounding
+ON_EDGE = 1e-3  # of what is forgiven: a value on the edge of its band, but for rounding
+STEPS = 8.0  # the most that a guess of a tilt is corrected by, either way
 REAL = 1e-12  # of all pairs: what rounding leaves of real weights
 NONE = 1e-9  # a squared error of so little a row, or a part of g so small, is none
 
@@ -43,7 +67,7 @@ class TaskStatus(Enum):
         return self.name.lower().replace("_", " ")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskSolution(Solution):
     """A solution with what became of each task, in the user's order of tasks."""
 
@@ -59,6 +83,7 @@ def solve_tasks(
     penalty: Penalty,
     constraint: Constraint,
     on_step: OnStep | None = None,
+    overall: bool = False,
 ) -> TaskSolution:
     """Every task in its band, each at the ``λ`` nearest to 0 that puts it there.
 
@@ -66,32 +91,9 @@ def solve_tasks(
     it in its band, it is given that constant, which is in every band of ranks and of
     means; for residuals it is infeasible.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rankfair.constraints import Rank
-    >>> from rankfair.penalties import Ridge
-    >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 3 > 0
-    >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
-    >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
-    >>> solve_tasks(problem, Ridge(), Rank(0.0)).task_values.tolist()
-    [0.5, 0.5]
-    """
-    tilted = _tilted(TaskLines.of(problem, penalty, constraint))
-    return _solution(tilted, penalty, constraint, tilted.W, on_step)
-
-
-def solve_both(
-    problem: Problem,
-    penalty: Penalty,
-    constraint: Constraint,
-    on_step: OnStep | None = None,
-) -> TaskSolution:
-    """Every task, and all rows together, in their bands.
-
-    Tasks are moved against each other as wholes, by their means of the direction of
-    all rows: that leaves ranks and mean gaps within them as they are.  What is left of
-    that direction within a task is the direction of the task itself.
+    With ``overall`` all rows together are in the band as well.  For that tasks are
+    moved against each other as wholes, by their means of the direction of all rows,
+    which leaves ranks and mean gaps within them as they are.
 
     Examples
     --------
@@ -101,20 +103,223 @@ def solve_both(
     >>> X, in_a = np.array([[0.0], [1], [2], [0], [1], [2]]), np.arange(6) % 3 > 0
     >>> y, codes = np.array([0.0, 1, 5, 3, 0, 2]), np.array([0, 0, 0, 1, 1, 1])
     >>> problem = Problem.from_rows(X, y, codes, 2, in_a=in_a)
-    >>> found = solve_both(problem, Ridge(), Rank(0.0))
+    >>> found = solve_tasks(problem, Ridge(), Rank(0.0), overall=True)
     >>> found.task_values.tolist(), str(found.status)
     ([0.5, 0.5], 'satisfied')
     """
-    tilted = _tilted(TaskLines.of(problem, penalty, constraint))
-    groups = problem.groups
-    assert groups is not None
-    demand, m = Demand(constraint, groups), problem.predict(tilted.W)
-    W, inside = _moved(tilted, demand, m, demand.direction())
-    if not inside:
-        # Where tasks have the groups in equal shares, densities may tell them apart.
-        g = groups.of_known(constraint.gradient(m, groups))
-        W, inside = _moved(tilted, demand, m, g)
-    return _solution(tilted, penalty, constraint, W, on_step, inside)
+    tilted = Tilted.of(TaskLines.of(problem, penalty, constraint))
+    W, inside = tilted.W, True
+    if overall:
+        assert problem.groups is not None
+        demand = Demand(constraint, problem.groups)
+        for g in _ways(demand, problem.predict(tilted.W)):
+            W, inside = tilted.moved(demand, g)
+            if inside:
+                break
+    return tilted.solution(penalty, W, inside, on_step)
+
+
+def _ways(demand: Demand, m: Floats) -> Iterator[Floats]:
+    """Directions to try: that of means, of densities, and the one between them.
+
+    Where tasks have the groups in equal shares, densities may tell them apart.
+    """
+    g = demand.direction()
+    yield g
+    slope = demand.slope(m) * (demand.groups.total_a + demand.groups.total_b)
+    yield slope
+    yield g + slope
+
+
+@dataclass(frozen=True)
+class TaskLines:
+    """``W_j − x_j D_j`` of every task, and what is asked of it.
+
+    ``W = fit(y)`` and ``D = fit(h)``, ``h = ±n_j/n_group`` within every task: where all
+    ``x`` are equal, this is the fit to ``y − x h``.
+    """
+
+    fitter: Fitter
+    demands: ByTask
+    B0: Floats  # (k, n + 1), the moments of y
+    spread: Floats  # (k,), the squared error of one constant in each task
+    W: Floats  # (k or k + 1, n + 1)
+    D: Floats  # (k or k + 1, n + 1)
+
+    @classmethod
+    def of(
+        cls, problem: Problem, penalty: Penalty, constraint: Constraint
+    ) -> TaskLines:
+        """Fit y, and how the fit answers where all tasks are tilted alike."""
+        assert problem.groups is not None
+        segments = Segments.of(problem.blocks.sizes, problem.groups)
+        demands = in_every_task(constraint, segments, problem.y)
+        h = demands.direction * segments.each_row(problem.counts)
+        B, squares = problem.sums([h])
+        mean = B[:, -1, 0] / np.maximum(problem.counts, 1e-300)
+        spread = np.maximum(squares[:, 0] - mean * B[:, -1, 0], 0.0)
+        # Columns that do not tell the groups apart say nothing: this is rounding.
+        inside = np.einsum("kff->kf", problem.gram) * squares[:, 1:]
+        b = np.zeros(B.shape[:2])
+        b[:, :-1] = np.where(B[:, :-1, 1] ** 2 > UNTOLD**2 * inside, B[:, :-1, 1], 0.0)
+        fitter, total = Fitter.of(problem, penalty), squares[:, 1].sum()
+        guess = float(np.sqrt(spread.sum() / total)) if total > 0 else 0.0
+        W, D = _fitted(fitter, B[:, :, 0], b, guess)
+        return cls(fitter, demands, B[:, :, 0], spread, W, D)
+
+    def at(self, x: Floats, on: Bools) -> Floats:
+        """The coefficients at ``x``, with what tasks share at the mean of some."""
+        counts = self.fitter.problem.counts * on
+        mean = float(counts @ x) / max(float(counts.sum()), 1e-300)
+        every = np.append(x, np.full(len(self.W) - len(x), mean))
+        return self.W - every[:, None] * self.D
+
+    @cached_property
+    def constants(self) -> Floats:
+        """Coefficients that predict the mean of each task: (k, n + 1)."""
+        W = np.zeros_like(self.B0)
+        W[:, -1] = self.B0[:, -1] / np.maximum(self.fitter.problem.counts, 1e-300)
+        return W
+
+    def excess(self, W: Floats) -> Floats:
+        """How much more each task errs, in squares, than with one constant: (k,)."""
+        off = W[: len(self.B0)] - self.constants
+        moved = bent(self.fitter.problem, off)
+        moved[:, :-1] -= 2.0 * self.B0[:, :-1]
+        out: Floats = (off * moved).sum(axis=1)
+        return out
+
+    def search(self) -> tuple[Floats, Bools]:
+        """The ``x`` nearest to 0, of either sign, and whether they are in their bands.
+
+        The predictions that the user will see have other last bits.  That matters
+        where rows meet, and such tasks are searched again.
+        """
+        every = np.ones(len(self.B0), bool)
+        x, inside = self._nearest(self._quick, every)
+        off = inside & ~self.demands.kept(self._seen(np.flatnonzero(every), x))
+        if off.any():
+            again, also = self._nearest(self._seen, off)
+            x, inside = np.where(off, again, x), np.where(off, also, inside)
+        return x, inside
+
+    def _some(self, places: Ints) -> tuple[ByTask, Ints | slice]:
+        """The demands on some tasks, and their rows."""
+        if len(places) == len(self.B0):
+            return self.demands, slice(None)
+        return self.demands.of_tasks(places)
+
+    @cached_property
+    def _rows(self) -> tuple[Floats, Floats]:
+        """The predictions of ``W`` and of ``D``."""
+        return self.fitter.rows.predict(self.W), self.fitter.rows.predict(self.D)
+
+    def _quick(self, places: Ints, x: Floats) -> Floats:
+        demands, rows = self._some(places)
+        m, d = self._rows
+        x = demands.segments.each_row(x)
+        return demands.values(rounded(m[rows] - x * d[rows], TIED))
+
+    def _seen(self, places: Ints, x: Floats) -> Floats:
+        demands, rows = self._some(places)
+        W = self.W.copy()
+        W[places] -= x[:, None] * self.D[places]
+        return demands.values(seen(self.fitter.rows, W, rows))
+
+    @cached_property
+    def _cap(self) -> tuple[Floats, Floats]:
+        """The ``x`` between which a task errs no more than its constant, and 0."""
+        problem, own = self.fitter.problem, slice(len(self.B0))
+        W, D = self.W[own], self.D[own]
+        a = (D * bent(problem, D)).sum(axis=1)
+        half = (D * (self.B0 - bent(problem, W))).sum(axis=1)
+        return _roots(a, half, self.excess(W))
+
+    def _nearest(self, count: Count, on: Bools) -> tuple[Floats, Bools]:
+        """Look from 0 outwards on both sides, then close in; in the tasks ``on``."""
+        demands = self.demands
+        low, high = demands.low, demands.high
+        values = count(np.arange(len(on)), np.zeros(len(on)))
+        miss = demands.misses(values)
+        sign, edge = np.sign(miss), np.where(miss > 0, high, low)
+        start = np.where(demands.kept(values) | ~on, 0.0, np.abs(miss))
+        width = np.where(start > 0, high - low, 0.0) + demands.forgiven
+        ahead, behind = np.where(sign > 0, self._cap[::-1], self._cap)[:, :, None]
+        places = np.concatenate((ahead * AHEAD, behind * BEHIND), axis=1)
+
+        def beyond(which: Ints, x: Floats) -> Floats:
+            """How far values have to go on to their bands; 0 or less beyond an edge."""
+            out: Floats = sign[which] * (count(which, x) - edge[which])
+            return np.where(np.abs(out) <= ON_EDGE * demands.forgiven, 0.0, out)
+
+        def enough(at: Bracket) -> Bools:
+            near = np.abs(at.b - at.a) <= SHORT * np.abs(at.b)
+            inside = (at.fb >= -width) & (near | (at.fb >= -demands.fine))
+            out: Bools = inside | (at.fb > 0)
+            return out
+
+        at = close_in_all(beyond, _first(beyond, places, start), enough)
+        return at.b, (at.fb <= 0) & (at.fb >= -width)
+
+
+def _roots(a: Any, half: Any, excess: Any) -> tuple[Floats, Floats]:
+    """Where ``a x² + 2 half x + excess = 0``, and 0 if that lies further out."""
+    root = np.sqrt(np.maximum(half * half - a * excess, 0.0))
+    size = np.where(a > 0, a, np.inf)
+    low, high = (-half - root) / size, (-half + root) / size
+    return np.minimum(low, 0.0), np.maximum(high, 0.0)
+
+
+def seen(problem: Problem, W: Floats, rows: Ints | slice = slice(None)) -> Floats:
+    """Predictions of sorted rows as the user will see them, in standard deviations."""
+    if isinstance(rows, slice):
+        return problem.user_predict(W)[problem.order] / problem.y_unit
+    own = problem.order[rows]
+    X, codes = problem.X[own], problem.codes[own]
+    m = linear_predict(X, codes, *problem.user_coef(W), problem.resolution)
+    return m / problem.y_unit
+
+
+def _fitted(
+    fitter: Fitter, B0: Floats, b: Floats, guess: float
+) -> tuple[Floats, Floats]:
+    """``fit(y)``, and ``fit(h)`` or, where fits bend, a chord in its place.
+
+    The chord leads to the fit that levels the mean gap over all tasks, or thereabouts.
+    """
+    W = fitter.solve(B0)
+    if fitter.penalty.quadratic:
+        return W, fitter.solve(b)
+    if not guess > 0:
+        return W, np.zeros_like(W)
+    gap = float((b * W[: len(b)]).sum())
+    step = np.copysign(guess, gap)
+    near = fitter.solve(B0 - step * b, W)
+    closed = gap - float((b * near[: len(b)]).sum())
+    step *= np.clip(gap / closed, 1 / STEPS, STEPS) if closed * gap > 0 else 1.0
+    return W, (W - fitter.solve(B0 - step * b, near)) / step
+
+
+def _first(beyond: Count, places: Floats, start: Floats) -> Bracket:
+    """The first of each row of places, by distance from 0, beyond the edge of a band.
+
+    ``a`` is the last place before it on its side.  Where there is none, ``b`` is the
+    place closest to the band, and ``fb`` is positive.  Places at 0 are left out.
+    """
+    a, b, fa, fb = 0.0 * start, 0.0 * start, start.copy(), start.copy()
+    on = np.flatnonzero(start > 0)
+    X = np.take_along_axis(places, np.abs(places).argsort(axis=1), axis=1)[on]
+    F = np.column_stack([beyond(on, x) for x in X.T])
+    F[X == 0] = np.inf
+    hit, row = F <= 0, np.arange(len(on))
+    first = np.where(hit.any(axis=1), hit.argmax(axis=1), F.argmin(axis=1))
+    closer = F[row, first] < start[on]
+    b[on], fb[on] = np.where(closer, (X[row, first], F[row, first]), (b[on], fb[on]))
+    before = (X * b[on][:, None] > 0) & (np.arange(X.shape[1]) < first[:, None])
+    last = X.shape[1] - 1 - before[:, ::-1].argmax(axis=1)
+    some = before.any(axis=1)
+    a[on[some]], fa[on[some]] = X[row, last][some], F[row, last][some]
+    return Bracket(a, fa, b, fb)
 
 
 @dataclass(frozen=True)
@@ -126,122 +331,84 @@ class Tilted:
     lam: Floats  # (k,)
     flat: Bools  # which tasks are given their constants
 
+    @classmethod
+    def of(cls, lines: TaskLines) -> Tilted:
+        """Each task at its own place on its line, or at its constant."""
+        demands, every = lines.demands, lines.demands.segments.both
+        x, inside = lines.search()
+        more = lines.excess(lines.at(x, every)) > NONE * lines.fitter.problem.counts
+        flat = ~inside | (more & (x != 0))
+        flat &= demands.kept(demands.level)
+        lam = np.where(more | flat, 0.0, x)
+        W = lines.at(lam, every & ~flat)
+        W[: len(flat)][flat] = lines.constants[flat]
+        return cls(lines, W, lam, flat)
 
-def _tilted(lines: TaskLines) -> Tilted:
-    """Each task at its own place on its line, or at its constant."""
-    demands, problem = lines.demands, lines.fitter.problem
-    found, every = lines.search(), demands.segments.both
-    more = lines.excess(lines.at(found.x, every)) > NONE * problem.counts
-    lam = np.where(more, 0.0, found.x)
-    flat = ~found.inside | (more & (found.x != 0))
-    flat &= demands.kept(demands.level.astype(float))
-    lam[flat] = 0.0
-    W = lines.at(lam, every & ~flat)
-    W[: len(flat)][flat] = lines.constants[flat]
-    return Tilted(lines, W, lam, flat)
+    def moved(self, demand: Demand, g: Floats) -> tuple[Floats, bool]:
+        """Tasks moved by their means of ``g``, and whether all rows are in the band.
 
+        All rows together never err more for it than with one constant.
+        """
+        lines, problem = self.lines, self.lines.fitter.rows
+        counts, segments = problem.counts, lines.demands.segments
+        c = problem.moments(g)[:, -1] / np.maximum(counts, 1e-300)
+        c[np.abs(c) <= NONE * np.abs(g).max()] = 0.0
 
-@dataclass(frozen=True)
-class Shifted(Counted):
-    """Tasks moved as wholes, by ``λ c``, and counted as the user will see them."""
+        def at(lam: Floats) -> Floats:
+            """By steps of the grid on which ties are decided: those in tasks stay."""
+            W, unit = self.W.copy(), problem.y_unit
+            W[: len(c), -1] -= rounded(lam[0] * c * unit, problem.resolution) / unit
+            return W
 
-    problem: Problem = field(kw_only=True)
-    W: Floats = field(kw_only=True)
-    c: Floats = field(kw_only=True)  # (k,)
+        counted = Counted(
+            problem.predict(self.W),
+            segments.each_row(c)[None],
+            (demand.of_rows(None, problem.y),),
+            Units(),
+            lambda lam: seen(problem, at(lam)),
+        )
+        off = (self.W[: len(c)] - lines.constants)[:, -1]
+        excess = (lines.excess(self.W) + lines.spread).sum() - problem.y_squares
+        low, high = _roots(counts @ c**2, -(counts @ (c * off)), excess)
+        found = nearest(counted, (float(low), float(high)))
+        # Sums of real weights are rounded, here as within tasks.
+        room = 0.0 if segments.whole else REAL * counted.demand.unit
+        miss = abs(counted.demand.band.miss(found.value))
+        return at(np.array([found.x])), miss <= max(room, lines.demands.forgiven)
 
-    @property
-    def ties_hold(self) -> bool:
-        """Training predictions: rows that tie are rows that tie for the user."""
-        return True
-
-    def coefficients(self, lam: float) -> Floats:
-        """Moved by steps of the grid on which ties are decided: those in tasks stay."""
-        W = self.W.copy()
-        unit = self.problem.y_unit
-        moved = rounded(lam * self.c * unit, self.problem.resolution)
-        W[: len(self.c), -1] -= moved / unit
-        return W
-
-    def at(self, lam: Floats) -> Floats:
-        """The predictions at ``λ``."""
-        return seen(self.problem, self.coefficients(float(lam[0])))
-
-
-def _moved(tilted: Tilted, demand: Demand, m: Floats, g: Floats) -> tuple[Floats, bool]:
-    """Tasks moved by their means of ``g``, and whether that meets the band of all rows.
-
-    All rows together never err more for it than with one constant.
-    """
-    lines, problem = tilted.lines, tilted.lines.fitter.rows
-    counts = problem.counts
-    c = problem.moments(g)[:, -1] / np.maximum(counts, 1e-300)
-    c[np.abs(c) <= NONE * np.abs(g).max()] = 0.0
-    a = float(counts @ c**2)
-    half = float(counts @ (c * (tilted.W[: len(c)] - lines.constants)[:, -1]))
-    spare = problem.y_squares - float((lines.excess(tilted.W) + lines.spread).sum())
-    root, size = float(np.sqrt(max(half * half + a * spare, 0.0))), a or np.inf
-    shifted = Shifted(
-        m,
-        lines.demands.segments.each_row(c)[None],
-        (demand.of_rows(None, problem.y),),
-        Units(),
-        problem=problem,
-        W=tilted.W,
-        c=c,
-    )
-    cap = min((half - root) / size, 0.0), max((half + root) / size, 0.0)
-    found = nearest(shifted, cap)
-    # Sums of real weights are rounded, here as within tasks.
-    room = 0.0 if lines.demands.segments.whole else REAL * shifted.unit
-    miss = abs(shifted.band.miss(found.value))
-    return shifted.coefficients(found.x), miss <= max(room, lines.demands.forgiven)
-
-
-def _solution(
-    tilted: Tilted,
-    penalty: Penalty,
-    constraint: Constraint,
-    W: Floats,
-    on_step: OnStep | None,
-    inside: bool = True,
-) -> TaskSolution:
-    """The solution in the user's units, with the state of every task."""
-    lines, lam = tilted.lines, tilted.lam
-    problem, demands, fitter = lines.fitter.rows, lines.demands, lines.fitter
-    assert problem.groups is not None
-    m = seen(problem, W)
-    values = demands.values(m)
-    kept, s = demands.kept(values), demands.segments
-    status = Status.SATISFIED if inside and kept.all() else Status.INFEASIBLE
-    if status is Status.SATISFIED and (W == lines.W).all():
-        status = Status.INACTIVE
-    shown = demands.show(values)
-    off = np.where(s.both, np.abs(values - demands.level), -1.0)
-    trace = list[Step]()
-    step = Step(1, fitter.objective(W, lines.B0), float(shown[off.argmax()]), 0.0)
-    noted_in(trace, on_step)(step)
-    posed = constraint.on(problem.y, problem.groups)
-    value = posed.show(posed.value(m, problem.groups), problem.groups)
-    solution = package(
-        fitter,
-        W,
-        status,
-        penalty=penalty,
-        values=(value,),
-        multipliers=(float(lam[np.abs(lam).argmax()]),),
-        trace=trace,
-    )
-    states = np.full(len(lam), TaskStatus.SATISFIED, dtype=object)
-    states[lam == 0] = TaskStatus.INACTIVE
-    states[tilted.flat] = TaskStatus.CONSTANT
-    states[~kept] = TaskStatus.INFEASIBLE
-    states[~s.both] = TaskStatus.ONE_GROUP_ONLY
-    back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
-    return TaskSolution(
-        **{each.name: getattr(solution, each.name) for each in fields(Solution)},
-        task_values=shown[back],
-        task_aucs=RankByTask(s, Rank()).show(s.twice_u(m))[back],
-        task_status=tuple(states[back].tolist()),
-        task_totals=np.column_stack((s.total_b, s.total_a)).astype(float)[back],
-        task_multipliers=lam[back],
-    )
+    def solution(
+        self, penalty: Penalty, W: Floats, inside: bool, on_step: OnStep | None
+    ) -> TaskSolution:
+        """The solution in the user's units, with the state of every task."""
+        lines, lam, fitter = self.lines, self.lam, self.lines.fitter
+        problem, demands, s = fitter.rows, lines.demands, lines.demands.segments
+        m = seen(problem, W)
+        values = demands.values(m)
+        kept, shown = demands.kept(values), demands.show(values)
+        status = Status.SATISFIED if inside and kept.all() else Status.INFEASIBLE
+        if status is Status.SATISFIED and (W == lines.W).all():
+            status = Status.INACTIVE
+        off = np.where(s.both, np.abs(values - demands.level), -1.0)
+        trace = list[Step]()
+        step = Step(1, fitter.objective(W, lines.B0), float(shown[off.argmax()]), 0.0)
+        noted_in(trace, on_step)(step)
+        whole = Demand(demands.whole, s.groups).of_rows(None, problem.y)
+        value = whole.show(whole.constraint.value(m, s.groups))
+        most = float(lam[np.abs(lam).argmax()])
+        states = np.full(len(lam), TaskStatus.SATISFIED, dtype=object)
+        states[lam == 0] = TaskStatus.INACTIVE
+        states[self.flat] = TaskStatus.CONSTANT
+        states[~kept] = TaskStatus.INFEASIBLE
+        states[~s.both] = TaskStatus.ONE_GROUP_ONLY
+        back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
+        solution = package(
+            fitter, W, status, penalty, trace, values=(value,), multipliers=(most,)
+        )
+        return TaskSolution(
+            **{each.name: getattr(solution, each.name) for each in fields(Solution)},
+            task_values=shown[back],
+            task_aucs=in_every_task(Rank(), s, problem.y).show(s.twice_u(m))[back],
+            task_status=tuple(states[back].tolist()),
+            task_totals=np.column_stack((s.total_b, s.total_a)).astype(float)[back],
+            task_multipliers=lam[back],
+        )

@@ -24,22 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from rankfair.constraints import Linear
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups
-from rankfair.solvers.line import (
-    CLOSEST,
-    Along,
-    Counted,
-    Curved,
-    Demand,
-    Landed,
-    Line,
-    nearest,
-)
+from rankfair.solvers.counted import Counted, Demand
+from rankfair.solvers.line import CLOSEST, Curved, FoundFit, Line, nearest
 
-NEAR = 5e-4  # of a shown value: how far several counts may end outside their bands
-KEPT = 1e-6  # of a standard deviation: the same for linear values
+LEVEL = 5e-4  # of a standard deviation: means this close are level to start from
 EXACT = 1e-9  # of a standard deviation: how well a programme is solved
 SAME = 1e-6  # of the cost: a direction this near to others follows from them
 NOTHING = 1e-16  # of the variance of y: the square of a direction that moves nothing
@@ -58,6 +48,21 @@ class Place(NamedTuple):
     inside: bool
 
 
+def search(line: Line, count: str) -> FoundFit:
+    """The ``λ`` nearest to 0 with every demand in its band, or the closest to it."""
+    counted = line.counted(count)
+    lam, values, inside = search_on(line, counted)
+    return FoundFit(line, counted, lam, tuple(values), inside)
+
+
+def search_on(line: Curved, counted: Counted) -> Place:
+    """``λ``, the exact values there, and whether all are in their bands."""
+    if len(counted.demands) == 1:
+        found = nearest(counted, line.cap(np.ones(1)))
+        return Place(np.array([found.x]), [found.value], found.inside)
+    return solve_joint(line, counted)
+
+
 def solve_joint(line: Curved, counted: Counted) -> Place:
     """The cheapest ``λ`` found whose values are in all bands.
 
@@ -66,70 +71,67 @@ def solve_joint(line: Curved, counted: Counted) -> Place:
     is found among fits that err no more than one constant, the cheapest one is kept
     whose worst gap is within 0.001 of the least.
     """
-    search = JointSearch.of(line, counted)
-    seen = [search.free]
-    if search.gap(search.free).any() and search.T.size:
-        seen.append(search.at(search.start()))
-        seen.extend(islice(search.walk(seen[-1]), MOST - LAST - len(seen)))
-        if not search.met(seen):
-            nearest = min(seen, key=lambda it: search.gap(it).max())
-            least = float(search.gap(nearest).max())
-            closer = search.walk(nearest, least + CLOSEST)
-            seen.extend(islice(closer, MOST - len(seen)))
-    return search.best(seen)
+    joint = JointSearch.of(line, counted)
+    seen = [joint.free]
+    if joint.gap(joint.free).any() and joint.T.size:
+        seen.append(joint.at(joint.start()))
+        seen.extend(islice(joint.walk(seen[-1]), MOST - LAST - len(seen)))
+        if not joint.met(seen):
+            closest = min(seen, key=lambda it: joint.gap(it).max())
+            wider = float(joint.gap(closest).max()) + CLOSEST
+            seen.extend(islice(joint.walk(closest, wider), MOST - len(seen)))
+    return joint.best(seen)
 
 
-def land(line: Line, count: str) -> Landed:
-    """The ``λ`` nearest to 0 with every demand in its band, or the closest to it."""
+def level(line: Line, count: str) -> FoundFit:
+    """The least tilt with all values at 0, which are linear, or as near as can be.
+
+    It is one linear solve, whatever the fit errs.
+    """
     counted = line.counted(count)
-    lam, values, inside = land_on(line, counted)
-    return Landed(line, counted, lam, tuple(values), inside)
+    demands, E = counted.demands, counted.E
+    g = [it.weighted(it.constraint.direction(it.groups)) for it in demands]
+    v = [it.constraint.value(counted.q, it.groups) for it in demands]
+    answers = np.array(g) @ E.T * ((E * E).mean(axis=1) > NOTHING)
+    lam = np.linalg.lstsq(answers, np.array(v), SAME)[0]
+    values = counted.values(lam)
+    return FoundFit(line, counted, lam, tuple(values), inside_bands(counted, values))
 
 
-def land_on(line: Curved, counted: Along) -> Place:
-    """``λ``, the exact values there, and whether all are in their bands."""
-    if len(counted.demands) == 1:
-        found = nearest(counted, line.cap(np.ones(1)))
-        return Place(np.array([found.x]), [found.value], found.inside)
-    assert isinstance(counted, Counted)
-    return solve_joint(line, counted)
-
-
-def inside_bands(counted: Along, values: Sequence[float]) -> bool:
-    """Whether all values are in their bands or, where they are several, near enough."""
+def inside_bands(counted: Counted, values: Sequence[float]) -> bool:
+    """Whether all values are in their bands; linear and several ones, nearly so."""
     demands = counted.demands
-    slack = _slacks(demands) if len(demands) > 1 else 0.0
-    return bool((_gaps(_shown(demands, values), _bands(demands)) <= slack).all())
+    strict = len(demands) == 1 and not demands[0].constraint.linear
+    gaps = [each.gap(value) for each, value in zip(demands, values, strict=True)]
+    return bool((np.array(gaps) <= (0.0 if strict else _slacks(demands))).all())
 
 
-def density_directions(line: Line, counted: Along) -> list[Floats] | None:
+def density_directions(line: Line, counted: Counted) -> list[Floats] | None:
     """The directions of a second line, where constraints would share one; else None.
 
     A counted constraint between the groups of a linear one needs a direction of its
-    own: its gradient at the fit where the linear ones are met and, if they allow it,
+    own: its slope at the fit where the linear ones are met and, if they allow it,
     means are level.
     """
     own = shared(counted.demands)
     if not own.any():
         return None
-    trained = line.trained
-    assert isinstance(counted, Counted) and isinstance(trained, Counted)
-    search = JointSearch.of(line, counted)
-    m = trained.standard(search.T @ search.start())
+    joint, trained = JointSearch.of(line, counted), line.trained
+    m = trained.q - (joint.T @ joint.start()) @ trained.E
     return [
-        _gradient(each, m) * (each.groups.total_a + each.groups.total_b)
+        each.slope(m) * (each.groups.total_a + each.groups.total_b)
         if dense
         else each.direction()
-        for each, dense in zip(line.trained.demands, own, strict=True)
+        for each, dense in zip(trained.demands, own, strict=True)
     ]
 
 
 def shared(demands: tuple[Demand, ...]) -> NDArray[np.bool_]:
     """Which demands are counted between the groups of a linear or an earlier one."""
-    taken = [each.groups for each in demands if _is_linear(each)]
+    taken = [each.groups for each in demands if each.constraint.linear]
     found = np.zeros(len(demands), bool)
     for i, each in enumerate(demands):
-        if not _is_linear(each):
+        if not each.constraint.linear:
             found[i] = any(_same(each.groups, other) for other in taken)
             taken.append(each.groups)
     return found
@@ -171,10 +173,15 @@ class JointSearch:
     @classmethod
     def of(cls, line: Curved, counted: Counted) -> JointSearch:
         """Read bands and slacks in the unit of each constraint."""
-        T, demands = _independent(line), counted.demands
-        linear, slack = np.array([*map(_is_linear, demands)]), _slacks(demands)
+        demands = counted.demands
+        linear, slack = (
+            np.array([it.constraint.linear for it in demands]),
+            _slacks(demands),
+        )
+        ends = np.array([[it.show(end) for end in it.band] for it in demands]).T
         fine = np.where(linear, EXACT, slack)
-        return cls(line, counted, T, linear, _bands(demands), slack, fine)
+        T = _independent(line)
+        return cls(line, counted, T, linear, np.sort(ends, axis=0), slack, fine)
 
     def aim(self, by: float = 0.0) -> Floats:
         """The bands, wider ``by``, that are aimed at: a little inside what will do."""
@@ -191,16 +198,17 @@ class JointSearch:
     def at(self, u: Floats) -> Tried:
         """Count."""
         values = self.counted.values(self.T @ u)
-        return Tried(u, values, _shown(self.counted.demands, values))
+        pairs = zip(self.counted.demands, values, strict=True)
+        return Tried(u, values, np.array([it.show(value) for it, value in pairs]))
 
     def gap(self, at: Tried) -> Floats:
         """How far each value is outside its band."""
-        return _gaps(at.shown, self.band)
+        return _outside(at.shown, self.band)
 
     def off(self, at: Tried, by: float = 0.0) -> float:
         """How far the worst value is outside what will do."""
         wide = np.array([[-0.1], [0.1]]) * self.fine
-        return float(_gaps(at.shown, self.aim(by) + wide).max())
+        return float(_outside(at.shown, self.aim(by) + wide).max())
 
     def met(self, seen: list[Tried]) -> list[Tried]:
         """The places where all is met, without any slack if there are such."""
@@ -218,18 +226,15 @@ class JointSearch:
     @cached_property
     def level(self) -> tuple[Floats, Floats]:
         """Linear values, and mean gaps for the others: at the free fit, and ``J``."""
-        q, demands = self.counted.q, self.counted.demands
-        g = [
-            _weighted(it, it.constraint.start(it.groups)(q, it.groups))
-            for it in demands
-        ]
-        values = np.where(self.linear, self.free.shown, [each @ q for each in g])
-        return values, _answers(self.counted, g) @ self.T
+        demands = self.counted.demands
+        g = [it.weighted(it.constraint.direction(it.groups)) for it in demands]
+        means = [each @ self.counted.q for each in g]
+        return np.where(self.linear, self.free.shown, means), self.answers(g)
 
     def start(self) -> Floats:
         """Where linear values are in their bands and, if they allow it, means level."""
         values, J = self.level
-        aim = np.where(self.linear, self.aim(), [[-NEAR], [NEAR]])
+        aim = np.where(self.linear, self.aim(), [[-LEVEL], [LEVEL]])
         both = self.within(J, values, aim)
         if both is not None:
             return both.u
@@ -261,9 +266,13 @@ class JointSearch:
         """``J``: the derivative of each shown value by ``u``."""
         m, J = self.counted.q - (self.T @ u) @ self.counted.E, self.level[1].copy()
         some = [self.counted.demands[i] for i in np.flatnonzero(~self.linear)]
-        g = (_weighted(each, _gradient(each, m)) for each in some)
-        J[~self.linear] = _answers(self.counted, g) @ self.T
+        J[~self.linear] = self.answers(it.weighted(it.slope(m)) for it in some)
         return J
+
+    def answers(self, directions: Iterable[Floats]) -> Floats:
+        """How much each ``u`` adds to ``Σ g m`` of each direction."""
+        found = [-(self.counted.E @ g) for g in directions]
+        return np.array(found).reshape(-1, len(self.counted.E)) @ self.T
 
     def shortest(self, J: Floats, c: Floats, aim: Floats) -> Shortest:
         """The shortest ``u`` with ``c + J u`` in the bands, or in little wider ones."""
@@ -336,17 +345,6 @@ def _independent(line: Curved) -> Floats:
     return T
 
 
-def _answers(counted: Counted, directions: Iterable[Floats]) -> Floats:
-    """How much a unit of each ``λ`` adds to ``Σ g m`` of each direction."""
-    found = [-(counted.E @ g) for g in directions]
-    return np.array(found).reshape(-1, len(counted.E))
-
-
-def _is_linear(demand: Demand) -> bool:
-    """Whether values are linear in the predictions."""
-    return isinstance(demand.constraint, Linear)
-
-
 def _same(one: Groups, other: Groups) -> bool:
     """Whether two pairs of groups hold the same rows."""
     if (one.total_a, one.total_b) != (other.total_a, other.total_b):
@@ -355,45 +353,13 @@ def _same(one: Groups, other: Groups) -> bool:
     return np.array_equal(a, b)
 
 
-def _gradient(demand: Demand, m: Floats) -> Floats:
-    """The derivative of the shown value, per unit of weight, of rows that take part."""
-    return demand.groups.of_known(demand.constraint.gradient(m, demand.groups))
-
-
-def _weighted(demand: Demand, g: Floats) -> Floats:
-    """A direction times what rows weigh."""
-    weights = demand.groups.weights
-    return g if weights is None else g * weights
-
-
-def _shown(demands: Sequence[Demand], values: Sequence[float]) -> Floats:
-    """The values as people read them."""
-    pairs = zip(demands, values, strict=True)
-    return np.array([it.constraint.show(value, it.groups) for it, value in pairs])
-
-
-def _bands(demands: Sequence[Demand]) -> Floats:
-    """The bands as people read them, (2, demands)."""
-    ends = zip(*(it.constraint.band(it.groups) for it in demands), strict=True)
-    found: Floats = np.sort([_shown(demands, values) for values in ends], axis=0)
-    return found
-
-
-def _gaps(shown: Floats, band: Floats) -> Floats:
+def _outside(shown: Floats, band: Floats) -> Floats:
     """How far each value is outside its band."""
     out: Floats = np.maximum(np.maximum(band[0] - shown, shown - band[1]), 0.0)
     return out
 
 
 def _slacks(demands: Sequence[Demand]) -> Floats:
-    """How far outside their bands several values may end."""
-    found = [KEPT if _is_linear(it) else max(NEAR, _pair(it)) for it in demands]
-    return np.array(found)
-
-
-def _pair(demand: Demand) -> float:
-    """What one pair is worth as people read it, or what is too small to matter."""
-    groups, show = demand.groups, demand.constraint.show
-    least = demand.constraint.resolution(groups)
-    small = abs(show(least, groups) - show(0.0, groups))
-    return min(small, groups.pair / (groups.total_a * groups.total_b))
+    """How far outside their bands several values may end, as people read them."""
+    slacks = [it.constraint.slack(it.groups) / it.unit for it in demands]
+    return np.array(slacks) * (1 + EXACT)

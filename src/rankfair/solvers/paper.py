@@ -11,6 +11,7 @@ import numpy as np
 from rankfair import projections
 from rankfair.core.problem import Problem
 from rankfair.penalties import Task
+from rankfair.solvers.admm import Best, check_unweighted, only_rank
 from rankfair.solvers.base import (
     Fitter,
     Floats,
@@ -22,8 +23,7 @@ from rankfair.solvers.base import (
     noted_in,
     relative,
 )
-from rankfair.solvers.line import Demand
-from rankfair.solvers.ncadmm import Best, check_unweighted, only_rank
+from rankfair.solvers.counted import Demand
 
 
 @dataclass(frozen=True)
@@ -59,40 +59,27 @@ class Paper:
     ) -> Solution:
         """A fixed number of steps; the best ``XW`` is returned."""
         demand = only_rank(demands, "paper")
-        groups = demand.groups
-        check_unweighted(groups, 'solver="paper"')
-        penalty = request.of_targets(problem, *problem.sums(()))[0]
-        if not isinstance(penalty, Task):
+        check_unweighted(demand.groups, 'solver="paper"')
+        if not isinstance(request.penalty, Task):
             raise ValueError(
                 'solver="paper" has a closed form for penalty="task" only, got '
-                f'{type(penalty).__name__}; use solver="tilt"'
+                f'{type(request.penalty).__name__}; use solver="tilt"'
             )
-        design, fitter = Design.of(problem), Fitter.of(problem, penalty)
-        band, best = demand.constraint.band(groups), Best(fitter, demand)
-        rng = np.random.default_rng(self.random_state)
-        M, S, V = rng.random((3, len(problem.y)))
-        multiplier = np.zeros(len(problem.y))
-        trace: list[Step] = []
-        note = noted_in(trace, on_step)
-        for i in range(1, self.max_iter + 1):
+        penalty = request.of_targets(problem, *problem.sums(()))[0]
+        design, best = Design.of(problem), Best(Fitter.of(problem, penalty), demand)
+        y, in_a, trace = problem.y, demand.groups.in_a, list[Step]()
+        M, S, V = np.random.default_rng(self.random_state).random((3, len(y)))
+        rho, gamma, L, note = self.rho, self.gamma, 0 * y, noted_in(trace, on_step)
+        for _ in range(self.max_iter):
             for _ in range(self.inner):
-                target = problem.y + self.gamma * M + multiplier
-                W = design.shrink(
-                    target / (1 + self.gamma), penalty.beta / (1 + self.gamma)
-                )
+                target = (y + gamma * M + L) / (1 + gamma)
+                W = design.shrink(target, penalty.beta / (1 + gamma))
                 XW = design.predict(W)
-                M = (self.rho * (S - V) + self.gamma * XW - multiplier) / (
-                    self.rho + self.gamma
-                )
-                multiplier = multiplier - self.theta * (XW - M)
-            S = projections.paper(M + V, groups.in_a, band, window=self.window)
+                M = (rho * (S - V) + gamma * XW - L) / (rho + gamma)
+                L = L - self.theta * (XW - M)
+            S = projections.paper(M + V, in_a, demand.band, window=self.window)
             V = V + M - S
-            own = design.standard(W)
-            auc = best.offer(own)
-            residual = relative(M - S, M)
-            shown = demand.constraint.show(demand.constraint.value(S, groups), groups)
-            objective = fitter.objective(own, problem.target_moments)
-            note(Step(i, objective, auc, residual, shown))
+            note(best.offer(design.standard(W), S, relative(M - S, M)))
         return best.solution(penalty, Status.MAX_ITER, trace)
 
 
@@ -117,18 +104,14 @@ class Design(NamedTuple):
 
     def shrink(self, target: Floats, threshold: float) -> Floats:
         """``max(||c|| − t, 0) c/||c||``, ``c = X⁺ target``, and 0 where ``c = 0``."""
-        C = np.empty((self.problem.n_tasks, self.problem.n_features))
-        for (rows, places, size), inverse in zip(
-            self.problem.blocks.batches, self.inverse, strict=True
-        ):
+        C, batches = np.empty_like(self.centre), self.problem.blocks.batches
+        for (rows, places, size), inverse in zip(batches, self.inverse, strict=True):
             t3 = target[rows].reshape(-1, size, 1)
             C[places] = np.matmul(inverse, t3)[:, :, 0]
         norm = np.linalg.norm(C, axis=1, keepdims=True)
-        keep = np.maximum(norm - threshold, 0.0)
-        shrunk: Floats = C * np.divide(
-            keep, norm, out=np.zeros_like(norm), where=norm > 0
-        )
-        return shrunk
+        C *= np.maximum(norm - threshold, 0.0)
+        np.divide(C, norm, out=C, where=norm > 0)
+        return C
 
     def standard(self, W: Floats) -> Floats:
         """``W`` with the intercepts at the task centres that make up for none."""

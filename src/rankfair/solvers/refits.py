@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,15 +10,18 @@ import numpy as np
 
 from rankfair.core.blocks import Floats
 from rankfair.solvers.base import Fitter, OnStep, Step, noted_in
-from rankfair.solvers.joint import inside_bands, land
-from rankfair.solvers.line import Demand, Landed, Line
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.joint import inside_bands, search
+from rankfair.solvers.line import FoundFit, Line, line_through
 from rankfair.solvers.roots import Bracket, close_in
-from rankfair.solvers.streamed import line_through
 
-ROUNDS = 6  # of chords, before exact refits close in
+ROUNDS = 8  # of chords
 PROBES = 16  # refits that close in on the edge of the band
-STEP = 0.05  # of λ, or of a unit, between the two fits of a chord
+STEP = 0.05  # of λ, or of a unit, between the two fits of the first chord
+SHORT = 1e-4  # the same of the shortest chord
+WIDER = 12  # times that a chord is made four times as long, until its ends differ
 NARROW = 1e-4  # of λ: a bracket this narrow is closed
+SAME = 1e-9  # of λ: the same of linear values
 
 
 @dataclass
@@ -43,15 +46,18 @@ class Refits:
         """``fit(y − λ g)``."""
         return self.fitter.solve(self.B0 - np.tensordot(lam, self.Bg, 1), self.W)
 
-    def at(self, lam: Floats, chord: bool = False) -> Landed:
-        """The fit at ``λ``; on a line through its neighbours if ``chord``."""
+    def at(self, lam: Floats, chord: Floats | None = None) -> FoundFit:
+        """The fit at ``λ``; with ``chord`` on the line to the fits this far away."""
         self.W = W = self.fit(lam)
         D = np.zeros((len(lam), *W.shape))
-        if chord:
-            for s, size in enumerate(STEP * np.maximum(np.abs(lam), 1.0)):
+        for s, size in enumerate(() if chord is None else chord):
+            for _ in range(WIDER):  # a penalty may hold the fit at 0
                 moved = lam.copy()
-                moved[s] += size
-                D[s] = (W - self.fit(moved)) / size
+                moved[s] += np.copysign(size, lam[s])
+                D[s] = (W - self.fit(moved)) / (moved - lam)[s]
+                if D[s].any():
+                    break
+                size *= 4
         base = W + np.tensordot(lam, D, 1)
         fitter, count = self.fitter, self.count
         line = line_through(
@@ -60,7 +66,7 @@ class Refits:
         counted = line.counted(count)
         values = counted.values(lam)
         inside = inside_bands(counted, values)
-        found = Landed(line, counted, lam, tuple(values), inside)
+        found = FoundFit(line, counted, lam, tuple(values), inside)
         self.note(Step(len(self.trace) + 1, found.objective, found.shown[0], 0.0))
         return found
 
@@ -70,7 +76,7 @@ def chord(
 ) -> Line:
     """The line through the free fit and its neighbours."""
     refits = Refits(fitter, demands, directions, count, None)
-    return refits.at(np.zeros(len(demands)), chord=True).line
+    return refits.at(np.zeros(len(demands)), np.full(len(demands), STEP)).line
 
 
 def search_refits(
@@ -79,66 +85,60 @@ def search_refits(
     directions: Sequence[Any],
     count: str,
     on_step: OnStep | None = None,
-) -> Landed:
-    """Land on the line through neighbouring fits, refit there, and repeat.
+    find: Callable[[Line, str], FoundFit] = search,
+) -> FoundFit:
+    """Search the line through neighbouring fits, refit there, and repeat.
 
-    One demand ends with exact refits around the edge of its band.
+    One demand that is counted ends with exact refits around the edge of its band.
     """
     refits = Refits(fitter, demands, directions, count, on_step)
-    found = [refits.at(np.zeros(len(demands)), chord=True)]
+    lam = np.zeros(len(demands))
+    found = [refits.at(lam, np.full(len(lam), STEP))]
     if found[0].inside:
         return found[0]
+    linear = all(each.constraint.linear for each in demands)
     for _ in range(ROUNDS):
-        lam = land(found[-1].line, count).lam
-        near = np.abs(lam - found[-1].lam).max() <= NARROW * np.abs(lam).max()
-        if near and (found[-1].inside or len(found) > 1):
+        lam = find(found[-1].line, count).lam
+        change, size = np.abs(lam - found[-1].lam), np.maximum(np.abs(lam), 1.0)
+        if (change <= (SAME if linear else NARROW) * np.abs(lam).max()).all():
             break
-        found.append(refits.at(lam, chord=True))
-    if len(demands) == 1:
+        found.append(refits.at(lam, np.clip(change, SHORT * size, STEP * size)))
+    if len(demands) == 1 and not linear:
         found.append(_closed_in(refits, found))
-    best = min(found[1:] or found, key=lambda it: (not it.inside, _worst(it, count)))
+
+    def worst(it: FoundFit) -> tuple[bool, float, float]:
+        return not it.inside, it.gap if linear or not it.inside else 0.0, it.objective
+
+    best = min(found[1:] or found, key=worst)
     return replace(best, trace=tuple(refits.trace))
 
 
-def _closed_in(refits: Refits, found: list[Landed]) -> Landed:
+def _closed_in(refits: Refits, found: list[FoundFit]) -> FoundFit:
     """The fit nearest to the edge of the band, between one outside and one beyond."""
-    counted = found[-1].line.counted(refits.count)
-    sign = 1.0 if counted.band.miss(found[0].values[0]) > 0 else -1.0
-    edge = counted.band.high if sign > 0 else counted.band.low
-    places = [(float(it.lam[0]), sign * (it.values[0] - edge)) for it in found]
-    beyond = [place for place in places if place[1] <= 0]
-    if not beyond:
-        x, fx = places[-1]
-        for _ in range(4):  # a little further
-            x *= 1 + STEP
-            fx = sign * (refits.at(np.array([x])).values[0] - edge)
-            if fx <= 0:
-                break
-            places.append((x, fx))
-        else:
-            return found[-1]
-        beyond = [(x, fx)]
-    b, fb = min(beyond, key=lambda place: abs(place[0]))
-    same = [p for p in places if p[1] > 0 and p[0] * b >= 0 and abs(p[0]) < abs(b)]
-    a, fa = max(same, key=lambda place: abs(place[0]))
-    width = counted.band.high - counted.band.low
+    band = found[0].counted.demand.band
+    sign = 1.0 if band.miss(found[0].values[0]) > 0 else -1.0
+
+    def beyond(it: FoundFit) -> float:
+        band = it.counted.demand.band
+        return sign * (it.values[0] - (band.high if sign > 0 else band.low))
+
+    def refitted(x: float) -> float:
+        return beyond(refits.at(np.array([x])))
 
     def enough(at: Bracket) -> bool:
+        width = band.high - band.low
         return bool(at.fb >= -width and abs(at.b - at.a) <= NARROW * abs(at.b))
 
-    def f(x: float) -> float:
-        return sign * (refits.at(np.array([x])).values[0] - edge)
-
-    bracket = close_in(f, Bracket(a, fa, b, fb), enough, PROBES)
-    return refits.at(np.array([float(bracket.b)]), chord=True)
-
-
-def _worst(found: Landed, count: str) -> float:
-    """How far the worst demand is outside, and the objective of those inside."""
-    if found.inside:
-        return found.objective
-    counted = found.line.counted(count)
-    return max(
-        abs(each.constraint.band(each.groups).miss(value))
-        for each, value in zip(counted.demands, found.values, strict=True)
-    )
+    places = {float(it.lam[0]): beyond(it) for it in found}
+    x = float(found[-1].lam[0])
+    for _ in range(4):  # a little further
+        if min(places.values()) <= 0:
+            break
+        x *= 1 + STEP
+        places[x] = refitted(x)
+    else:
+        return found[-1]
+    b = min((x for x, f in places.items() if f <= 0), key=abs)
+    a = max((x for x in places if x * b >= 0 and abs(x) < abs(b)), key=abs)
+    bracket = close_in(refitted, Bracket(a, places[a], b, places[b]), enough, PROBES)
+    return refits.at(np.array([float(bracket.b)]), np.array([STEP]))

@@ -1,33 +1,21 @@
-"""The line of rows that are not in memory: histograms of what is kept beside them."""
+"""Counts of rows that are not in memory: histograms of what is kept beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.constraints import Rank
 from rankfair.core.blocks import Floats
-from rankfair.core.problem import Groups, Part, Problem, whole_if_so
+from rankfair.core.problem import Groups, Part, whole_if_so
 from rankfair.core.ranks import binned_twice_u
-from rankfair.engines import Engine
 from rankfair.engines.chunk import Held
 from rankfair.engines.chunked import ChunkedEngine
 from rankfair.engines.rows import Kept
-from rankfair.solvers.base import Fitter
-from rankfair.solvers.line import (
-    MOST_LEVERAGE,
-    Along,
-    Counted,
-    Demand,
-    Line,
-    Units,
-    line_of,
-)
+from rankfair.solvers.counted import Counted, Demand, Units
 
 BINS = 1 << 13  # of quick counts
 FINE = 1 << 19  # of the last one
@@ -36,53 +24,43 @@ SOME_ROWS = 1 << 16  # rows of a rough look
 
 
 @dataclass(frozen=True)
-class Streamed(Along):
-    """Predictions ``q − x e`` that are kept beside the chunks of an engine."""
+class Streamed(Counted):
+    """Predictions ``q − x e`` kept beside the chunks of an engine.
 
-    engine: ChunkedEngine
-    kept: Kept
-    demands: tuple[Demand, ...]
-    rows: int
+    ``q`` and ``E`` are those of ``some`` rows, ``sums`` are of all.
+    """
+
+    engine: ChunkedEngine = field(kw_only=True)
+    kept: Kept = field(kw_only=True)
+    some: tuple[Demand, ...] = field(kw_only=True)
+    sums: Floats = field(kw_only=True)  # (5, 2), as `_sums` has them
 
     @property
     def n_rows(self) -> int:
         """How many rows are counted."""
-        return self.rows
+        return int(self.sums[2].sum())
 
-    @property
-    def binned(self) -> bool:
-        """Rows are many."""
-        return True
+    def values(self, lam: Floats) -> list[float]:
+        """The value of the only demand, sure to 1e-5 of an AUC."""
+        return [self._binned(float(lam[0]), FINE)[0]]
 
-    def value(self, x: float) -> float:
-        """The value at ``x``, sure to 1e-5 of an AUC."""
-        return self._value(x, FINE)
+    def estimate(self, x: float) -> tuple[float, float]:
+        """The value from fewer bins, and the most that it is off."""
+        return self._binned(x, BINS)
 
-    def quick_value(self, x: float) -> float:
-        """The value from fewer bins."""
-        return self._value(x, BINS)
-
-    def _value(self, x: float, bins: int) -> float:
-        (demand,) = self.demands
-        if demand.constraint.pairs:
-            return binned_twice_u(*self.engine.histograms(self.kept, x, bins))[0]
+    def _binned(self, x: float, bins: int) -> tuple[float, float]:
+        if self.demand.constraint.pairs:
+            return binned_twice_u(*self.engine.histograms(self.kept, x, bins))
         # Two rows, as heavy as the groups and at their means, stand for all.
-        q, e = self.means
-        a, b = demand.groups.total_a, demand.groups.total_b
-        both = Part(np.array([True, False]), np.array([a, b]), a, b, 1)
-        return demand.constraint.value(q - x * e, both)
-
-    @cached_property
-    def means(self) -> tuple[Floats, Floats]:
-        """The means of ``q`` and of ``e`` in groups A and B."""
-        total = self.kept.total(_group_sums)
-        return total[1] / total[0], total[2] / total[0]
+        weight, _, _, q, e = self.sums
+        a, b = weight.tolist()
+        both = Part(np.array([True, False]), weight, a, b, 1)
+        return self.demand.constraint.value((q - x * e) / weight, both), 0.0
 
     def aucs(self, lam: Floats) -> list[float]:
         """The AUC of the only demand."""
-        (demand,) = self.demands
-        ranks = replace(self, demands=(Demand(Rank(), demand.groups),))
-        return [Rank().show(ranks.value(float(lam[0])), demand.groups)]
+        counts = self.engine.histograms(self.kept, float(lam[0]), FINE)
+        return [Rank().show(binned_twice_u(*counts)[0], self.demand.groups)]
 
     def proxies(self) -> list[float]:
         """How well ``e`` ranks the groups, in some of the rows."""
@@ -90,82 +68,33 @@ class Streamed(Along):
 
     def fewer(self) -> Counted:
         """Some of the rows in memory."""
-        step = max(1, self.rows // SOME_ROWS)
-        return _collected(self.kept, self.demands, step, Units())
+        return Counted(self.q, self.E, self.some, Units())
 
 
-def directions_of(engine: Engine, demands: Sequence[Demand]) -> list[Any]:
-    """The direction of each demand: of every row, or of A and of B."""
-    if isinstance(engine, Problem):
-        return [each.direction() for each in demands]
-    return [each.levels() for each in demands]
-
-
-def make_line(
-    fitter: Fitter,
-    of_g: Fitter,
-    demands: Sequence[Demand],
-    directions: Sequence[Any],
-    sums: Floats,
-    count: str = "loo",
-) -> Line:
-    """Fit y and the directions, and predict every row with and without itself.
-
-    ``sums`` (k, n + 1, 1 + r) are the moments of y and of the directions.
-    """
-    W0 = fitter.solve(sums[:, :, 0])
-    D = np.zeros((len(directions), *W0.shape))
-    for i in range(len(directions)):
-        D[i] = of_g.solve(sums[:, :, i + 1])
-    return line_through(fitter, of_g, W0, D, demands, directions, count)
-
-
-def line_through(
-    fitter: Fitter,
-    of_g: Fitter,
-    W0: Floats,
-    D: Floats,
-    demands: Sequence[Demand],
-    directions: Sequence[Any],
-    count: str,
-    at: Floats | None = None,
-) -> Line:
-    """The line of these coefficients, wherever the rows are."""
-    if isinstance(fitter.problem, Problem):
-        return line_of(fitter, of_g, W0, D, demands, directions, at)
-    engine = fitter.problem
-    assert isinstance(engine, ChunkedEngine)
-    own = slice(engine.n_tasks)
-    K = None
-    if count == "loo" and fitter.penalty.leverages:
-        K_y = fitter.inverse_blocks(W0 if at is None else at)
-        K = K_y, K_y if of_g is fitter else of_g.inverse_blocks(D[0])
-    levels = np.array([(b, a) for a, b in directions])
-    W = np.concatenate((W0[None, own], D[:, own]))
-    counted = _along(engine, engine.kept_line(W, K, levels, MOST_LEVERAGE), demands)
-    alone = int(np.count_nonzero(engine.row_counts <= 1.0))
-    left_out = None if K is None else counted
-    return Line(engine, fitter, W0, D, left_out, counted, None, alone)
-
-
-def _along(engine: ChunkedEngine, kept: Kept, demands: Sequence[Demand]) -> Along:
+def counted_elsewhere(
+    engine: ChunkedEngine, kept: Kept, demands: Sequence[Demand]
+) -> Counted:
     """What is kept, brought into memory where it is little."""
     units = Units(engine.y_unit, engine.y_centre, engine.resolution)
     if engine.rows.n_rows <= EXACT_ROWS:
         return _collected(kept, demands, 1, units)
-    weight, squares, rows = kept.total(_group_weights)
-    a, b = weight
-    pair = squares[0] / a * squares[1] / b
-    whole = engine.total.whole
-    groups = Part(
-        np.zeros(0, bool),
-        None,
-        round(a) if whole else a,
-        round(b) if whole else b,
-        1 if whole else pair,
-    )
+    sums = kept.total(_sums)
+    (a, b), (a2, b2) = sums[:2].tolist()
+    groups = Part(np.zeros(0, bool), None, a, b, a2 / a * b2 / b)
+    if engine.total.whole:
+        groups = Part(np.zeros(0, bool), None, round(a), round(b), 1)
+    few = _collected(kept, demands, max(1, int(sums[2].sum()) // SOME_ROWS), units)
     posed = tuple(Demand(each.constraint, groups) for each in demands)
-    return Streamed(engine, kept, posed, int(rows.sum()))
+    return Streamed(
+        few.q,
+        few.E,
+        posed,
+        units,
+        engine=engine,
+        kept=kept,
+        some=few.demands,
+        sums=sums,
+    )
 
 
 def _collected(
@@ -184,31 +113,14 @@ def _collected(
 
 def _some(held: Held, step: int) -> Held:
     rows = slice(step // 2, None, step)
-    return Held(
-        held.m[rows],
-        None if held.p is None else held.p[rows],
-        held.in_a[rows],
-        None if held.weights is None else held.weights[rows],
-    )
+    p = None if held.p is None else held.p[rows]
+    weights = None if held.weights is None else held.weights[rows]
+    return Held(held.m[rows], p, held.in_a[rows], weights)
 
 
-def _group_weights(held: Held) -> NDArray[np.float64]:
-    """The weight, squared weight and rows of groups A and B: (3, 2)."""
-    w = np.ones(len(held.m)) if held.weights is None else held.weights
-    sides = held.in_a, ~held.in_a
-    return np.array(
-        [
-            [w[side].sum() for side in sides],
-            [(w[side] ** 2).sum() for side in sides],
-            [np.count_nonzero(side) for side in sides],
-        ]
-    )
-
-
-def _group_sums(held: Held) -> NDArray[np.float64]:
-    """The weight of groups A and B, and the sums of ``q`` and ``e``: (3, 2)."""
+def _sums(held: Held) -> Floats:
+    """Weight, squared weight, rows, and the sums of ``q`` and ``e``, of A and of B."""
     assert held.p is not None
     w = np.ones(len(held.m)) if held.weights is None else held.weights
-    sides = held.in_a, ~held.in_a
-    parts = np.ones(len(w)), held.m, held.p
-    return np.array([[(w * part)[side].sum() for side in sides] for part in parts])
+    parts = w, w * w, np.ones(len(w)), w * held.m, w * held.p
+    return np.array([[it[held.in_a].sum(), it[~held.in_a].sum()] for it in parts])

@@ -9,12 +9,13 @@ from typing import Any
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Problem
 from rankfair.engines import Engine
+from rankfair.penalties import Penalty
 from rankfair.solvers.base import Fitter, OnStep, Request, Solution, Status, package
-from rankfair.solvers.density import turn
-from rankfair.solvers.joint import density_directions, land
-from rankfair.solvers.line import Demand, Landed
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.density import density_rounds
+from rankfair.solvers.joint import density_directions, level, search
+from rankfair.solvers.line import FoundFit, Line, make_line
 from rankfair.solvers.refits import chord, search_refits
-from rankfair.solvers.streamed import directions_of, make_line
 
 
 @dataclass(frozen=True)
@@ -44,37 +45,58 @@ class Tilt:
         on_step: OnStep | None = None,
     ) -> Solution:
         """Fit y and each direction once, then count along the line between them."""
-        directions = directions_of(problem, demands)
+        in_memory = isinstance(problem, Problem)
+        directions: list[Any] = [
+            each.direction() if in_memory else each.levels() for each in demands
+        ]
         B, squares = problem.sums(directions)
         of_y, of_g = request.of_targets(problem, B, squares)
         fitter = Fitter.of(problem, of_y)
         fitter_g = fitter if of_g is of_y else Fitter.of(problem, of_g)
 
-        def landed(directions: Sequence[Any], B: Floats) -> Landed:
-            if not of_y.quadratic:
-                return search_refits(fitter, demands, directions, self.count, on_step)
-            line = make_line(fitter, fitter_g, demands, directions, B, self.count)
-            return land(line, self.count)
+        def line(directions: list[Any], B: Floats) -> Line:
+            return make_line(fitter, fitter_g, demands, directions, B, self.count)
+
+        def found_along(directions: list[Any], B: Floats) -> FoundFit:
+            if of_y.quadratic:
+                return search(line(directions, B), self.count)
+            return search_refits(fitter, demands, directions, self.count, on_step)
 
         if len(demands) > 1:
-            line = (
-                make_line(fitter, fitter_g, demands, directions, B, self.count)
+            first = (
+                line(directions, B)
                 if of_y.quadratic
                 else chord(fitter, demands, directions, self.count)
             )
-            own = density_directions(line, line.counted(self.count))
+            own = density_directions(first, first.counted(self.count))
             if own is not None:
                 directions, B = own, problem.sums(own)[0]
-
-        def along(g: Floats) -> Landed:
-            return landed([g], problem.sums([g])[0])
-
-        found = landed(directions, B)
+        found = found_along(directions, B)
         if self.direction == "density" and found.tilted:
-            found = turn(found, directions[0], along, self.tol, on_step)
+
+            def along(g: Floats) -> FoundFit:
+                return found_along([g], problem.sums([g])[0])
+
+            found = density_rounds(found, directions[0], along, self.tol, on_step)
         elif on_step is not None and not found.trace:
             on_step(found.steps[0])
         return found.solution(of_y)
+
+
+def solve_linear(
+    problem: Problem, penalty: Penalty, demands: Sequence[Demand]
+) -> Solution:
+    """The least error with every linear value at 0, or as near as can be.
+
+    Unlike `Tilt` it has no cap: it may err more than one constant.
+    """
+    fitter, directions = Fitter.of(problem, penalty), [it.direction() for it in demands]
+    if penalty.quadratic:
+        sums = problem.sums(directions)[0]
+        line = make_line(fitter, fitter, demands, directions, sums, "train")
+        return level(line, "train").solution(penalty)
+    found = search_refits(fitter, demands, directions, "train", find=level)
+    return found.solution(penalty)
 
 
 def unconstrained(problem: Engine, request: Request) -> Solution:
@@ -84,6 +106,6 @@ def unconstrained(problem: Engine, request: Request) -> Solution:
     fitter = Fitter.of(problem, penalty)
     if not isinstance(problem, Problem):
         W = fitter.solve(B[:, :, 0])
-        return package(fitter, W, Status.INACTIVE, penalty=penalty)
+        return package(fitter, W, Status.INACTIVE, penalty)
     line = make_line(fitter, fitter, (), (), B)
-    return package(fitter, line.W0, Status.INACTIVE, penalty=penalty, line=line)
+    return package(fitter, line.W0, Status.INACTIVE, penalty, line=line)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair.core.linear import linear_predict
+from rankfair.core.blocks import linear_predict
 
 
 def model(n_rows=200, n=5, k=7, seed=0):
