@@ -15,7 +15,8 @@ from rankfair._groups import Groups
 from rankfair._validation import Rows
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups as RowGroups
-from rankfair.solvers import Counted, Line, Solution, Status
+from rankfair.estimators.settings import FairSettings
+from rankfair.solvers import Counted, Line, Solution, Status, Tilt
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
@@ -33,7 +34,9 @@ EVEN = 3.0  # standard deviations below chance of shares that are equal by desig
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 
 
-def cautions(model: Any, solution: Solution, rows: Rows) -> Iterator[str]:
+def cautions(
+    model: Any, settings: FairSettings, solution: Solution, rows: Rows
+) -> Iterator[str]:
     """Return what a user should know of this fit."""
     if rows.weights is not None and rows.weights.mean() > HEAVY:
         yield (
@@ -50,7 +53,7 @@ def cautions(model: Any, solution: Solution, rows: Rows) -> Iterator[str]:
     if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
         return
     yield from _within_noise(solution, line)
-    if model.count == "train":
+    if not isinstance(settings.solver, Tilt) or settings.solver.count == "train":
         return
     if 2 * line.alone > len(rows.y):
         yield (
