@@ -26,10 +26,9 @@ from rankfair.solvers.counted import Counted, Demand, Units
 from rankfair.solvers.joint import inside_bands, search_on
 from rankfair.solvers.line import CLOSEST, Curved
 
-__all__ = ["USELESS", "Found", "Target", "search"]
+__all__ = ["Found", "Target", "search"]
 
 REFITS = 4  # to tilted targets, at most; one or two are the rule
-USELESS = 0.99  # of the squared error of one constant: a model that is as bad
 MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
 
 
@@ -182,14 +181,10 @@ def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Fou
 
 
 def _best(seen: list[Found], target: Target) -> Found:
-    """The last fit, if it is inside; else, of the closest, the one that errs least.
-
-    Fits that are no better than one constant are not taken for being closer.
-    """
+    """The last fit, if it is inside; else, of the closest, the one that errs least."""
     if seen[-1].inside:
         return seen[-1]
-    useful = [it for it in seen if it.error < USELESS] or seen
-    gaps = [target.gap(each.values) for each in useful]
+    gaps = [target.gap(each.values) for each in seen]
     near = min(gaps) + CLOSEST
-    close = (it for it, gap in zip(useful, gaps, strict=True) if gap <= near)
+    close = (it for it, gap in zip(seen, gaps, strict=True) if gap <= near)
     return min(close, key=lambda it: it.error)
