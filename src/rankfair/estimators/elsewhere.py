@@ -11,7 +11,7 @@ from rankfair._frames import shown
 from rankfair._groups import Groups
 from rankfair._regressor import Progress, warn_no_groups
 from rankfair._validation import Columns, Named, Rows
-from rankfair.constraints import Linear, Rank
+from rankfair.constraints import Rank
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.estimators.settings import Settings
@@ -47,7 +47,7 @@ def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> N
             f"{len(settings.asked)} constraints need the rows in memory. Ask for one."
         )
     (asked,) = settings.asked
-    if not (asked.pairs or isinstance(asked, Linear)):
+    if not asked.on_histograms:
         name = type(asked).__name__.lower()
         raise ValueError(
             f'constraints="{name}" needs the rows in memory. Use constraints="rank".'

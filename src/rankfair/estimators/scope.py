@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankfair._frames import counted, shown
 from rankfair._groups import plain_labels
 from rankfair._validation import Rows, is_pair
-from rankfair.constraints import Constraint, Distribution
+from rankfair.constraints import Constraint
 from rankfair.core.problem import Problem
 from rankfair.solvers import OnStep, Request, Solution, Solver, Tilt
 from rankfair.solvers.by_task import (
@@ -44,11 +44,11 @@ def check_scope(
             f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
             f'got solver={solver!r}. Use solver="tilt", or scope="global".'
         )
-    if isinstance(constraints[0], Distribution):
+    if not constraints[0].by_task:
+        name = type(constraints[0]).__name__.lower()
         raise ValueError(
-            f'scope="{scope}" has no constraints="distribution": most tasks have too '
-            f"few "
-            'rows for it. Use scope="global", or constraints="rank".'
+            f'scope="{scope}" has no constraints="{name}": it cannot be asked of every '
+            'task. Use scope="global", or constraints="rank".'
         )
     if len(constraints) > 1:
         raise ValueError(

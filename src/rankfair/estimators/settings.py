@@ -37,6 +37,7 @@ from rankfair.solvers import (
     Solver,
     Tilt,
     make_solver,
+    only_rank,
 )
 
 __all__ = ["Settings", "check_several", "read_constraints", "read_settings"]
@@ -153,11 +154,13 @@ def _read_solver(model: Any, asked: tuple[Constraint, ...]) -> Solver:
         tol=check_number("tol", model.tol, 0.0),
         random_state=model.random_state,
     )
-    if len(asked) > 1 and isinstance(solver, NCADMM | Paper):
-        raise ValueError(
-            f"solver={shown(model.solver)} keeps one constraint at a time; got "
-            f'{len(asked)}. Use solver="tilt".'
-        )
+    if isinstance(solver, NCADMM | Paper):
+        if len(asked) > 1:
+            raise ValueError(
+                f"solver={shown(model.solver)} keeps one constraint at a time; got "
+                f'{len(asked)}. Use solver="tilt".'
+            )
+        only_rank(asked, type(solver).__name__.lower())
     return solver
 
 
@@ -170,9 +173,10 @@ def check_several(model: Any, settings: Settings, rows: Rows) -> Tilt:
             f'{groups_there(rows)}. Use solver="tilt".'
         )
     refuse_upper(settings.asked, most)
-    if isinstance(settings.asked[0], Distribution):
+    if settings.asked[0].two_groups_only:
         raise ValueError(
-            f'constraints="distribution" compares two groups; sensitive_features has '
+            f'constraints="{type(settings.asked[0]).__name__.lower()}" compares two '
+            "groups; sensitive_features has "
             f'{groups_there(rows)}. Use constraints="rank", or RankFairPostprocessor, '
             'whose "distribution" takes any number of groups.'
         )
