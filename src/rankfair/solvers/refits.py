@@ -12,7 +12,7 @@ from rankfair.core.blocks import Floats
 from rankfair.solvers.base import Fitter, OnStep, Step, noted_in
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.joint import inside_bands, search
-from rankfair.solvers.line import FoundFit, Line, line_through
+from rankfair.solvers.line import CLOSEST, FoundFit, Line, line_through
 from rankfair.solvers.roots import Bracket, close_in
 
 ROUNDS = 8  # of chords
@@ -105,11 +105,10 @@ def search_refits(
         found.append(refits.at(lam, np.clip(change, SHORT * size, STEP * size)))
     if len(demands) == 1 and not linear:
         found.append(_closed_in(refits, found))
-
-    def worst(it: FoundFit) -> tuple[bool, float, float]:
-        return not it.inside, it.gap if linear or not it.inside else 0.0, it.objective
-
-    best = min(found[1:] or found, key=worst)
+    least = min(it.gap for it in found)
+    met = [it for it in found if it.inside]
+    close = [it for it in found if it.gap <= least + CLOSEST]
+    best = min(met or close, key=lambda it: (linear and it.gap, it.objective))
     return replace(best, trace=tuple(refits.trace))
 
 
