@@ -73,6 +73,11 @@ class Target:
         """``g`` of every demand, a row each."""
         return np.array([each.direction() for each in self.demands])
 
+    def tilted(self, lam: Floats) -> Floats:
+        """``y − λ g`` in the user's units."""
+        t: Floats = self.y - lam @ self.directions
+        return t * self.unit + self.centre
+
     @property
     def narrower(self) -> tuple[Demand, ...]:
         """The demands with bands a little narrower, by half at most."""
@@ -128,7 +133,7 @@ class Found:
     """A fit to a tilted target: its models, and its predictions, counted."""
 
     lam: Floats  # (r,)
-    models: Models  # of all rows
+    models: Models  # of all rows, once it is the one that is kept
     m: Floats  # what was counted, out of fold where there are folds; standard units
     values: tuple[float, ...]  # of the demands
     error: float  # relative to that of one constant
@@ -154,8 +159,7 @@ def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Fou
     note = noted_in(trace, on_step)
 
     def fit(lam: Floats) -> Found:
-        tilted = target.y - lam @ target.directions
-        models, m = refits.fit(tilted * target.unit + target.centre)
+        models, m = refits.fit(target.tilted(lam))
         m = (rounded(m, target.units.resolution) - target.centre) / target.unit
         counted = Counted(m, np.zeros((len(lam), len(m))), target.demands, target.units)
         values, error = counted.values(lam), target.error(m)
@@ -177,7 +181,9 @@ def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Fou
         aims = target.narrower
         # The least change of d after which m − δ d passes through both fits (Broyden).
         d += np.outer(step, last.m - step @ d - seen[-1].m) / (step @ step)
-    return replace(_best(seen, target), trace=tuple(trace))
+    best = _best(seen, target)
+    models = best.models or refits.whole(target.tilted(best.lam))
+    return replace(best, models=models, trace=tuple(trace))
 
 
 def _best(seen: list[Found], target: Target) -> Found:
