@@ -326,9 +326,7 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Root:
     if demand.constraint.linear:
         answer = start - counted.value(1.0)
         x = (start - edge + sign * ROUNDING) / answer if answer else np.inf
-        if cap[0] <= x <= cap[1]:
-            return _root_at(counted, x)
-        return _closest(counted, cap)
+        return _root_at(counted, x) if cap[0] <= x <= cap[1] else _closest(counted, cap)
     near, width = CLOSE * demand.unit, demand.band.high - demand.band.low
 
     def enough(at: Bracket) -> bool:

@@ -88,7 +88,7 @@ def search_refits(
     found = [refits.at(lam, np.full(len(lam), STEP))]
     if found[0].inside:
         return found[0]
-    linear = all(each.constraint.linear for each in demands)
+    linear = found[0].counted.linear
     for _ in range(ROUNDS):
         lam = find(found[-1].line, count).lam
         change, size = np.abs(lam - found[-1].lam), np.maximum(np.abs(lam), 1.0)
