@@ -48,8 +48,8 @@ class Ridge(Penalty):
         return RidgeFactor(inverse)
 
     def _plain(self, G: Floats) -> Floats:
-        found: Floats = np.linalg.inv(G + self.beta * np.eye(G.shape[1]))
-        return found
+        shifted = G + self.beta * np.eye(G.shape[1])
+        return np.linalg.inv(shifted).astype(float, copy=False)
 
     def _careful(self, G: Floats) -> Floats:
         """Zero in directions of no data."""

@@ -12,8 +12,10 @@ from rankfair.core.blocks import Floats
 from rankfair.solvers.base import Fitter, OnStep, Step, noted_in
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.joint import inside_bands, search
-from rankfair.solvers.line import CLOSEST, FoundFit, Line, line_through
+from rankfair.solvers.line import CLOSEST, FoundFit, Line, line_through, make_line
 from rankfair.solvers.roots import Bracket, close_in
+
+Find = Callable[[Line, str], FoundFit]
 
 ROUNDS = 8  # of chords
 PROBES = 16  # refits that close in on the edge of the band
@@ -71,13 +73,34 @@ class Refits:
         return found
 
 
+def search_along(
+    fitter: Fitter,
+    of_g: Fitter,
+    demands: Sequence[Demand],
+    directions: Sequence[Any],
+    count: str,
+    on_step: OnStep | None = None,
+    find: Find = search,
+    sums: Floats | None = None,
+) -> FoundFit:
+    """The fit found along some directions: on a line, or by refits where fits bend.
+
+    ``sums`` are the moments of y and of the directions, where they are known.
+    """
+    if not fitter.penalty.quadratic:
+        return search_refits(fitter, demands, directions, count, on_step, find)
+    if sums is None:
+        sums = fitter.problem.sums(directions)[0]
+    return find(make_line(fitter, of_g, demands, directions, sums, count), count)
+
+
 def search_refits(
     fitter: Fitter,
     demands: Sequence[Demand],
     directions: Sequence[Any],
     count: str,
     on_step: OnStep | None = None,
-    find: Callable[[Line, str], FoundFit] = search,
+    find: Find = search,
 ) -> FoundFit:
     """Search the line through neighbouring fits, refit there, and repeat.
 
