@@ -30,9 +30,7 @@ from rankfair.solvers.base import (
     relative,
 )
 from rankfair.solvers.counted import Demand
-from rankfair.solvers.joint import search
-from rankfair.solvers.line import FoundFit, make_line
-from rankfair.solvers.refits import search_refits
+from rankfair.solvers.refits import search_along
 
 PROJECTIONS = ("shift", "paper", "greedy")
 
@@ -130,19 +128,12 @@ class NCADMM:
         # W = fit(y − g) at the full β, so the last digits are those of a line.
         g = problem.y - (1 + self.rho) * fitted + self.rho * M
         settled = residual <= self.tol
-        along = replace(_along(fitter, demands, g), settled=settled, trace=tuple(trace))
+        along = search_along(fitter, fitter, demands, [g], "train")
+        along = replace(along, settled=settled, trace=tuple(trace))
         found = along.solution(penalty)
         usable = found.status is not Status.INFEASIBLE
         better = kept.status is Status.INFEASIBLE or found.objective <= kept.objective
         return found if settled or (usable and better) else kept
-
-
-def _along(fitter: Fitter, demands: Sequence[Demand], g: Floats) -> FoundFit:
-    """The fit along ``g`` whose count of training rows is exactly in the band."""
-    if not fitter.penalty.quadratic:
-        return search_refits(fitter, demands, [g], "train")
-    sums = fitter.rows.sums([g])[0]
-    return search(make_line(fitter, fitter, demands, [g], sums), "train")
 
 
 @dataclass(frozen=True)
@@ -238,11 +229,6 @@ class Best:
     ) -> Solution:
         """What was kept."""
         assert self.W is not None
-        return package(
-            self.fitter,
-            self.W,
-            status if self.miss == 0 else Status.INFEASIBLE,
-            penalty=penalty,
-            values=(self.shown,),
-            trace=trace,
-        )
+        reached = status if self.miss == 0 else Status.INFEASIBLE
+        values = (self.shown,)
+        return package(self.fitter, self.W, reached, penalty, trace, values=values)
