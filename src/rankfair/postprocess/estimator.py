@@ -66,8 +66,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         - "line": a share θ of the way to the common quantiles of all groups,
           :math:`m_0 - \theta (m_0 - m_{\mathrm{common}})`, with the smallest θ that is
           in the band.  It knows all constraints.  For partial fairness: all gaps shrink
-          together, means and Wasserstein distances by 1 − θ, and no movement as small
-          leaves a smaller Wasserstein distance (Chzhen and Schreuder 2022).
+          together, means and Wasserstein distances by 1 − θ.  In the population it is
+          the least movement for the Wasserstein gap (Chzhen and Schreuder 2022).
         - "shift": every group moves as a whole.  It knows "rank" and "mean".  For
           "mean" it is the least movement; for "rank" it leaves shapes as they are.
         - "auto": "least" where it knows the constraint, else "line".
