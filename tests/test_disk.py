@@ -10,7 +10,6 @@ import pytest
 from rankfair import MultiTaskRegressor, save_model, stream
 from rankfair._disk import read_up_to, working_folder, write_whole
 from rankfair.datasets import _files, make_biased_tasks
-from rankfair.experiments import files
 from rankfair.streams import predict_parquet
 
 
@@ -229,7 +228,7 @@ def test_the_folder_is_on_disk_after_the_rename(tmp_path, monkeypatch):
 
 
 def test_there_is_one_such_function():
-    assert files.write_whole is _files.write_whole is write_whole
+    assert _files.write_whole is write_whole
 
 
 def test_a_streamed_prediction_keeps_links_and_permissions(tmp_path):

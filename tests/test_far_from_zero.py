@@ -170,8 +170,8 @@ def test_audits_are_the_same_far_from_zero(tasks):
     )
     for name in ("mean_difference", "balanced_residuals", "ks", "auc"):
         own, other = (getattr(found.comparisons[0], name) for found in (here, there))
-        assert (other.value, other.low, other.high) == pytest.approx(
-            (own.value, own.low, own.high), abs=1 / 256
+        assert (other.value, other.ci_low, other.ci_high) == pytest.approx(
+            (own.value, own.ci_low, own.ci_high), abs=1 / 256
         )
     for name in ("rmse", "mae", "r2"):
         own, other = (getattr(found.models[0], name) for found in (here, there))

@@ -181,12 +181,17 @@ def _tasks(lines: Sequence[TaskLine], least: int) -> str:
 
 def _status(done: Fitted) -> list[str]:
     model = done.model
-    values = {**model.constraint_values_, "rank": model.rank_auc_}
+    values = {"rank": model.rank_auc_, **model.constraint_values_}
     came = ", ".join(
         f"{'AUC' if name == 'rank' else name} {value:.4f}"
         for name, value in sorted(values.items(), key=lambda pair: pair[0] != "rank")
     )
-    lines = [f"Fitted to {counted(done.n_rows, 'row')}: {model.status_}, {came}."]
+    where = " on rows left out of the fit" if model.count == "loo" else ""
+    if where and "rank" in model.constraint_values_:
+        where += f" ({model.rank_auc_:.4f} on training rows)"
+    lines = [
+        f"Fitted to {counted(done.n_rows, 'row')}: {model.status_}, {came}{where}."
+    ]
     apart = getattr(model, "unbalanced_tasks_", None) or {}
     few = list(apart.items())[:3]
     if few:

@@ -23,6 +23,7 @@ from rankfair.stats.ordered import placements
 
 __all__ = ["cautions", "left_out_error", "one_group_note"]
 
+ENOUGH = 10  # rows of a group of which a predictor can tell
 GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
 MOSTLY = 0.5  # the share of rows in tasks of one group that makes a model blind in name
 BY_CHANCE = 0.25  # how far that share has to exceed what chance would give
@@ -122,7 +123,7 @@ def _told_apart(column: Floats, mask: Any, known: Codes) -> float:
     rank, auc = Rank(), 0.5
     for at in (known[:: max(1, len(known) // SAMPLE)], known):
         groups = RowGroups(mask[at])
-        if not (groups.total_a and groups.total_b):
+        if min(groups.total_a, groups.total_b) < ENOUGH:
             continue
         auc = rank.show(rank.value(column[at], groups), groups)
         if max(auc, 1 - auc) < GIVEN_AWAY or len(at) == len(known):
