@@ -212,16 +212,21 @@ def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
     return table
 
 
-def check_penalty(model: TaskRegressor) -> Request:
-    """Return the penalty asked for; check the settings that all estimators have."""
+def check_penalty(model: TaskRegressor, default: Any = "pool") -> Request:
+    """Return the penalty asked for; check the settings that all estimators have.
+
+    ``default`` is what ``penalty="pool"`` stands for.
+    """
     check_flag("standardize", model.standardize)
     check_verbose(model.verbose)
-    request = _request(model.penalty, model.beta)
+    plain = isinstance(model.penalty, str) and model.penalty == "pool"
+    penalty = default if plain else model.penalty
+    request = _request(penalty, model.beta)
     check_choice("unseen", model.unseen, ("error", "shared"))
     if model.unseen == "shared" and not request.penalty.shares:
         raise ValueError(
             'unseen="shared" needs a model that all tasks share, as penalty="pool" and '
-            f'"shared" fit it; got penalty={model.penalty!r}. Set penalty="pool", or '
+            f'"shared" fit it; got penalty={penalty!r}. Set penalty="pool", or '
             'unseen="error".'
         )
     return request

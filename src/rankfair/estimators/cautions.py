@@ -16,12 +16,12 @@ from rankfair._validation import Rows
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.estimators.settings import FairSettings
-from rankfair.solvers import Counted, Line, Solution, Status, Tilt
+from rankfair.solvers import Counted, Line, Solution
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
 
-__all__ = ["cautions", "left_out_error", "one_group_note"]
+__all__ = ["cautions", "counted_error", "one_group_note"]
 
 ENOUGH = 10  # rows of a group of which a predictor can tell
 GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
@@ -50,11 +50,11 @@ def cautions(
         for each in rows.attributes:
             yield from one_group_note(_by_task(rows, each), _of(each, rows))
             yield from _tellers(rows, each)
-    line = solution.line
+    line, count = solution.line, settings.counted_on
     if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
         return
-    yield from _within_noise(solution, line)
-    if not isinstance(settings.solver, Tilt) or settings.solver.count == "train":
+    yield from _within_noise(solution, line, count)
+    if count == "train":
         return
     if 2 * line.alone > len(rows.y):
         yield (
@@ -131,39 +131,41 @@ def _told_apart(column: Floats, mask: Any, known: Codes) -> float:
     return auc
 
 
-def left_out_error(line: Line, lam: Floats) -> float:
-    """Return the root mean squared error at ``λ``, of left-out rows where it can."""
-    problem, rows = line.fitter.rows, _counted_rows(line)
-    off = rows.standard(lam) - problem.y[_places(line)]
-    w = None if problem.weights is None else problem.weights[_places(line)]
-    return float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
+def counted_error(line: Line, count: str, lam: Floats) -> tuple[float, str]:
+    """Return the root mean squared error at ``λ``, and of which rows it is."""
+    problem, rows = line.fitter.rows, _counted(line, count)
+    off = rows.standard(lam) - problem.y[_places(line, count)]
+    w = None if problem.weights is None else problem.weights[_places(line, count)]
+    error = float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
+    return error, "training" if rows is line.trained else "left-out"
 
 
-def _counted_rows(line: Line) -> Counted:
-    """Left-out predictions, or those of training rows where there are none."""
-    rows = line.trained if line.left_out is None else line.left_out
+def _counted(line: Line, count: str) -> Counted:
+    """The rows in memory that are counted."""
+    rows = line.counted(count)
     assert isinstance(rows, Counted)
     return rows
 
 
-def _places(line: Line) -> Any:
+def _places(line: Line, count: str) -> Any:
     """Where these rows are among the sorted ones."""
-    return slice(None) if line.left_out is None or line.rows is None else line.rows
+    every = line.counted(count) is line.trained or line.rows is None
+    return slice(None) if every else line.rows
 
 
-def _within_noise(solution: Solution, line: Line) -> Iterator[str]:
+def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[str]:
     """Free gaps that chance explains, where meeting the band costs something."""
-    rows, lam = _counted_rows(line), np.array(solution.multipliers)
+    rows, lam = _counted(line, count), np.array(solution.multipliers)
     free = np.zeros(len(lam))
-    if solution.status is not Status.SATISFIED or not line.fitter.penalty.quadratic:
+    if not (lam.any() and line.fitter.penalty.quadratic):
         return
     if not all(each.constraint.pairs for each in rows.demands):
         return
-    before, after = left_out_error(line, free), left_out_error(line, lam)
+    (before, which), (after, _) = (counted_error(line, count, x) for x in (free, lam))
     if not after > EXPENSIVE * before > 0:
         return
     problem = line.fitter.rows
-    tasks = np.repeat(problem.blocks.tasks, problem.blocks.sizes)[_places(line)]
+    tasks = np.repeat(problem.blocks.tasks, problem.blocks.sizes)[_places(line, count)]
     found = []
     for demand in rows.demands:
         groups, constraint = demand.groups, demand.constraint
@@ -184,8 +186,8 @@ def _within_noise(solution: Solution, line: Line) -> Iterator[str]:
     yield (
         f"what is outside the band may be chance: without the constraint the AUC is "
         f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
-        f"{worst.ci_high:.3f}). Meeting the band costs {after / before - 1:.1%} of "
-        f"error on left-out rows (RMSE {before:.4g} before, {after:.4g} after); a "
+        f"{worst.ci_high:.3f}). The constraint costs {after / before - 1:.1%} of "
+        f"error on {which} rows (RMSE {before:.4g} before, {after:.4g} after); a "
         "larger epsilon costs less."
     )
 

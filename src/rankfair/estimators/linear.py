@@ -21,7 +21,7 @@ from rankfair.constraints import Constraint
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
-from rankfair.estimators.cautions import cautions, left_out_error
+from rankfair.estimators.cautions import cautions, counted_error
 from rankfair.estimators.outcome import (
     attributes_at,
     fitted_attributes,
@@ -140,14 +140,17 @@ class RankFairRegressor(TaskRegressor):
     count : {"loo", "train"}, default="loo"
         Where the band is met: on predictions of each row by the fit without it, or on
         those of training rows, as in the paper.  `scope` "task" and "both", and the
-        solvers "ncadmm" and "paper", meet it on training rows.
+        solvers "ncadmm" and "paper", meet it on training rows whatever is set here.
     direction : {"mean", "density"}, default="mean"
         "density" turns the direction towards the gradient of AUC in at most 12 rounds,
         as the paper's problem has it: less error at the same AUC, and larger gaps of
-        means and distributions.
+        means and distributions.  It is for one constraint between two groups with
+        ``scope="global"``; "ncadmm" and "paper" have no direction and do not use it.
     solver : {"tilt", "ncadmm", "paper"} or Solver, default="tilt"
         The algorithm.  "paper" takes ``penalty="task"`` where the penalty is the
-        default.
+        default.  "ncadmm" and "paper" keep one constraint between two groups.  An
+        object brings its own settings: `count`, `direction`, `max_iter` and `tol` are
+        not used then.
     standardize : bool, default=True
         Take features and y in units of their standard deviations, for the penalty and
         the objective.  `coef_` is in the units of X and y either way.
@@ -431,14 +434,15 @@ class RankFairRegressor(TaskRegressor):
         seeing = replace(rows, X=np.column_stack((rows.X, *columns)), layout=layout)
         other = self._solve(seeing, settings, None, range(n, n + more))
         assert other.line is not None
-        error = left_out_error(other.line, np.array(other.multipliers))
-        own = left_out_error(line, np.array(solution.multipliers))
+        count = settings.counted_on
+        error, which = counted_error(other.line, count, np.array(other.multipliers))
+        own, _ = counted_error(line, count, np.array(solution.multipliers))
         came = "; ".join(reached(other, settings.constraints, rows.attributes))
         does = "would not reach" if other.status is Status.INFEASIBLE else "would reach"
         return (
             " With the group among the predictors (blind=False, and the group a column "
-            f"of X) the fit {does} the band: {came}, with a left-out RMSE of "
-            f"{error:.4g} (here {own:.4g})."
+            f"of X) the fit {does} the band: {came}, with an RMSE of {error:.4g} on "
+            f"{which} rows (here {own:.4g})."
         )
 
     def _fit_streamed(

@@ -29,7 +29,6 @@ from rankfair.constraints import (
     refuse_upper,
 )
 from rankfair.estimators.base import check_penalty
-from rankfair.penalties import make_penalty
 from rankfair.solvers import (
     NCADMM,
     SOLVERS,
@@ -53,6 +52,11 @@ class FairSettings(NamedTuple):
     constraints: tuple[Constraint, ...]  # the counted one, and linear ones beside it
     solver: Solver
 
+    @property
+    def counted_on(self) -> str:
+        """Which rows are counted; solvers other than "tilt" know training rows."""
+        return self.solver.count if isinstance(self.solver, Tilt) else "train"
+
 
 def read_settings(model: Any) -> FairSettings:
     """Check the settings of a `RankFairRegressor`."""
@@ -63,22 +67,22 @@ def read_settings(model: Any) -> FairSettings:
     asked = read_constraints(model)
     solver = _read_solver(model, asked)
     _check_scope(model.scope, solver, asked)
-    request = check_penalty(model)
-    if model.solver == "paper" and model.penalty == "pool":
-        request = Request(make_penalty("task"))
+    request = check_penalty(model, "task" if isinstance(solver, Paper) else "pool")
     if isinstance(solver, Tilt):
-        _check_tilt(model, request, asked)
+        _check_tilt(model, solver, request, asked)
     return FairSettings(request, asked, solver)
 
 
-def _check_tilt(model: Any, request: Request, asked: tuple[Constraint, ...]) -> None:
+def _check_tilt(
+    model: Any, solver: Tilt, request: Request, asked: tuple[Constraint, ...]
+) -> None:
     """Refuse what cannot be counted, or turned."""
-    if model.count == "loo" and not request.penalty.leverages:
+    if solver.count == "loo" and not request.penalty.leverages:
         raise ValueError(
             f'count="loo" needs a penalty with leverages; {model.penalty!r} has none. '
             'Use count="train".'
         )
-    if model.direction == "density" and (len(asked) > 1 or model.scope != "global"):
+    if solver.direction == "density" and (len(asked) > 1 or model.scope != "global"):
         raise ValueError(
             'direction="density" is for one constraint with scope="global". Use '
             'direction="mean".'
@@ -204,6 +208,11 @@ def check_groups(model: Any, settings: FairSettings, rows: Rows) -> None:
         raise ValueError(
             f"solver={shown(model.solver)} knows two groups; sensitive_features has "
             f'{there}. Use solver="tilt".'
+        )
+    if settings.solver.direction != "mean":
+        raise ValueError(
+            f'direction="{settings.solver.direction}" turns one direction, between two '
+            f'groups; sensitive_features has {there}. Use direction="mean".'
         )
     refuse_upper(
         settings.constraints, max(len(each.labels) for each in rows.attributes)

@@ -56,9 +56,9 @@ def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -
         raise ValueError(
             f'constraints="{name}" needs the rows in memory. Use constraints="rank".'
         )
-    if model.direction != "mean":
+    if settings.solver.direction != "mean":
         raise ValueError(
-            f'direction="{model.direction}" needs the rows in memory. Use '
+            f'direction="{settings.solver.direction}" needs the rows in memory. Use '
             'direction="mean".'
         )
 

@@ -17,7 +17,7 @@ from rankfair.core.problem import Groups, Problem
 from rankfair.path.judge import Judge, row_of
 from rankfair.path.records import Path, PathRow
 from rankfair.solvers import Counted, Solution, Tilt
-from rankfair.solvers.line import nearest
+from rankfair.solvers.line import CLOSEST, nearest
 
 __all__ = ["TradeOff", "TradeOffRow", "trade_off_of"]
 
@@ -81,9 +81,9 @@ class TradeOff:
     def _looked_up(self, epsilon: float) -> TradeOffRow:
         """Return the next tighter ε of the table, or the tightest."""
         assert self.table is not None
-        within = self.table[self.table[:, 0] <= epsilon]
-        if not len(within):
-            return TradeOffRow(*self.table[0].tolist())
+        least = float(self.table[0, 0])
+        width = epsilon if epsilon >= least else least + CLOSEST
+        within = self.table[self.table[:, 0] <= width]
         return TradeOffRow(*within[np.abs(within[:, 1]).argmin()].tolist())
 
     def coefficients(self, x: float) -> tuple[Floats, Floats]:
@@ -98,6 +98,8 @@ class TradeOff:
         if self.counted is None:
             return self
         last, _, reached = self.multiplier(self.with_epsilon(0.0))
+        if not reached:  # the least gap may lie farther on
+            last = self.cap[0 if last < 0 else 1]
         rows = [self._row(x) for x in np.linspace(0.0, last, POINTS)]
         if reached:
             rows[-1] = rows[-1]._replace(epsilon=0.0)

@@ -33,9 +33,12 @@ def layout_of(names: Sequence[str], coding: Coding, share: float) -> Layout:
     roles, place = coding.roles, {name: j for j, name in enumerate(names)}
     groups = two_groups(coding.groups.known, roles.group)
     protected: tuple[Encoder, ...] = ()
+    unused: tuple[int, ...] = ()
     if roles.group is not None and roles.group in roles.predictors:
         fill = np.array([share])
         protected = (Encoder(place[roles.group], roles.group, groups, fill),)
+    elif roles.group is not None and roles.group not in roles.tasks:
+        unused = (place[roles.group],)
     return Layout(
         predictors=tuple(place[name] for name in roles.predictors),
         names=roles.predictors,
@@ -43,6 +46,7 @@ def layout_of(names: Sequence[str], coding: Coding, share: float) -> Layout:
         tasks=_task_labels(coding),
         protected=protected,
         groups=groups,
+        unused=unused,
     )
 
 

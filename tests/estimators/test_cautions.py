@@ -1,0 +1,236 @@
+"""What a fit warns of: a group given away, a band out of reach, a gap by chance."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rankfair import MultiTaskRegressor, RankFairRegressor, stream
+from rankfair.metrics import rank_auc, rmse
+
+RNG = np.random.default_rng(0)
+
+
+def said(model, *args, **given):
+    """What the fit warns of, sentence by sentence."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(*args, **given)
+    return [str(each.message) for each in caught]
+
+
+def blind_in_name(model, *args, **given):
+    return [it for it in said(model, *args, **given) if "blind in name only" in it]
+
+
+def mixed(n_rows=400, n_groups=2, n_tasks=8):
+    """Groups in every task, and predictors that hardly know them."""
+    z = RNG.integers(0, n_groups, n_rows)
+    X = RNG.normal(size=(n_rows, 2)) + 0.2 * z[:, None]
+    tasks = RNG.integers(0, n_tasks, n_rows)
+    return X, X.sum(axis=1) + RNG.normal(size=n_rows), tasks, z
+
+
+# Blind in name only
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_tasks_of_one_group_make_a_model_blind_in_name(n_groups):
+    X, y, tasks, z = mixed(n_groups=n_groups)
+    given = {"tasks": tasks, "sensitive_features": z}
+    assert not blind_in_name(RankFairRegressor(0.1), X, y, **given)
+    apart = n_groups * tasks + z
+    pure = RNG.random(len(y)) < 0.75
+    given["tasks"] = np.where(pure, apart, 1000)
+    (told,) = blind_in_name(RankFairRegressor(0.1), X, y, **given)
+    assert told.startswith(f"{pure.mean():.0%} of rows are in tasks of one group:")
+    # What is named to be seen is not blind.
+    assert not blind_in_name(RankFairRegressor(0.1, blind=False), X, y, **given)
+
+
+def test_rare_groups_and_tiny_tasks_are_of_one_group_by_chance():
+    X, y, _, z = mixed()
+    pairs = {"tasks": np.arange(400) // 2, "sensitive_features": z}
+    assert not blind_in_name(RankFairRegressor(0.1), X, y, **pairs)
+    rare = {"tasks": np.arange(400) // 20, "sensitive_features": np.arange(400) < 4}
+    assert not blind_in_name(RankFairRegressor(0.1), X, y, **rare)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_a_predictor_that_tells_a_group_apart_alone_is_named(n_groups, sign):
+    X, y, tasks, z = mixed(n_groups=n_groups)
+    X[:, 1] = sign * (2.5 * (z == n_groups - 1) + RNG.normal(size=len(z)))
+    auc = rank_auc(None, X[:, 1], sensitive_features=z == n_groups - 1)
+    assert max(auc, 1 - auc) > 0.95
+    frame = pd.DataFrame(X, columns=["height", "weight"]).assign(task=tasks, z=z)
+    model = RankFairRegressor(0.1, tasks="task", sensitive_features="z")
+    (told,) = blind_in_name(model, frame, y)
+    who = "the groups" if n_groups == 2 else "group 2"
+    assert told.startswith(
+        f'predictor "weight" tells {who} apart alone (AUC {auc:.3f}):'
+    )
+
+
+def test_of_several_attributes_the_one_given_away_is_named():
+    X, y, tasks, z = mixed()
+    labels = {"sex": z, "age": (X[:, 0] > 0).astype(int)}
+    told = blind_in_name(
+        RankFairRegressor(0.2), X, y, tasks=tasks, sensitive_features=labels
+    )
+    assert len(told) == 1
+    assert told[0].startswith('predictor "x0" tells the groups of age apart alone')
+
+
+def test_rows_of_unknown_group_do_not_count_for_that():
+    X, y, tasks, z = mixed()
+    known = RNG.random(len(z)) < 0.8
+    X[:, 1] = np.where(known, 9.0 * z, 4.0) + RNG.normal(size=len(z))
+    labels = np.where(known, z, np.nan)
+    (told,) = blind_in_name(
+        RankFairRegressor(0.2), X, y, tasks=tasks, sensitive_features=labels
+    )
+    assert "(AUC 1.000)" in told
+
+
+def test_rows_in_files_are_looked_at_by_task(tmp_path):
+    X, y, tasks, z = mixed(2000)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y, z=z, task=2 * tasks + z)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    model = RankFairRegressor(0.1, tasks="task", sensitive_features="z")
+    (told,) = blind_in_name(model, stream(tmp_path), "y")
+    assert told.startswith("100% of rows are in tasks of one group")
+    frame["task"] = tasks
+    frame.to_parquet(tmp_path / "rows.parquet")
+    assert not blind_in_name(model, stream(tmp_path), "y")
+    new = frame.drop(columns="y")
+    blind = model.predict(new.drop(columns="z"))
+    np.testing.assert_array_equal(blind, model.predict(new))
+
+
+# Out of reach
+
+
+def only_the_group(n_rows=300):
+    """One predictor that is the group and little else, beside its effect on y."""
+    in_a = RNG.random(n_rows) < 0.5
+    x = 1.0 * in_a + 0.3 * RNG.normal(size=n_rows)
+    return x[:, None], x + 0.3 * RNG.normal(size=n_rows), in_a
+
+
+def three_groups_in_a_row():
+    """One predictor: what levels one group cannot level the others."""
+    z = RNG.integers(0, 3, 300)
+    X = z[:, None] + 0.2 * RNG.normal(size=(300, 1))
+    return X, X[:, 0] + 0.2 * RNG.normal(size=300), z
+
+
+@pytest.mark.filterwarnings("ignore:predictor .* blind in name only:UserWarning")
+@pytest.mark.parametrize("penalty", ["pool", "ridge"])
+def test_where_blindness_does_not_reach_the_band_seeing_is_measured(penalty):
+    X, y, in_a = only_the_group()
+    frame = pd.DataFrame(X, columns=["x"]).assign(z=in_a)
+    model = RankFairRegressor(0.0, sensitive_features="z", penalty=penalty)
+    (told,) = (each for each in said(model, frame, y) if "blind=False" in each)
+    seeing = RankFairRegressor(
+        0.0, sensitive_features="z", penalty=penalty, blind=False
+    ).fit(frame, y)
+    assert model.status_ == "infeasible" and seeing.status_ == "satisfied"
+    assert "would reach the band" in told
+    assert f"AUC {seeing.loo_auc_:.4f}, with an RMSE" in told
+    error, own = rmse(y, seeing.loo_predictions_), rmse(y, model.loo_predictions_)
+    assert f"RMSE of {error:.4g} on left-out rows (here {own:.4g})" in told
+    assert error != own
+
+
+def test_what_needs_many_fits_is_not_measured():
+    X, y, z = three_groups_in_a_row()
+    model = RankFairRegressor(0.0, penalty="task")
+    told = said(model, X, y, sensitive_features=z)
+    (told,) = (each for each in told if each.startswith("No fit reached the band"))
+    assert "(blind=False) can help; what it would reach was not computed" in told
+
+
+def test_three_groups_out_of_reach_are_told_of_seeing_too():
+    X, y, z = three_groups_in_a_row()
+    told = said(RankFairRegressor(0.0), X, y, sensitive_features=z)
+    (told,) = (each for each in told if each.startswith("No fit reached the band"))
+    assert "With the group among the predictors" in told
+    seeing = RankFairRegressor(0.0, sensitive_features="z", blind=False)
+    frame = pd.DataFrame(X, columns=["x"]).assign(z=z)
+    quiet = said(seeing, frame, y)
+    assert ("would not reach" in told) == any("No fit reached" in it for it in quiet)
+    assert f"an RMSE of {rmse(y, seeing.loo_predictions_):.4g} on left-out" in told
+
+
+# A gap that may be chance
+
+
+def chance(n_rows, seed, gap=0.0):
+    """Groups that differ by ``gap`` standard deviations in all that tells of y."""
+    rng = np.random.default_rng(seed)
+    in_a = rng.random(n_rows) < 0.5
+    x = rng.normal(size=n_rows) + gap * in_a
+    return x[:, None], x + 0.5 * rng.normal(size=n_rows), in_a
+
+
+def by_chance(told):
+    return [each for each in told if "may be chance" in each]
+
+
+def test_a_gap_by_chance_that_costs_much_is_told_with_its_cost():
+    for seed in range(20):
+        X, y, in_a = chance(60, seed)
+        free = MultiTaskRegressor().fit(X, y)
+        model = RankFairRegressor(0.0)
+        told = by_chance(said(model, X, y, sensitive_features=in_a))
+        before = rmse(y, free.loo_predictions_)
+        after = rmse(y, model.loo_predictions_)
+        if model.status_ == "satisfied" and after > 1.05 * before:
+            break
+    (told,) = told
+    assert f"costs {after / before - 1:.1%} of error on left-out rows" in told
+    assert f"(RMSE {before:.4g} before, {after:.4g} after)" in told
+    auc = rank_auc(None, free.loo_predictions_, sensitive_features=in_a)
+    assert f"without the constraint the AUC is {auc:.3f} (95 %" in told
+
+
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_a_sure_gap_and_a_cheap_one_are_not_told():
+    X, y, in_a = chance(600, 0, gap=1.0)
+    rng = np.random.default_rng(1)
+    proxy = in_a + rng.normal(size=600)  # a way to parity that costs little
+    sure = RankFairRegressor(0.0).fit(
+        np.column_stack((X, proxy)), y, sensitive_features=in_a
+    )
+    assert sure.status_ == "satisfied"
+    X, y, in_a = chance(2000, 3, gap=0.05)
+    cheap = RankFairRegressor(0.0).fit(
+        np.column_stack((X, in_a + rng.normal(size=2000))), y, sensitive_features=in_a
+    )
+    assert cheap.multiplier_ != 0
+    free = MultiTaskRegressor().fit(X, y)
+    assert rmse(y, cheap.loo_predictions_) < 1.05 * rmse(y, free.loo_predictions_)
+
+
+def test_a_wide_band_moves_the_line_between_chance_and_not():
+    X, y, in_a = chance(100, 4, gap=0.8)
+    auc = rank_auc(None, X[:, 0], sensitive_features=in_a)
+    assert auc > 0.65
+    narrow = by_chance(said(RankFairRegressor(0.0), X, y, sensitive_features=in_a))
+    near = by_chance(said(RankFairRegressor(auc - 0.53), X, y, sensitive_features=in_a))
+    assert not narrow and len(near) <= 1
+
+
+def test_tasks_of_one_group_make_gaps_by_chance_larger():
+    """Eight sites, each of one group: rows alone would be sure, sites are not."""
+    rng = np.random.default_rng(2)
+    site = np.repeat(np.arange(8), 50)
+    in_a = site % 2 == 0
+    x = 0.8 * rng.normal(size=8)[site] + 0.6 * rng.normal(size=400)
+    y = x + 0.3 * rng.normal(size=400)
+    model = RankFairRegressor(0.0, beta=(1e6, 1e6, 1e-3))  # the same for every site
+    alone = said(model, x[:, None], y, sensitive_features=in_a)
+    sites = said(model, x[:, None], y, tasks=site, sensitive_features=in_a)
+    assert not by_chance(alone) and by_chance(sites)

@@ -1,0 +1,212 @@
+"""Left-out predictions are those of refits, with weights and several groups too."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles import brute_twice_u
+from rankfair import (
+    DecisionBoundaryCovariance,
+    MultiTaskRegressor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    StratifiedBalancedResiduals,
+    StratifiedEqualMeans,
+    load_model,
+    save_model,
+)
+
+BETAS = (3.0, 0.5, 2.0)  # of pool
+RIDGE = 2.0
+
+
+def rows(n_rows=90, n_groups=2, seed=0):
+    """Uneven tasks, two of them of one row; groups that the first column shows."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, n_groups, n_rows)
+    tasks = np.minimum(rng.geometric(0.4, n_rows), 5)
+    tasks[:2] = 100, 101
+    X = rng.normal(size=(n_rows, 2)) + np.outer(z, [0.8, 0.2])
+    return (
+        X,
+        X @ [1.0, 0.5] + 0.3 * tasks.clip(max=5) + rng.normal(size=n_rows),
+        z,
+        tasks,
+    )
+
+
+def quiet(model, *args, **given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(*args, **given)
+
+
+class Refits:
+    """One big ridge regression with the scales of all rows held."""
+
+    def __init__(self, X, tasks, w, penalty):
+        mean = np.average(X, axis=0, weights=w)
+        Z = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
+        own = (tasks[:, None] == np.unique(tasks)).astype(float)
+        slopes = [own[:, [j]] * Z for j in range(own.shape[1])]
+        k, n = own.shape[1], X.shape[1]
+        if penalty == "ridge":
+            self.columns = np.hstack((own, *slopes))
+            self.pulls = np.repeat([0.0, RIDGE], [k, n * k])
+        else:
+            beta, of_intercepts, common = BETAS
+            self.columns = np.hstack((np.ones((len(X), 1)), Z, own, *slopes))
+            sizes = [1, n, k, n * k]
+            self.pulls = np.repeat([0.0, common, of_intercepts, beta], sizes)
+        self.w = w
+
+    def fitted(self, target, w=None):
+        w = self.w if w is None else w
+        gram = (self.columns.T * w) @ self.columns + np.diag(self.pulls)
+        return self.columns @ np.linalg.lstsq(gram, self.columns.T @ (w * target))[0]
+
+    def left_out(self, target):
+        """Each row by the fit with one unit of its weight less, or without it."""
+        found = np.empty(len(target))
+        for i in range(len(target)):
+            less = self.w.copy()
+            less[i] -= min(1.0, less[i])
+            found[i] = self.fitted(target, less)[i]
+        return found
+
+
+def weights(kind, n_rows):
+    rng = np.random.default_rng(7)
+    if kind is None:
+        return np.ones(n_rows)
+    if kind == "whole":
+        return rng.integers(1, 5, n_rows).astype(float)
+    return rng.uniform(0.1, 2.5, n_rows)
+
+
+def standard(values, w):
+    mean = np.average(values, weights=w)
+    return mean, np.sqrt(np.average((values - mean) ** 2, weights=w))
+
+
+@pytest.mark.parametrize("kind", [None, "whole", "fractions"])
+@pytest.mark.parametrize("penalty", ["pool", "ridge"])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_left_out_is_a_refit_with_one_unit_of_weight_less(penalty, kind, n_groups):
+    X, y, z, tasks = rows(n_groups=n_groups)
+    w = weights(kind, len(y))
+    refits, (mean, spread) = Refits(X, tasks, w, penalty), standard(y, w)
+    beta = BETAS if penalty == "pool" else RIDGE
+    given = {"tasks": tasks, "sample_weight": None if kind is None else w}
+    free = MultiTaskRegressor(penalty=penalty, beta=beta).fit(X, y, **given)
+    expected = refits.left_out((y - mean) / spread)
+    # Left out, the only row of a task is of no task; heavier rows leave something.
+    alone = (tasks >= 100) & (w <= 1)
+    found = (free.loo_predictions_ - mean) / spread
+    np.testing.assert_array_equal(np.isnan(found), alone)
+    np.testing.assert_allclose(found[~alone], expected[~alone], atol=1e-8)
+    # The tilted fit: that of y − Σ λ g, one direction for each group against the rest.
+    model = quiet(
+        RankFairRegressor(0.02, penalty=penalty, beta=beta),
+        X,
+        y,
+        sensitive_features=z,
+        **given,
+    )
+    assert model.multiplier_ != 0
+    sides = [z == g for g in range(n_groups)][-1 if n_groups == 2 else 0 :]
+    G = [np.where(own, 1 / w[own].sum(), -1 / w[~own].sum()) for own in sides]
+    moved = np.column_stack([refits.fitted(g) for g in G])
+    start = refits.fitted((y - mean) / spread)
+    change = (model.predict(X, tasks=tasks) - mean) / spread - start
+    lam = np.linalg.lstsq(moved, change)[0]
+    np.testing.assert_allclose(moved @ lam, change, atol=1e-8)
+    expected = expected + np.column_stack([refits.left_out(g) for g in G]) @ lam
+    found = (model.loo_predictions_ - mean) / spread
+    known = ~np.isnan(found)
+    np.testing.assert_allclose(found[known], expected[known], atol=1e-8)
+
+
+@st.composite
+def few_rows(draw):
+    """Few rows: ties, tiny groups, uneven tasks, whole weights, two to four groups."""
+    n_rows = draw(st.integers(4, 30))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X, y = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
+    if draw(st.booleans()):
+        X = rng.integers(0, 3, (n_rows, 2)).astype(float)
+        y = rng.integers(0, 3, n_rows).astype(float)
+    n_groups = draw(st.integers(3, 4))
+    z = np.concatenate((np.arange(n_groups), rng.integers(0, n_groups, n_rows)))
+    z = rng.permutation(z[:n_rows])
+    tasks = np.minimum(rng.geometric(0.4, n_rows), draw(st.integers(1, 5)))
+    w = rng.integers(1, 4, n_rows) if draw(st.booleans()) else None
+    return X, y + draw(st.sampled_from([0.0, 1.0])) * z, z, tasks, w
+
+
+@given(
+    data=few_rows(),
+    epsilon=st.sampled_from([0.0, 0.05, 0.3]),
+    count=st.sampled_from(["loo", "train"]),
+    penalty=st.sampled_from(["pool", "ridge"]),
+)
+def test_recounted_several_bands_are_met_or_said_to_be_missed(
+    data, epsilon, count, penalty
+):
+    X, y, z, tasks, w = data
+    model = RankFairRegressor(epsilon, count=count, penalty=penalty)
+    quiet(model, X, y, tasks=tasks, sensitive_features=z, sample_weight=w)
+    m, times = model.predict(X, tasks=tasks), np.ones(len(y), int) if w is None else w
+    counted = model.loo_predictions_
+    few_left = counted is None or 2 * np.isfinite(counted).sum() < len(y)
+    counted = m if count == "train" or few_left else counted
+    known = np.isfinite(counted)
+    at = np.repeat(np.flatnonzero(known), times[known])
+    inside = True
+    for g in np.unique(z):
+        own = z[at] == g
+        pairs = int(own.sum() * (~own).sum())
+        off = abs(brute_twice_u(counted[at], own) - pairs)
+        # The band, and beyond it 0.0005 or one pair, which is 2 in 2U.
+        inside &= off <= max(2 * epsilon * pairs, 1) + max(0.001 * pairs, 2)
+    if model.status_ != "infeasible":
+        assert inside
+    # Never worse than one constant.
+    constant = np.average(y, weights=w)
+    off, spread = (np.average((y - m_) ** 2, weights=w) for m_ in (m, constant))
+    assert off <= spread * (1 + 1e-9) + 1e-18
+
+
+# Without the group column
+
+
+MODELS = [
+    RankFairRegressor(0.1),
+    RankFairRegressor(0.1, penalty="shared"),
+    RankFairRegressorCV([1.0], epsilon=0.1, cv=2),
+    DecisionBoundaryCovariance(),
+    StratifiedEqualMeans(2),
+    StratifiedBalancedResiduals(2),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda it: type(it).__name__)
+def test_blind_is_the_default_and_predicts_frames_without_the_group(model, tmp_path):
+    X, y, z, tasks = rows(seed=3)
+    frame = pd.DataFrame(X, columns=["u", "v"]).assign(task=tasks, z=z)
+    quiet(model.set_params(tasks="task", sensitive_features="z"), frame, y)
+    assert model.predictors_.tolist() == ["u", "v"]
+    found = model.predict(frame.drop(columns="z"))
+    np.testing.assert_array_equal(found, model.predict(frame))
+    np.testing.assert_array_equal(found, model.predict(frame.assign(z=1 - z)))
+    if not isinstance(model, RankFairRegressorCV):
+        again = load_model(save_model(model, tmp_path / "model.rankfair"))
+        np.testing.assert_array_equal(found, again.predict(frame.drop(columns="z")))
+    quiet(model.set_params(blind=False), frame, y)
+    assert model.predictors_.tolist() == ["u", "v", "z"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.drop(columns="z"))

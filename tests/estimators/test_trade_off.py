@@ -1,0 +1,214 @@
+"""The models of all ε: in memory, and in a model file without any rows."""
+
+import json
+import warnings
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ks_2samp
+
+from rankfair import RankFairRegressor, load_model, save_model
+from rankfair.constraints import Mean, Rank
+from rankfair.core.problem import Groups
+from rankfair.metrics import mean_difference, rank_auc, rmse
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:what is outside the band may be:UserWarning"
+)
+
+
+def data(n_rows=400, seed=0, gap=0.8):
+    rng = np.random.default_rng(seed)
+    in_a = rng.random(n_rows) < 0.4
+    X = rng.normal(size=(n_rows, 3)) + np.outer(in_a, [gap, 0.0, 0.3])
+    task = rng.integers(0, 6, n_rows)
+    y = X @ [1.0, 0.5, 0.2] + 0.3 * task + rng.normal(size=n_rows)
+    frame = pd.DataFrame(X, columns=list("uvw"))
+    return frame.assign(task=task, z=np.where(in_a, "b", "a")), y, in_a
+
+
+def fair(epsilon=0.1, **settings):
+    return RankFairRegressor(epsilon, tasks="task", sensitive_features="z", **settings)
+
+
+def stored(model, tmp_path):
+    return load_model(save_model(model, tmp_path / "model.rankfair"))
+
+
+WAYS = [{}, {"penalty": "ridge"}, {"count": "train"}, {"constraints": "mean"}]
+
+
+@pytest.mark.parametrize("settings", WAYS, ids=str)
+@pytest.mark.parametrize("side", ["both", "upper"])
+def test_a_stored_model_takes_the_next_tighter_epsilon(settings, side, tmp_path):
+    frame, y, _ = data()
+    model = fair(0.05, side=side, **settings).fit(frame, y)
+    other = stored(model, tmp_path)
+    table = other._trade_off.table
+    assert len(table) >= 200
+    step = np.abs(np.diff(np.sort(table[:, 1]))).max()
+    for epsilon in (0.0, 0.003, 0.02, 0.1, 0.3):
+        there, here = other.at(epsilon), model.at(epsilon)
+        assert there.status_ == here.status_
+        assert abs(there.multiplier_) >= abs(here.multiplier_) - 1e-12
+        # Counts do not fall evenly: a few steps of the table at most.
+        assert abs(there.multiplier_ - here.multiplier_) <= 3 * step
+        # The same λ is the same model, whether rows are there or not.
+        exact = [row for row in table if row[1] == there.multiplier_]
+        assert there.constraint_values_ == pytest.approx(
+            {"mean" if "constraints" in settings else "rank": exact[0][2]}
+        )
+        allowed = np.abs(there.predict(frame) - here.predict(frame)).max()
+        moved = np.abs(model.at(0.0).predict(frame) - model.at(0.4).predict(frame))
+        assert allowed <= moved.max() * 3 * step / np.ptp(table[:, 1])
+
+
+def test_a_stored_model_is_in_the_band_of_every_epsilon(tmp_path):
+    frame, y, in_a = data(gap=0.5)
+    model = fair(0.05, count="train").fit(frame, y)
+    other = stored(model, tmp_path)
+    pairs = int(in_a.sum() * (~in_a).sum())
+    for epsilon in np.linspace(0.0, 0.3, 31):
+        there = other.at(float(epsilon))
+        auc = rank_auc(y, there.predict(frame), sensitive_features=frame["z"])
+        assert abs(auc - 0.5) <= max(epsilon, 0.5 / pairs) + 1e-12
+
+
+def test_many_rows_are_stored_with_what_bins_leave_open(tmp_path):
+    frame, y, in_a = data(20_000, gap=0.3)
+    model = fair(0.05, count="train").fit(frame, y)
+    other = stored(model, tmp_path)
+    for epsilon in (0.0005, 0.003, 0.01, 0.05):
+        there = other.at(epsilon)
+        auc = rank_auc(y, there.predict(frame), sensitive_features=in_a)
+        assert there.status_ == "satisfied" and abs(auc - 0.5) <= epsilon
+
+
+def test_a_band_out_of_reach_is_out_of_reach_in_a_file(tmp_path):
+    """One predictor that is the group: the least gap is far along the line."""
+    rng = np.random.default_rng(0)
+    in_a = rng.random(300) < 0.5
+    x = in_a + 0.3 * rng.normal(size=300)
+    frame = pd.DataFrame({"x": x, "z": in_a})
+    model = RankFairRegressor(0.0, sensitive_features="z")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(frame, x + 0.3 * rng.normal(size=300))
+    other = stored(model, tmp_path)
+    assert model.status_ == other.at(0.0).status_ == "infeasible"
+    gaps = [
+        abs(each.at(0.0).constraint_values_["rank"] - 0.5) for each in (model, other)
+    ]
+    assert gaps[1] == pytest.approx(gaps[0], abs=0.01)
+
+
+def test_a_file_holds_no_rows(tmp_path):
+    frame, y, _ = data(317)
+    path = save_model(fair().fit(frame, y), tmp_path / "model.rankfair")
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name != "meta.json"]
+        meta = json.loads(archive.read("meta.json"))
+        for name in names:
+            loaded = np.load(archive.open(name), allow_pickle=False)
+            several = loaded.values() if hasattr(loaded, "files") else [loaded]
+            assert all(317 not in np.shape(each) for each in several)
+    assert "loo_predictions_" in json.dumps(meta)
+    assert load_model(path).loo_predictions_ is None
+
+
+def test_the_path_of_a_stored_model_is_that_of_its_table(tmp_path):
+    frame, y, _ = data()
+    model = fair().fit(frame, y)
+    other = stored(model, tmp_path)
+    for row, exact in zip(
+        other.path([0.02, 0.1]).rows, model.path([0.02, 0.1]).rows, strict=True
+    ):
+        assert row.gap <= row.epsilon and row.status == exact.status
+        for name in ("rmse", "auc", "gap", "md", "ks"):
+            assert getattr(row, name) == pytest.approx(getattr(exact, name), abs=0.02)
+        assert np.isnan(row.rmse_ci_low) and np.isnan(row.train_auc)
+    assert len(other.path().rows) == len(model.path().rows)
+
+
+def test_a_path_has_error_gap_means_and_distances_left_out():
+    frame, y, in_a = data()
+    model = fair().fit(frame, y)
+    for row in model.path([0.0, 0.1]).rows:
+        left_out = model.at(row.epsilon).loo_predictions_
+        assert row.rmse == pytest.approx(rmse(y, left_out))
+        found = mean_difference(y, left_out, sensitive_features=frame["z"])
+        assert row.md == pytest.approx(found)
+        assert row.ks == pytest.approx(
+            ks_2samp(left_out[in_a], left_out[~in_a]).statistic
+        )
+
+
+def test_unknown_groups_count_for_errors_of_a_path_alone():
+    frame, y, _ = data()
+    unknown = np.arange(len(y)) % 7 == 0
+    some = frame.assign(z=frame["z"].astype(object).where(~unknown, None))
+    model = fair().fit(some, y)
+    (row,) = model.path([0.05]).rows
+    left_out = model.at(0.05).loo_predictions_
+    assert row.rmse == pytest.approx(rmse(y, left_out))
+    known = ~unknown
+    auc = rank_auc(None, left_out[known], sensitive_features=some["z"][known])
+    assert row.auc == pytest.approx(auc)
+
+
+def test_weights_count_in_a_path():
+    frame, y, in_a = data()
+    w = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    model = fair().fit(frame, y, sample_weight=w)
+    (row,) = model.path([0.05]).rows
+    left_out = model.at(0.05).loo_predictions_
+    assert row.rmse == pytest.approx(rmse(y, left_out, sample_weight=w))
+    groups, rank = Groups(in_a, w.astype(int)), Rank()
+    assert row.auc == pytest.approx(rank.show(rank.value(left_out, groups), groups))
+
+
+@pytest.mark.parametrize("constraint", [Rank(0.1), Mean(0.3)])
+def test_an_object_takes_another_epsilon_too(constraint):
+    frame, y, _ = data()
+    model = fair(constraints=constraint).fit(frame, y)
+    other = model.at(0.01)
+    name = type(constraint).__name__.lower()
+    fit = fair(0.01, constraints=name).fit(frame, y)
+    np.testing.assert_allclose(other.coef_, fit.coef_, atol=1e-8)
+    assert other.constraints.epsilon == 0.01 and model.constraints is constraint
+
+
+def test_settings_that_were_changed_later_mean_nothing_to_the_line():
+    frame, y, _ = data()
+    model = fair().fit(frame, y)
+    before = model.at(0.02).coef_
+    model.set_params(constraints="mean", count="train", direction="density")
+    np.testing.assert_array_equal(model.at(0.02).coef_, before)
+
+
+OTHERWISE = [
+    {"solver": "ncadmm"},
+    {"solver": "paper", "max_iter": 2},
+    {"penalty": "shared"},
+    {"direction": "density"},
+    {"scope": "task"},
+    {"constraints": ["rank", "mean"]},
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("settings", OTHERWISE, ids=str)
+def test_fits_on_no_line_say_why_there_is_no_other_epsilon(settings):
+    frame, y, _ = data(200)
+    model = fair(**settings).fit(frame, y)
+    for name in ("at", "path"):
+        with pytest.raises(AttributeError, match='penalty="pool" or "ridge"'):
+            getattr(model, name)
+
+
+def test_three_groups_have_no_line_of_their_own():
+    frame, y, _ = data(200)
+    model = fair(0.2).fit(frame.assign(z=np.arange(200) % 3), y)
+    assert not hasattr(model, "at") and not hasattr(model, "path")
