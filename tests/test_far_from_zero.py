@@ -115,8 +115,9 @@ def test_streamed_fits_are_as_good_far_from_zero(where, n_rows, tmp_path):
         frame.to_parquet(tmp_path / f"{place}.parquet")
         model.fit(stream(tmp_path / f"{place}.parquet", target="y"))
         assert model.status_ == "satisfied"
-        # At 3e13 a float has three digits of a deviation left: counts are sure to 1e-5.
-        assert 0.5 <= model.rank_auc_ <= 0.5 + EPSILON + 1e-5
+        # At 3e13 a float has three digits of a deviation left, and the intercept of a
+        # task is rounded so: other seeds are up to 2e-5 off.
+        assert 0.5 <= model.rank_auc_ <= 0.5 + EPSILON + 3e-5
         found.append(model.coef_)
     assert found[1] == pytest.approx(found[0], rel=0.01, abs=1e-3)
 

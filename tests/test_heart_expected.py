@@ -11,8 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from sklearn.linear_model import LinearRegression
 
-from rankfair import RankFairRegressor, stream
+from rankfair import (
+    DecisionBoundaryCovariance,
+    RankFairRegressor,
+    TiltedRegressor,
+    stream,
+)
 from rankfair.constraints import Band, Constraint
 from rankfair.core.problem import Groups, Problem
 from rankfair.metrics import rank_auc, rmse
@@ -241,3 +247,133 @@ def test_a_penalty_of_one_s_own_needs_what_is_published_alone(constraint: Any) -
     same = RankFairRegressor(0.05, penalty="ridge", beta=2.0, **settings).fit(X, y)
     assert own.status_ == same.status_ == "satisfied"
     assert rmse(y, own.predict(X)) == pytest.approx(rmse(y, same.predict(X)), rel=1e-3)
+
+
+# Everywhere that takes a constraint of one's own: it is met, or refused at once
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"weights": True},
+        {"groups": 3},
+        {"unknown": True},
+        {"penalty": "ridge", "count": "loo"},
+        {"penalty": "task"},
+        {"penalty": "shared", "groups": 3},
+        {"direction": "density"},
+        {"beside": ["mean"]},
+        {"beside": ["mean", "residual"], "epsilon": [0.3, 0.8]},
+    ],
+    ids=str,
+)
+def test_a_constraint_of_one_s_own_is_met(settings: dict[str, Any]) -> None:
+    settings = {"count": "train", **settings}
+    X, y = grouped(settings.pop("groups", 2))
+    if settings.pop("unknown", False):
+        X.loc[:9, "z"] = None
+    weighted = settings.pop("weights", False)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+    own, beside = Bounded(epsilon=0.05), settings.pop("beside", [])
+    if beside:
+        wide = settings.pop("epsilon", [0.3])
+        settings["epsilon"] = [0.05, *wide]
+    model = RankFairRegressor(
+        tasks="task",
+        sensitive_features="z",
+        constraints=[own, *beside] if beside else own,
+        **settings,
+    )
+    model.fit(X, y, sample_weight=weights)
+    assert model.status_ == "satisfied"
+    assert abs(model.constraint_values_["bounded"]) <= 0.05 + 1e-6
+    if settings["count"] == "train" and not weighted:
+        assert bounded_gap(model, X, y) <= 0.05 + 1e-6
+
+
+def test_a_constraint_of_one_s_own_is_met_by_any_model() -> None:
+    X, y = grouped(2)
+    model = TiltedRegressor(
+        LinearRegression(),
+        tasks="task",
+        sensitive_features="z",
+        constraints=Bounded(epsilon=0.05),
+        cv=None,
+    )
+    assert model.fit(X, y).status_ == "satisfied"
+    bent = np.tanh(model.predict(X) / y.std())
+    a = (X["z"] == "B").to_numpy()
+    assert abs(bent[a].mean() - bent[~a].mean()) <= 0.05 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"scope": "task"}, 'scope="task" has no constraints="bounded"'),
+        ({"scope": "both"}, 'scope="both" has no constraints="bounded"'),
+        ({"solver": "ncadmm"}, 'solver="ncadmm" .* got Bounded; use solver="tilt"'),
+        ({"solver": "paper"}, 'solver="paper" .* got Bounded; use solver="tilt"'),
+        ({"beside": ["rank"]}, "one that is not linear .* got Bounded and Rank"),
+    ],
+    ids=str,
+)
+def test_a_constraint_of_one_s_own_is_refused_before_any_computing(
+    settings: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def computed(*_: Any, **__: Any) -> None:
+        raise AssertionError("it computed")
+
+    monkeypatch.setattr(Problem, "from_rows", computed)
+    beside = settings.pop("beside", None)
+    own: Any = Bounded(epsilon=0.05)
+    model = RankFairRegressor(
+        tasks="task",
+        sensitive_features="z",
+        constraints=[own, *beside] if beside else own,
+        **settings,
+    )
+    with pytest.raises(ValueError, match=words):
+        model.fit(*grouped(2))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"scope": "task"},
+        {"scope": "both"},
+        {"solver": "ncadmm"},
+        {"direction": "density"},
+        {"groups": 3},
+    ],
+    ids=str,
+)
+def test_a_penalty_of_one_s_own_serves_wherever_ridge_does(
+    settings: dict[str, Any],
+) -> None:
+    settings = {**settings}
+    X, y = grouped(settings.pop("groups", 2))
+    settings |= {"tasks": "task", "sensitive_features": "z", "count": "train"}
+    own = RankFairRegressor(0.05, penalty=Squares(2.0), **settings).fit(X, y)
+    same = RankFairRegressor(0.05, penalty="ridge", beta=2.0, **settings).fit(X, y)
+    assert own.status_ == same.status_
+    assert rmse(y, own.predict(X)) == pytest.approx(rmse(y, same.predict(X)), rel=5e-3)
+
+
+def test_the_paper_s_solver_refuses_a_penalty_of_one_s_own_at_once() -> None:
+    X, y = grouped(2)
+    model = RankFairRegressor(
+        tasks="task", sensitive_features="z", penalty=Squares(), solver="paper"
+    )
+    with pytest.raises(ValueError, match=r'penalty="task" only, got Squares'):
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["exact", "adm"])
+def test_a_baseline_takes_a_penalty_of_one_s_own(method: str) -> None:
+    X, y = grouped(2)
+    settings: Any = {"tasks": "task", "sensitive_features": "z", "method": method}
+    settings["random_state"] = 0
+    own = DecisionBoundaryCovariance(penalty=Squares(2.0), **settings).fit(X, y)
+    same = DecisionBoundaryCovariance(penalty="ridge", beta=2.0, **settings).fit(X, y)
+    np.testing.assert_allclose(own.predict(X), same.predict(X), atol=1e-6)

@@ -15,7 +15,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    ShuffleSplit,
+    cross_val_predict,
+    cross_validate,
+)
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -174,7 +180,6 @@ def test_any_regressor_meets_the_band_or_says_not(name, cv, blind):
     error = ((model.oof_predictions_ - Y) ** 2).mean() / Y.var()
     assert model.objective_ == pytest.approx(error)
     assert (UserWarning in kinds) == (error >= 0.99)
-    assert inside or error < 0.99  # what is not met is not bought with all there is
     assert all(each.filename == __file__ for each in told)
     assert 1 <= model.n_refits_ == len(model.trace_) - 1 <= 4
     steps = model.predict(X) / model.resolution_
@@ -229,6 +234,21 @@ def test_a_useless_model_is_told_first():
     assert f"R² is {1 - model.objective_:.3f}" in said[0]
     assert "a linear model, RankFairRegressor" in said[0]
     assert model.objective_ >= 1
+
+
+def test_the_closest_refit_is_kept():
+    """Of what is left without the proxies trees learn nothing; that is told first."""
+    rng = np.random.default_rng(0)
+    rows = IN_A[:, None] + rng.normal(size=(N, 3))
+    y = 2.0 * IN_A + 0.5 * rng.normal(size=N)
+    model = TiltedRegressor(TREES, 0.0, random_state=0)
+    with pytest.warns(match="R² is") as told:
+        model.fit(rows, y, sensitive_features=SEX)
+    first, last = (str(told[i].message) for i in (0, -1))
+    assert first.startswith("this model is useless") and model.objective_ >= 0.99
+    assert last.startswith("No fit reached the band") and len(told) == 2
+    gaps = [abs(auc - 0.5) for _, auc in model.trace_]
+    assert abs(model.rank_auc_ - 0.5) <= min(gaps) + 0.001 < gaps[0]
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
@@ -308,7 +328,7 @@ def test_a_band_already_met_is_the_plain_fit(cv):
     np.testing.assert_allclose(model.predict(X), plain, atol=model.resolution_)
 
 
-@pytest.mark.filterwarnings("ignore:this model is useless")
+@pytest.mark.filterwarnings("ignore:.*useless")
 def test_one_constant_is_level():
     assert fair(DummyRegressor(), cv=None).fit(X, Y).rank_auc_ == 0.5
 
@@ -477,7 +497,7 @@ def test_no_gap_of_one_sign_is_left_on_held_out_rows(blind):
         Ridge(300.0), 0.0, sensitive_features=0, blind=blind, cv=5, random_state=0
     )
     gap, error = schools.held_out_gap(model, 3, rows, y)
-    assert abs(gap) <= max(2 * error, 0.002)
+    assert abs(gap) <= max(2 * error, 0.005)
 
 
 def test_folds_share_groups_evenly():
@@ -543,7 +563,7 @@ def test_rows_of_weight_zero_have_no_prediction_out_of_fold(cv):
         np.testing.assert_array_equal(model.oof_predictions_[kept], m[kept])
 
 
-@pytest.mark.filterwarnings("ignore:this model is useless")
+@pytest.mark.filterwarnings("ignore:.*useless")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_a", [1, 2, 5])
 @pytest.mark.parametrize("cv", [None, 3])
@@ -583,8 +603,8 @@ def test_a_constant_target_has_nothing_to_constraint(base, cv):
 def test_fits_are_as_few_as_promised(slow, cv):
     model = fair(slow(), 0.0, cv=cv).fit(X, Y)
     assert model.status_ == "satisfied"
-    # To the target, to the direction and to the tilted target; one to all rows.
-    assert Slow.fits == 3 * (1 if cv is None else cv + 1)
+    # To the target, to the direction and to the tilted target; the model.
+    assert Slow.fits == (3 if cv is None else 3 * cv + 1)
     assert model.n_refits_ == 1
 
 
@@ -603,16 +623,17 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(slow, stop_at):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_refits_predict_out_of_fold():
-    folds = deal_folds(np.zeros(N, np.intp), 3, np.random.default_rng(0))
-    codes = np.zeros(N, np.intp)
-    refits = Refits(DecisionTreeRegressor(), X, codes, 1, folds=folds, groups=codes)
-    (model,), m = refits.fit(Y)
-    assert model.score(X, Y) > 0.9
-    train, test = folds[1]
-    tree = DecisionTreeRegressor(random_state=0).fit(X[train], Y[train])
-    assert r2_score(Y, m) < 0.9 < tree.score(X[train], Y[train])
-    assert np.isfinite(m[test]).all()
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_refits_predict_out_of_fold(tasks):
+    codes = (TASK == "s").astype(np.intp) * (tasks - 1)
+    folds = deal_folds(codes, 3, np.random.default_rng(0))
+    tree = DecisionTreeRegressor(random_state=0)
+    _, m = Refits(tree, X, codes, tasks, folds=folds).fit(Y)
+    for j in range(tasks):
+        own = np.flatnonzero(codes == j)
+        places = [tuple(np.flatnonzero(np.isin(own, it)) for it in f) for f in folds]
+        alone = cross_val_predict(tree, X[own], Y[own], cv=places)
+        np.testing.assert_array_equal(m[own], alone)
 
 
 # As part of scikit-learn

@@ -41,7 +41,7 @@ NEAR = 0.0005  # how far several counts may end outside their bands
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:this model is useless")
+@pytest.mark.filterwarnings("ignore:.*useless")
 @pytest.mark.parametrize("cv", [None, 3])
 @pytest.mark.parametrize("n_groups", [3, 4, 7])
 @pytest.mark.parametrize("epsilon", [0.0, 0.02])
@@ -71,7 +71,7 @@ def test_every_group_is_level_with_the_rest_or_it_says_not(
         assert_level(m, z, epsilon + NEAR)
     else:
         assert model.status_ == "infeasible" and abs(worst - 0.5) > epsilon
-        assert estimator is TREES and model.objective_ < 0.99
+        assert estimator is TREES
     if cv is None:
         np.testing.assert_array_equal(m, model.predict(rows))
 
@@ -118,7 +118,7 @@ def test_one_model_a_task():
 
 @pytest.mark.parametrize("groups", [2, 4])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:this model is useless")
+@pytest.mark.filterwarnings("ignore:.*useless")
 def test_what_cannot_follow_is_not_thrown_away_to_get_nearer(groups):
     # Counts of a line through one or two columns get nearer by steep lines of noise.
     for seed in range(12):
@@ -150,7 +150,7 @@ def test_what_is_not_reached_is_named():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:this model is useless")
+@pytest.mark.filterwarnings("ignore:.*useless")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("labels", [2, 4])
 def test_rounding_is_no_rank(weighted, labels):
@@ -279,13 +279,16 @@ def test_three_groups_are_level_on_new_rows(blind):
     numbers, y, z = make(3, 5000, seed=1)
     rows = np.column_stack((numbers, z))
     train = np.arange(5000) < 1000
-    base = HistGradientBoostingRegressor(random_state=0)
+    # Large trees learn noise of the groups in the middle, and the tilt multiplies it.
+    base = HistGradientBoostingRegressor(
+        learning_rate=0.05, max_leaf_nodes=6, min_samples_leaf=40, random_state=0
+    )
     plain = clone(base).fit(rows[train], y[train]).predict(rows[~train])
     assert max(gap for gap, _ in gaps(plain, z[~train])) > 0.15
-    model = fair(base, 0.005, blind=blind).fit(rows[train], y[train])
+    model = fair(base, blind=blind).fit(rows[train], y[train])
     m = model.predict(rows[~train])
-    assert max(gap for gap, _ in gaps(m, z[~train])) < 0.06
-    assert r2_score(y[~train], m) > 0
+    assert max(gap for gap, _ in gaps(m, z[~train])) < 0.04
+    assert r2_score(y[~train], m) > 0.4
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.01])

@@ -46,6 +46,7 @@ def test_tilt_is_what_a_path_reports_in_the_same_folds(tmp_path):
     assert done.page.lines[0].rmse.value == pytest.approx(path.rows[0].rmse)
 
 
+@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_a_path_compares_combinations_as_the_report_of_a_fit_does(tmp_path):
     data = people(n=240)
     data["site"] = ["a", "b", "b"] * 80

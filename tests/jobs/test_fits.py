@@ -139,6 +139,7 @@ def test_rows_without_a_group_are_fitted(tmp_path):
     assert done.audit.attributes[0].n_missing == 1
 
 
+@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_categories_are_told_in_a_sentence_or_two(tmp_path):
     data = people()
     texts = {f"c{i}": np.where(data["age"] % 2, "odd", "even") for i in range(9)}

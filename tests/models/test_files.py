@@ -125,6 +125,7 @@ def test_the_same_model_makes_the_same_bytes(fitted, name):
     assert raw == model_bytes(model_of(raw))
 
 
+@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_tasks_passed_as_arrays_come_back():
     X, tasks = FRAME[["x1", "x2"]], FRAME["task"].to_numpy()
     model = RankFairRegressor().fit(X, Y, tasks=tasks, sensitive_features=FRAME["z"])

@@ -195,6 +195,13 @@ def test_a_cluster_of_each_row_changes_nothing():
     assert clusters.bound(0.95) == pytest.approx(rows.bound(0.95))
 
 
+@pytest.mark.parametrize("tiny", [1e-3, 1e-9, 1e-300])
+def test_one_row_with_all_the_weight_does_not_rule_out_parity(tiny):
+    m, in_a = np.array([1.0, 2.0, 1.5, 3.0]), np.array([True, True, False, False])
+    found = estimate(m, in_a, weights=np.array([1.0, tiny, 1.0, 1.0]))
+    assert not found.estimable or found.covers(0.5)
+
+
 def test_weights_of_one_size_change_nothing_but_the_test():
     m, in_a, clusters = sample(2, n=80, ties=True)
     for tasks in (None, clusters):

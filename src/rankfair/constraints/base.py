@@ -48,6 +48,7 @@ class Constraint(ABC):
     sign: ClassVar[float] = 1.0  # of the difference of mean predictions
     by_task: ClassVar[bool] = False  # whether it can be asked of every task at once
     two_groups_only: ClassVar[bool] = False  # of no more than two
+    on_histograms: ClassVar[bool] = False  # whether those, or means, of groups tell it
 
     def on(self, y: Floats, groups: Groups) -> Constraint:
         """The same demand once the target (in standard units) is known."""
@@ -87,8 +88,3 @@ class Constraint(ABC):
     def slack(self, groups: Groups) -> float:
         """How far outside its band ``value`` may end where several are met together."""
         return KEPT
-
-    @property
-    def on_histograms(self) -> bool:
-        """Whether histograms and means of rows that are elsewhere give the value."""
-        return self.pairs or self.linear

@@ -50,6 +50,7 @@ class Mean(Linear):
     """
 
     by_task: ClassVar[bool] = True
+    on_histograms: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Residual(Linear):
     """
 
     by_task: ClassVar[bool] = True
+    on_histograms: ClassVar[bool] = True
     sign: ClassVar[float] = -1.0
 
     def on(self, y: Floats, groups: Groups) -> Residual:

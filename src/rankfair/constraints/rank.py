@@ -50,6 +50,7 @@ class Rank(Constraint):
     middle: ClassVar[float] = 0.5
     pairs: ClassVar[bool] = True
     by_task: ClassVar[bool] = True
+    on_histograms: ClassVar[bool] = True
 
     def band(self, groups: Groups) -> Band:
         """``2U`` within ``2ε`` pairs of the middle, never narrower than half a pair."""

@@ -15,7 +15,8 @@ from rankfair._groups import Groups
 from rankfair._validation import Rows
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups as RowGroups
-from rankfair.solvers import Counted, Line, Solution, Status
+from rankfair.estimators.settings import FairSettings
+from rankfair.solvers import Counted, Line, Solution, Status, Tilt
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
@@ -33,7 +34,9 @@ EVEN = 3.0  # standard deviations below chance of shares that are equal by desig
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 
 
-def cautions(model: Any, solution: Solution, rows: Rows) -> Iterator[str]:
+def cautions(
+    model: Any, settings: FairSettings, solution: Solution, rows: Rows
+) -> Iterator[str]:
     """Return what a user should know of this fit."""
     if rows.weights is not None and rows.weights.mean() > HEAVY:
         yield (
@@ -50,7 +53,7 @@ def cautions(model: Any, solution: Solution, rows: Rows) -> Iterator[str]:
     if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
         return
     yield from _within_noise(solution, line)
-    if model.count == "train":
+    if not isinstance(settings.solver, Tilt) or settings.solver.count == "train":
         return
     if 2 * line.alone > len(rows.y):
         yield (
@@ -94,18 +97,19 @@ def one_group_note(table: Floats, of: str = "") -> Iterator[str]:
 
 def _tellers(rows: Rows, groups: Groups) -> Iterator[str]:
     """Predictors that tell a group from the others alone."""
-    labels, own = groups.labels.tolist(), {*rows.group_predictors}
-    known = np.arange(len(rows.y))
+    labels, masks = groups.labels.tolist(), groups.masks()
+    named = labels if len(masks) > 1 else [None]
+    known, own = np.arange(len(rows.y)), {*rows.group_predictors}
     if groups.known is not None:
         known = known[groups.known]
     for f, name in enumerate(rows.layout.names):
         if f in own:
             continue
-        for g in [len(labels) - 1] if len(labels) == 2 else range(len(labels)):
-            auc = _told_apart(rows.X[:, f], groups.codes == g, known)
+        for label, mask in zip(named, masks, strict=True):
+            auc = _told_apart(rows.X[:, f], mask, known)
             if max(auc, 1 - auc) < GIVEN_AWAY:
                 continue
-            who = "the groups" if len(labels) == 2 else f"group {shown(labels[g])}"
+            who = "the groups" if label is None else f"group {shown(label)}"
             yield (
                 f"predictor {shown(name)} tells {who}{_of(groups, rows)} apart alone "
                 f"(AUC {auc:.3f}): the model is blind in name only. Leave the column "
@@ -159,26 +163,27 @@ def _within_noise(solution: Solution, line: Line) -> Iterator[str]:
         return
     problem = line.fitter.rows
     tasks = np.repeat(problem.blocks.tasks, problem.blocks.sizes)[_places(line)]
-    said = []
+    found = []
     for demand in rows.demands:
-        groups, width = demand.groups, demand.constraint.epsilon
+        groups, constraint = demand.groups, demand.constraint
+        low, high = 0.5 - constraint.epsilon, 0.5 + constraint.epsilon
+        low = 0.5 if constraint.side == "upper" else low
         auc = Rank().show(Rank().estimate(rows.q, groups)[0], groups)
-        if abs(auc - 0.5) <= width:
+        if low <= auc <= high:
             continue
-        if abs(auc - 0.5) - width > 2 * _most_error(groups, tasks):
+        if max(low - auc, auc - high) > 2 * _most_error(groups, tasks):
             return
-        found = _auc(rows.at(free), groups, tasks)
-        if found.ci_low > 0.5 + width or found.ci_high < 0.5 - width:
+        own = _auc(rows.at(free), groups, tasks)
+        if own.ci_low > high or own.ci_high < low:
             return
-        said.append(
-            f"{found.value:.3f} (95 % confidence interval {found.ci_low:.3f} to "
-            f"{found.ci_high:.3f})"
-        )
-    if not said:
+        found.append(own)
+    if not found:
         return
+    worst = max(found, key=lambda each: abs(each.value - 0.5))
     yield (
         f"what is outside the band may be chance: without the constraint the AUC is "
-        f"{' and '.join(said)}. Meeting the band costs {after / before - 1:.1%} of "
+        f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
+        f"{worst.ci_high:.3f}). Meeting the band costs {after / before - 1:.1%} of "
         f"error on left-out rows (RMSE {before:.4g} before, {after:.4g} after); a "
         "larger epsilon costs less."
     )

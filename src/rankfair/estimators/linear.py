@@ -26,6 +26,7 @@ from rankfair.estimators.outcome import (
     attributes_at,
     fitted_attributes,
     linear_attributes,
+    reached,
     warn_no_groups,
     warn_not_reached,
     warn_tasks,
@@ -372,20 +373,20 @@ class RankFairRegressor(TaskRegressor):
             return self._fit_streamed(X, y, sample_weight, named, settings)
         rows = read_training(X, y, named, **passed)
         progress = Progress(self, X, y)
-        constraints, advice = settings.constraints, ""
+        advice = ""
         if rows.in_a is None:
             warn_no_groups()
-            constraints = ()
+            settings = settings._replace(constraints=())
             solution = unconstrained(self._problem(rows), settings.request)
         else:
             check_groups(self, settings, rows)
             solution = self._solve(rows, settings, progress)
             if solution.status is Status.INFEASIBLE and self.blind:
                 advice = self._with_the_group(rows, settings, solution)
-        self._finish(solution, rows, X, constraints, progress)
-        for note in (*rows.notes, *cautions(self, solution, rows)):
+        self._finish(settings, solution, rows, X, progress)
+        for note in (*rows.notes, *cautions(self, settings, solution, rows)):
             warnings.warn(note, UserWarning, stacklevel=3)
-        warn_not_reached(solution, constraints, rows.attributes, advice)
+        warn_not_reached(solution, settings.constraints, rows.attributes, advice)
         warn_tasks(solution, rows)
         return self
 
@@ -432,12 +433,12 @@ class RankFairRegressor(TaskRegressor):
         assert other.line is not None
         error = left_out_error(other.line, np.array(other.multipliers))
         own = left_out_error(line, np.array(solution.multipliers))
-        found = ", ".join(f"{value:.4g}" for value in other.values)
-        does = "would not reach" if other.status is Status.INFEASIBLE else "reaches"
+        came = "; ".join(reached(other, settings.constraints, rows.attributes))
+        does = "would not reach" if other.status is Status.INFEASIBLE else "would reach"
         return (
             " With the group among the predictors (blind=False, and the group a column "
-            f"of X) the fit {does} it: {found}, with a left-out RMSE of {error:.4g} "
-            f"(here {own:.4g})."
+            f"of X) the fit {does} the band: {came}, with a left-out RMSE of "
+            f"{error:.4g} (here {own:.4g})."
         )
 
     def _fit_streamed(
@@ -447,24 +448,25 @@ class RankFairRegressor(TaskRegressor):
         progress = Progress(self, X, y)
         fitted = fit_streamed(self, X, y, weight, named, settings, progress)
         rows, solution = fitted.rows, fitted.solution
-        constraints = settings.constraints if rows.attributes else ()
-        self._finish(solution, rows, fitted.columns, constraints, progress, fitted.auc)
+        if not rows.attributes:
+            settings = settings._replace(constraints=())
+        self._finish(settings, solution, rows, fitted.columns, progress, fitted.auc)
         for note in fitted.notes:
             warnings.warn(note, UserWarning, stacklevel=3)
-        warn_not_reached(solution, constraints, rows.attributes)
+        warn_not_reached(solution, settings.constraints, rows.attributes)
         return self
 
     def _finish(
         self,
+        settings: FairSettings,
         solution: Solution,
         rows: Rows,
         X: Any,
-        constraints: tuple[Constraint, ...],
         progress: Progress,
         auc: float | None = None,
     ) -> None:
         """Store what was found, and report the end of the fit."""
-        fitted = fitted_attributes(self, solution, rows, X, constraints, auc)
+        fitted = fitted_attributes(self, settings, solution, rows, X, auc)
         progress.close(fitted)
         self._store(fitted)
 

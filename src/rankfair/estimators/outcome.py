@@ -19,6 +19,7 @@ from rankfair.constraints import Constraint, Distribution, Mean, Rank
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.ranks import Duels, counts_of
+from rankfair.estimators.settings import FairSettings
 from rankfair.estimators.trade_off import TradeOff, trade_off_of
 from rankfair.penalties import Pool
 from rankfair.solvers import Solution, Status
@@ -28,6 +29,7 @@ __all__ = [
     "attributes_at",
     "fitted_attributes",
     "linear_attributes",
+    "reached",
     "spread",
     "warn_no_groups",
     "warn_not_reached",
@@ -60,17 +62,17 @@ def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
 
 def fitted_attributes(
     model: Any,
+    settings: FairSettings,
     solution: Solution,
     rows: Rows,
     X: Any,
-    asked: tuple[Constraint, ...],
     auc: float | None = None,
 ) -> dict[str, Any]:
     """Return all attributes of a fitted `RankFairRegressor`.
 
     ``auc`` is that of two groups in training rows that are not in memory.
     """
-    attributes = rows.attributes
+    attributes, asked = rows.attributes, settings.constraints
     counts = _counts(solution, rows, auc)
     aucs = [of_groups for of_groups, _ in counts]
     # Of two groups it is that of A, the last; of several the farthest off.
@@ -91,7 +93,7 @@ def fitted_attributes(
         "loo_auc_": max(solution.left_out_aucs, key=_off_half, default=math.nan),
         "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
         "multiplier_": _multiplier(solution),
-        "_trade_off": trade_off_of(solution, model, asked[0]) if asked else None,
+        "_trade_off": trade_off_of(solution, settings.solver, *asked),
         "_rows": _user_rows(solution, rows),
         **_task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
@@ -291,37 +293,44 @@ def warn_not_reached(
     """Warn if a band was not reached: what came instead, and what can help."""
     if solution.status not in (Status.INFEASIBLE, Status.MAX_ITER):
         return
-    values = _values(solution, asked)
-    said = (
-        _reached(each, row, attributes) for each, row in zip(asked, values, strict=True)
-    )
-    told = f"{solution.status.value} Reached: {'; '.join(said)}."
+    said = reached(solution, asked, attributes)
+    pairs = zip(said, asked, strict=True)
+    came = "; ".join(f"{it}, asked for {_asked_for(each)}" for it, each in pairs)
+    told = f"{solution.status.value} Reached: {came}."
     if solution.status is Status.INFEASIBLE:
         told += _help(asked)
     warnings.warn(f"{told}{advice}", ConvergenceWarning, stacklevel=4)
 
 
+def reached(
+    solution: Solution, asked: tuple[Constraint, ...], attributes: tuple[Groups, ...]
+) -> list[str]:
+    """Return what each constraint came to, in each attribute."""
+    ends = np.cumsum([len(each.masks()) for each in attributes])[:-1]
+    pairs = zip(asked, _values(solution, asked), strict=True)
+    return [_reached(each, np.split(row, ends), attributes) for each, row in pairs]
+
+
 def _reached(
-    constraint: Constraint, values: Floats, attributes: tuple[Groups, ...]
+    constraint: Constraint, parts: list[Floats], attributes: tuple[Groups, ...]
 ) -> str:
-    """What a constraint came to in each attribute, beside what was asked."""
-    ends = np.cumsum([len(each.masks()) for each in attributes])
-    worst = [
-        max(part.tolist(), key=_off(constraint)) for part in np.split(values, ends[:-1])
-    ]
+    """The value farthest off in each attribute."""
+    worst = [max(part.tolist(), key=_off(constraint)) for part in parts]
     digits = ".4f" if isinstance(constraint, Rank | Distribution) else ".4g"
     said = [f"{value:{digits}}" for value in worst]
     if len(attributes) > 1:
         names = [each.name for each in attributes]
         said = [f"{it} for {name}" for it, name in zip(said, names, strict=True)]
-    came, width = ", ".join(said), f"{constraint.epsilon:g}"
-    if isinstance(constraint, Rank):
-        asked = f"within {width} of 0.5" if constraint.epsilon else "exactly 0.5"
-        return f"AUC {came}, asked for {asked}"
-    if isinstance(constraint, Distribution):
-        return f"KS {came}, asked for {width}"
-    kind = type(constraint).__name__.lower()
-    return f"{kind} imbalance {came}, asked for {width}"
+    names_of = {Rank: "AUC", Distribution: "KS"}
+    kind = f"{type(constraint).__name__.lower()} imbalance"
+    return f"{names_of.get(type(constraint), kind)} {', '.join(said)}"
+
+
+def _asked_for(constraint: Constraint) -> str:
+    if not isinstance(constraint, Rank):
+        return f"{constraint.epsilon:g}"
+    within = f"within {constraint.epsilon:g} of 0.5"
+    return within if constraint.epsilon else "exactly 0.5"
 
 
 def _help(asked: tuple[Constraint, ...]) -> str:

@@ -38,6 +38,7 @@ from rankfair.solvers import (
     Solver,
     Tilt,
     make_solver,
+    only_rank,
 )
 
 __all__ = ["FairSettings", "check_groups", "read_constraints", "read_settings"]
@@ -155,11 +156,13 @@ def _read_solver(model: Any, asked: tuple[Constraint, ...]) -> Solver:
         tol=check_number("tol", model.tol, 0.0),
         random_state=model.random_state,
     )
-    if len(asked) > 1 and isinstance(solver, NCADMM | Paper):
-        raise ValueError(
-            f"solver={shown(model.solver)} keeps one constraint at a time; got "
-            f'{len(asked)}. Use solver="tilt".'
-        )
+    if isinstance(solver, NCADMM | Paper):
+        if len(asked) > 1:
+            raise ValueError(
+                f"solver={shown(model.solver)} keeps one constraint at a time; got "
+                f'{len(asked)}. Use solver="tilt".'
+            )
+        only_rank(asked, type(solver).__name__.lower())
     return solver
 
 
@@ -174,10 +177,11 @@ def _check_scope(
             f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
             f'got solver={solver!r}. Use solver="tilt", or scope="global".'
         )
-    if isinstance(constraints[0], Distribution):
+    if not constraints[0].by_task:
+        name = type(constraints[0]).__name__.lower()
         raise ValueError(
-            f'scope="{scope}" has no constraints="distribution": most tasks have too '
-            'few rows for it. Use scope="global", or constraints="rank".'
+            f'scope="{scope}" has no constraints="{name}": it cannot be asked of every '
+            'task. Use scope="global", or constraints="rank".'
         )
     if len(constraints) > 1:
         raise ValueError(
@@ -204,9 +208,10 @@ def check_groups(model: Any, settings: FairSettings, rows: Rows) -> None:
     refuse_upper(
         settings.constraints, max(len(each.labels) for each in rows.attributes)
     )
-    if isinstance(settings.constraints[0], Distribution):
+    if settings.constraints[0].two_groups_only:
+        name = type(settings.constraints[0]).__name__.lower()
         raise ValueError(
-            f'constraints="distribution" compares two groups; sensitive_features has '
+            f'constraints="{name}" compares two groups; sensitive_features has '
             f'{there}. Use constraints="rank", or RankFairPostprocessor, whose '
             '"distribution" takes any number of groups.'
         )

@@ -10,7 +10,7 @@ import numpy as np
 from rankfair._frames import Floats, shown
 from rankfair._groups import Groups
 from rankfair._validation import Columns, Named, Rows
-from rankfair.constraints import Linear, Rank
+from rankfair.constraints import Rank
 from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
@@ -51,7 +51,7 @@ def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -
             "one."
         )
     (asked,) = settings.constraints
-    if not (asked.pairs or isinstance(asked, Linear)):
+    if not asked.on_histograms:
         name = type(asked).__name__.lower()
         raise ValueError(
             f'constraints="{name}" needs the rows in memory. Use constraints="rank".'

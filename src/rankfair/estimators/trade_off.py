@@ -16,7 +16,7 @@ from rankfair.core.blocks import Ints
 from rankfair.core.problem import Groups, Problem
 from rankfair.path.judge import Judge, row_of
 from rankfair.path.records import Path, PathRow
-from rankfair.solvers import Counted, Solution
+from rankfair.solvers import Counted, Solution, Tilt
 from rankfair.solvers.line import nearest
 
 __all__ = ["TradeOff", "TradeOffRow", "trade_off_of"]
@@ -250,18 +250,20 @@ def _between(counted: Counted, constraint: Constraint) -> Counted:
 
 
 def trade_off_of(
-    solution: Solution, model: Any, constraint: Constraint
+    solution: Solution, solver: Any, *constraints: Constraint
 ) -> TradeOff | None:
     """Return the trade-off of a fit with one demand on a line; None of any other."""
     line = solution.line
     if line is None or len(line.D) != 1 or not line.fitter.penalty.quadratic:
         return None
-    if not line.in_memory or model.direction != "mean":
+    if not isinstance(solver, Tilt) or solver.direction != "mean":
+        return None
+    if not line.in_memory or len(constraints) != 1:
         return None
     problem = line.fitter.rows
     start = _coefficients(problem, line.W0)
     moved = _coefficients(problem, line.W0 - line.D[0])
-    counted, trained = line.counted(model.count), line.trained
+    counted, trained = line.counted(solver.count), line.trained
     assert isinstance(counted, Counted) and isinstance(trained, Counted)
     left_out = counted is not line.trained
     trained = replace(trained, seen=None)
@@ -270,7 +272,7 @@ def trade_off_of(
         start[0] - moved[0],
         start[1] - moved[1],
         line.cap(np.ones(1)),
-        constraint,
+        constraints[0],
         left_out,
         (len(problem.y), len(counted.q)),
         counted if left_out else trained,

@@ -194,10 +194,8 @@ def _descend(
 
     best, step = START, 2.0
     while step >= STEP:
-        near = []
-        for way in ((step, 0.0), (0.0, step), (-step, 0.0), (0.0, -step)):
-            first, second = np.clip(np.add(best, way), low, high).tolist()
-            near.append((first, second))
+        ways = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]]) * step
+        near = [(a, b) for a, b in np.clip(best + ways, low, high).tolist()]
         next_best = min(near, key=lambda place: at(place)[0])
         if at(next_best)[0] < at(best)[0] * (1 - SIX):
             best = next_best

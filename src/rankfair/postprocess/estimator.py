@@ -175,7 +175,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     >>> model.predict(data.X[:2], sensitive_features=data.sensitive[:2]).shape
     (2,)
 
-    Half of a gap, in all measures at once:
+    A part of every gap, in all measures at once:
 
     >>> model = RankFairPostprocessor(Ridge(), 0.1, method="line")
     >>> model.fit(data.X, data.target, sensitive_features=data.sensitive).status_

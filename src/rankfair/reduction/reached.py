@@ -19,11 +19,12 @@ from rankfair.core.ranks import Duels
 from rankfair.estimators.outcome import spread
 from rankfair.reduction.reading import Rows
 from rankfair.reduction.refits import Models
-from rankfair.reduction.search import USELESS, Found, Target
+from rankfair.reduction.search import Found, Target
 from rankfair.solvers.base import Status
 
 __all__ = ["fitted_attributes", "free_attributes", "target_of", "warn_of"]
 
+USELESS = 0.99  # of the squared error of one constant: a model that is as bad
 HELP = "a linear model, RankFairRegressor, more rows, or a larger epsilon"
 
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from rankfair._folds import Folds, Rows, out_of_fold
+from rankfair._folds import Folds, Rows
 from rankfair._frames import Codes, Floats
 from rankfair._inner import (
     fitted_to,
@@ -49,25 +49,21 @@ class Refits:
     n_tasks: int
     weights: Floats | None = None
     folds: Folds | None = None  # train and test rows of each fold
-    groups: Codes | None = None  # the group of each row, with folds
 
     def fit(self, target: Floats) -> tuple[Models, Floats]:
-        """The models of all rows, and their predictions or those out of fold."""
-        models = self._models(target, np.arange(len(target)))
-        whole = predict(models, self.X, self.codes)
+        """The models of all rows and their predictions; by folds, predictions only."""
         if self.folds is None:
-            return models, whole
-        assert self.groups is not None
-
-        def predicted(train: Rows, test: Rows) -> tuple[Floats, Floats]:
-            models = self._models(target, train)
-            seen = taken(self.template, self.X, train)
+            models = self.whole(target)
+            return models, predict(models, self.X, self.codes)
+        m = np.empty(len(target))
+        for train, test in self.folds:
             held = taken(self.template, self.X, test, train)
-            own = predict(models, seen, self.codes[train])
-            return own, predict(models, held, self.codes[test])
+            m[test] = predict(self._models(target, train), held, self.codes[test])
+        return [], m
 
-        m = out_of_fold(whole, self.folds, predicted, self.groups, self.weights)
-        return models, m
+    def whole(self, target: Floats) -> Models:
+        """The models of all rows."""
+        return self._models(target, np.arange(len(target)))
 
     def _models(self, target: Floats, rows: Rows) -> Models:
         return [

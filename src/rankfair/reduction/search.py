@@ -26,10 +26,9 @@ from rankfair.solvers.counted import Counted, Demand, Units
 from rankfair.solvers.joint import inside_bands, search_on
 from rankfair.solvers.line import CLOSEST, Curved
 
-__all__ = ["USELESS", "Found", "Target", "search"]
+__all__ = ["Found", "Target", "search"]
 
 REFITS = 4  # to tilted targets, at most; one or two are the rule
-USELESS = 0.99  # of the squared error of one constant: a model that is as bad
 MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
 
 
@@ -73,6 +72,11 @@ class Target:
     def directions(self) -> Floats:
         """``g`` of every demand, a row each."""
         return np.array([each.direction() for each in self.demands])
+
+    def tilted(self, lam: Floats) -> Floats:
+        """``y − λ g`` in the user's units."""
+        t: Floats = self.y - lam @ self.directions
+        return t * self.unit + self.centre
 
     @property
     def narrower(self) -> tuple[Demand, ...]:
@@ -129,7 +133,7 @@ class Found:
     """A fit to a tilted target: its models, and its predictions, counted."""
 
     lam: Floats  # (r,)
-    models: Models  # of all rows
+    models: Models  # of all rows, once it is the one that is kept
     m: Floats  # what was counted, out of fold where there are folds; standard units
     values: tuple[float, ...]  # of the demands
     error: float  # relative to that of one constant
@@ -155,8 +159,7 @@ def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Fou
     note = noted_in(trace, on_step)
 
     def fit(lam: Floats) -> Found:
-        tilted = target.y - lam @ target.directions
-        models, m = refits.fit(tilted * target.unit + target.centre)
+        models, m = refits.fit(target.tilted(lam))
         m = (rounded(m, target.units.resolution) - target.centre) / target.unit
         counted = Counted(m, np.zeros((len(lam), len(m))), target.demands, target.units)
         values, error = counted.values(lam), target.error(m)
@@ -178,18 +181,16 @@ def search(refits: Refits, target: Target, on_step: OnStep | None = None) -> Fou
         aims = target.narrower
         # The least change of d after which m − δ d passes through both fits (Broyden).
         d += np.outer(step, last.m - step @ d - seen[-1].m) / (step @ step)
-    return replace(_best(seen, target), trace=tuple(trace))
+    best = _best(seen, target)
+    models = best.models or refits.whole(target.tilted(best.lam))
+    return replace(best, models=models, trace=tuple(trace))
 
 
 def _best(seen: list[Found], target: Target) -> Found:
-    """The last fit, if it is inside; else, of the closest, the one that errs least.
-
-    Fits that are no better than one constant are not taken for being closer.
-    """
+    """The last fit, if it is inside; else, of the closest, the one that errs least."""
     if seen[-1].inside:
         return seen[-1]
-    useful = [it for it in seen if it.error < USELESS] or seen
-    gaps = [target.gap(each.values) for each in useful]
+    gaps = [target.gap(each.values) for each in seen]
     near = min(gaps) + CLOSEST
-    close = (it for it, gap in zip(useful, gaps, strict=True) if gap <= near)
+    close = (it for it, gap in zip(seen, gaps, strict=True) if gap <= near)
     return min(close, key=lambda it: it.error)

@@ -106,10 +106,11 @@ class TiltedRegressor(
         "upper" asks for 0 ≤ AUC − 1/2 ≤ epsilon.
     cv : int, splitter, list of (train, test) or None, default=5
         Count on predictions of rows that the model did not see.  Two groups take fits
-        to three or four targets, six at most: with k folds, k + 1 fits each.  Folds are
-        dealt at random, evenly by group and task.  None counts on the training rows,
-        which is enough for models that hardly overfit (linear ones); trees and networks
-        that learn their rows by heart are fair there and unfair on new rows.
+        to three or four targets, six at most: with k folds k fits each, and the model.
+        Folds are dealt at random, evenly by group and task.  Fits to fewer rows shrink
+        more: for models that shrink a lot take more folds.  None counts on the training
+        rows, which is enough for models that hardly overfit (linear ones); trees and
+        networks that learn their rows by heart are fair there and unfair on new rows.
     random_state : int, Generator or None, default=None
         Seeds every ``random_state`` in `estimator` that is None, alike at each fit,
         and deals the folds.
@@ -434,7 +435,6 @@ class TiltedRegressor(
             len(rows.layout.tasks),
             rows.weights,
             rows.folds(self.cv, rng),
-            None if rows.groups is None else rows.groups.codes,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rankfair.core.problem import Problem
-from rankfair.solvers.admm import ADM, NCADMM
+from rankfair.solvers.admm import ADM, NCADMM, only_rank
 from rankfair.solvers.base import OnStep, Request, Solution, Status, Step
 from rankfair.solvers.counted import Counted, Demand
 from rankfair.solvers.line import Line
@@ -29,6 +29,7 @@ __all__ = [
     "Step",
     "Tilt",
     "make_solver",
+    "only_rank",
     "solve_linear",
     "unconstrained",
 ]

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
 from rankfair import projections
-from rankfair.constraints import Linear
+from rankfair.constraints import Constraint, Linear
 from rankfair.constraints.base import KEPT
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups, Problem
@@ -31,25 +30,9 @@ from rankfair.solvers.base import (
     relative,
 )
 from rankfair.solvers.counted import Demand
-from rankfair.solvers.joint import search
-from rankfair.solvers.line import FoundFit, make_line
-from rankfair.solvers.refits import search_refits
+from rankfair.solvers.refits import search_along
 
 PROJECTIONS = ("shift", "paper", "greedy")
-
-
-class Alternation(NamedTuple):
-    """One step of the loop."""
-
-    W: Floats
-    M: Floats  # XW
-    S: Floats  # its projection
-    target: Floats  # that W was fitted to
-
-    @property
-    def residual(self) -> float:
-        """How far ``M`` and ``S`` are apart."""
-        return relative(self.M - self.S, self.M)
 
 
 def alternations(
@@ -59,8 +42,8 @@ def alternations(
     project: Callable[[Floats], Floats],
     S: Floats,
     V: Floats,
-) -> Iterator[Alternation]:
-    """The three lines, over and over."""
+) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
+    """The three lines, over and over: ``W``, ``M``, ``S`` and what was fitted."""
     proximal, W = Fitter.of(problem, penalty.scaled(1 / (1 + rho))), None
     while True:
         target = (problem.y + rho * (S - V)) / (1 + rho)
@@ -68,7 +51,7 @@ def alternations(
         M = problem.predict(W)
         S = project(M + V)
         V = V + M - S
-        yield Alternation(W, M, S, target)
+        yield W, M, S, target
 
 
 @dataclass(frozen=True)
@@ -111,7 +94,8 @@ class NCADMM:
         on_step: OnStep | None = None,
     ) -> Solution:
         """Iterate; return the best iterate in the band, by counts of training rows."""
-        demand = only_rank(demands, "ncadmm")
+        only_rank([each.constraint for each in demands], "ncadmm")
+        (demand,) = demands
         if self.projection != "shift":
             check_unweighted(demand.groups, f'projection="{self.projection}"')
         penalty = request.of_targets(problem, *problem.sums(()))[0]
@@ -133,28 +117,23 @@ class NCADMM:
         note, V = noted_in(trace, on_step), np.zeros(len(problem.y))
         steps = alternations(problem, penalty, self.rho, project, problem.predict(W), V)
         for here in islice(steps, self.max_iter):
-            note(best.offer(here.W, here.S, here.residual))
-            if here.residual <= self.tol:
+            W, M, S, fitted = here
+            residual = relative(M - S, M)
+            note(best.offer(W, S, residual))
+            if residual <= self.tol:
                 break
         kept = best.solution(penalty, Status.MAX_ITER, trace)
         if self.projection != "shift":
             return kept
         # W = fit(y − g) at the full β, so the last digits are those of a line.
-        g = problem.y - (1 + self.rho) * here.target + self.rho * here.M
-        settled = here.residual <= self.tol
-        along = replace(_along(fitter, demands, g), settled=settled, trace=tuple(trace))
+        g = problem.y - (1 + self.rho) * fitted + self.rho * M
+        settled = residual <= self.tol
+        along = search_along(fitter, fitter, demands, [g], "train")
+        along = replace(along, settled=settled, trace=tuple(trace))
         found = along.solution(penalty)
         usable = found.status is not Status.INFEASIBLE
         better = kept.status is Status.INFEASIBLE or found.objective <= kept.objective
         return found if settled or (usable and better) else kept
-
-
-def _along(fitter: Fitter, demands: Sequence[Demand], g: Floats) -> FoundFit:
-    """The fit along ``g`` whose count of training rows is exactly in the band."""
-    if not fitter.penalty.quadratic:
-        return search_refits(fitter, demands, [g], "train")
-    sums = fitter.rows.sums([g])[0]
-    return search(make_line(fitter, fitter, demands, [g], sums), "train")
 
 
 @dataclass(frozen=True)
@@ -205,15 +184,14 @@ class ADM:
         return package(fitter, W, status, penalty=penalty, values=values, trace=trace)
 
 
-def only_rank(demands: Sequence[Demand], solver: str) -> Demand:
-    """The one demand of a solver that projects ranks."""
-    if len(demands) > 1 or not demands[0].constraint.pairs:
-        names = ", ".join(type(each.constraint).__name__ for each in demands)
+def only_rank(constraints: Sequence[Constraint], solver: str) -> None:
+    """Refuse what a solver that projects ranks does not know."""
+    if len(constraints) > 1 or not constraints[0].pairs:
+        names = ", ".join(type(each).__name__ for each in constraints)
         raise ValueError(
             f'solver="{solver}" projects ranks of two groups and knows only '
             f'constraints="rank", got {names}; use solver="tilt"'
         )
-    return demands[0]
 
 
 def check_unweighted(groups: Groups, what: str) -> None:
@@ -251,11 +229,6 @@ class Best:
     ) -> Solution:
         """What was kept."""
         assert self.W is not None
-        return package(
-            self.fitter,
-            self.W,
-            status if self.miss == 0 else Status.INFEASIBLE,
-            penalty=penalty,
-            values=(self.shown,),
-            trace=trace,
-        )
+        reached = status if self.miss == 0 else Status.INFEASIBLE
+        values = (self.shown,)
+        return package(self.fitter, self.W, reached, penalty, trace, values=values)

@@ -48,7 +48,6 @@ BEHIND = np.array([0.25, 1.0])  # the same on the side that as a rule leads away
 SHORT = 1e-2  # a bracket this short, as a share of x, has nothing in it
 UNTOLD = 1e-12  # a correlation with the groups that is rounding
 ON_EDGE = 1e-3  # of what is forgiven: a value on the edge of its band, but for rounding
-STEPS = 8.0  # the most that a guess of a tilt is corrected by, either way
 REAL = 1e-12  # of all pairs: what rounding leaves of real weights
 NONE = 1e-9  # a squared error of so little a row, or a part of g so small, is none
 
@@ -283,21 +282,12 @@ def seen(problem: Problem, W: Floats, rows: Ints | slice = slice(None)) -> Float
 def _fitted(
     fitter: Fitter, B0: Floats, b: Floats, guess: float
 ) -> tuple[Floats, Floats]:
-    """``fit(y)``, and ``fit(h)`` or, where fits bend, a chord in its place.
-
-    The chord leads to the fit that levels the mean gap over all tasks, or thereabouts.
-    """
+    """``fit(y)``, and ``fit(h)`` or, where fits bend, a chord in its place."""
     W = fitter.solve(B0)
-    if fitter.penalty.quadratic:
+    if fitter.penalty.quadratic or not guess > 0:
         return W, fitter.solve(b)
-    if not guess > 0:
-        return W, np.zeros_like(W)
-    gap = float((b * W[: len(b)]).sum())
-    step = np.copysign(guess, gap)
-    near = fitter.solve(B0 - step * b, W)
-    closed = gap - float((b * near[: len(b)]).sum())
-    step *= np.clip(gap / closed, 1 / STEPS, STEPS) if closed * gap > 0 else 1.0
-    return W, (W - fitter.solve(B0 - step * b, near)) / step
+    step = np.copysign(guess, (b * W[: len(b)]).sum())
+    return W, (W - fitter.solve(B0 - step * b, W)) / step
 
 
 def _first(beyond: Count, places: Floats, start: Floats) -> Bracket:

@@ -124,11 +124,16 @@ class Counted:
         return np.subtract(self.q, found, out=found)
 
     def values(self, lam: Floats) -> list[float]:
-        """The exact value of every demand, those of one constraint together."""
-        m, found = self.at(lam), dict[int, float]()
+        """The exact value of every demand, those of one constraint together.
+
+        Ties are no matter to linear ones: they keep all digits.
+        """
+        found, exact = dict[int, float](), self.q - lam @ self.E
+        seen = exact if self.linear else self.at(lam)
         for places in self._by_constraint:
             several = [self.demands[i].groups for i in places]
-            constraint, unit = self.demands[places[0]].constraint, self.units.unit
+            constraint = self.demands[places[0]].constraint
+            m, unit = (exact, 1.0) if constraint.linear else (seen, self.units.unit)
             counts = (
                 constraint.values(m, several, unit)
                 if len(several) > 1
@@ -136,6 +141,11 @@ class Counted:
             )
             found.update(zip(places, counts, strict=True))
         return [found[i] for i in range(len(self.demands))]
+
+    @property
+    def linear(self) -> bool:
+        """Whether all demands are."""
+        return all(each.constraint.linear for each in self.demands)
 
     @cached_property
     def _by_constraint(self) -> list[list[int]]:

@@ -107,16 +107,14 @@ def inside_bands(counted: Counted, values: Sequence[float]) -> bool:
     return bool((np.array(gaps) <= (0.0 if strict else _slacks(demands))).all())
 
 
-def density_directions(line: Line, counted: Counted) -> list[Floats] | None:
-    """The directions of a second line, where constraints would share one; else None.
+def density_directions(line: Line, counted: Counted) -> list[Floats]:
+    """The directions of a second line, where constraints would share one.
 
     A counted constraint between the groups of a linear one needs a direction of its
     own: its slope at the fit where the linear ones are met and, if they allow it,
     means are level.
     """
     own = shared(counted.demands)
-    if not own.any():
-        return None
     joint, trained = JointSearch.of(line, counted), line.trained
     m = trained.q - (joint.T @ joint.start()) @ trained.E
     return [
@@ -127,7 +125,7 @@ def density_directions(line: Line, counted: Counted) -> list[Floats] | None:
     ]
 
 
-def shared(demands: tuple[Demand, ...]) -> NDArray[np.bool_]:
+def shared(demands: Sequence[Demand]) -> NDArray[np.bool_]:
     """Which demands are counted between the groups of a linear or an earlier one."""
     taken = [each.groups for each in demands if each.constraint.linear]
     found = np.zeros(len(demands), bool)

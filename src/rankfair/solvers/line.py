@@ -297,10 +297,10 @@ class FoundFit:
             self.line.fitter,
             self.W,
             self.status,
-            penalty=penalty,
+            penalty,
+            self.steps,
             values=self.shown,
-            multipliers=self.lam.tolist(),
-            trace=self.steps,
+            multipliers=tuple(self.lam.tolist()),
             line=self.line,
             left_out_aucs=() if left_out is None else aucs,
             proxy_aucs=() if left_out is None else left_out.proxies(),
@@ -335,9 +335,7 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Root:
     if demand.constraint.linear:
         answer = start - counted.value(1.0)
         x = (start - edge + sign * ROUNDING) / answer if answer else np.inf
-        if cap[0] <= x <= cap[1]:
-            return _root_at(counted, x)
-        return _closest(counted, cap)
+        return _root_at(counted, x) if cap[0] <= x <= cap[1] else _closest(counted, cap)
     near, width = CLOSE * demand.unit, demand.band.high - demand.band.low
 
     def enough(at: Bracket) -> bool:

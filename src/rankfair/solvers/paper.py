@@ -58,7 +58,8 @@ class Paper:
         on_step: OnStep | None = None,
     ) -> Solution:
         """A fixed number of steps; the best ``XW`` is returned."""
-        demand = only_rank(demands, "paper")
+        only_rank([each.constraint for each in demands], "paper")
+        (demand,) = demands
         check_unweighted(demand.groups, 'solver="paper"')
         if not isinstance(request.penalty, Task):
             raise ValueError(

@@ -12,8 +12,10 @@ from rankfair.core.blocks import Floats
 from rankfair.solvers.base import Fitter, OnStep, Step, noted_in
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.joint import inside_bands, search
-from rankfair.solvers.line import FoundFit, Line, line_through
+from rankfair.solvers.line import CLOSEST, FoundFit, Line, line_through, make_line
 from rankfair.solvers.roots import Bracket, close_in
+
+Find = Callable[[Line, str], FoundFit]
 
 ROUNDS = 8  # of chords
 PROBES = 16  # refits that close in on the edge of the band
@@ -79,13 +81,34 @@ def chord(
     return refits.at(np.zeros(len(demands)), np.full(len(demands), STEP)).line
 
 
+def search_along(
+    fitter: Fitter,
+    of_g: Fitter,
+    demands: Sequence[Demand],
+    directions: Sequence[Any],
+    count: str,
+    on_step: OnStep | None = None,
+    find: Find = search,
+    sums: Floats | None = None,
+) -> FoundFit:
+    """The fit found along some directions: on a line, or by refits where fits bend.
+
+    ``sums`` are the moments of y and of the directions, where they are known.
+    """
+    if not fitter.penalty.quadratic:
+        return search_refits(fitter, demands, directions, count, on_step, find)
+    if sums is None:
+        sums = fitter.problem.sums(directions)[0]
+    return find(make_line(fitter, of_g, demands, directions, sums, count), count)
+
+
 def search_refits(
     fitter: Fitter,
     demands: Sequence[Demand],
     directions: Sequence[Any],
     count: str,
     on_step: OnStep | None = None,
-    find: Callable[[Line, str], FoundFit] = search,
+    find: Find = search,
 ) -> FoundFit:
     """Search the line through neighbouring fits, refit there, and repeat.
 
@@ -96,7 +119,7 @@ def search_refits(
     found = [refits.at(lam, np.full(len(lam), STEP))]
     if found[0].inside:
         return found[0]
-    linear = all(each.constraint.linear for each in demands)
+    linear = found[0].counted.linear
     for _ in range(ROUNDS):
         lam = find(found[-1].line, count).lam
         change, size = np.abs(lam - found[-1].lam), np.maximum(np.abs(lam), 1.0)
@@ -105,11 +128,10 @@ def search_refits(
         found.append(refits.at(lam, np.clip(change, SHORT * size, STEP * size)))
     if len(demands) == 1 and not linear:
         found.append(_closed_in(refits, found))
-
-    def worst(it: FoundFit) -> tuple[bool, float, float]:
-        return not it.inside, it.gap if linear or not it.inside else 0.0, it.objective
-
-    best = min(found[1:] or found, key=worst)
+    least = min(it.gap for it in found)
+    met = [it for it in found if it.inside]
+    close = [it for it in found if it.gap <= least + CLOSEST]
+    best = min(met or close, key=lambda it: (linear and it.gap, it.objective))
     return replace(best, trace=tuple(refits.trace))
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from rankfair.core.blocks import Floats
 from rankfair.core.problem import Problem
 from rankfair.engines import Engine
 from rankfair.penalties import Penalty
 from rankfair.solvers.base import Fitter, OnStep, Request, Solution, Status, package
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.density import density_rounds
-from rankfair.solvers.joint import density_directions, level, search
-from rankfair.solvers.line import FoundFit, Line, make_line
-from rankfair.solvers.refits import chord, search_refits
+from rankfair.solvers.joint import density_directions, level, shared
+from rankfair.solvers.line import make_line
+from rankfair.solvers.refits import chord, search_along
 
 
 @dataclass(frozen=True)
@@ -51,33 +51,27 @@ class Tilt:
         ]
         B, squares = problem.sums(directions)
         of_y, of_g = request.of_targets(problem, B, squares)
-        fitter = Fitter.of(problem, of_y)
+        fitter, count = Fitter.of(problem, of_y), self.count
         fitter_g = fitter if of_g is of_y else Fitter.of(problem, of_g)
-
-        def line(directions: list[Any], B: Floats) -> Line:
-            return make_line(fitter, fitter_g, demands, directions, B, self.count)
-
-        def found_along(directions: list[Any], B: Floats) -> FoundFit:
-            if of_y.quadratic:
-                return search(line(directions, B), self.count)
-            return search_refits(fitter, demands, directions, self.count, on_step)
-
-        if len(demands) > 1:
-            first = (
-                line(directions, B)
+        along = partial(search_along, fitter, fitter_g, demands)
+        if shared(demands).any():
+            line = (
+                make_line(fitter, fitter_g, demands, directions, B, count)
                 if of_y.quadratic
-                else chord(fitter, demands, directions, self.count)
+                else chord(fitter, demands, directions, count)
             )
-            own = density_directions(first, first.counted(self.count))
-            if own is not None:
-                directions, B = own, problem.sums(own)[0]
-        found = found_along(directions, B)
+            directions = density_directions(line, line.counted(count))
+            found = along(directions, count, on_step)
+        else:
+            found = along(directions, count, on_step, sums=B)
         if self.direction == "density" and found.tilted:
-
-            def along(g: Floats) -> FoundFit:
-                return found_along([g], problem.sums([g])[0])
-
-            found = density_rounds(found, directions[0], along, self.tol, on_step)
+            found = density_rounds(
+                found,
+                directions[0],
+                lambda g: along([g], count, on_step),
+                self.tol,
+                on_step,
+            )
         elif on_step is not None and not found.trace:
             on_step(found.steps[0])
         return found.solution(of_y)
@@ -91,11 +85,7 @@ def solve_linear(
     Unlike `Tilt` it has no cap: it may err more than one constant.
     """
     fitter, directions = Fitter.of(problem, penalty), [it.direction() for it in demands]
-    if penalty.quadratic:
-        sums = problem.sums(directions)[0]
-        line = make_line(fitter, fitter, demands, directions, sums, "train")
-        return level(line, "train").solution(penalty)
-    found = search_refits(fitter, demands, directions, "train", find=level)
+    found = search_along(fitter, fitter, demands, directions, "train", find=level)
     return found.solution(penalty)
 
 

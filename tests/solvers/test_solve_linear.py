@@ -1,0 +1,148 @@
+"""Linear demands met exactly, whatever the penalty: the baselines."""
+
+import numpy as np
+import pytest
+
+from problems import PENALTIES, biased, free_fit, posed, predictions, target
+from programmes import least_by_cvxpy
+from rankfair.constraints import Mean, Residual
+from rankfair.core.problem import Groups, counted_weights
+from rankfair.penalties import Pool, Ridge, make_penalty
+from rankfair.solvers import Demand, Status, solve_linear
+
+KINDS = {"mean": Mean(0.0), "residual": Residual(0.0)}
+
+
+def demand(problem, kind, rows=None):
+    """A demand between the groups, in some of the user's rows or in all."""
+    weights = counted_weights(problem.user_groups.weights, rows)
+    groups = Groups(problem.user_groups.in_a, weights).take(problem.order)
+    return Demand(KINDS[kind], groups)
+
+
+def gap(problem, m, kind, rows=None):
+    """The difference of the groups' means, in standard deviations of the target."""
+    w = problem.user_groups.weights
+    w = np.ones(len(m)) if w is None else w
+    rows = np.ones(len(m), bool) if rows is None else rows
+    y, in_a = target(problem), problem.user_groups.in_a
+    spread = np.sqrt(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
+    shown = m if kind == "mean" else y - m
+    a, b = in_a & rows, ~in_a & rows
+    found = np.average(shown[a], weights=w[a]) - np.average(shown[b], weights=w[b])
+    return found / spread
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("beta", [2.0, 30.0])
+def test_the_fit_is_the_convex_optimum(penalty, kind, beta):
+    problem = biased(k=4, per_task=15, auc=0.9, seed=2)
+    own = make_penalty(penalty, beta)
+    solution = solve_linear(problem, own, [demand(problem, kind)])
+    found = gap(problem, predictions(problem, solution), kind)
+    assert abs(found) <= 1e-8
+    assert solution.values[0] == pytest.approx(found, abs=1e-9)
+    assert solution.status in {Status.SATISFIED, Status.INACTIVE}
+    asked = [(kind, 0.0, np.ones(len(problem.y), bool))]
+    least = least_by_cvxpy(problem, penalty, beta, asked)
+    assert solution.objective == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "fractional"])
+def test_weights_and_uneven_tasks(penalty, whole):
+    rng = np.random.default_rng(5)
+    codes = np.repeat(np.arange(5), (2, 5, 9, 20, 40))
+    in_a = rng.random(76) < 0.4
+    X = rng.normal(size=(76, 3)) + in_a[:, None]
+    y = X @ [1.0, 0.5, -1.0] + in_a + rng.normal(size=76)
+    weights = rng.integers(1, 4, 76) * 1.0 if whole else rng.uniform(0.2, 2, 76)
+    problem = posed(X, y, codes, in_a, weights)
+    own = make_penalty(penalty, 1.0)
+    solution = solve_linear(problem, own, [demand(problem, "mean")])
+    assert abs(gap(problem, predictions(problem, solution), "mean")) <= 1e-8
+    least = least_by_cvxpy(problem, penalty, 1.0, [("mean", 0.0, np.ones(76, bool))])
+    assert solution.objective == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", ["task", "feature"])
+@pytest.mark.parametrize("beta", [100.0, 150.0])
+def test_a_penalty_that_holds_the_fit_at_zero_is_overcome(penalty, beta):
+    rng = np.random.default_rng(0)
+    in_a = np.arange(80) % 2 == 0
+    X = rng.normal(size=(80, 2)) + in_a[:, None]
+    y = X.sum(axis=1) + rng.normal(size=80)
+    problem = posed(X, y, np.zeros(80), in_a)
+    assert not free_fit(problem, penalty, beta).coef.any()
+    own = make_penalty(penalty, beta)
+    solution = solve_linear(problem, own, [demand(problem, "residual")])
+    assert solution.status is Status.SATISFIED
+    assert abs(gap(problem, predictions(problem, solution), "residual")) <= 1e-8
+    asked = [("residual", 0.0, np.ones(80, bool))]
+    least = least_by_cvxpy(problem, penalty, beta, asked)
+    assert solution.objective == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_strata_are_demands_of_their_own(penalty):
+    problem, strata = biased(k=3, per_task=30, auc=0.8), np.arange(90) % 3
+    demands = [demand(problem, "mean", strata == s) for s in range(3)]
+    solution = solve_linear(problem, make_penalty(penalty, 1.0), demands)
+    m = predictions(problem, solution)
+    for s in range(3):
+        assert abs(gap(problem, m, "mean", strata == s)) < 1e-8
+    asked = [("mean", 0.0, strata == s) for s in range(3)]
+    least = least_by_cvxpy(problem, penalty, 1.0, asked)
+    assert solution.objective == pytest.approx(least, rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_demands_already_kept_leave_the_fit_alone(penalty):
+    half = np.random.default_rng(0).normal(size=(40, 2))
+    in_a, y = np.arange(80) < 40, np.tile(half @ [1.0, 2.0], 2)
+    problem = posed(np.vstack((half, half)), y, np.zeros(80), in_a)
+    free = free_fit(problem, penalty)
+    both = [demand(problem, kind) for kind in KINDS]
+    for demands in (both[:1], both[1:], both):
+        solution = solve_linear(problem, make_penalty(penalty), demands)
+        assert solution.status is Status.INACTIVE
+        np.testing.assert_array_equal(solution.coef, free.coef)
+
+
+@pytest.mark.parametrize(
+    "penalty", [*map(make_penalty, PENALTIES), Pool(5.0, 1.0, 1.0)]
+)
+def test_demands_that_exclude_each_other_are_missed_alike(penalty):
+    problem = biased(auc=0.9)
+    apart = abs(gap(problem, 0 * target(problem), "residual"))
+    demands = [demand(problem, kind) for kind in KINDS]
+    solution = solve_linear(problem, penalty, demands)
+    assert solution.status is Status.INFEASIBLE
+    m = predictions(problem, solution)
+    found = np.array([gap(problem, m, kind) for kind in KINDS])
+    np.testing.assert_allclose(found, solution.values, atol=1e-9)
+    assert np.abs(found).sum() == pytest.approx(apart)
+    assert np.ptp(np.abs(found)) <= 1e-6
+
+
+def test_more_demands_than_coefficients_come_as_close_as_can_be():
+    rng = np.random.default_rng(3)
+    in_a = np.arange(40) % 2 == 0
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    problem, strata = posed(X, y, np.zeros(40), in_a), np.arange(40) // 4 % 5
+    demands = [demand(problem, "residual", strata == s) for s in range(5)]
+    solution = solve_linear(problem, Ridge(0.0), demands)
+    assert solution.status is Status.INFEASIBLE
+
+    def apart(values):
+        return np.array(
+            [
+                values[in_a & (strata == s)].mean(axis=0)
+                - values[~in_a & (strata == s)].mean(axis=0)
+                for s in range(5)
+            ]
+        )
+
+    left = np.linalg.lstsq(apart(X), apart(y))[1][0]
+    assert np.sum(np.square(solution.values)) * y.var() == pytest.approx(left)
