@@ -192,11 +192,11 @@ class TaskLines:
         """The ``x`` nearest to 0, of either sign, and whether they are in their bands.
 
         The predictions that the user will see have other last bits.  That matters
-        where rows meet, and such tasks are searched again.
+        where rows meet, and tasks that are not in their bands are searched again.
         """
         every = np.ones(len(self.B0), bool)
         x, inside = self._nearest(self._quick, every)
-        off = inside & ~self.demands.kept(self._seen(np.flatnonzero(every), x))
+        off = ~inside | ~self.demands.kept(self._seen(np.flatnonzero(every), x))
         if off.any():
             again, also = self._nearest(self._seen, off)
             x, inside = np.where(off, again, x), np.where(off, also, inside)

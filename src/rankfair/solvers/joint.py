@@ -32,6 +32,7 @@ from rankfair.solvers.line import CLOSEST, Curved, FoundFit, Line, nearest
 LEVEL = 5e-4  # of a standard deviation: means this close are level to start from
 EXACT = 1e-9  # of a standard deviation: how well a programme is solved
 SAME = 1e-6  # of the cost: a direction this near to others follows from them
+LEAST = 1e-8  # of the largest answer of linear values: less is none
 NOTHING = 1e-16  # of the variance of y: the square of a direction that moves nothing
 SETTLED = 1e-3  # of the cost: what another step has to save
 PARTS = (1.0, 0.5, 0.25, 0.125)  # of a step that are tried
@@ -93,7 +94,7 @@ def level(line: Line, count: str) -> FoundFit:
     g = [it.weighted(it.constraint.direction(it.groups)) for it in demands]
     v = [it.constraint.value(counted.q, it.groups) for it in demands]
     answers = np.array(g) @ E.T * ((E * E).mean(axis=1) > NOTHING)
-    lam = np.linalg.lstsq(answers, np.array(v), SAME)[0]
+    lam = np.linalg.lstsq(answers, np.array(v), LEAST)[0]
     values = counted.values(lam)
     return FoundFit(line, counted, lam, tuple(values), inside_bands(counted, values))
 

@@ -82,7 +82,7 @@ def close_in_all(
     f: Callable[[Ints, Floats], Floats],
     bracket: Bracket,
     enough: Callable[[Bracket], NDArray[np.bool_]],
-    most: int = 60,
+    most: int = 200,
 ) -> Bracket:
     """The same for an array of brackets, those that are open all probed at once.
 
