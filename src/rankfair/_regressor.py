@@ -33,7 +33,7 @@ from rankfair._validation import (
 from rankfair.core.blocks import power_of_two
 from rankfair.core.linear import linear_predict
 from rankfair.core.problem import Problem
-from rankfair.engines.room import check_room
+from rankfair.engines.base import check_room
 from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
 from rankfair.solvers import Request, Solution, Step
 from rankfair.streams import is_elsewhere, predict_elsewhere

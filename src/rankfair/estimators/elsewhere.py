@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from rankfair._frames import shown
 from rankfair._groups import Groups
 from rankfair._regressor import Progress, warn_no_groups
 from rankfair._validation import Columns, Named, Rows
-from rankfair.constraints import Linear, Rank
+from rankfair.constraints import Linear
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.estimators.settings import Settings
@@ -20,6 +21,8 @@ from rankfair.solvers import Demand, Solution, Tilt, unconstrained
 from rankfair.streams import Opened, layout_of, open_rows
 
 __all__ = ["check_elsewhere", "fit_elsewhere"]
+
+ALIKE = 1e-3  # of pairs of A and B: so many that are alike are worth a warning
 
 
 def check_elsewhere(model: Any, settings: Settings, passed: dict[str, Any]) -> None:
@@ -96,16 +99,33 @@ def fit_elsewhere(
             constraint = engine.posed(constraint)
         demands = [Demand(constraint, engine.groups)]
         solution = solver.solve(engine, request, demands, on_step)
+        _warn_alike(engine, solution, model.count)
         rows = _standing_for(opened, engine)
-        return solution, rows, Named(opened.names), _auc(engine, solution)
+        return solution, rows, Named(opened.names), _auc(solution)
 
 
-def _auc(engine: Engine, solution: Solution) -> float:
+def _auc(solution: Solution) -> float:
     """The AUC of the predictions of all rows."""
-    rank = Rank()
-    assert engine.user_groups is not None
-    value = engine.count_of(rank, solution.coef, solution.intercept)
-    return rank.show(value, engine.user_groups)
+    assert solution.line is not None
+    (auc,) = solution.line.trained.aucs(np.array(solution.multipliers))
+    return auc
+
+
+def _warn_alike(engine: Engine, solution: Solution, count: str) -> None:
+    """Warn if many rows are alike: left out, their order follows their targets."""
+    line = solution.line
+    if not isinstance(engine, ChunkedEngine) or line is None:
+        return
+    rows, pairs = engine.total.alike()
+    if line.counted(count) is line.left_out and pairs > ALIKE:
+        warnings.warn(
+            f"{rows:.0%} of some of the rows have the task and the predictors of "
+            "another one. Left out, such rows are ordered against their own targets, "
+            f"which moves AUC by up to {pairs / 2:.2g}. Fit the rows in memory, where "
+            'they count as ties, or use count="train".',
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _standing_for(opened: Opened, engine: Engine) -> Rows:

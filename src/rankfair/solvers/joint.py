@@ -35,7 +35,6 @@ from rankfair.solvers.line import (
     Demand,
     Landed,
     Line,
-    nearest,
 )
 
 NEAR = 5e-4  # of a shown value: how far several counts may end outside their bands
@@ -89,7 +88,7 @@ def land(line: Line, count: str) -> Landed:
 def land_on(line: Curved, counted: Along) -> Place:
     """``λ``, the exact values there, and whether all are in their bands."""
     if len(counted.demands) == 1:
-        found = nearest(counted, line.cap(np.ones(1)))
+        found = counted.nearest(line.cap(np.ones(1)))
         return Place(np.array([found.x]), [found.value], found.inside)
     assert isinstance(counted, Counted)
     return solve_joint(line, counted)

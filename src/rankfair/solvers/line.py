@@ -101,17 +101,8 @@ class Along(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def quick_value(self, x: float) -> float:
-        """The value from histograms, or the exact one where these cannot tell."""
-
-    @abstractmethod
-    def fewer(self) -> Counted:
-        """Some of the rows, for a rough look."""
-
-    @property
-    def ties_hold(self) -> bool:
-        """Whether rows that tie here tie among new rows, too."""
-        return False
+    def nearest(self, cap: tuple[float, float]) -> Landing:
+        """The ``λ`` within ``cap`` nearest to 0 whose value is in the band."""
 
     @property
     @abstractmethod
@@ -125,11 +116,6 @@ class Along(ABC):
     @abstractmethod
     def proxies(self) -> list[float]:
         """How well ``e`` ranks the groups of every demand."""
-
-    @property
-    @abstractmethod
-    def binned(self) -> bool:
-        """Whether rows are so many that quick counts are worth while."""
 
     @cached_property
     def band(self) -> Band:
@@ -236,6 +222,10 @@ class Counted(Along):
     @cached_property
     def _quick(self) -> dict[float, float]:
         return {}
+
+    def nearest(self, cap: tuple[float, float]) -> Landing:
+        """The ``λ`` within ``cap`` nearest to 0 whose value is in the band."""
+        return nearest(self, cap)
 
     # As people read them:
 
@@ -561,7 +551,7 @@ class Landing(NamedTuple):
     inside: bool
 
 
-def nearest(counted: Along, cap: tuple[float, float]) -> Landing:
+def nearest(counted: Counted, cap: tuple[float, float]) -> Landing:
     """The ``λ`` nearest to 0, of either sign, whose exact count is in the band.
 
     ``cap`` are the ends of the search.  Where no count between them is in the band, the
@@ -577,7 +567,7 @@ def nearest(counted: Along, cap: tuple[float, float]) -> Landing:
     rough = counted.fewer()
     doubt = 0.0 if rough is counted else 2 * rough.unit / np.sqrt(len(rough.q))
     last = dict.fromkeys((1, -1), 0.0)
-    for x in _probes(cap):
+    for x in probes(cap):
         side = 1 if x > 0 else -1
         if rough.beyond(x, sign) <= doubt:
             found = _land(counted, sign, last[side], x)
@@ -587,7 +577,7 @@ def nearest(counted: Along, cap: tuple[float, float]) -> Landing:
     return _closest(counted, rough, cap)
 
 
-def _probes(cap: tuple[float, float]) -> Floats:
+def probes(cap: tuple[float, float]) -> Floats:
     """Places on both sides of 0, those nearest to it first."""
     shares = np.arange(1, PROBES + 1)[:, None] / PROBES
     both = (shares * np.array(cap)).ravel()
@@ -596,7 +586,7 @@ def _probes(cap: tuple[float, float]) -> Floats:
     return found
 
 
-def _land(counted: Along, sign: float, a: float, b: float) -> Landing | None:
+def _land(counted: Counted, sign: float, a: float, b: float) -> Landing | None:
     """The end of the band between ``a``, outside, and ``b``, said to be beyond it."""
 
     edge = counted.band.high if sign > 0 else counted.band.low
@@ -639,7 +629,7 @@ def _around(
     f: Callable[[float], float], guess: Bracket, slope: float, near: float
 ) -> Bracket:
     """A bracket by exact counts around the place that quick ones found."""
-    x = float(guess.b)
+    x = float(guess.b - guess.fb / slope)
     fx = f(x)
     ends = {fx > 0: (x, fx)}
     reach = 1.0
@@ -653,9 +643,9 @@ def _around(
     return Bracket(*ends[True], *ends[False])
 
 
-def _closest(counted: Along, rough: Counted, cap: tuple[float, float]) -> Landing:
+def _closest(counted: Counted, rough: Counted, cap: tuple[float, float]) -> Landing:
     """The smallest ``|λ|`` whose gap is within 0.001 of the least that is met."""
-    places = np.append(0.0, _probes(cap))
+    places = np.append(0.0, probes(cap))
     gaps = np.array([abs(rough.gap(x)) for x in places])
     best = float(places[gaps.argmin()])
     wide = max(np.abs(cap)) / PROBES
