@@ -32,7 +32,6 @@ def large(monkeypatch):
 @pytest.fixture
 def huge(large, monkeypatch):
     """Predictions stay where they are too, and are counted in bins."""
-    monkeypatch.setattr(chunked, "EXACT_ROWS", 0)
     monkeypatch.setattr(streamed, "EXACT_ROWS", 0)
 
 

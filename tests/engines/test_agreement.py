@@ -16,7 +16,6 @@ from rankfair.metrics import rank_auc
 
 LOADERS = [load_wine, load_student, load_crime, load_income]
 BY = {"tasks": "task", "sensitive_features": "group"}
-SURE = {"coef": 1e-4}  # counts in bins are sure to 1e-5 of an AUC
 both_counts = pytest.mark.parametrize("count", ["loo", "train"])
 
 
@@ -36,13 +35,17 @@ def random_rows(n_rows=12_000, n_tasks=12, n_features=4, seed=0):
     return frame.assign(task=labels, group=np.where(group, "b", "a")), 50.0 + 7.0 * y
 
 
-def same(found, known, coef=1e-6, auc=1e-5):
-    """The same model, to the digits that counts in bins leave."""
+def same(found, known, coef=1e-6, auc=1e-5, binned=False):
+    """The same model, to the digits that are said of each column.
+
+    Where rows are few and counted in bins, λ may end anywhere within 2e-7 of an AUC: a
+    column whose effect the tilt took away has fewer digits than the largest then.
+    """
     assert found.status_ == known.status_
     assert list(found.tasks_) == list(known.tasks_)
     assert list(found.groups_) == list(known.groups_)
     assert list(found.feature_names_in_) == list(known.feature_names_in_)
-    scale = np.abs(known.coef_).max(axis=0, initial=1e-300)
+    scale = np.abs(known.coef_).max(axis=None if binned else 0, initial=1e-300)
     assert np.abs((found.coef_ - known.coef_) / scale).max() <= coef
     size = np.abs(known.intercept_).max()
     np.testing.assert_allclose(found.intercept_, known.intercept_, atol=coef * size)
@@ -83,9 +86,9 @@ def test_large_data(engine, large, settings):
 @both_counts
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_random_data_counted_in_bins(engine, huge, seed, count):
-    frame, y = random_rows(9000, 4 + 7 * seed, 2 + seed, seed)
+    frame, y = random_rows(30_000, 4 + 7 * seed, 2 + seed, seed)
     found = engine(frame, y, epsilon=0.02, count=count, **BY)
-    same(found, in_memory(frame, y, epsilon=0.02, count=count, **BY), **SURE)
+    same(found, in_memory(frame, y, epsilon=0.02, count=count, **BY), binned=True)
 
 
 @both_counts
@@ -117,16 +120,18 @@ def test_weights(request, engine, way, kind):
     }[kind]
     found = engine(frame, y, weights, **BY)
     assert ("t003" in found.tasks_) == (kind != "zero")
-    same(found, in_memory(frame, y, weights, **BY), **SURE)
+    same(found, in_memory(frame, y, weights, **BY), binned=True)
 
 
-def test_several_task_columns(engine, large):
-    frame, y = random_rows()
-    frame["region"] = np.where(frame["x1"] > 0.3 * frame["x1"].std(), 7, -2)
+def test_several_task_columns_need_the_rows_in_memory(engine):
+    frame, y = random_rows(600)
+    frame["region"] = np.where(frame["x1"] > 0, 7, -2)
     by = BY | {"tasks": ["task", "region"]}
-    found = engine(frame, y, **by)
-    assert len(found.tasks_) == 24
-    same(found, in_memory(frame, y, **by))
+    if engine.__name__ == "in_memory":
+        assert len(engine(frame, y, **by).tasks_) == 24
+        return
+    with pytest.raises(ValueError, match=r"tasks=.*have one column for it\. Join"):
+        engine(frame, y, **by)
 
 
 @pytest.mark.parametrize("labels", ["int", "far", "float", "bool", "category"])
@@ -171,12 +176,25 @@ def test_columns_that_do_not_vary(engine, large):
     assert not found.coef_[:, list(found.predictors_).index("constant")].any()
 
 
-def test_predictions_far_from_all_others(engine, huge):
+@both_counts
+@pytest.mark.parametrize("kind", ["outlier", "lognormal", "far apart", "few values"])
+def test_predictions_that_equal_bins_do_not_tell_apart(engine, huge, kind, count):
     frame, y = random_rows()
-    frame.loc[[5, 5000], "x2"] *= 1e5
-    settings = {"penalty": "ridge", "epsilon": 0.02, **BY}
-    found = engine(frame, y, **settings)
-    same(found, in_memory(frame, y, **settings), **SURE)
+    if kind == "outlier":
+        frame.loc[[5, 5000], "x2"] = 1e5 * frame["x2"].std()
+    elif kind == "lognormal":
+        frame["x2"] = np.exp(5 * frame["x2"] / frame["x2"].std())
+    elif kind == "far apart":
+        y = y + 1e6 * frame["task"].str[1:].astype(float)
+    else:
+        frame = frame.assign(x0=frame["x0"] > 0, x1=frame["x1"] > 0)[
+            ["x0", "x1", "task", "group"]
+        ]
+        y = y.round()
+    settings = {"epsilon": 0.02, "count": count, **BY}
+    if kind == "few values" and count == "loo":
+        return  # rows alike are ties in memory only, which is warned of
+    same(engine(frame, y, **settings), in_memory(frame, y, **settings), binned=True)
 
 
 def test_no_task_column(engine, large):
@@ -237,17 +255,20 @@ def test_real_data(engine, real_data, load):
     )
 
 
+@both_counts
 @pytest.mark.filterwarnings("ignore:.*blind in name only:UserWarning")
 @pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__name__)
-def test_real_data_as_if_it_were_large(engine, large, real_data, load):
+def test_real_data_as_if_it_were_large(engine, large, real_data, load, count):
     data = load(data_home=real_data)
     by = {"tasks": data.task_name, "sensitive_features": data.sensitive_name}
-    settings = {"epsilon": 0.02, "penalty": "ridge", **by}
+    settings = {"epsilon": 0.02, "penalty": "ridge", "count": count, **by}
     frame = pd.DataFrame(data.frame)
+    # Some rows of Wine are alike, which are ties in memory only.
+    near = 1e-4 if load is load_wine and count == "loo" else 1e-6
     same(
         engine(frame, data.target, **settings),
         in_memory(frame, data.target, **settings),
-        **SURE,
+        coef=near,
     )
 
 

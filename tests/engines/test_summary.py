@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rankfair.engines import summary as sums
-from rankfair.engines.chunk import Chunk
-from rankfair.engines.summary import Sorted, Summary, own_codes
+from rankfair.engines.chunk import Chunk, own_codes
+from rankfair.engines.summary import Summary
 
 K, N, FEATURES = 300, 900, 3
 
@@ -35,9 +35,9 @@ def taken(chunk, rows):
 
 
 def summed(chunk_list):
-    total = Summary.empty(K, FEATURES)
+    total = Summary.empty(K, FEATURES, N)
     for each in chunk_list:
-        total.take(each, Sorted.of(each.codes))
+        total.take(each)
     return total
 
 

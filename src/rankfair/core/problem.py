@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -290,12 +289,6 @@ class Problem(Engine):
         """Predictions of the user's rows in the user's order and units."""
         coef, intercept = self.user_coef(W)
         return linear_predict(self.X, self.codes, coef, intercept, self.resolution)
-
-    def count_of(self, constraint: Any, coef: Floats, intercept: Floats) -> float:
-        """The exact value of the predictions of these coefficients."""
-        m = linear_predict(self.X, self.codes, coef, intercept, self.resolution)
-        value: float = constraint.value(m, self.user_groups, self.y_unit)
-        return value
 
 
 def _in_units(weights: Floats | None) -> tuple[Floats | None, float]:

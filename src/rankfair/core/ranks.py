@@ -7,6 +7,7 @@ weights are whole numbers; an AUC is made only where a number is shown.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -239,11 +240,14 @@ class Duels:
         return found
 
 
-def binned_twice_u(count_a: Array, count_b: Array) -> tuple[float, float]:
+def binned_twice_u(
+    count_a: Array, count_b: Array, ties: NDArray[np.bool_] | None = None
+) -> tuple[float, float]:
     """2U from two histograms over the same bins, and the most it can be off.
 
     Pairs in different bins are counted exactly; a pair in one bin counts as a tie and
-    may truly be a win or a loss, so the bound is the number of such pairs.
+    may truly be a win or a loss, so the bound is the number of such pairs.  In bins of
+    one value, ``ties``, they are ties.
 
     Examples
     --------
@@ -254,17 +258,72 @@ def binned_twice_u(count_a: Array, count_b: Array) -> tuple[float, float]:
     a, b = count_a.astype(np.float64), count_b.astype(np.float64)
     below = np.cumsum(b) - b
     # Plain sums: a threaded dot product costs more than it saves at this length.
-    together = float((a * b).sum())
-    return 2.0 * float((a * below).sum()) + together, together
+    together = a * b
+    value = 2.0 * float((a * below).sum()) + float(together.sum())
+    return value, float((together if ties is None else together[~ties]).sum())
+
+
+class Bins(ABC):
+    """Bins of values, numbered from 0 in their order."""
+
+    bins: int
+    ties: NDArray[np.bool_] | None  # which of them hold one value alone
+
+    @abstractmethod
+    def index(self, values: Floats) -> NDArray[np.intp]:
+        """The bin of each value."""
+
+    def count_both(
+        self, values: Floats, in_a: NDArray[np.bool_], weights: Array | None = None
+    ) -> tuple[Array, Array]:
+        """How many values (or how much weight) of A and of B each bin holds."""
+        both: Array = np.zeros(2 * self.bins, np.int64 if weights is None else float)
+        for rows in blocks_of(len(values), max(BLOCK, 4 * self.bins)):
+            cells = self.index(values[rows]) + self.bins * in_a[rows]
+            w = None if weights is None else weights[rows]
+            both += np.bincount(cells, w, 2 * self.bins)
+        return both[self.bins :], both[: self.bins]
 
 
 @dataclass(frozen=True)
-class Grid:
+class Edges(Bins):
+    """Bins between ascending edges, for values that lie together and far apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> few = Edges.through(np.array([0.0, 1.0, 1.0, 1.0, 9.0]), 5)
+    >>> few.index(np.array([0.5, 1.0, 1.5, 1e9])).tolist(), few.ties.tolist()
+    ([1, 2, 3, 4], [False, False, True, False, False])
+    """
+
+    edges: Floats
+    bins: int
+    ties: NDArray[np.bool_]
+
+    @classmethod
+    def through(cls, values: Floats, bins: int) -> Edges:
+        """Bins with about as many of the values in each; one that repeats is alone."""
+        some = np.sort(values)[:: max(1, len(values) // bins)]
+        often = some[1:][some[1:] == some[:-1]]
+        edges = np.unique(np.concatenate((some, np.nextafter(often, np.inf))))
+        single = np.nextafter(edges[:-1], np.inf) == edges[1:]
+        ties = np.concatenate(([False], single, [False]))
+        return cls(edges, len(edges) + 1, ties)
+
+    def index(self, values: Floats) -> NDArray[np.intp]:
+        """The bin of each value."""
+        return np.searchsorted(self.edges, values, "right")
+
+
+@dataclass(frozen=True)
+class Grid(Bins):
     """Equal bins over ``[low, low + bins * width)``; values outside go to the ends."""
 
     low: float
     width: float
     bins: int
+    ties = None
 
     @classmethod
     def around(cls, values: Floats, bins: int, margin: float = 0.0) -> Grid:
@@ -284,17 +343,6 @@ class Grid:
         place *= 1.0 / self.width
         np.clip(place, 0, self.bins - 1, out=place)
         return place.astype(np.intp)
-
-    def count_both(
-        self, values: Floats, in_a: NDArray[np.bool_], weights: Array | None = None
-    ) -> tuple[Array, Array]:
-        """``count`` of the values in A and of the others, without copies of either."""
-        both: Array = np.zeros(2 * self.bins, np.int64 if weights is None else float)
-        for rows in blocks_of(len(values), max(BLOCK, 4 * self.bins)):
-            cells = self.index(values[rows]) + self.bins * in_a[rows]
-            w = None if weights is None else weights[rows]
-            both += np.bincount(cells, w, 2 * self.bins)
-        return both[self.bins :], both[: self.bins]
 
     def count(self, values: Floats, weights: Array | None = None) -> Array:
         """How many values (or how much weight) each bin holds."""

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import Floats, Ints, linear_predict
-from rankfair.core.ranks import Grid
+from rankfair.core.blocks import (
+    Floats,
+    Ints,
+    along,
+    batches_of,
+    rounded,
+    sorted_by_task,
+)
+from rankfair.core.ranks import Bins
 
 __all__ = [
     "Chunk",
-    "Extent",
     "Held",
-    "counted",
-    "exactly",
-    "histogram",
+    "LeftOut",
+    "Look",
+    "Sorted",
+    "histograms",
     "joined",
-    "predicted",
+    "look_at",
+    "some_of",
 ]
 
 BLOCK = 4096  # rows handled at a time, within the cache
-MANY = 1 << 14  # tasks whose coefficients of one feature leave the cache
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,6 @@ class Chunk:
     codes: Ints
     in_a: NDArray[np.bool_]
     weights: Floats | None
-    first: int = 0  # how many rows came before
     source: str = ""  # where they are, for error messages
 
     def __len__(self) -> int:
@@ -44,127 +50,137 @@ class Chunk:
 
     def rows(self, *more: Floats) -> Floats:
         """Features and more columns side by side: (rows, n + more)."""
-        return turned((*self.columns, *more), len(self))
+        columns = (*self.columns, *more)
+        out = np.empty((len(self), len(columns)))
+        # Block by block, to stay in the cache.
+        for start in range(0, len(self) if columns else 0, BLOCK):
+            rows = slice(start, start + BLOCK)
+            np.stack([each[rows] for each in columns], axis=1, out=out[rows])
+        return out
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Rows by task: the tasks that occur by size, their sizes, and the rows in order.
+
+    Rows of one task stay in the order in which they came.
+    """
+
+    tasks: Ints
+    sizes: Ints
+    order: Ints
+
+    @classmethod
+    def of(cls, codes: Ints) -> Sorted:
+        """Sort the rows of a chunk."""
+        tasks, own = own_codes(codes)
+        order, places, sizes = sorted_by_task(own, len(tasks))
+        return cls(tasks[places], sizes, order)
 
 
 @dataclass(frozen=True)
 class Held:
-    """What is kept of a chunk while predictions move along a line."""
+    """What is kept of a chunk: predictions ``m − x d`` along a line."""
 
-    m: NDArray[Any]
-    p: NDArray[Any] | None
+    m: Floats
+    d: Floats
     in_a: NDArray[np.bool_]
     weights: Floats | None
 
-    def at(self, step: float) -> NDArray[Any]:
-        """The predictions ``step`` along the line."""
-        if self.p is None:
-            return self.m
-        moved: NDArray[Any] = step * self.p
+    def at(self, x: float) -> Floats:
+        """The predictions at ``x`` of the line."""
+        moved = x * self.d
         np.subtract(self.m, moved, out=moved)
         return moved
 
+    def take(self, rows: Ints | NDArray[np.bool_]) -> Held:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Held(self.m[rows], self.d[rows], self.in_a[rows], weights)
+
 
 @dataclass(frozen=True)
-class Extent:
-    """The range of some predictions, and their weighted sums."""
+class LeftOut:
+    """What predicts rows, with themselves and by the fits without them.
 
-    low: float
-    high: float
-    weight: float
-    total: float
-    squares: float
+    Arrays are by code of the task; ``K`` is empty where rows cannot be left out.
+    """
 
-    @classmethod
-    def of(cls, held: Held, step: float) -> Extent:
-        """That of one chunk."""
-        m = held.at(step)
-        w = held.weights
-        if not len(m):
-            return cls(np.inf, -np.inf, 0.0, 0.0, 0.0)
-        wide = m.astype(float, copy=False)
-        mass = wide if w is None else wide * w
-        return cls(
-            float(m.min()),
-            float(m.max()),
-            float(len(m) if w is None else w.sum()),
-            float(mass.sum()),
-            float((mass * wide).sum()),
-        )
-
-    def __add__(self, other: Extent) -> Extent:
-        return Extent(
-            min(self.low, other.low),
-            max(self.high, other.high),
-            self.weight + other.weight,
-            self.total + other.total,
-            self.squares + other.squares,
-        )
+    centre: Floats  # (k, n)
+    W: Sequence[Floats]  # of y and of the direction, (k, n + 1), at the centre
+    K: Sequence[Floats]  # of y and of the direction, (k, n + 1, n + 1)
+    levels: Floats  # (2,): the direction of groups B and A
+    single: NDArray[np.bool_]  # (k,): tasks of one row, which are not left out
+    y_centre: float
+    y_unit: float
+    most: float  # leverage of a row that can be left out
 
     @property
-    def deviation(self) -> float:
-        """The standard deviation."""
-        centre = self.total / self.weight
-        return float(np.sqrt(max(self.squares / self.weight - centre * centre, 0.0)))
+    def n_lines(self) -> int:
+        """How many lines of a chunk are kept."""
+        return 2 if self.K else 1
+
+    def __call__(self, chunk: Chunk) -> list[Held]:
+        """The line of training rows and, if there is a ``K``, that of left-out ones."""
+        by_task = Sorted.of(chunk.codes)
+        tasks, order = by_task.tasks, by_task.order
+        Z = chunk.rows().take(order, axis=0, mode="clip")
+        Z -= np.repeat(self.centre[tasks], by_task.sizes, axis=0)
+        W, K = ([each[tasks] for each in some] for some in (self.W, self.K))
+        (m, d), H = along(Z, tuple(batches_of(by_task.sizes)), W, K)
+        weights = None if chunk.weights is None else chunk.weights[order]
+        in_a = chunk.in_a[order]
+        trained = Held(m, d, in_a, weights)
+        if not self.K:
+            return [trained]
+        if weights is not None:
+            H *= np.minimum(weights, 1.0)
+        ok = (self.most > H).all(axis=0) & ~np.repeat(self.single[tasks], by_task.sizes)
+        H[:, ~ok] = 0.0
+        y = chunk.y[order] / self.y_unit - self.y_centre
+        q = (m - H[0] * y) / (1.0 - H[0])
+        e = (d - H[-1] * self.levels[in_a.view(np.int8)]) / (1.0 - H[-1])
+        left_out = Held(q, e, in_a, weights)
+        return [trained, left_out if ok.all() else left_out.take(ok)]
 
 
-def predicted(
-    chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...], dtype: type
-) -> Held:
-    """The predictions of one or two sets of coefficients by task, to be kept."""
-    found: list[NDArray[Any]] = [predict(chunk, *each, dtype) for each in lines]
-    p = found[1] if len(found) > 1 else None
-    return Held(found[0], p, chunk.in_a, chunk.weights)
+@dataclass(frozen=True)
+class Look:
+    """Some of the rows that are kept, and sums over all of them in groups A and B."""
+
+    some: Held
+    sums: Floats  # (5, 2): rows, weight, its square, and Σ w m, Σ w d
 
 
-def exactly(
-    chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...], resolution: float
-) -> Held:
-    """The predictions that the user will see, to the bit."""
-    ((coef, intercept),) = lines
-    m = linear_predict(chunk.rows(), chunk.codes, coef, intercept, resolution)
-    return Held(m, None, chunk.in_a, chunk.weights)
+def look_at(held: Held, step: int) -> Look:
+    """Look at one row of every ``step``."""
+    w = np.ones(len(held.m)) if held.weights is None else held.weights
+    parts = np.ones(len(w)), w, w * w, w * held.m, w * held.d
+    sides = held.in_a, ~held.in_a
+    sums = np.array([[part.sum(where=side) for side in sides] for part in parts])
+    return Look(held.take(some_of(len(w), step)), sums)
 
 
-def predict(
-    chunk: Chunk, coef: Floats, intercept: Floats, dtype: type = float
+def some_of(n_rows: int, step: int) -> Ints:
+    """The place of one row of every ``step``, at random: rows may come in a pattern."""
+    starts = np.arange(0, n_rows, step)
+    at = starts + np.random.default_rng(0).integers(0, step, len(starts))
+    found: Ints = at[at < n_rows]
+    return found
+
+
+def histograms(
+    held: Held, xs: Sequence[float], bins: Sequence[Bins], resolution: float
 ) -> NDArray[Any]:
-    """``x_i · coef[codes_i] + intercept[codes_i]``, from columns."""
-    if len(coef) > MANY:  # a row of coefficients is then found quicker than its parts
-        m = linear_predict(chunk.rows(), chunk.codes, coef, intercept)
-        return m.astype(dtype, copy=False)
-    out: NDArray[Any] = np.empty(len(chunk), dtype)
-    by_feature = np.ascontiguousarray(coef.T)
-    for start in range(0, len(chunk), BLOCK):
-        rows = slice(start, start + BLOCK)
-        code = chunk.codes[rows].astype(np.intp)
-        total = intercept.take(code, mode="clip")
-        term = np.empty(len(code))
-        for slopes, column in zip(by_feature, chunk.columns, strict=True):
-            np.take(slopes, code, out=term, mode="clip")
-            term *= column[rows]
-            total += term
-        out[rows] = total
-    return out
+    """How much of A and of B each of the bins holds at each ``x``, one after another.
 
-
-def histogram(held: Held, step: float, grid: Grid) -> NDArray[Any]:
-    """How many rows, or how much weight, of A and of B each bin holds: (2, bins)."""
-    return np.array(grid.count_both(held.at(step), held.in_a, held.weights))
-
-
-def counted(
-    chunk: Chunk, lines: tuple[tuple[Floats, Floats], ...], grid: Grid
-) -> NDArray[Any]:
-    """The histograms of predictions that nobody keeps: (2, bins)."""
-    held = predicted(chunk, lines, float)
-    # All at once: there are far more bins than rows in a block of `count_both`.
-    cells = grid.index(held.m)
-    cells[~held.in_a] += grid.bins
-    both: NDArray[Any] = np.bincount(cells, held.weights, 2 * grid.bins)
-    # No rows are counted in whole numbers, whatever rows weigh.
-    both = both if held.weights is None else both.astype(float, copy=False)
-    return both.reshape(2, -1)
+    Where a bin is for one value alone, values are `rounded` to a resolution first.
+    """
+    found: list[NDArray[Any]] = []
+    for x, own in zip(xs, bins, strict=True):
+        m = held.at(x) if own.ties is None else rounded(held.at(x), resolution)
+        found += own.count_both(m, held.in_a, held.weights)
+    return np.concatenate(found)
 
 
 def joined(chunks: Iterable[Chunk]) -> Chunk:
@@ -180,10 +196,18 @@ def joined(chunks: Iterable[Chunk]) -> Chunk:
     )
 
 
-def turned(columns: tuple[Floats, ...], n_rows: int) -> Floats:
-    """Columns side by side as rows, block by block to stay in the cache."""
-    out = np.empty((n_rows, len(columns)))
-    for start in range(0, n_rows if columns else 0, BLOCK):
-        rows = slice(start, start + BLOCK)
-        np.stack([each[rows] for each in columns], axis=1, out=out[rows])
-    return out
+def own_codes(codes: Ints) -> tuple[Ints, Ints]:
+    """The tasks that occur, ascending, and the rows' places among them."""
+    if not len(codes):
+        return np.zeros(0, np.intp), codes
+    if codes.max() > 16 * len(codes):
+        tasks, own = np.unique(codes, return_inverse=True)
+        return tasks, own
+    there = np.zeros(int(codes.max()) + 1, bool)
+    there[codes] = True
+    tasks = np.flatnonzero(there)
+    if len(tasks) == len(there):
+        return tasks, codes
+    place = np.empty(len(there), np.int32)
+    place[tasks] = np.arange(len(tasks), dtype=np.int32)
+    return tasks, place[codes]

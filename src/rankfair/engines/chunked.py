@@ -2,47 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import partial, reduce
+from operator import iadd
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair._frames import shown
 from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of, resolution_of
-from rankfair.core.problem import (
-    Groups,
-    Part,
-    Problem,
-    scale_of,
-    to_standard,
-    whole_if_so,
-    wildest,
-)
-from rankfair.core.ranks import Grid
-from rankfair.engines.base import Engine
-from rankfair.engines.chunk import (
-    Chunk,
-    Held,
-    counted,
-    exactly,
-    histogram,
-    joined,
-    predicted,
-)
-from rankfair.engines.left_out import LeftOut
-from rankfair.engines.room import LEAST, check_room
-from rankfair.engines.rows import Kept, Rows
+from rankfair.core.problem import Part, Problem, scale_of, to_standard, wildest
+from rankfair.core.ranks import Bins
+from rankfair.engines.base import LEAST, Engine, check_room
+from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms, joined
+from rankfair.engines.labels import Coding
 from rankfair.engines.summary import Summary
 
-__all__ = ["ChunkedEngine", "make_engine"]
+__all__ = ["ChunkedEngine", "Kept", "Rows", "added", "make_engine"]
+
+T = TypeVar("T")
 
 FEW_ROWS = 1 << 17  # so few rows are brought into memory
-FINE = 1 << 19  # of the last count
-SURE = 1e-5  # of an AUC: how far off the last count may be
-WIDE = 7.0  # standard deviations to both sides that the last count looks at first
-EXACT_ROWS = 1 << 20  # so many predictions are brought together and counted exactly
+
+
+class Rows(ABC):
+    """All rows, chunk by chunk: what can be asked of them."""
+
+    coding: Coding
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows weigh something."""
+        return int(self.coding.sizes.sum())
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks there are."""
+        return self.coding.n_tasks
+
+    @property
+    def n_features(self) -> int:
+        """How many predictors there are."""
+        return len(self.coding.roles.predictors)
+
+    def no_rows(self) -> Summary:
+        """Sums to which those of all rows will be added."""
+        return Summary.empty(self.n_tasks, self.n_features, self.n_rows)
+
+    @abstractmethod
+    def scan(self) -> Summary:
+        """Sums over all rows."""
+
+    @abstractmethod
+    def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
+        """What a function says of each chunk, in order."""
+
+    @abstractmethod
+    def keep(self, design: LeftOut) -> list[Kept]:
+        """The lines of each chunk, kept where the chunk is."""
+
+
+class Kept(ABC):
+    """A line of predictions, kept beside the chunks."""
+
+    @abstractmethod
+    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of what is kept of each chunk."""
+
+    @abstractmethod
+    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
+        """What a function says of what is kept of each chunk."""
+
+    def histograms(
+        self, xs: Sequence[float], bins: Sequence[Bins], resolution: float
+    ) -> list[tuple[NDArray[Any], NDArray[Any]]]:
+        """How much of A and of B the bins hold at each ``x``, in one pass."""
+        count = partial(histograms, xs=xs, bins=bins, resolution=resolution)
+        flat = self.total(count)
+        sizes = [each.bins for each in bins for _ in range(2)]
+        parts = np.split(flat, np.cumsum(sizes)[:-1])
+        return list(zip(parts[::2], parts[1::2], strict=True))
+
+
+def added(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """The sum of arrays, taken in one by one, in the first of them."""
+    return reduce(iadd, parts)
 
 
 def make_engine(rows: Rows, standardize: bool, copies: int = LEAST) -> Engine:
@@ -51,23 +98,18 @@ def make_engine(rows: Rows, standardize: bool, copies: int = LEAST) -> Engine:
     ``copies`` is how many arrays of k n² numbers the penalty needs at once.
     """
     check_room(rows.n_tasks, rows.n_features, copies)
-    if rows.n_rows < FEW_ROWS:
-        return collected(rows, standardize)
-    return ChunkedEngine.of(rows, rows.scan(), standardize)
-
-
-def collected(rows: Rows, standardize: bool) -> Problem:
-    """All rows in memory, where they are few enough."""
-    found = joined(rows.each(_itself))
+    if rows.n_rows >= FEW_ROWS:
+        return ChunkedEngine.of(rows, rows.scan(), standardize)
+    found, roles = joined(rows.each(_itself)), rows.coding.roles
     return Problem.from_rows(
         found.rows(),
         found.y,
         found.codes,
         rows.n_tasks,
-        in_a=found.in_a if rows.coding.roles.group is not None else None,
+        in_a=None if roles.group is None else found.in_a,
         weights=found.weights,
         standardize=standardize,
-        names=rows.coding.roles.predictors,
+        names=roles.predictors,
     )
 
 
@@ -151,19 +193,19 @@ class ChunkedEngine(Engine):
         return found
 
     def kept_line(
-        self, W: Floats, K: tuple[Floats, Floats] | None, levels: Floats, most: float
-    ) -> Kept:
-        """Predictions along a line, left out if there is a ``K``, beside the chunks.
+        self, W: Sequence[Floats], K: Sequence[Floats], levels: Floats, most: float
+    ) -> list[Kept]:
+        """The line of training rows and, if there is a ``K``, that of left-out ones.
 
-        ``W`` (1 + r, k, n + 1) fit y and the directions; ``levels`` (r, 2) are those of
-        groups B and A.
+        ``W``, each (k, n + 1), fit y and the direction, whose ``levels`` are those of
+        B and A; rows of a leverage above ``most`` are not left out.
         """
         own = np.argsort(self.blocks.tasks)  # places by code
         scale = np.append(self.scale, 1.0)
         design = LeftOut(
             self.blocks.centre[own],
-            W[:, own] * scale,
-            None if K is None else tuple(k[own] * scale[:, None] * scale for k in K),
+            [each[own] * scale for each in W],
+            [each[own] * scale[:, None] * scale for each in K],
             levels,
             self.row_counts[own] <= 1.0,
             self.y_centre,
@@ -171,55 +213,6 @@ class ChunkedEngine(Engine):
             most,
         )
         return self.rows.keep(design)
-
-    def histograms(self, kept: Kept, x: float, bins: int) -> tuple[Floats, Floats]:
-        """How many rows of A and of B each of many bins holds at ``x`` of the line."""
-        extent = kept.extent(x)
-        centre = extent.total / extent.weight
-        reach = WIDE * extent.deviation
-        low, high = max(extent.low, centre - reach), min(extent.high, centre + reach)
-        grid = Grid.between(low, high, bins)
-        above, below = kept.total(partial(histogram, step=x, grid=grid))
-        return above, below
-
-    def count_of(self, constraint: Any, coef: Floats, intercept: Floats) -> float:
-        """``2U`` of the predictions the user will see, sure to 1e-5 at least."""
-        lines = ((coef, intercept),)
-        if self.rows.n_rows <= EXACT_ROWS:
-            look = partial(exactly, lines=lines, resolution=self.resolution)
-            held = list(self.rows.each(look))
-            return _counted(held, constraint, self.y_unit)
-        value, off = self._binned(constraint, lines, self._grid_for(coef, intercept))
-        if off > SURE * 2 * self.all_groups.total_a * self.all_groups.total_b:
-            # A few predictions are far from all others: look at where they are.
-            kept = self.rows.keep(partial(predicted, lines=lines, dtype=np.float64))
-            extent = kept.extent(0.0)
-            kept.drop()
-            grid = Grid.between(extent.low, extent.high, FINE)
-            wide, off_wide = self._binned(constraint, lines, grid)
-            value = value if off < off_wide else wide
-        return value
-
-    def _binned(
-        self, constraint: Any, lines: tuple[tuple[Floats, Floats], ...], grid: Grid
-    ) -> tuple[float, float]:
-        """The value of predictions from their histograms, and the most it is off."""
-        both = self.rows.total(partial(counted, lines=lines, grid=grid))
-        found: tuple[float, float] = constraint.binned(*both)
-        return found
-
-    def _grid_for(self, coef: Floats, intercept: Floats) -> Grid:
-        """Bins around all but a few predictions, from the sums of every task."""
-        total = self.total
-        share = total.weight / total.weight.sum()
-        means = (total.centre * coef).sum(axis=1) + intercept
-        scaled = np.zeros_like(coef)
-        np.divide(coef[self.blocks.tasks], self.scale, out=scaled, where=self.scale > 0)
-        bent = np.matmul(self.gram, scaled[:, :, None])[:, :, 0]
-        inside = float((scaled * bent).sum()) / total.weight.sum()
-        mean = float(share @ means)
-        spread = np.sqrt(max(inside, 0.0) + float(share @ (means - mean) ** 2))
-        return Grid.between(mean - WIDE * spread, mean + WIDE * spread, FINE)
 
     def posed(self, constraint: Any) -> Any:
         """A constraint that knows the mean targets of the groups."""
@@ -229,12 +222,6 @@ class ChunkedEngine(Engine):
         return constraint.on(
             y, Part(np.array([True, False]), np.array([a, b]), a, b, 1)
         )
-
-    @property
-    def all_groups(self) -> Part:
-        """The groups of all rows: how many there are."""
-        assert isinstance(self.groups, Part)
-        return self.groups
 
 
 def _target_units(total: Summary) -> tuple[float, float]:
@@ -257,15 +244,3 @@ def _groups(total: Summary) -> Part:
     if total.whole:
         return Part(none, None, round(a), round(b), 1)
     return Part(none, None, a, b, squares_a / a * squares_b / b)
-
-
-def _counted(held: list[Held], constraint: Any, unit: float) -> float:
-    """The exact value of predictions brought together."""
-    weights = None
-    if held[0].weights is not None:
-        parts = [each.weights for each in held if each.weights is not None]
-        weights = whole_if_so(np.concatenate(parts))
-    m = np.concatenate([each.m for each in held])
-    in_a = np.concatenate([each.in_a for each in held])
-    value: float = constraint.value(m, Groups(in_a, weights), unit)
-    return value

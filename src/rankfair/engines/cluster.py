@@ -7,19 +7,18 @@ with one sum: as many messages as workers have threads, however many rows there 
 from __future__ import annotations
 
 import itertools
-import operator
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from rankfair.engines.chunk import Chunk, Extent, Held
-from rankfair.engines.coding import Coding, checked
-from rankfair.engines.rows import Kept, Rows, Summand, added
-from rankfair.engines.summary import Sorted, Summary
+from rankfair.engines.chunk import Chunk, Held, LeftOut
+from rankfair.engines.chunked import Kept, Rows, added
+from rankfair.engines.labels import Coding, checked
+from rankfair.engines.summary import Summary
 
 __all__ = ["Cluster", "DaskRows", "arrow", "said"]
 
@@ -118,8 +117,8 @@ class DaskRows(Rows):
 
     def scan(self) -> Summary:
         """Sums over all rows."""
-        total = Summary.empty(self.n_tasks, self.n_features)
-        scan = partial(_scan, n_tasks=self.n_tasks, n_features=self.n_features)
+        total = self.no_rows()
+        scan = partial(_scan, self.n_tasks, self.n_features, self.n_rows)
         for summary in said(self.cluster, scan, self.shares):
             total.add(summary)
         return total
@@ -129,14 +128,10 @@ class DaskRows(Rows):
         answers = said(self.cluster, partial(_each, function), self.shares)
         return iter(self._in_order(list(answers)))
 
-    def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
-        """The sum of what a function says of each chunk."""
-        return added(said(self.cluster, partial(_total, function), self.shares))
-
-    def keep(self, function: Callable[[Chunk], Held]) -> Kept:
-        """What a function makes of each chunk, kept by the worker that has it."""
-        held = asked(self.cluster, partial(_each, function), self.shares)
-        return OnWorkers(self.cluster, self.shares, held)
+    def keep(self, design: LeftOut) -> list[Kept]:
+        """The lines of each chunk, kept by the worker that has it."""
+        held = asked(self.cluster, partial(_each, design), self.shares)
+        return [OnWorkers(self.cluster, held, i) for i in range(design.n_lines)]
 
     def _in_order(self, answers: list[list[T]]) -> list[T]:
         """What shares answered, partition by partition."""
@@ -147,29 +142,23 @@ class DaskRows(Rows):
 
 @dataclass(frozen=True)
 class OnWorkers(Kept):
-    """What is kept beside the chunks by the workers that have them."""
+    """A line that is kept beside the chunks by the workers that have them."""
 
     cluster: Cluster
-    shares: Many
-    held: Many  # futures of lists of what is kept
+    held: Many  # futures: for each chunk of a share its lines
+    line: int  # which of them
 
     def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
         """The sum of what a function says of what is kept of each chunk."""
-        return added(said(self.cluster, partial(_total, function), self.held))
-
-    def extent(self, step: float) -> Extent:
-        """The range of the predictions ``step`` along the line, and their sums."""
-        found = said(self.cluster, partial(_extent, step=step), self.held)
-        return reduce(operator.add, found)
+        return added(
+            said(self.cluster, partial(_total, function, self.line), self.held)
+        )
 
     def each(self, function: Callable[[Held], T]) -> Iterator[T]:
         """What a function says of what is kept of each chunk, share by share."""
-        answers = said(self.cluster, partial(_each, function), self.held)
+        of_line = partial(_of_line, function, self.line)
+        answers = said(self.cluster, of_line, self.held)
         return itertools.chain.from_iterable(answers)
-
-    def drop(self) -> None:
-        """Forget the futures: the workers let go of what nobody asks for."""
-        self.held.clear()
 
 
 def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
@@ -246,7 +235,7 @@ def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[C
     """The partitions of a share as chunks, whose numbers are all finite."""
     found = []
     for part, i in zip(partitions, numbers, strict=True):
-        chunk = coding.chunk(arrow(part, coding.roles.columns), i, f"partition {i}")
+        chunk = coding.chunk(arrow(part, coding.roles.columns), f"partition {i}")
         found.append(checked(chunk, coding.roles))
     return found
 
@@ -263,17 +252,21 @@ def _each(function: Callable[[Any], T], parts: list[Any]) -> list[T]:
     return [function(part) for part in parts]
 
 
-def _total(function: Callable[..., Summand], *parts: list[Any]) -> NDArray[Any]:
-    return added(map(function, *parts))
+def _of_line(
+    function: Callable[[Held], T], line: int, parts: list[list[Held]]
+) -> list[T]:
+    return [function(part[line]) for part in parts]
 
 
-def _extent(parts: list[Held], step: float) -> Extent:
-    return reduce(operator.add, (Extent.of(part, step) for part in parts))
+def _total(
+    function: Callable[[Held], NDArray[Any]], line: int, parts: list[list[Held]]
+) -> NDArray[Any]:
+    return added(function(part[line]) for part in parts)
 
 
-def _scan(chunks: list[Chunk], n_tasks: int, n_features: int) -> Summary:
+def _scan(n_tasks: int, n_features: int, n_rows: int, chunks: list[Chunk]) -> Summary:
     """The sums of a share."""
-    total = Summary.empty(n_tasks, n_features)
+    total = Summary.empty(n_tasks, n_features, n_rows)
     for chunk in chunks:
-        total.take(chunk, Sorted.of(chunk.codes))
+        total.take(chunk)
     return total

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.engines.chunk import Chunk, Held
-from rankfair.engines.coding import Coding, Roles, checked
+from rankfair.engines.chunk import Chunk, Held, LeftOut
+from rankfair.engines.chunked import Kept, Rows, added
 from rankfair.engines.files import Unchanged, n_rows_of
-from rankfair.engines.rows import Kept, Rows, Summand, added
-from rankfair.engines.scratch import OnDisk, ahead
-from rankfair.engines.summary import Sorted, Summary
-from rankfair.engines.tally import coded, tally
+from rankfair.engines.labels import Coding, Roles, checked, coded, tally
+from rankfair.engines.summary import Summary
 
 __all__ = ["OnRows", "ParquetRows", "batches_of_files", "read_coding"]
 
@@ -36,36 +38,79 @@ class ParquetRows(Rows):
 
     def scan(self) -> Summary:
         """Sums over all rows."""
-        total = Summary.empty(self.n_tasks, self.n_features)
-        for chunk in self.chunks("reading"):
-            total.take(chunk, Sorted.of(checked(chunk, self.coding.roles).codes))
+        total = self.no_rows()
+        for chunk in self._chunks("reading"):
+            total.take(checked(chunk, self.coding.roles))
         return total
 
     def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
         """What a function says of each chunk, in order."""
-        for chunk in self.chunks("reading"):
+        for chunk in self._chunks("reading"):
             yield function(checked(chunk, self.coding.roles))
 
-    def total(self, function: Callable[[Chunk], Summand]) -> NDArray[Any]:
-        """The sum of what a function says of each chunk."""
-        return added(map(function, self.chunks("summing")))
+    def keep(self, design: LeftOut) -> list[Kept]:
+        """The lines of each chunk, in files of the folder."""
+        paths = [self.folder / uuid4().hex for _ in range(design.n_lines)]
+        with ExitStack() as files:
+            out = [files.enter_context(path.open("wb")) for path in paths]
+            for chunk in self._chunks("predicting"):
+                for file, held in zip(out, design(chunk), strict=True):
+                    _write(file, held)
+        return [OnDisk(path) for path in paths]
 
-    def keep(self, function: Callable[[Chunk], Held]) -> Kept:
-        """What a function makes of each chunk, in a file of the folder."""
-        return OnDisk(self.folder, self.chunks, function)
-
-    def chunks(self, what: str) -> Iterator[Chunk]:
+    def _chunks(self, what: str) -> Iterator[Chunk]:
         """The rows, batch by batch, the next one read while one is worked on."""
         return ahead(self._read(what))
 
     def _read(self, what: str) -> Iterator[Chunk]:
-        first, columns = 0, self.coding.roles.columns
+        columns = self.coding.roles.columns
         # What is done for each task that occurs is then done once a row at most.
         least = self.n_tasks
         batches = batches_of_files(self.files, columns, what, self.on_rows, least)
         for batch, source in batches:
-            yield self.coding.chunk(batch, first, source)
-            first += batch.num_rows
+            yield self.coding.chunk(batch, source)
+
+
+@dataclass(frozen=True)
+class OnDisk(Kept):
+    """What is kept of every chunk, one after another in a file."""
+
+    path: Path
+
+    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of what is kept of each chunk."""
+        return added(self.each(function))
+
+    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
+        """What a function says of what is kept of each chunk, in order."""
+        return map(function, ahead(self._read()))
+
+    def _read(self) -> Iterator[Held]:
+        with self.path.open("rb") as source:
+            while (head := np.fromfile(source, np.int64, 2)).size:
+                size, weighs = head.tolist()
+                m, d = (np.fromfile(source, float, size) for _ in range(2))
+                in_a = np.fromfile(source, bool, size)
+                weights = np.fromfile(source, float, size) if weighs else None
+                yield Held(m, d, in_a, weights)
+
+
+def _write(out: Any, held: Held) -> None:
+    """A head of two numbers, then the arrays there are."""
+    head = np.array([len(held.m), held.weights is not None], np.int64)
+    for part in (head, held.m, held.d, held.in_a, held.weights):
+        if part is not None:
+            part.tofile(out)
+
+
+def ahead(items: Iterable[T]) -> Iterator[T]:
+    """The items, each made while the one before it is worked on."""
+    source = iter(items)
+    with ThreadPoolExecutor(1) as aside:
+        coming = aside.submit(next, source, None)
+        while (item := coming.result()) is not None:
+            coming = aside.submit(next, source, None)
+            yield item
 
 
 def read_coding(

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankfair.core.blocks import Floats, Ints, batches_of, centred, sorted_by_task
-from rankfair.engines.chunk import Chunk
+from rankfair.core.blocks import Floats, Ints, batches_of, centred
+from rankfair.engines.chunk import Chunk, Sorted, some_of
 
-__all__ = ["Sorted", "Summary"]
+__all__ = ["Summary"]
 
 PIECE = 1 << 15  # numbers of products handled at a time, within the cache
+SOME_ROWS = 1 << 16  # rows that are looked at for others like them
 
 
 class Sums(NamedTuple):
@@ -46,10 +48,13 @@ class Summary:
     target: Floats  # (2,) group sums of s·y: A and B
     edge: Floats  # (2,) least and greatest y
     kind: Floats  # (1,) of weights: 0 none, 1 whole, 2 others
+    step: int  # one row of so many is looked at for others like it
+    keys: list[Floats]  # of these rows: alike if they share task and predictors
+    sides: list[NDArray[np.bool_]]  # whether they are in A
 
     @classmethod
-    def empty(cls, n_tasks: int, n_features: int) -> Summary:
-        """Of no rows, with a place for every task."""
+    def empty(cls, n_tasks: int, n_features: int, n_rows: int) -> Summary:
+        """Of no rows, with a place for every task and so many rows to come."""
         k, n = n_tasks, n_features
         return cls(
             np.zeros(k, np.int64),
@@ -66,6 +71,9 @@ class Summary:
             np.zeros(2),
             np.array([np.inf, -np.inf]),
             np.zeros(1),
+            max(1, n_rows // SOME_ROWS),
+            [],
+            [],
         )
 
     def without_gram(self) -> Summary:
@@ -78,8 +86,9 @@ class Summary:
         few = float(self.group[:2].sum()) < 1 << 30
         return bool(self.kind[0] == 0 or (self.kind[0] == 1 and few))
 
-    def take(self, chunk: Chunk, by_task: Sorted) -> None:
+    def take(self, chunk: Chunk) -> None:
         """Take the rows of a chunk in, in place."""
+        by_task = Sorted.of(chunk.codes)
         for sums in sums_of(chunk, by_task):
             self._merge(sums)
         self.rows[by_task.tasks] += by_task.sizes
@@ -94,6 +103,9 @@ class Summary:
             np.array([chunk.y.min(initial=np.inf), chunk.y.max(initial=-np.inf)]),
             np.array([0.0 if w is None else 1.0 + (w != np.rint(w)).any()]),
         )
+        some = some_of(len(chunk), self.step)
+        self.keys.append(_keys(chunk, some))
+        self.sides.append(chunk.in_a[some])
 
     def add(self, other: Summary) -> None:
         """Take the rows of ``other`` in, in place, some tasks at a time."""
@@ -116,6 +128,21 @@ class Summary:
         self.rows[:] += other.rows
         self.times[:] += other.times
         self._merge_totals(other.group, other.target, other.edge, other.kind)
+        self.keys.extend(other.keys)
+        self.sides.extend(other.sides)
+
+    def alike(self) -> tuple[float, float]:
+        """The share of rows like others, and of pairs of A and B that are alike.
+
+        Both are estimates from some of the rows.
+        """
+        in_a = np.concatenate(self.sides)
+        _, ids, rows = np.unique(
+            np.concatenate(self.keys), return_inverse=True, return_counts=True
+        )
+        a = np.bincount(ids, in_a)
+        pairs = float(a @ (rows - a)) / max(float(a.sum() * (~in_a).sum()), 1.0)
+        return float(rows[rows > 1].sum() / len(in_a)), pairs
 
     def _merge(self, new: Sums) -> None:
         """Take further rows of some tasks in.
@@ -159,31 +186,6 @@ class Summary:
         self.kind[:] = np.maximum(self.kind, kind)
 
 
-@dataclass(frozen=True)
-class Sorted:
-    """Rows by task: the tasks that occur by size, their sizes, and the rows in order.
-
-    Rows of one task stay in the order in which they came.
-    """
-
-    tasks: Ints
-    sizes: Ints
-    order: Ints
-
-    @classmethod
-    def of(cls, codes: Ints) -> Sorted:
-        """Sort the rows of a chunk."""
-        tasks, own = own_codes(codes)
-        order, places, sizes = sorted_by_task(own, len(tasks))
-        return cls(tasks[places], sizes, order)
-
-    @property
-    def starts(self) -> Ints:
-        """Where each task begins."""
-        found: Ints = np.cumsum(self.sizes) - self.sizes
-        return found
-
-
 def sums_of(chunk: Chunk, by_task: Sorted) -> Iterator[Sums]:
     """The sums of a chunk, some tasks of one size at a time.
 
@@ -220,6 +222,15 @@ def _sums(tasks: Ints, Z3: Floats, w3: Floats | None, a3: Floats) -> Sums:
     return Sums(tasks, weight, mean[:, :-1], mean[:, -1], weight_a, cross_a, products)
 
 
+def _keys(chunk: Chunk, some: Ints) -> Floats:
+    """A number for task and predictors of some rows, the same for rows alike."""
+    ways = np.random.default_rng(0).uniform(1.0, 2.0, len(chunk.columns) + 1)
+    keys: Floats = ways[-1] * chunk.codes[some]
+    for way, column in zip(ways[:-1], chunk.columns, strict=True):
+        keys += way * column[some]
+    return keys
+
+
 def _times(chunk: Chunk, n_tasks: int) -> Floats:
     """The rows of every task, each as often as it weighs and at least once."""
     w = None if chunk.weights is None else np.maximum(chunk.weights, 1.0)
@@ -230,20 +241,3 @@ def _outer(a: Floats, b: Floats) -> Floats:
     """``a bᵀ`` of every task."""
     out: Floats = np.einsum("kf,kg->kfg", a, b)
     return out
-
-
-def own_codes(codes: Ints) -> tuple[Ints, Ints]:
-    """The tasks that occur, ascending, and the rows' places among them."""
-    if not len(codes):
-        return np.zeros(0, np.intp), codes
-    if codes.max() > 16 * len(codes):
-        tasks, own = np.unique(codes, return_inverse=True)
-        return tasks, own
-    there = np.zeros(int(codes.max()) + 1, bool)
-    there[codes] = True
-    tasks = np.flatnonzero(there)
-    if len(tasks) == len(there):
-        return tasks, codes
-    place = np.empty(len(there), np.int32)
-    place[tasks] = np.arange(len(tasks), dtype=np.int32)
-    return tasks, place[codes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,7 +11,6 @@ import numpy as np
 from rankfair._frames import Floats, shown
 from rankfair._groups import Groups
 from rankfair._validation import Columns, Named, Rows
-from rankfair.constraints import Rank
 from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
@@ -23,6 +23,8 @@ from rankfair.solvers import Demand, Solution, Tilt, unconstrained
 from rankfair.streams import Opened, layout_of, open_rows
 
 __all__ = ["check_streamed", "fit_streamed"]
+
+ALIKE = 1e-3  # of pairs of A and B: so many that are alike are worth a warning
 
 
 def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -> None:
@@ -101,7 +103,8 @@ def fit_streamed(
             constraint = engine.posed(constraint)
         demands = [Demand(constraint, engine.groups)]
         solution = solver.solve(engine, request, demands, on_step)
-        rows, auc = _standing_for(opened, engine), _auc(engine, solution)
+        _warn_alike(engine, solution, model.count)
+        rows, auc = _standing_for(opened, engine), _auc(solution)
         notes = tuple(one_group_note(_by_task(engine))) if model.blind else ()
         return StreamedFit(solution, rows, columns, auc, notes)
 
@@ -116,12 +119,28 @@ def _by_task(engine: Engine) -> Floats:
     return np.column_stack((engine.counts - of_a, of_a))
 
 
-def _auc(engine: Engine, solution: Solution) -> float:
+def _auc(solution: Solution) -> float:
     """The AUC of the predictions of all rows."""
-    rank = Rank()
-    assert engine.user_groups is not None
-    value = engine.count_of(rank, solution.coef, solution.intercept)
-    return rank.show(value, engine.user_groups)
+    assert solution.line is not None
+    (auc,) = solution.line.trained.aucs(np.array(solution.multipliers))
+    return auc
+
+
+def _warn_alike(engine: Engine, solution: Solution, count: str) -> None:
+    """Warn if many rows are alike: left out, their order follows their targets."""
+    line = solution.line
+    if not isinstance(engine, ChunkedEngine) or line is None:
+        return
+    rows, pairs = engine.total.alike()
+    if line.counted(count) is line.left_out and pairs > ALIKE:
+        warnings.warn(
+            f"{rows:.0%} of some of the rows have the task and the predictors of "
+            "another one. Left out, such rows are ordered against their own targets, "
+            f"which moves AUC by up to {pairs / 2:.2g}. Fit the rows in memory, where "
+            'they count as ties, or use count="train".',
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def _standing_for(opened: Opened, engine: Engine) -> Rows:

@@ -24,7 +24,8 @@ from rankfair.reduction.refits import Models, Refits
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
 from rankfair.solvers.counted import Counted, Demand, Units
 from rankfair.solvers.joint import inside_bands, search_on
-from rankfair.solvers.line import CLOSEST, Curved
+from rankfair.solvers.line import Curved
+from rankfair.solvers.roots import CLOSEST
 
 __all__ = ["Found", "Target", "search"]
 

@@ -27,7 +27,8 @@ from scipy.optimize import nnls
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups
 from rankfair.solvers.counted import Counted, Demand
-from rankfair.solvers.line import CLOSEST, Curved, FoundFit, Line, nearest
+from rankfair.solvers.line import Curved, FoundFit, Line, nearest
+from rankfair.solvers.roots import CLOSEST
 
 LEVEL = 5e-4  # of a standard deviation: means this close are level to start from
 EXACT = 1e-9  # of a standard deviation: how well a programme is solved

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +25,11 @@ from rankfair.engines.chunked import ChunkedEngine
 from rankfair.penalties import Penalty
 from rankfair.solvers.base import Fitter, Solution, Status, Step, package
 from rankfair.solvers.counted import Counted, Demand, Units
-from rankfair.solvers.roots import Bracket, close_in
-from rankfair.solvers.streamed import counted_elsewhere
+from rankfair.solvers.roots import CLOSE, CLOSEST, Bracket, Root, close_in
+from rankfair.solvers.streamed import FewPasses, Streamed, counted_elsewhere
 
 MOST_LEVERAGE = 0.999  # rows above it cannot be left out
 PROBES = 16  # of the first look along the line, on either side of 0
-CLOSE = 1e-7  # of a shown value, or a share of λ: how near to the edge a search ends
-CLOSEST = 1e-3  # of a shown value: gaps this much above the least count as least
 
 
 class Curved(ABC):
@@ -154,23 +152,22 @@ def line_through(
 
     ``at`` is where leverages are taken, ``W₀`` unless told; it matters where fits bend.
     """
-    engine, K = fitter.problem, None
+    engine, K = fitter.problem, list[Floats]()  # of y and, if it differs, of g
     alone = int(np.count_nonzero(engine.row_counts <= 1.0))
     if fitter.penalty.leverages and (count == "loo" or isinstance(engine, Problem)):
-        K_y = fitter.inverse_blocks(W0 if at is None else at)
-        shared = of_g is fitter or not len(D)
-        K = K_y, K_y if shared else of_g.inverse_blocks(D[0])
+        K.append(fitter.inverse_blocks(W0 if at is None else at))
+        if of_g is not fitter and len(D):
+            K.append(of_g.inverse_blocks(D[0]))
     if isinstance(engine, ChunkedEngine):
-        own = slice(engine.n_tasks)
-        W = np.concatenate((W0[None, own], D[:, own]))
-        levels = np.array([(b, a) for a, b in directions])
-        kept = engine.kept_line(W, K, levels, MOST_LEVERAGE)
-        trained = counted_elsewhere(engine, kept, demands)
-        left_out = None if K is None else trained
+        ((a, b),) = directions
+        own = [each[: engine.n_tasks] for each in (W0, *D)]
+        kept = engine.kept_line(own, K, np.array([b, a]), MOST_LEVERAGE)
+        trained, *others = (counted_elsewhere(engine, it, demands) for it in kept)
+        assert trained is not None
+        left_out = others[0] if others else None
         return Line(engine, fitter, W0, D, left_out, trained, None, alone)
     problem = fitter.rows
-    blocks = () if K is None else K[:1] if K[1] is K[0] else K
-    M, H = problem.along([W0, *D], blocks)
+    M, H = problem.along([W0, *D], K)
     m, d = M[0], M[1:]
     units = Units(problem.y_unit, problem.y_centre, problem.resolution)
 
@@ -179,7 +176,7 @@ def line_through(
 
     asked = tuple(each.of_rows(None, problem.y) for each in demands)
     trained = Counted(m, d, asked, units, seen)
-    if K is None:
+    if not K:
         return Line(problem, fitter, W0, D, None, trained, None, alone)
     h, h_g = H[0], H[-1]
     ok = (h < MOST_LEVERAGE) & (h_g < MOST_LEVERAGE)
@@ -307,14 +304,6 @@ class FoundFit:
         )
 
 
-class Root(NamedTuple):
-    """A place on the line, the value of the demand there, and whether it is inside."""
-
-    x: float
-    value: float
-    inside: bool
-
-
 def nearest(counted: Counted, cap: tuple[float, float]) -> Root:
     """The ``λ`` nearest to 0, of either sign, whose exact count is in the band.
 
@@ -322,6 +311,9 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Root:
     smallest ``|λ|`` whose gap is nearly the least is returned.
     """
     demand = counted.demand
+    if isinstance(counted, Streamed) and demand.constraint.pairs:
+        guess = nearest(counted.some, cap).x
+        return FewPasses(counted, cap, _probes(cap)).root(guess)
     start = counted.sure_value(0.0)
     miss = demand.band.miss(start)
     if miss == 0:

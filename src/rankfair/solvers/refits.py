@@ -12,8 +12,8 @@ from rankfair.core.blocks import Floats
 from rankfair.solvers.base import Fitter, OnStep, Step, noted_in
 from rankfair.solvers.counted import Demand
 from rankfair.solvers.joint import inside_bands, search
-from rankfair.solvers.line import CLOSEST, FoundFit, Line, line_through, make_line
-from rankfair.solvers.roots import Bracket, close_in
+from rankfair.solvers.line import FoundFit, Line, line_through, make_line
+from rankfair.solvers.roots import CLOSEST, Bracket, close_in
 
 Find = Callable[[Line, str], FoundFit]
 

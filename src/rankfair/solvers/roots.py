@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.core.blocks import Floats, Ints
 
+CLOSE = 1e-7  # of a shown value, or a share of λ: how near to the edge a search ends
+CLOSEST = 1e-3  # of a shown value: gaps this much above the least count as least
 PATIENCE = 3  # probes that move the same end before the bracket is halved
+
+
+class Root(NamedTuple):
+    """A place on the line, the value of the demand there, and whether it is inside."""
+
+    x: float
+    value: float
+    inside: bool
 
 
 @dataclass

@@ -4,8 +4,7 @@
 """
 
 from rankfair.streams.files import Stream, is_elsewhere, stream
-from rankfair.streams.opened import Opened, layout_of
-from rankfair.streams.opening import open_rows
+from rankfair.streams.opening import Opened, layout_of, open_rows
 from rankfair.streams.predicting import predict_elsewhere, predict_parquet
 
 __all__ = [

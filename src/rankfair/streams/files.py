@@ -19,9 +19,16 @@ from rankfair.engines.files import (
     named,
 )
 from rankfair.engines.parquet import OnRows
-from rankfair.streams.roles import column_names
 
-__all__ = ["Stream", "check_columns", "check_kinds", "is_elsewhere", "stream"]
+__all__ = [
+    "Stream",
+    "check_columns",
+    "check_kinds",
+    "column_names",
+    "is_elsewhere",
+    "one_column",
+    "stream",
+]
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Stream:
 
     files: tuple[Path, ...]
     target: str | None
-    tasks: tuple[str, ...]
+    task: str | None
     sensitive: str | None
     weight: str | None
     features: tuple[str, ...] | None
@@ -61,7 +68,7 @@ class Stream:
     def names(self) -> tuple[str, ...]:
         """Columns of X, in the order of the first file."""
         apart = {self.target, self.weight}
-        labels = {*self.tasks, self.sensitive}
+        labels = {self.task, self.sensitive}
         only = None if self.features is None else {*self.features, *labels}
         return tuple(
             name
@@ -99,8 +106,8 @@ def stream(
         What is hidden in a folder (its name begins with a dot) is left out.
     target : str, optional
         The column to predict; needed to fit.
-    tasks : str or sequence of str, optional
-        The column or columns that say which task a row is of.
+    tasks : str, optional
+        The column that says which task a row is of.
     sensitive_features : str, optional
         The column with the protected group; it must have two labels.
     sample_weight : str, optional
@@ -131,8 +138,8 @@ def stream(
     found = Stream(
         files=find_files(files),
         target=target,
-        tasks=column_names("tasks", tasks),
-        sensitive=sensitive_features,
+        task=one_column("tasks", tasks),
+        sensitive=one_column("sensitive_features", sensitive_features),
         weight=sample_weight,
         features=None if features is None else column_names("features", features),
         on_rows=on_rows,
@@ -150,8 +157,10 @@ def is_elsewhere(X: Any) -> bool:
 def check_columns(found: Stream) -> list[str]:
     """Raise if a name is no column; return those that have to hold numbers."""
     known = found.schema.names
-    labelled = (*found.tasks, *((found.sensitive,) if found.sensitive else ()))
-    plain = tuple(name for name in (found.target, found.weight) if name is not None)
+    labelled, plain = (
+        [name for name in some if name is not None]
+        for some in ((found.task, found.sensitive), (found.target, found.weight))
+    )
     for name in (*labelled, *plain, *(found.features or ())):
         if name not in known:
             hint = nearest(name, known) or f" There are {listed(known)}."
@@ -169,3 +178,27 @@ def check_kinds(found: Stream, names: list[str]) -> None:
                 "are numbers. Leave it out with features=…, encode it as numbers, or "
                 "name it in tasks= or sensitive_features=."
             )
+
+
+def column_names(argument: str, given: Any) -> tuple[str, ...]:
+    """Return one name or several as a tuple; rows elsewhere know no positions."""
+    several = isinstance(given, list | tuple)
+    names = () if given is None else tuple(given) if several else (given,)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"{argument}={shown(name)}: columns of rows in files or on a cluster "
+                "are given by their names."
+            )
+    return names
+
+
+def one_column(argument: str, given: Any) -> str | None:
+    """Return the name of the only column for something, or None."""
+    names = column_names(argument, given)
+    if len(names) > 1:
+        raise ValueError(
+            f"{argument}={shown(given)}: rows in files or on a cluster have one column "
+            "for it. Join the columns, or fit in memory."
+        )
+    return names[0] if names else None

@@ -17,8 +17,7 @@ from rankfair._frames import shown
 from rankfair._validation import nearest
 from rankfair.engines.files import Unchanged, refuse_own
 from rankfair.engines.parquet import batches_of_files
-from rankfair.streams.files import Stream, stream
-from rankfair.streams.roles import column_names
+from rankfair.streams.files import Stream, column_names, stream
 
 __all__ = ["predict_elsewhere", "predict_parquet", "predicted_batches"]
 

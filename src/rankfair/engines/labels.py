@@ -1,7 +1,8 @@
-"""Columns of an Arrow batch as numbers and codes."""
+"""Columns of an Arrow batch as numbers and codes, and which labels there are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair._frames import counted
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
 from rankfair.engines.files import kind_of
 
-__all__ = ["Coding", "Labels", "Roles", "checked", "label_column", "weighing"]
+__all__ = ["Coding", "Labels", "Roles", "Tally", "checked", "coded", "tally"]
 
 SPARSE = 8  # whole labels spread no wider than this many times their number: a table
 
@@ -24,7 +26,7 @@ class Roles:
 
     predictors: tuple[str, ...]
     target: str
-    tasks: tuple[str, ...] = ()
+    task: str | None = None
     group: str | None = None
     weight: str | None = None
 
@@ -34,15 +36,10 @@ class Roles:
         return list(dict.fromkeys([*self.predictors, self.target, *self.counted]))
 
     @property
-    def labelled(self) -> list[str]:
-        """Those that hold labels, each once."""
-        group = () if self.group is None else (self.group,)
-        return list(dict.fromkeys([*self.tasks, *group]))
-
-    @property
     def counted(self) -> list[str]:
-        """Those that say which rows there are: labels and weights."""
-        return [*self.labelled, *(() if self.weight is None else (self.weight,))]
+        """Those that say which rows there are: labels and weights, each once."""
+        names = (self.task, self.group, self.weight)
+        return list(dict.fromkeys(name for name in names if name is not None))
 
 
 @dataclass(frozen=True)
@@ -117,22 +114,24 @@ class Labels:
 
 @dataclass(frozen=True)
 class Coding:
-    """Labels of each task column and of the groups, the cells in use, their rows."""
+    """The labels of tasks and of groups, and the rows of each task."""
 
     roles: Roles
-    tasks: tuple[Labels, ...]
+    tasks: Labels
     groups: Labels
-    cells: Ints | None  # combinations that occur, of several columns
-    sizes: Ints = field(repr=False)  # (k,) rows of each task
+    sizes: Ints = field(repr=False)  # (k,)
 
     @property
     def n_tasks(self) -> int:
         """How many tasks there are."""
         return len(self.sizes)
 
-    def chunk(self, batch: Any, first: int, source: str) -> Chunk:
+    def chunk(self, batch: Any, source: str) -> Chunk:
         """The rows of an Arrow batch that weigh something, as numbers and codes."""
         batch, roles = weighing(batch, self.roles, source), self.roles
+        codes: Ints = np.zeros(batch.num_rows, np.int32)
+        if roles.task is not None:
+            codes = self.tasks.codes(batch.column(roles.task))
         in_a = np.zeros(batch.num_rows, bool)
         if roles.group is not None:
             in_a = self.groups.codes(batch.column(roles.group)) == 1
@@ -141,32 +140,86 @@ class Coding:
             for name in roles.predictors
         )
         weights = None if roles.weight is None else numbers(batch.column(roles.weight))
-        return Chunk(
-            columns,
-            numbers(batch.column(roles.target)),
-            self.task_codes(batch),
-            in_a,
-            weights,
-            first,
-            source,
+        y = numbers(batch.column(roles.target))
+        codes = codes.astype(np.int32, copy=False)
+        return Chunk(columns, y, codes, in_a, weights, source)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The labels of tasks and of groups in some rows.
+
+    Each is an Arrow table of a column ``label`` and the number of its ``rows``.
+    """
+
+    tasks: Any
+    groups: Any
+    n_rows: int
+
+
+def tally(batch: Any, roles: Roles, source: str) -> Tally:
+    """Count the rows of an Arrow batch that weigh something."""
+    batch = weighing(batch, roles, source)
+
+    def of(name: str | None) -> Any:
+        if name is None:
+            return None
+        column = _known(label_column(batch.column(name)), name, source)
+        return _counted(column, np.ones(len(column), np.int64))
+
+    return Tally(of(roles.task), of(roles.group), batch.num_rows)
+
+
+def coded(parts: Iterable[Tally], roles: Roles) -> Coding:
+    """What all rows together have."""
+    tasks = groups = None
+    n_rows = 0
+    for part in parts:
+        tasks, groups = _added(tasks, part.tasks), _added(groups, part.groups)
+        n_rows += part.n_rows
+    if not n_rows:
+        more = "" if roles.weight is None else " that weigh more than nothing"
+        raise ValueError(f"there are no rows{more}: there is nothing to fit.")
+    by_group = Labels.of(set() if groups is None else {*groups["label"].to_pylist()})
+    if tasks is None:
+        return Coding(roles, Labels([]), by_group, np.array([n_rows]))
+    by_task = Labels.of({*tasks["label"].to_pylist()})
+    sizes = np.zeros(len(by_task), np.int64)
+    sizes[by_task.codes(tasks["label"])] = tasks["rows"].to_numpy()
+    return Coding(roles, by_task, by_group, sizes)
+
+
+def _added(one: Any, other: Any) -> Any:
+    import pyarrow as pa
+
+    if one is None or other is None:
+        return other
+    # Whole numbers here and fractions there are fractions.
+    both = pa.concat_tables([one, other], promote_options="permissive")
+    return _counted(both["label"], both["rows"])
+
+
+def _counted(labels: Any, rows: Any) -> Any:
+    """The rows of each label."""
+    import pyarrow as pa
+
+    table = pa.table([labels, rows], names=["label", "rows"])
+    found = table.group_by("label", use_threads=False).aggregate([("rows", "sum")])
+    return found.select(["label", "rows_sum"]).rename_columns(["label", "rows"])
+
+
+def _known(column: Any, name: str, source: str) -> Any:
+    """The column, if no label of it is missing."""
+    import pyarrow.compute as pc
+
+    missing = pc.sum(column.is_null(nan_is_null=True)).as_py()
+    if missing:
+        raise ValueError(
+            f"{source}: column {name!r} has {counted(missing, 'missing label')} in "
+            f"{counted(len(column), 'row')}; tasks and groups must be known. Leave "
+            "such rows out."
         )
-
-    def task_codes(self, batch: Any) -> Ints:
-        """The task of each row."""
-        cells = cells_of(batch, self.roles.tasks, self.tasks)
-        if self.cells is not None:
-            cells = np.searchsorted(self.cells, cells)
-        return cells.astype(np.int32, copy=False)
-
-
-def cells_of(batch: Any, names: tuple[str, ...], tasks: tuple[Labels, ...]) -> Ints:
-    """The combination of task labels of each row, as one number."""
-    if len(tasks) == 1:
-        return tasks[0].codes(batch.column(names[0]))
-    cells: Ints = np.zeros(batch.num_rows, np.int64)
-    for name, labels in zip(names, tasks, strict=True):
-        cells = cells * len(labels) + labels.codes(batch.column(name))
-    return cells
+    return column
 
 
 def label_column(column: Any) -> Any:
