@@ -17,7 +17,8 @@ from rankfair.core.problem import Groups, Problem
 from rankfair.path.judge import Judge, row_of
 from rankfair.path.records import Path, PathRow
 from rankfair.solvers import Counted, Solution, Tilt
-from rankfair.solvers.line import CLOSEST, nearest
+from rankfair.solvers.line import nearest
+from rankfair.solvers.roots import CLOSEST
 
 __all__ = ["TradeOff", "TradeOffRow", "trade_off_of"]
 

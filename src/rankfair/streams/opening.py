@@ -41,9 +41,12 @@ def layout_of(names: Sequence[str], coding: Coding, share: float) -> Layout:
     roles, place = coding.roles, {name: j for j, name in enumerate(names)}
     groups = _two_groups(coding.groups.known, roles.group)
     protected: tuple[Encoder, ...] = ()
+    unused: tuple[int, ...] = ()
     if roles.group is not None and roles.group in roles.predictors:
         fill = np.array([share])
         protected = (Encoder(place[roles.group], roles.group, groups, fill),)
+    elif roles.group is not None and roles.group != roles.task:
+        unused = (place[roles.group],)
     return Layout(
         predictors=tuple(place[name] for name in roles.predictors),
         names=roles.predictors,
@@ -51,6 +54,7 @@ def layout_of(names: Sequence[str], coding: Coding, share: float) -> Layout:
         tasks=np.array([0]) if roles.task is None else label_array(coding.tasks.known),
         protected=protected,
         groups=groups,
+        unused=unused,
     )
 
 
