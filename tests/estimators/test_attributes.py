@@ -491,6 +491,7 @@ student = pytest.mark.skipif(
 )
 
 
+@pytest.mark.filterwarnings("ignore:what is outside the band may be chance")
 @student
 @pytest.mark.parametrize("epsilon", [0.0, 0.01])
 @pytest.mark.parametrize(
