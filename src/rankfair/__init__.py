@@ -8,21 +8,34 @@ if TYPE_CHECKING:
     from rankfair import metrics as metrics
     from rankfair.audit import Audit as Audit
     from rankfair.audit import audit as audit
-    from rankfair.estimators import (
+    from rankfair.estimators.baselines import (
         DecisionBoundaryCovariance as DecisionBoundaryCovariance,
     )
-    from rankfair.estimators import MultiTaskRegressor as MultiTaskRegressor
-    from rankfair.estimators import RankFairRegressor as RankFairRegressor
-    from rankfair.estimators import RankFairRegressorCV as RankFairRegressorCV
-    from rankfair.estimators import (
+    from rankfair.estimators.baselines import (
         StratifiedBalancedResiduals as StratifiedBalancedResiduals,
     )
-    from rankfair.estimators import StratifiedEqualMeans as StratifiedEqualMeans
-    from rankfair.models import load_model as load_model
-    from rankfair.models import save_model as save_model
-    from rankfair.path import fairness_path as fairness_path
-    from rankfair.postprocess import RankFairPostprocessor as RankFairPostprocessor
-    from rankfair.reduction import TiltedRegressor as TiltedRegressor
+    from rankfair.estimators.baselines import (
+        StratifiedEqualMeans as StratifiedEqualMeans,
+    )
+    from rankfair.estimators.cross_validated import (
+        RankFairRegressorCV as RankFairRegressorCV,
+    )
+    from rankfair.estimators.linear import MultiTaskRegressor as MultiTaskRegressor
+    from rankfair.estimators.linear import RankFairRegressor as RankFairRegressor
+    from rankfair.estimators.postprocess import (
+        RankFairPostprocessor as RankFairPostprocessor,
+    )
+    from rankfair.estimators.tilted import TiltedRegressor as TiltedRegressor
+    from rankfair.files.model_files import describe_model as describe_model
+    from rankfair.files.model_files import load_model as load_model
+    from rankfair.files.model_files import save_model as save_model
+    from rankfair.files.onnx import export_onnx as export_onnx
+    from rankfair.files.read import read_table as read_table
+    from rankfair.paths import fairness_path as fairness_path
+    from rankfair.stats.certificate import certify as certify
+    from rankfair.stats.certificate import certify_predictions as certify_predictions
+    from rankfair.stats.independence import independence_test as independence_test
+    from rankfair.streams import predict_parquet as predict_parquet
     from rankfair.streams import stream as stream
 
 __version__ = "0.1.0"
@@ -30,17 +43,24 @@ __version__ = "0.1.0"
 # Public names load on first use: `rankfair --help` must not wait for scikit-learn.
 _HOMES = {
     "Audit": "rankfair.audit",
-    "DecisionBoundaryCovariance": "rankfair.estimators",
-    "MultiTaskRegressor": "rankfair.estimators",
-    "RankFairPostprocessor": "rankfair.postprocess",
-    "RankFairRegressor": "rankfair.estimators",
-    "RankFairRegressorCV": "rankfair.estimators",
-    "StratifiedBalancedResiduals": "rankfair.estimators",
-    "StratifiedEqualMeans": "rankfair.estimators",
-    "TiltedRegressor": "rankfair.reduction",
-    "fairness_path": "rankfair.path",
-    "load_model": "rankfair.models",
-    "save_model": "rankfair.models",
+    "DecisionBoundaryCovariance": "rankfair.estimators.baselines",
+    "MultiTaskRegressor": "rankfair.estimators.linear",
+    "RankFairPostprocessor": "rankfair.estimators.postprocess",
+    "RankFairRegressor": "rankfair.estimators.linear",
+    "RankFairRegressorCV": "rankfair.estimators.cross_validated",
+    "StratifiedBalancedResiduals": "rankfair.estimators.baselines",
+    "StratifiedEqualMeans": "rankfair.estimators.baselines",
+    "TiltedRegressor": "rankfair.estimators.tilted",
+    "certify": "rankfair.stats.certificate",
+    "certify_predictions": "rankfair.stats.certificate",
+    "describe_model": "rankfair.files.model_files",
+    "export_onnx": "rankfair.files.onnx",
+    "fairness_path": "rankfair.paths",
+    "independence_test": "rankfair.stats.independence",
+    "load_model": "rankfair.files.model_files",
+    "predict_parquet": "rankfair.streams",
+    "read_table": "rankfair.files.read",
+    "save_model": "rankfair.files.model_files",
     "stream": "rankfair.streams",
 }
 # `rankfair.audit` is a package that can be called: `audit(y, predictions, …)`.
@@ -57,10 +77,17 @@ __all__ = [
     "StratifiedEqualMeans",
     "TiltedRegressor",
     "audit",
+    "certify",
+    "certify_predictions",
     "datasets",
+    "describe_model",
+    "export_onnx",
     "fairness_path",
+    "independence_test",
     "load_model",
     "metrics",
+    "predict_parquet",
+    "read_table",
     "save_model",
     "stream",
 ]
