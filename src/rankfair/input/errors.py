@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -99,6 +100,91 @@ def listed(labels: Sequence[Any], most: int = 5) -> str:
     head = ", ".join(shown(label) for label in labels[:most])
     rest = len(labels) - most
     return f"{head} and {rest} more" if rest > 0 else head
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument that a sentence names, with a value if it speaks of one.
+
+    Python spells it as a keyword, the command line as an option.
+
+    Examples
+    --------
+    >>> f'{Argument("tasks")} or {Argument("unseen", "shared")}'
+    'tasks or unseen="shared"'
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={shown(self.value)}"
+
+
+Words: TypeAlias = str | Argument | tuple[str | Argument, ...]
+
+
+class _Told(Exception):
+    """What is wrong with an argument: expected, got, and the cure, as a record.
+
+    The sentence is "argument expected; got got. cure"; the last two may be missing.
+    """
+
+    def __init__(
+        self, argument: str, expected: Words, got: Words = "", cure: Words = ""
+    ) -> None:
+        super().__init__(argument, expected, got, cure)
+        self.argument, self.expected, self.got, self.cure = (
+            argument,
+            expected,
+            got,
+            cure,
+        )
+
+    def render(self, spell: Callable[[Argument], str] = str) -> str:
+        """Return the sentence; ``spell`` says how an argument is called."""
+
+        def text(words: Words) -> str:
+            parts = words if isinstance(words, tuple) else (words,)
+            spelt = (spell(it) if isinstance(it, Argument) else it for it in parts)
+            return "".join(spelt)
+
+        got = f"; got {text(self.got)}" if self.got else ""
+        cure = f" {text(self.cure)}" if self.cure else ""
+        return f"{spell(Argument(self.argument))} {text(self.expected)}{got}.{cure}"
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class InputError(_Told, ValueError):
+    """An argument that cannot be used.
+
+    Parameters
+    ----------
+    argument : str
+        The name of the argument in Python.
+    expected : str, Argument or tuple of these
+        What should be or is the case, as the rest of a sentence that starts with the
+        argument.
+    got : str, Argument or tuple of these
+        What came.
+    cure : str, Argument or tuple of these
+        What helps, a whole sentence.
+
+    Examples
+    --------
+    >>> cure = ("Use ", Argument("unseen", "shared"), ".")
+    >>> error = InputError("tasks", "must be known from training", '"B 7"', cure)
+    >>> print(error)
+    tasks must be known from training; got "B 7". Use unseen="shared".
+    >>> error.render(lambda it: f"--{it.name} {it.value or ''}".strip())
+    '--tasks must be known from training; got "B 7". Use --unseen shared.'
+    """
+
+
+class InputWarning(_Told, UserWarning):
+    """An argument that can be used, with something to know about it."""
 
 
 def quoted(cell: str, most: int = 40) -> str:
