@@ -124,7 +124,7 @@ class Argument:
 Words: TypeAlias = str | Argument | tuple[str | Argument, ...]
 
 
-class _Told(Exception):
+class _Told(Exception):  # noqa: N818
     """What is wrong with an argument: expected, got, and the cure, as a record.
 
     The sentence is "argument expected; got got. cure"; the last two may be missing.
