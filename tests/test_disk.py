@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rankfair import MultiTaskRegressor, save_model, stream
+from rankfair import MultiTaskRegressor, predict_parquet, save_model, stream
 from rankfair._disk import read_up_to, working_folder, write_whole
 from rankfair.datasets import _files, make_biased_tasks
-from rankfair.streams import predict_parquet
 
 
 def names(folder):

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from rankfair import metrics as metrics
     from rankfair.audit import Audit as Audit
     from rankfair.audit import audit as audit
+    from rankfair.engines.streams import predict_parquet as predict_parquet
+    from rankfair.engines.streams import stream as stream
     from rankfair.estimators import (
         DecisionBoundaryCovariance as DecisionBoundaryCovariance,
     )
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from rankfair.path import fairness_path as fairness_path
     from rankfair.postprocess import RankFairPostprocessor as RankFairPostprocessor
     from rankfair.reduction import TiltedRegressor as TiltedRegressor
-    from rankfair.streams import stream as stream
 
 __version__ = "0.1.0"
 
@@ -40,8 +41,9 @@ _HOMES = {
     "TiltedRegressor": "rankfair.reduction",
     "fairness_path": "rankfair.path",
     "load_model": "rankfair.models",
+    "predict_parquet": "rankfair.engines.streams",
     "save_model": "rankfair.models",
-    "stream": "rankfair.streams",
+    "stream": "rankfair.engines.streams",
 }
 # `rankfair.audit` is a package that can be called: `audit(y, predictions, …)`.
 _SUBMODULES = ("audit", "datasets", "metrics")
@@ -61,6 +63,7 @@ __all__ = [
     "fairness_path",
     "load_model",
     "metrics",
+    "predict_parquet",
     "save_model",
     "stream",
 ]

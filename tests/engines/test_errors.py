@@ -5,9 +5,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rankfair.streams import predict_parquet
 
 from rankfair import RankFairRegressor, stream
-from rankfair.streams import predict_parquet
 
 BY = {"tasks": "task", "sensitive_features": "group", "target": "pay"}
 

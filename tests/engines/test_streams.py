@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from pyarrow.parquet import ParquetFile
+from rankfair.streams import predict_parquet
 
 from rankfair import RankFairRegressor, save_model, stream
-from rankfair.streams import predict_parquet
 
 BY = {"tasks": "task", "sensitive_features": "group", "target": "y"}
 

@@ -4,10 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from rankfair.engines.summary import Summary
 
 from rankfair.engines import summary as sums
 from rankfair.engines.chunk import Chunk, own_codes
-from rankfair.engines.summary import Summary
 
 K, N, FEATURES = 300, 900, 3
 

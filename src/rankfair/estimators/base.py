@@ -31,9 +31,9 @@ from rankfair._validation import (
 from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.base import check_room
+from rankfair.engines.streams import is_elsewhere, predict_elsewhere
 from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
 from rankfair.solvers import Request, Step
-from rankfair.streams import is_elsewhere, predict_elsewhere
 
 try:
     from sklearn.callback import CallbackSupportMixin

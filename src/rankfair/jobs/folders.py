@@ -11,8 +11,13 @@ from typing import Any, cast
 
 from rankfair._disk import real, sync, visible, working_folder
 from rankfair._frames import listed
-from rankfair.engines.cluster import Cluster
-from rankfair.engines.files import Unchanged, common_schema, n_rows_of
+from rankfair.engines.dask import Cluster
+from rankfair.engines.parquet import (
+    UnchangedFiles,
+    common_schema,
+    n_rows_of,
+)
+from rankfair.engines.streams import stream
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -24,7 +29,6 @@ from rankfair.jobs.predicts import (
 )
 from rankfair.jobs.rows import Settings
 from rankfair.models import save_model
-from rankfair.streams import stream
 from rankfair.tables import Encoding, Table, TableError
 from rankfair.tables.table import check_names
 
@@ -331,7 +335,7 @@ def _fit_there(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], scheduler: str
 ) -> int:
     columns = [*dict.fromkeys((*predictors, *roles.named))]
-    files = Unchanged.of(files_of(folder))
+    files = UnchangedFiles.of(files_of(folder))
     with _connected(scheduler):
         import dask.dataframe as dd
 
@@ -356,7 +360,7 @@ def _predict_there(
             "the model encodes columns of text, which workers do not: leave out "
             "--scheduler."
         )
-    files = Unchanged.of(files_of(folder))
+    files = UnchangedFiles.of(files_of(folder))
     with _connected(scheduler) as cluster:
         import dask.dataframe as dd
 
