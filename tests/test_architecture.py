@@ -25,7 +25,6 @@ ROWS = (
     {"projections"},
     {"solvers"},
     {"stats"},
-    {"streams"},
     {"_folds", "_inner"},
     {"_looks", "metrics", "audit", "path"},
     {"estimators", "reduction", "postprocess"},

@@ -19,8 +19,6 @@ from rankfair.core.blocks import (
 )
 from rankfair.core.ranks import Bins
 
-__all__ = ["Chunk", "Held", "LeftOut", "LineSample", "TaskOrder", "sample_of"]
-
 BLOCK = 4096  # rows handled at a time, within the cache
 
 

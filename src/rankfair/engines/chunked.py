@@ -22,8 +22,6 @@ from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms
 from rankfair.engines.labels import Coding
 from rankfair.engines.sums import RowSums
 
-__all__ = ["ChunkedEngine", "ChunkedRows", "Kept", "Pieces", "Sizes", "make_engine"]
-
 P = TypeVar("P")
 T = TypeVar("T")
 
@@ -232,12 +230,11 @@ class ChunkedEngine(Engine):
 
     def posed(self, constraint: Any) -> Any:
         """A constraint that knows the mean targets of the groups."""
-        a, b = self.total.group[:2]
-        y = self.total.target / np.array([a, b]) / self.y_unit - self.y_centre
+        weight, _, target = self.total.groups
+        y = target / weight / self.y_unit - self.y_centre
         # Two rows, as heavy as the groups and at their means, stand for all.
-        return constraint.on(
-            y, Part(np.array([True, False]), np.array([a, b]), a, b, 1)
-        )
+        (a, b), both = weight, np.array([True, False])
+        return constraint.on(y, Part(both, weight, a, b, 1))
 
 
 def _target_units(total: RowSums) -> tuple[float, float]:
@@ -255,8 +252,8 @@ def _target_units(total: RowSums) -> tuple[float, float]:
 
 def _groups(total: RowSums) -> Part:
     """How many rows, or how much weight, the groups have."""
-    a, b, squares_a, squares_b = total.group.tolist()
+    (a, b), squares, _ = total.groups.tolist()
     none = np.zeros(0, bool)
     if total.whole:
         return Part(none, None, round(a), round(b), 1)
-    return Part(none, None, a, b, squares_a / a * squares_b / b)
+    return Part(none, None, a, b, squares[0] / a * squares[1] / b)

@@ -25,8 +25,6 @@ from rankfair.engines.labels import (
     tally,
 )
 
-__all__ = ["Cluster", "DaskRows", "open_frame"]
-
 T = TypeVar("T")
 Many = list[Any]  # futures
 

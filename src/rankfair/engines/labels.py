@@ -16,8 +16,6 @@ from rankfair._validation.values import refuse_infinite
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
 
-__all__ = ["Coding", "Labels", "StreamRoles", "Tally", "coded", "kind_of", "tally"]
-
 SPARSE = 8  # whole labels spread no wider than this many times their number: a table
 TEXT = ("string", "large_string", "string_view")
 
@@ -150,13 +148,13 @@ class Labels:
         """The place of every whole number from the least label to the greatest."""
         import pyarrow as pa
 
-        if not self.known or self.values.type != pa.int64():
-            return None
-        low, width = self.known[0], self.known[-1] - self.known[0] + 1
-        if width > SPARSE * len(self.known) + 4096:
+        width = 0
+        if self.values.type == pa.int64():
+            width = self.known[-1] - self.known[0] + 1
+        if not 0 < width <= SPARSE * len(self.known) + 4096:
             return None
         places = np.zeros(width, np.int32)
-        places[np.array(self.known) - low] = np.arange(len(self.known))
+        places[np.array(self.known) - self.known[0]] = np.arange(len(self.known))
         return places
 
 
@@ -344,13 +342,13 @@ def weighing(batch: Any, roles: StreamRoles, source: str) -> Any:
     if roles.weight is None:
         return batch
     weights = numbers(batch.column(roles.weight))
-    wrong = int((~np.isfinite(weights)).sum()), int((weights < 0).sum())
-    for count, what in zip(wrong, ("missing or infinite", "negative"), strict=True):
-        if count:
-            raise ValueError(
-                f"{source}: column {shown(roles.weight)} has {count} {what} weights in "
-                f"{len(weights)} rows; weights are numbers, none below 0."
-            )
+    refuse_infinite(weights, [roles.weight], source)
+    negative = int((weights < 0).sum())
+    if negative:
+        raise ValueError(
+            f"{source}: column {shown(roles.weight)} has {negative} weights below 0 in "
+            f"{counted(len(weights), 'row')}: weights are 0 or more."
+        )
     if weights.all():
         return batch
     return batch.take(np.flatnonzero(weights))

@@ -23,19 +23,6 @@ from rankfair.engines.chunk import Chunk, Held, LeftOut
 from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
 from rankfair.engines.labels import Coding, StreamRoles, coded, kind_of, tally
 
-__all__ = [
-    "OnRows",
-    "ParquetRows",
-    "UnchangedFiles",
-    "batches_of_files",
-    "common_schema",
-    "find_files",
-    "n_rows_of",
-    "open_parquet",
-    "read_coding",
-    "refuse_own",
-]
-
 P = TypeVar("P")
 T = TypeVar("T")
 OnRows = Callable[[str, int, int], None]
@@ -97,7 +84,8 @@ def refuse_own(out: Path, files: Iterable[Path], given: Iterable[str] = ()) -> N
             continue
         top, pattern = _search(part)
         whole = str(real(top) / pattern)
-        if path.match(whole) or ("**" in whole and fnmatch(str(path), whole)):
+        here = path.match(whole.replace("**/", ""))
+        if here or ("**" in whole and fnmatch(str(path), whole)):
             raise ValueError(
                 f"{out} would be read as one of the rows of {part} the next time: "
                 "write to another folder."
@@ -159,8 +147,13 @@ def open_parquet(path: str | os.PathLike[str]) -> Iterator[Any]:
         with ParquetFile(path) as file:
             yield file
     except (ArrowException, OSError) as error:
-        why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise ValueError(f"{path} cannot be read as Parquet: {why}.") from error
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str | os.PathLike[str], error: BaseException) -> ValueError:
+    """An error that names a file and what is wrong with it."""
+    why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+    return ValueError(f"{path} cannot be read as Parquet: {why}.")
 
 
 def n_rows_of(files: Iterable[Path]) -> int:

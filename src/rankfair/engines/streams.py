@@ -14,6 +14,7 @@ import numpy as np
 
 from rankfair._disk import whole, working_folder
 from rankfair._frames import Floats, shown
+from rankfair.engines import parquet
 from rankfair.engines.chunked import ChunkedRows, Sizes
 from rankfair.engines.dask import open_frame
 from rankfair.engines.labels import (
@@ -23,26 +24,9 @@ from rankfair.engines.labels import (
     one_column,
     refuse_unknown,
 )
-from rankfair.engines.parquet import (
-    OnRows,
-    ParquetRows,
-    UnchangedFiles,
-    batches_of_files,
-    common_schema,
-    find_files,
-    n_rows_of,
-    read_coding,
-    refuse_own,
-)
+from rankfair.engines.parquet import OnRows
 
-__all__ = [
-    "Stream",
-    "is_elsewhere",
-    "open_rows",
-    "predict_elsewhere",
-    "predict_parquet",
-    "stream",
-]
+__all__ = ["Stream", "predict_parquet", "stream"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +61,7 @@ class Stream:
     @cached_property
     def schema(self) -> Any:
         """The columns of the first file; all others have the same."""
-        return common_schema(self.files)
+        return parquet.common_schema(self.files)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,7 +78,7 @@ class Stream:
     @property
     def n_rows(self) -> int:
         """Rows of all files."""
-        return n_rows_of(self.files)
+        return parquet.n_rows_of(self.files)
 
     def check_columns(self) -> None:
         """Raise if a name is no column."""
@@ -160,7 +144,7 @@ def stream(
     several = [files] if isinstance(files, str | os.PathLike) else list(files)
     given = tuple(str(os.fspath(each)) for each in several)
     found = Stream(
-        files=find_files(given),
+        files=parquet.find_files(given),
         target=target,
         task=one_column("tasks", tasks),
         sensitive=one_column("sensitive_features", sensitive_features),
@@ -180,7 +164,11 @@ def is_elsewhere(X: Any) -> bool:
 
 @contextmanager
 def open_rows(
-    X: Any, y: Any, weight: str | None, named: Any, on_rows: OnRows | None = None
+    X: Any,
+    y: Any,
+    weight: str | None,
+    named: Any,
+    on_rows: OnRows | None = None,
 ) -> Iterator[ChunkedRows]:
     """Open a `Stream` or a Dask frame with the columns that an estimator names.
 
@@ -205,13 +193,13 @@ def open_rows(
     if not isinstance(X, Stream):
         yield open_frame(X, y, weight, named)
         return
-    files = UnchangedFiles.of(X.files)
+    files = parquet.UnchangedFiles.of(X.files)
     told = X.on_rows or on_rows
     roles = _roles(X, y, weight, named)
     try:
-        coding = read_coding(files, roles, told)
+        coding = parquet.read_coding(files, roles, told)
         with working_folder() as folder:
-            yield ParquetRows(files, coding, folder, X.sizes, told)
+            yield parquet.ParquetRows(files, coding, folder, X.sizes, told)
     except Exception:
         files.check()  # what went wrong may come of that
         raise
@@ -339,7 +327,7 @@ def predict_parquet(
     path = Path(out)
     # A copy does not know yet what columns there are: files may have changed since.
     rows = replace(rows) if isinstance(rows, Stream) else stream(rows)
-    refuse_own(path, rows.files, rows.given)
+    parquet.refuse_own(path, rows.files, rows.given)
     kept = column_names("keep", keep)
     refuse_unknown(kept, rows.schema.names, "keep names {}, which is no column.")
     if name in kept:
@@ -380,7 +368,7 @@ def _predicted_batches(
     """Batches of Arrow columns with their predictions."""
     import pyarrow as pa
 
-    files = UnchangedFiles.of(rows.files)
+    files = parquet.UnchangedFiles.of(rows.files)
     names = _names_of(model, rows.names, rows.schema.names, "the files do")
     for name in names:
         kind = rows.schema.field(name).type
@@ -390,7 +378,8 @@ def _predicted_batches(
                 "labels."
             )
     columns = list(dict.fromkeys((*names, *keep)))
-    for batch, _ in batches_of_files(files, columns, "predicting", rows.on_rows):
+    batches = parquet.batches_of_files(files, columns, "predicting", rows.on_rows)
+    for batch, _ in batches:
         X = pa.Table.from_batches([batch]).select(names)
         yield batch, model.predict(X)
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from rankfair.core.blocks import Floats, Ints, batches_of, centred
 from rankfair.engines.chunk import Chunk, TaskOrder, some_of
 
-__all__ = ["RowSums", "TaskSums"]
-
 PIECE = 1 << 15  # numbers of products handled at a time, within the cache
 SOME_ROWS = 1 << 16  # rows that are looked at for others like them
 
@@ -93,10 +91,8 @@ class RowSums:
     by_task: TaskSums
     rows: Ints  # (k,)
     times: Floats  # (k,) rows, each as often as it weighs and at least once
-    group: Floats  # (4,) weight of A and of B, and their weights squared
-    target: Floats  # (2,) group sums of s·y: A and B
-    edge: Floats  # (2,) least and greatest y
-    kind: Floats  # (1,) of weights: 0 none, 1 whole, 2 others
+    groups: Floats  # (3, 2) of A and B: Σ s, Σ s² and Σ s y
+    most: Floats  # (3,) of y, of −y, and of what weights are: 0 none, 1 whole, 2 others
     step: int  # one row of so many is looked at for others like it
     keys: list[Floats]  # of these rows: alike if they share task and predictors
     in_a: list[NDArray[np.bool_]]  # whether they are in A
@@ -108,10 +104,8 @@ class RowSums:
             TaskSums.empty(n_tasks, n_features),
             np.zeros(n_tasks, np.int64),
             np.zeros(n_tasks),
-            np.zeros(4),
-            np.zeros(2),
-            np.array([np.inf, -np.inf]),
-            np.zeros(1),
+            np.zeros((3, 2)),
+            np.array([-np.inf, -np.inf, 0.0]),
             max(1, n_rows // SOME_ROWS),
             [],
             [],
@@ -130,25 +124,28 @@ class RowSums:
     @property
     def whole(self) -> bool:
         """Whether all weights are whole, so that they mean repeated rows."""
-        few = float(self.group[:2].sum()) < 1 << 30
-        return bool(self.kind[0] == 0 or (self.kind[0] == 1 and few))
+        few = float(self.groups[0].sum()) < 1 << 30
+        return bool(self.most[2] == 0 or (self.most[2] == 1 and few))
+
+    @property
+    def edge(self) -> Floats:
+        """The least and the greatest y: (2,)."""
+        return np.array([-self.most[1], self.most[0]])
 
     def take(self, chunk: Chunk) -> None:
         """Add the rows of a chunk, in place."""
         for tasks, sums in _by_task(chunk):
             self.by_task.add(tasks, sums)
-        a, w = chunk.in_a.astype(float), chunk.weights
-        b, s = 1 - a, np.ones(len(chunk)) if w is None else w
-        y = chunk.y if w is None else chunk.y * w
-        some, k = some_of(len(chunk), self.step), len(self.rows)
-        self._add_totals(
-            np.bincount(chunk.codes, minlength=k),
-            np.bincount(chunk.codes, np.maximum(s, 1.0), k).astype(float),
-            np.array([a @ s, b @ s, a @ (s * s), b @ (s * s)]),
-            np.array([a @ y, b @ y]),
-            np.array([chunk.y.min(initial=np.inf), chunk.y.max(initial=-np.inf)]),
-            np.array([0.0 if w is None else 1.0 + (w != np.rint(w)).any()]),
-        )
+        y, w, k = chunk.y, chunk.weights, len(self.rows)
+        s = np.ones(len(chunk)) if w is None else w
+        kind = 0.0 if w is None else 1.0 + (w != np.rint(w)).any()
+        a = chunk.in_a.astype(float)
+        self.rows[:] += np.bincount(chunk.codes, minlength=k)
+        self.times[:] += np.bincount(chunk.codes, np.maximum(s, 1.0), k)
+        self.groups[:] += [[part @ a, part @ (1 - a)] for part in (s, s * s, s * y)]
+        most = y.max(initial=-np.inf), -y.min(initial=np.inf), kind
+        np.maximum(self.most, most, out=self.most)
+        some = some_of(len(chunk), self.step)
         self.keys.append(_keys(chunk, some))
         self.in_a.append(chunk.in_a[some])
 
@@ -159,9 +156,10 @@ class RowSums:
         for first in range(0, k, step):
             own = slice(first, first + step)
             self.by_task.add(own, other.by_task.at(own))
-        self._add_totals(
-            other.rows, other.times, other.group, other.target, other.edge, other.kind
-        )
+        self.rows[:] += other.rows
+        self.times[:] += other.times
+        self.groups[:] += other.groups
+        np.maximum(self.most, other.most, out=self.most)
         self.keys.extend(other.keys)
         self.in_a.extend(other.in_a)
 
@@ -177,24 +175,6 @@ class RowSums:
         a = np.bincount(ids, in_a)
         pairs = float(a @ (rows - a)) / max(float(a.sum() * (~in_a).sum()), 1.0)
         return float(rows[rows > 1].sum() / len(in_a)), pairs
-
-    def _add_totals(
-        self,
-        rows: Ints,
-        times: Floats,
-        group: Floats,
-        target: Floats,
-        edge: Floats,
-        kind: Floats,
-    ) -> None:
-        """Add sums that are not about means."""
-        self.rows[:] += rows
-        self.times[:] += times
-        self.group[:] += group
-        self.target[:] += target
-        self.edge[0] = min(self.edge[0], edge[0])
-        self.edge[1] = max(self.edge[1], edge[1])
-        self.kind[:] = np.maximum(self.kind, kind)
 
 
 def _by_task(chunk: Chunk) -> Iterator[tuple[Ints, TaskSums]]:

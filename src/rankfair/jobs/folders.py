@@ -16,6 +16,8 @@ from rankfair.engines.parquet import (
     UnchangedFiles,
     common_schema,
     n_rows_of,
+    open_parquet,
+    unreadable,
 )
 from rankfair.engines.streams import stream
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
@@ -29,7 +31,7 @@ from rankfair.jobs.predicts import (
 )
 from rankfair.jobs.rows import Settings
 from rankfair.models import save_model
-from rankfair.tables import Encoding, Table, TableError
+from rankfair.tables import Encoding, Table
 from rankfair.tables.table import check_names
 
 __all__ = ["fit_folder", "fit_rows", "predict_folder", "predict_rows"]
@@ -138,15 +140,11 @@ def _ask(
     polars end the process now and then.
     """
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
+        import pyarrow  # noqa: F401
     except ImportError:
         return _ask_polars(file, by_polars)
-    try:
-        with ParquetFile(file) as parquet:
-            return by_pyarrow(parquet)
-    except (ArrowException, OSError) as error:
-        raise _unsound(file, error) from None
+    with open_parquet(file) as parquet:
+        return by_pyarrow(parquet)
 
 
 def _ask_polars(file: str, ask: Callable[[Any], Any]) -> Any:
@@ -155,12 +153,7 @@ def _ask_polars(file: str, ask: Callable[[Any], Any]) -> Any:
     try:
         return ask(pl.scan_parquet(file))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise _unsound(file, error) from None
-
-
-def _unsound(file: str, error: BaseException) -> TableError:
-    why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-    return TableError(f"is no sound Parquet file: {why}", source=file)
+        raise unreadable(file, error) from None
 
 
 def fit_folder(
