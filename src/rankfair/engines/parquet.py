@@ -40,7 +40,7 @@ def find_files(given: Iterable[str]) -> tuple[Path, ...]:
     found: dict[Path, Path] = {}
     for part in given:
         here = [Path(part)]
-        if Path(part).is_dir() or not Path(part).exists():
+        if Path(part).is_dir() or not os.path.lexists(part):
             top, pattern = _search(part)
             inside = (each.relative_to(top) for each in top.glob(pattern))
             here = sorted(top / each for each in inside if visible(each))
