@@ -4,13 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankfair.datasets import (
-    load_crime,
-    load_income,
-    load_student,
-    load_wine,
-    make_biased_tasks,
-)
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.datasets.wine import load_wine
 from rankfair.metrics import rank_auc
 from rows_elsewhere import BY, HUGE, LARGE, in_memory, random_rows
 

@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import shown
 from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of, resolution_of
 from rankfair.core.problem import Part, Problem, scale_of, to_standard, wildest
 from rankfair.core.ranks import Bins
@@ -21,6 +20,7 @@ from rankfair.engines.base import LEAST, Engine, check_room
 from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms
 from rankfair.engines.labels import Coding
 from rankfair.engines.sums import RowSums
+from rankfair.input.errors import shown
 
 P = TypeVar("P")
 T = TypeVar("T")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from rankfair._frames import shown
 from rankfair.engines.chunk import Chunk, Held, LeftOut
 from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
 from rankfair.engines.labels import (
@@ -24,6 +23,7 @@ from rankfair.engines.labels import (
     refuse_unknown,
     tally,
 )
+from rankfair.input.errors import shown
 
 T = TypeVar("T")
 Many = list[Any]  # futures

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import counted, label_array, listed, shown
-from rankfair._validation import nearest
-from rankfair._validation.values import refuse_infinite
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
+from rankfair.input.errors import counted, listed, shown
+from rankfair.input.labels import label_array
+from rankfair.input.settings import nearest
+from rankfair.input.training import refuse_infinite
 
 SPARSE = 8  # whole labels spread no wider than this many times their number: a table
 TEXT = ("string", "large_string", "string_view")

@@ -17,11 +17,11 @@ from uuid import uuid4
 
 import numpy as np
 
-from rankfair._disk import real, visible
-from rankfair._frames import shown
 from rankfair.engines.chunk import Chunk, Held, LeftOut
 from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
 from rankfair.engines.labels import Coding, StreamRoles, coded, kind_of, tally
+from rankfair.input.disk import real, visible
+from rankfair.input.errors import shown
 
 P = TypeVar("P")
 T = TypeVar("T")

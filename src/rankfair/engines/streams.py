@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._disk import whole, working_folder
-from rankfair._frames import Floats, shown
 from rankfair.engines import parquet
 from rankfair.engines.chunked import ChunkedRows, Sizes
 from rankfair.engines.dask import open_frame
@@ -25,6 +23,8 @@ from rankfair.engines.labels import (
     refuse_unknown,
 )
 from rankfair.engines.parquet import OnRows
+from rankfair.input.disk import whole, working_folder
+from rankfair.input.errors import Floats, shown
 
 __all__ = ["Stream", "predict_parquet", "stream"]
 

@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import Floats, shown
-from rankfair._groups import Encoder, Groups
-from rankfair._validation import Columns, Layout, Named, Rows
 from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
@@ -20,6 +17,9 @@ from rankfair.estimators.base import Progress
 from rankfair.estimators.cautions import one_group_note
 from rankfair.estimators.outcome import warn_no_groups
 from rankfair.estimators.settings import FairSettings
+from rankfair.input.columns import Columns, GroupEncoder, Layout, Named, TrainingRows
+from rankfair.input.errors import Floats, shown
+from rankfair.input.groups import SensitiveGroups
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Solution, Tilt, unconstrained
 
@@ -57,7 +57,7 @@ class StreamedFit(NamedTuple):
     """A solution, what stands for the rows, the columns of X, the AUC, and notes."""
 
     solution: Solution
-    rows: Rows
+    rows: TrainingRows
     columns: Named
     auc: float | None = None
     notes: tuple[str, ...] = ()
@@ -131,18 +131,18 @@ def _warn_alike(engine: Engine, solution: Solution, count: str) -> None:
         )
 
 
-def _standing_for(coding: Coding, engine: Engine) -> Rows:
+def _standing_for(coding: Coding, engine: Engine) -> TrainingRows:
     """Rows without rows: labels and layout, as the estimator stores them."""
     share = 0.0
-    attributes: tuple[Groups, ...] = ()
+    attributes: tuple[SensitiveGroups, ...] = ()
     if engine.groups is not None:
         total_a, total_b = engine.groups.total_a, engine.groups.total_b
         share = float(total_a / (total_a + total_b))
     layout = _layout(coding, share)
     if layout.groups is not None:
         name = str(coding.roles.group)
-        attributes = (Groups(np.array([0, 1]), layout.groups, name),)
-    return Rows(
+        attributes = (SensitiveGroups(np.array([0, 1]), layout.groups, name),)
+    return TrainingRows(
         X=np.zeros((0, len(layout.names))),
         y=np.zeros(0),
         codes=np.zeros(0, np.intp),
@@ -160,11 +160,11 @@ def _layout(coding: Coding, share: float) -> Layout:
     """
     roles, groups = coding.roles, coding.group_labels
     place = {name: j for j, name in enumerate(roles.names)}
-    protected: tuple[Encoder, ...] = ()
+    protected: tuple[GroupEncoder, ...] = ()
     unused: tuple[int, ...] = ()
     if roles.group is not None and roles.group in roles.predictors:
         fill = np.array([share])
-        protected = (Encoder(place[roles.group], roles.group, groups, fill),)
+        protected = (GroupEncoder(place[roles.group], roles.group, groups, fill),)
     elif roles.group is not None and roles.group != roles.task:
         unused = (place[roles.group],)
     return Layout(
