@@ -25,7 +25,6 @@ ROWS = (
     {"projections"},
     {"solvers"},
     {"stats"},
-    {"streams"},
     {"_looks", "metrics", "paths", "audit"},
     {"estimators"},
     {"files"},

@@ -152,7 +152,7 @@ def test_folders_that_are_none(tmp_path):
     with pytest.raises(TableError, match="without Parquet files"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, Settings(blind=False))
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(TableError, match="no sound Parquet file"):
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, Settings(blind=False))
     (tmp_path / "none").mkdir()
     with pytest.raises(TableError, match="is a folder without Parquet files"):
@@ -436,14 +436,14 @@ def test_footers_are_read_without_pyarrow_too(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert found == [(folders._height(file), folders._kinds(file)) for file in files]
     (folder / "b.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(TableError, match="no sound Parquet file"):
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
         folders.is_large(files)
 
 
 def test_damaged_footers_do_not_reach_polars(folder, monkeypatch):
     monkeypatch.setattr(folders, "_ask_polars", None)
     (folder / "b.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(TableError, match=r"b\.parquet is no sound Parquet file"):
+    with pytest.raises(ValueError, match=r"b\.parquet cannot be read as Parquet"):
         fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False))
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.base import check_room
+from rankfair.engines.streams import is_elsewhere, predict_elsewhere
 from rankfair.input.columns import TrainingRows
 from rankfair.input.errors import Floats
 from rankfair.input.frames import FrameTable, PartTable, Table, open_table
@@ -32,7 +33,6 @@ from rankfair.input.settings import (
 from rankfair.input.training import finite_predictions, read_target
 from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
 from rankfair.solvers import Request, Step
-from rankfair.streams import is_elsewhere, predict_elsewhere
 
 try:
     from sklearn.callback import CallbackSupportMixin

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankfair.constraints import Constraint
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
+from rankfair.engines.streams import is_elsewhere
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
 from rankfair.estimators.cautions import cautions, counted_error
 from rankfair.estimators.outcome import (
@@ -40,7 +41,6 @@ from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
 from rankfair.solvers.by_task import solve_tasks
 from rankfair.stats import Certificate, certify
-from rankfair.streams import is_elsewhere
 
 __all__ = ["MultiTaskRegressor", "RankFairRegressor"]
 

@@ -9,13 +9,20 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from rankfair.engines.cluster import Cluster
-from rankfair.engines.files import Unchanged, common_schema, n_rows_of
+from rankfair.engines.dask import Cluster
+from rankfair.engines.parquet import (
+    UnchangedFiles,
+    common_schema,
+    n_rows_of,
+    open_parquet,
+    unreadable,
+)
+from rankfair.engines.streams import stream
 from rankfair.files.encoding import Encoding
 from rankfair.files.model_files import save_model
 from rankfair.files.table import Table, check_names
 from rankfair.input.disk import real, sync, visible, working_folder
-from rankfair.input.errors import TableError, listed
+from rankfair.input.errors import listed
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -26,7 +33,6 @@ from rankfair.jobs.predicts import (
     predict_files,
 )
 from rankfair.jobs.rows import Settings
-from rankfair.streams import stream
 
 __all__ = ["fit_folder", "fit_rows", "predict_folder", "predict_rows"]
 
@@ -134,15 +140,11 @@ def _ask(
     polars end the process now and then.
     """
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
+        import pyarrow  # noqa: F401
     except ImportError:
         return _ask_polars(file, by_polars)
-    try:
-        with ParquetFile(file) as parquet:
-            return by_pyarrow(parquet)
-    except (ArrowException, OSError) as error:
-        raise _unsound(file, error) from None
+    with open_parquet(file) as parquet:
+        return by_pyarrow(parquet)
 
 
 def _ask_polars(file: str, ask: Callable[[Any], Any]) -> Any:
@@ -151,12 +153,7 @@ def _ask_polars(file: str, ask: Callable[[Any], Any]) -> Any:
     try:
         return ask(pl.scan_parquet(file))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise _unsound(file, error) from None
-
-
-def _unsound(file: str, error: BaseException) -> TableError:
-    why = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-    return TableError(f"is no sound Parquet file: {why}", source=file)
+        raise unreadable(file, error) from None
 
 
 def fit_folder(
@@ -331,7 +328,7 @@ def _fit_there(
     model: Any, folder: str, roles: Roles, predictors: tuple[str, ...], scheduler: str
 ) -> int:
     columns = [*dict.fromkeys((*predictors, *roles.named))]
-    files = Unchanged.of(files_of(folder))
+    files = UnchangedFiles.of(files_of(folder))
     with _connected(scheduler):
         import dask.dataframe as dd
 
@@ -356,7 +353,7 @@ def _predict_there(
             "the model encodes columns of text, which workers do not: leave out "
             "--scheduler."
         )
-    files = Unchanged.of(files_of(folder))
+    files = UnchangedFiles.of(files_of(folder))
     with _connected(scheduler) as cluster:
         import dask.dataframe as dd
 

@@ -6,27 +6,31 @@ with one sum: as many messages as workers have threads, however many rows there 
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from numpy.typing import NDArray
-
 from rankfair.engines.chunk import Chunk, Held, LeftOut
-from rankfair.engines.chunked import Kept, Rows, added
-from rankfair.engines.labels import Coding, checked
-from rankfair.engines.summary import Summary
-
-__all__ = ["Cluster", "DaskRows", "arrow", "said"]
+from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
+from rankfair.engines.labels import (
+    Coding,
+    StreamRoles,
+    Tally,
+    coded,
+    one_column,
+    refuse_unknown,
+    tally,
+)
+from rankfair.input.errors import shown
 
 T = TypeVar("T")
 Many = list[Any]  # futures
 
 UNEVEN = 1.25  # times an equal share that a worker may have before others help
-LARGE = 1 << 20  # bytes from which on something goes to the workers once, by itself
+TARGET = "rankfair target"  # no column of a user's is likely to be called that
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class Cluster:
 
 
 @dataclass(frozen=True)
-class DaskRows(Rows):
+class DaskRows(ChunkedRows):
     """Chunks that stay in the memory of the workers.
 
     The scheduler knows how each was made: those of a worker that is lost are made again
@@ -99,45 +103,35 @@ class DaskRows(Rows):
 
     cluster: Cluster
     shares: Many  # futures of lists of chunks
-    numbers: list[list[int]]  # which partitions each has
     coding: Coding
+    sizes: Sizes
 
     @classmethod
     def of(cls, cluster: Cluster, partitions: Many, coding: Coding) -> DaskRows:
         """Turn partitions into chunks, where they are."""
-        numbers = shares_of(cluster, partitions)
+        import dask
+
         lent = lend(cluster, coding)
         made = [
             cluster.client.submit(
                 _chunks, [partitions[i] for i in share], share, lent, pure=False
             )
-            for share in numbers
+            for share in shares_of(cluster, partitions)
         ]
-        return cls(cluster, made, numbers, coding)
+        sizes = Sizes(**dask.config.get("rankfair.sizes", {}))
+        return cls(cluster, made, coding, sizes)
 
-    def scan(self) -> Summary:
-        """Sums over all rows."""
-        total = self.no_rows()
-        scan = partial(_scan, self.n_tasks, self.n_features, self.n_rows)
-        for summary in said(self.cluster, scan, self.shares):
-            total.add(summary)
-        return total
-
-    def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
-        """What a function says of each chunk, in order."""
-        answers = said(self.cluster, partial(_each, function), self.shares)
-        return iter(self._in_order(list(answers)))
+    def gather(self, function: Callable[[Iterable[Chunk]], T]) -> Iterator[T]:
+        """What a function says of the chunks of each share."""
+        return said(self.cluster, function, self.shares)
 
     def keep(self, design: LeftOut) -> list[Kept]:
         """The lines of each chunk, kept by the worker that has it."""
-        held = asked(self.cluster, partial(_each, design), self.shares)
-        return [OnWorkers(self.cluster, held, i) for i in range(design.n_lines)]
-
-    def _in_order(self, answers: list[list[T]]) -> list[T]:
-        """What shares answered, partition by partition."""
-        numbers = itertools.chain.from_iterable(self.numbers)
-        found = dict(zip(numbers, itertools.chain.from_iterable(answers), strict=True))
-        return [found[i] for i in sorted(found)]
+        held = asked(self.cluster, partial(_lines, design), self.shares)
+        return [
+            OnWorkers(self.cluster, asked(self.cluster, partial(_line, i), held))
+            for i in range(design.n_lines)
+        ]
 
 
 @dataclass(frozen=True)
@@ -145,20 +139,27 @@ class OnWorkers(Kept):
     """A line that is kept beside the chunks by the workers that have them."""
 
     cluster: Cluster
-    held: Many  # futures: for each chunk of a share its lines
-    line: int  # which of them
+    held: Many  # futures of lists, one of each share
 
-    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
-        """The sum of what a function says of what is kept of each chunk."""
-        return added(
-            said(self.cluster, partial(_total, function, self.line), self.held)
-        )
+    def gather(self, function: Callable[[Iterable[Held]], T]) -> Iterator[T]:
+        """What a function says of what is kept of each share."""
+        return said(self.cluster, function, self.held)
 
-    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
-        """What a function says of what is kept of each chunk, share by share."""
-        of_line = partial(_of_line, function, self.line)
-        answers = said(self.cluster, of_line, self.held)
-        return itertools.chain.from_iterable(answers)
+
+def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
+    """The partitions of a share as chunks."""
+    return [
+        coding.chunk(arrow(part, coding.roles.columns), f"partition {i}", i)
+        for part, i in zip(partitions, numbers, strict=True)
+    ]
+
+
+def _lines(design: LeftOut, chunks: list[Chunk]) -> list[list[Held]]:
+    return [design(chunk) for chunk in chunks]
+
+
+def _line(number: int, lines: list[list[Held]]) -> list[Held]:
+    return [each[number] for each in lines]
 
 
 def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
@@ -185,31 +186,22 @@ def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
 
 
 def lend(cluster: Cluster, thing: Any) -> Any:
-    """The thing, or a future of it where it is large.
+    """A future of a thing, which goes to one worker and from there to the others.
 
-    It then goes to one worker, from which the others have it, and not with every task.
-    The scheduler knows it, as it knows all others: it outlives any worker.
+    It may be large, and does not go with every task.  The scheduler knows it, as it
+    knows all others: it outlives any worker.
     """
     import dask
-    from distributed.protocol.pickle import dumps
 
-    parts: list[Any] = []
-    size = len(dumps(thing, buffer_callback=parts.append))  # type: ignore[no-untyped-call]
-    size += sum(part.raw().nbytes for part in parts)
-    if size <= LARGE:
-        return thing
-    # What is meant by a large graph is one that has the same thing in many tasks.
-    most = "distributed.admin.large-graph-warning-threshold"
-    with dask.config.set({most: size + (1 << 20)}):
+    # What Dask warns of is a graph that has a large thing in many tasks.
+    with dask.config.set({LARGE_GRAPH: 1 << 60}):
         return cluster.client.submit(_itself, thing, pure=False)
 
 
 def asked(cluster: Cluster, function: Callable[..., Any], *parts: list[Any]) -> Many:
     """Futures of what a function says of the parts, where they are."""
-    lent = lend(cluster, function)
-    if lent is not function:
-        parts, function = ([lent] * len(parts[0]), *parts), _call
-    found: Many = cluster.client.map(function, *parts, pure=False)
+    functions = [lend(cluster, function)] * len(parts[0])
+    found: Many = cluster.client.map(_call, functions, *parts, pure=False)
     return found
 
 
@@ -223,23 +215,6 @@ def said(
         futures[i] = None  # so that its worker lets go of it
 
 
-def arrow(partition: Any, columns: list[str]) -> Any:
-    """Columns of a pandas frame as an Arrow table of one piece."""
-    import pyarrow as pa
-
-    frame = partition[columns]
-    return pa.Table.from_pandas(frame, preserve_index=False).combine_chunks()
-
-
-def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
-    """The partitions of a share as chunks, whose numbers are all finite."""
-    found = []
-    for part, i in zip(partitions, numbers, strict=True):
-        chunk = coding.chunk(arrow(part, coding.roles.columns), f"partition {i}")
-        found.append(checked(chunk, coding.roles))
-    return found
-
-
 def _itself(thing: T) -> T:
     return thing
 
@@ -248,25 +223,79 @@ def _call(function: Callable[..., T], *parts: Any) -> T:
     return function(*parts)
 
 
-def _each(function: Callable[[Any], T], parts: list[Any]) -> list[T]:
-    return [function(part) for part in parts]
+def arrow(partition: Any, columns: list[str]) -> Any:
+    """Columns of a pandas frame as an Arrow table of one piece."""
+    import pyarrow as pa
+
+    frame = partition[columns]
+    return pa.Table.from_pandas(frame, preserve_index=False).combine_chunks()
 
 
-def _of_line(
-    function: Callable[[Held], T], line: int, parts: list[list[Held]]
-) -> list[T]:
-    return [function(part[line]) for part in parts]
+def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
+    """The partitions of a Dask frame as rows for an engine.
+
+    ``named`` has the columns that the constructor of the estimator names.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    cluster = _cluster_here()
+    target, frame = _with_target(X, y)
+    roles = StreamRoles(
+        tuple(name for name in X.columns if name not in (target, weight)),
+        target,
+        one_column("tasks", named.tasks),
+        one_column("sensitive_features", named.sensitive_features),
+        weight,
+        named.blind,
+    )
+    refuse_unknown(roles.counted, list(X.columns), "{} is no column of the frame.")
+    kinds = frame.dtypes.items()
+    roles.check({name: kind for name, kind in kinds if not is_numeric_dtype(kind)})
+    partitions = cluster.client.compute(frame.to_delayed())
+    numbers = list(range(len(partitions)))
+    tallies = said(cluster, partial(_tally, roles), partitions, numbers)
+    return DaskRows.of(cluster, partitions, coded(tallies, roles))
 
 
-def _total(
-    function: Callable[[Held], NDArray[Any]], line: int, parts: list[list[Held]]
-) -> NDArray[Any]:
-    return added(function(part[line]) for part in parts)
+def _tally(roles: StreamRoles, partition: Any, number: int) -> Tally:
+    columns = roles.counted or [roles.target]
+    return tally(arrow(partition, columns), roles, f"partition {number}")
 
 
-def _scan(n_tasks: int, n_features: int, n_rows: int, chunks: list[Chunk]) -> Summary:
-    """The sums of a share."""
-    total = Summary.empty(n_tasks, n_features, n_rows)
-    for chunk in chunks:
-        total.take(chunk)
-    return total
+def _cluster_here() -> Cluster:
+    """The cluster at work; without one, an error that says how to start it."""
+    from distributed import get_client
+
+    try:
+        return Cluster.of(get_client())
+    except ValueError:
+        raise ValueError(
+            "a Dask frame is fitted where its partitions are: start a cluster first, "
+            "client = dask.distributed.Client(…)."
+        ) from None
+
+
+def _with_target(X: Any, y: Any) -> tuple[str, Any]:
+    """The name of the target, and the frame that has it."""
+    names = list(X.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"column {shown(name)} of the frame has no name in text: rename it, "
+                "frame.rename(columns=str)."
+            )
+        if names.count(name) > 1:
+            raise ValueError(
+                f"the frame has several columns called {shown(name)}: give each a name "
+                "of its own."
+            )
+    if isinstance(y, str):
+        refuse_unknown([y], names, "{} is no column of the frame.")
+        return y, X
+    if not hasattr(y, "to_delayed"):
+        got = "fit got no y" if y is None else f"y is a {type(y).__name__}"
+        raise ValueError(
+            f"{got}, but the rows are in a Dask frame: name the column of the target, "
+            'fit(frame, "pay"), or pass a Dask series.'
+        )
+    return TARGET, X.assign(**{TARGET: y})
