@@ -18,7 +18,6 @@ from rankfair.input.disk import real, visible
 from rankfair.input.errors import TableError, listed, shown
 
 __all__ = [
-    "NotEstimableError",
     "Reading",
     "Roles",
     "column_or_none",
@@ -30,10 +29,6 @@ __all__ = [
 
 # Cells that often mean so, in small letters.
 UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
-
-
-class NotEstimableError(ValueError):
-    """What was asked for cannot be estimated from these rows, however it is asked."""
 
 
 @dataclass(frozen=True)

@@ -1,27 +1,49 @@
-"""`rankfair path`: what each ε costs on one's own data."""
+"""Work of `rankfair path`: what each ε costs on one's own data."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankfair.audit.compare import REST
-from rankfair.audit.records import FrontierPoint
+from rankfair.audit.records import FrontierPoint, plain
+from rankfair.cli.audit import audit_table
+from rankfair.cli.data import (
+    FitData,
+    ModelSettings,
+    combined,
+    compared_labels,
+    figure,
+    groups_of,
+    read_data,
+    small_groups,
+)
+from rankfair.cli.screen import (
+    OnStep,
+    column,
+    figures,
+    number,
+    say,
+    show_table,
+    write_results,
+)
 from rankfair.constraints import CONSTRAINTS
+from rankfair.files.columns import Reading, Roles
+from rankfair.files.table import Table
+from rankfair.input.disk import write_whole
 from rankfair.input.errors import counted
 from rankfair.input.settings import check_number
-from rankfair.jobs.audits import audit_table
-from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.groups import combined, compared_labels, groups_of, small_groups
-from rankfair.jobs.rows import Data, OnStep, Settings, data_of, figure
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
+from rankfair.report.methods import render_comparison
 from rankfair.report.records import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
-__all__ = ["NO_KNEE", "Priced", "epsilon_names", "path_files"]
+if TYPE_CHECKING:
+    from rankfair.cli.options import OutputOptions
 
 DEFAULT_FOLDS = 5
 ONE_FIT = (
@@ -54,40 +76,18 @@ def path_files(
     files: Sequence[str],
     roles: Roles,
     reading: Reading,
-    settings: Settings,
+    settings: ModelSettings,
     *,
     epsilons: Sequence[float] | None = None,
     folds: int | None = None,
     cap: int = 50,
     command: str | None = None,
     title: str | None = None,
-    on_step: OnStep = None,
+    on_step: OnStep | None = None,
 ) -> Priced:
-    """Fit for each of many ε and measure on rows left out or held out.
-
-    Parameters
-    ----------
-    files, roles, reading, settings
-        As for `rankfair.jobs.fits.fit_files`.
-    epsilons : sequence of float, optional
-        By default twelve from 0 to the rank gap of the unconstrained fit.
-    folds : int, optional
-        How many folds; by default rows are left out of one fit where the fits of all ε
-        lie on a line, and otherwise there are 5.
-    cap : int, default=50
-        The most categories of a column of text.
-    command, title : str, optional
-        To be shown on the page.
-    on_step : callable, optional
-        Told of each step: its name, its number and how many there are.
-
-    Returns
-    -------
-    Priced
-        The path and its page.
-    """
+    """Fit for each of many ε and measure on rows left out or held out."""
     _check_widths(epsilons or (), settings)
-    data = data_of(files, roles, reading, cap)
+    data = read_data(files, roles, reading, cap)
     data, left = _known_groups(data, settings)
     parts = data.folds(DEFAULT_FOLDS if folds is None else folds, settings)
     path = fairness_path(
@@ -118,14 +118,16 @@ def path_files(
     return Priced(path, page, (*data.notes, *told))
 
 
-def _check_widths(epsilons: Sequence[float], settings: Settings) -> None:
+def _check_widths(epsilons: Sequence[float], settings: ModelSettings) -> None:
     """Refuse an ε that no fit would take, before any other is fitted."""
     widest = min(CONSTRAINTS[name].widest for name in settings.constraints)
     for epsilon in epsilons:
         check_number("each of epsilons", epsilon, 0.0, widest)
 
 
-def _known_groups(data: Data, settings: Settings) -> tuple[Data, tuple[str, ...]]:
+def _known_groups(
+    data: FitData, settings: ModelSettings
+) -> tuple[FitData, tuple[str, ...]]:
     """Return rows whose group is known, and a note on the others."""
     found = groups_of(data.table, data.roles, settings.bins)
     if len(found) > 1 and not settings.intersect:
@@ -134,8 +136,8 @@ def _known_groups(data: Data, settings: Settings) -> tuple[Data, tuple[str, ...]
             f"{len(found)}. Name one of them, or compare their combinations with "
             "--intersect."
         )
-    for name, column in found.items():
-        compared_labels(name, column)
+    for name, groups in found.items():
+        compared_labels(name, groups)
     labels = combined(found)
     compared_labels(" × ".join(found), labels)
     known = np.array([label is not None for label in labels])
@@ -151,8 +153,8 @@ def _known_groups(data: Data, settings: Settings) -> tuple[Data, tuple[str, ...]
 
 def epsilon_names(path: Path) -> list[str]:
     """Return each ε in three figures, in more where these do not tell them apart."""
-    for figures in (3, 6):
-        names = [f"ε = {row.epsilon:.{figures}g}" for row in path.rows]
+    for digits in (3, 6):
+        names = [f"ε = {row.epsilon:.{digits}g}" for row in path.rows]
         if len(set(names)) == len(names):
             return names
     return [f"ε = {row.epsilon!r}" for row in path.rows]
@@ -205,3 +207,67 @@ def _summary(path: Path) -> str:
 
 def _rows(path: Path) -> str:
     return "left-out rows" if path.left_out else "held-out rows"
+
+
+def show_path(done: Priced, out: OutputOptions, sheet: str | None) -> None:
+    """Write the page and the table of a path, and print it."""
+    path = done.path
+    columns = {name: column(path.column(name).tolist()) for name in PathRow._fields}
+    write_results(
+        out,
+        notes=done.notes,
+        table=Table(columns),
+        sheet=sheet,
+        page=lambda file: write_whole(file, render_comparison(done.page)),
+        as_dict=lambda: _as_dict(done),
+        say=lambda: _say_path(done),
+    )
+
+
+def _say_path(done: Priced) -> None:
+    """Say what each ε costs, the knee in bold."""
+    rows, knee = done.path.rows, done.path.knee()
+    means = figures([row.md for row in rows], 3)
+    errors = [(row.rmse, row.rmse_ci_low, row.rmse_ci_high) for row in rows]
+    shown = figures([value for row in errors for value in row], 4)
+    head = ("epsilon", "RMSE", "CI", "AUC", "CI", "MD", "status")
+    many = len(done.path.groups) > 2
+    show_table(
+        (*head, "group") if many else head,
+        [
+            (
+                f"{row.epsilon:.4f}",
+                shown[3 * i],
+                f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
+                number(row.auc),
+                f"{row.auc_ci_low:.3f}–{row.auc_ci_high:.3f}",
+                means[i],
+                row.status,
+                *((row.group,) if many else ()),
+            )
+            for i, row in enumerate(rows)
+        ],
+        [i for i, row in enumerate(rows) if row.epsilon == knee and done.path.has_knee],
+    )
+    if many:
+        farthest = "the group farthest from AUC = 1/2, against the rest"
+        say("", f"AUC and MD are of {farthest}.")
+    else:
+        say("", f"AUC and MD: {done.page.of_groups}.")
+    say("", done.page.summary)
+    if len(rows) > 1:
+        marked = f"From ε = {knee:.3g} on, less fairness buys little accuracy."
+        say(marked if done.path.has_knee else NO_KNEE)
+
+
+def _as_dict(done: Priced) -> dict[str, Any]:
+    """Return what `docs/path.schema.json` describes."""
+    return {
+        "format": "rankfair-path",
+        "version": 2,
+        "knee": done.path.knee() if done.path.has_knee else None,
+        "summary": done.page.summary,
+        "n_held_out": done.path.n_held_out,
+        "rows": [plain(row._asdict()) for row in done.path.rows],
+        "notes": list(done.notes),
+    }

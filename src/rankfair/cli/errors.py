@@ -1,9 +1,10 @@
 """What is printed, and how a command ends when it cannot go on."""
 
+from __future__ import annotations
+
 import errno
 import json
 import os
-import re
 import signal
 import sys
 import threading
@@ -16,17 +17,17 @@ from typing import Any, NoReturn
 import typer
 
 from rankfair.input.disk import real
-from rankfair.input.errors import printable
+from rankfair.input.errors import Argument, InputError, InputWarning, printable
 
 __all__ = [
-    "capital",
+    "NotEstimableError",
     "check_outputs",
     "check_sheet",
     "echo",
     "echo_json",
     "ending",
     "fail",
-    "in_flags",
+    "sentence_of",
     "telling",
     "writing",
 ]
@@ -34,25 +35,47 @@ __all__ = [
 DEBUG = "RANKFAIR_TRACEBACK"
 SHEETS = ("", ".csv", ".txt", ".parquet", ".pq")
 STOPPED, CLOSED, FAULT = 130, 141, 70
-# Arguments of Python by the flag they come from; the first words of many sentences.
-FLAGS = {
-    "sample_weight": "--weight",
+# Options whose name is not that of the argument in Python.
+OPTIONS = {
+    "constraints": "--constraint",
+    "cv": "--folds",
     "epsilons": "--at",
+    "features": "--feature",
+    "sample_weight": "--weight",
+    "sensitive_features": "--sensitive",
     "tasks": "--task",
+    "y": "--target",
     "y_pred": "--prediction",
     "y_true": "--target",
-    "min_group": "--min-group",
-    "max_gap": "--max-gap",
-    "each of epsilons": "--at",
-    "y": "--target",
-    "cv": "--folds",
-    "constraints": "--constraint",
 }
-SAME = "epsilon|constraint|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
-FLAG = "--intersect"
-FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
-FILE = re.compile(r"\S*(?:[/\\]|\.\w)")
-PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
+
+
+class NotEstimableError(ValueError):
+    """Something that these rows cannot tell: the exit code is 3."""
+
+
+def spell(argument: Argument) -> str:
+    """Return an argument of Python as an option, a flag without its value.
+
+    Examples
+    --------
+    >>> spell(Argument("tasks")), spell(Argument("unseen", "shared"))
+    ('--task', '--unseen shared')
+    >>> spell(Argument("blind", False)), spell(Argument("intersect", True))
+    ('--no-blind', '--intersect')
+    """
+    name, value = argument.name, argument.value
+    if value is False:
+        return f"--no-{name}"
+    option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    return option if value is None or value is True else f"{option} {value}"
+
+
+def sentence_of(error: BaseException) -> str:
+    """Return what an error or a warning says, in the words of the command line."""
+    if isinstance(error, InputError | InputWarning):
+        return error.render(spell)
+    return _capital(str(error))
 
 
 def echo(line: str = "", *, err: bool = False, bold: bool = False) -> None:
@@ -65,7 +88,7 @@ def echo(line: str = "", *, err: bool = False, bold: bool = False) -> None:
 
 
 def echo_json(value: Any) -> None:
-    """Print plain JSON, signs of all languages as they are, unseen ones as escapes."""
+    """Print plain JSON, characters of all languages as they are."""
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     typer.echo(printable(text, keep="\n", form="\\u{:04x}"))
 
@@ -90,8 +113,7 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
         if real(path) in written:
             fail(f"{path} is named twice as what to write: give each its own name.")
         written.add(real(path))
-        given = read.get(real(path))
-        if given is not None:
+        if real(path) in read:
             fail(f"{path} is read and would be written over: give another name.")
         folder = real(path).parent
         if folder in folders and Path(path).suffix == ".parquet":
@@ -107,10 +129,10 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
 
 def check_sheet(path: str | None) -> None:
     """Leave if a table's name promises what is not written, a workbook say."""
-    ending = "" if path is None else Path(path).suffix.lower()
-    if ending not in SHEETS:
+    suffix = "" if path is None else Path(path).suffix.lower()
+    if suffix not in SHEETS:
         fail(
-            f"{path} would not be a {ending} file: tables are written as CSV (.csv, "
+            f"{path} would not be a {suffix} file: tables are written as CSV (.csv, "
             ".txt, - for a pipe) or Parquet (.parquet, .pq)."
         )
 
@@ -128,9 +150,8 @@ def writing(option: str, folder: Path) -> Iterator[None]:
 def ending() -> Iterator[None]:
     """End a process as it should, whatever the command in this block does.
 
-    What would end it without a word (SIGTERM, a terminal that is closed) is taken for
-    Ctrl-C, after which nothing is left behind; the code is that of the signal.  What
-    cannot be printed is a sentence.
+    SIGTERM and a closed terminal are treated like Ctrl-C, after which nothing is left
+    behind; the exit code is that of the signal.  What cannot be printed is a sentence.
     """
     came: list[int] = []
 
@@ -170,7 +191,7 @@ def _of_system(error: OSError) -> str:
     if error.errno == errno.EBADF and error.filename is None:
         return "Standard input or output is closed."
     if error.strerror is None:
-        return capital(str(error))
+        return _capital(str(error))
     name = f"{error.filename}: " if error.filename is not None else ""
     return f"{name}{error.strerror}"
 
@@ -185,22 +206,23 @@ def telling(quiet: bool = False) -> Iterator[None]:
                 yield
         finally:
             if not quiet:
-                for line in dict.fromkeys(str(each.message) for each in caught):
-                    echo(f"Note: {in_flags(line)}", err=True)
+                told = (it.message for it in caught)
+                said = (sentence_of(it) for it in told if isinstance(it, Warning))
+                for line in dict.fromkeys(said):
+                    echo(f"Note: {line}", err=True)
 
 
 @contextmanager
 def _sentences() -> Iterator[None]:
     from rankfair.files.archive import ModelFileError
     from rankfair.input.errors import TableError
-    from rankfair.jobs.columns import NotEstimableError
 
     try:
         yield
     except (typer.Exit, typer.BadParameter):
         raise
     except NotEstimableError as error:
-        fail(capital(str(error)), 3)
+        fail(sentence_of(error), 3)
     except BrokenPipeError:
         _leave_quietly()
     except (TableError, ModelFileError) as error:
@@ -212,7 +234,7 @@ def _sentences() -> Iterator[None]:
     except ModuleNotFoundError as error:
         fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
     except ValueError as error:
-        fail(in_flags(str(error)))
+        fail(sentence_of(error))
     except MemoryError:
         fail("There is not enough memory for these rows.")
     except KeyboardInterrupt:
@@ -227,44 +249,11 @@ def _sentences() -> Iterator[None]:
         )
 
 
-def in_flags(sentence: str, start: bool = True) -> str:
-    """Return a sentence about arguments of Python as one about options.
-
-    Examples
-    --------
-    >>> in_flags('tasks has labels not seen in training; use penalty="shared".')
-    '--task has labels not seen in training; use --penalty shared.'
-    >>> in_flags('no method is called "a".')
-    'No method is called "a".'
-    """
-    sentence = sentence.replace("constraints=", "constraint=")
-    sentence = sentence.replace("blind=False", "--no-blind")
-    sentence = PAIR.sub(r"--\1 \2", sentence)
-    sentence = re.sub(r'(column "[^"]*"(?:, "[^"]*")*) of X\b', r"\1", sentence)
-    # A flag has no value.
-    sentence = re.sub(r"--intersect True\b|(?<=Leave )intersect\b", FLAG, sentence)
-    sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
-    # Advice to name a column in an argument, without a value.
-    sentence = re.sub(r"--sensitive=(?!\w)", "--sensitive", sentence)
-    sentence = re.sub(r"\btasks=(?!\w)", "--task", sentence)
-    sentence = sentence.replace("features=…", "--drop")
-    sentence = sentence.replace(" equals y in ", " equals the target in ")
-    sentence = sentence.replace("Leave it out of X.", "Leave it out with --drop.")
-    found = FIRST.match(sentence)
-    if found is None:
-        return capital(sentence) if start else sentence
-    return (FLAGS[found[1]] if found[1] else f"--{found[2]}") + sentence[found.end() :]
-
-
-def capital(sentence: str) -> str:
-    """Return a sentence with a capital letter in front, unless a file is there.
-
-    Examples
-    --------
-    >>> capital("no rows."), capital("rows/a.parquet: no rows.")
-    ('No rows.', 'rows/a.parquet: no rows.')
-    """
-    if FILE.match(sentence) or os.path.exists(sentence.split(": ")[0]):
+def _capital(sentence: str) -> str:
+    """Return a sentence with a capital letter in front, unless a file is there."""
+    first = sentence.split(": ")[0]
+    is_file = "/" in first or "\\" in first or "." in first.split(" ")[0]
+    if is_file or os.path.exists(first):
         return sentence
     return sentence[:1].upper() + sentence[1:]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.files.archive import ModelFileError, distrusted
+from rankfair.files.columns import Reading, Roles, refuse_gaps
 from rankfair.files.encoding import Encoding, distinct_texts, learn_encoding
 from rankfair.files.model_files import load_model, read_extra
 from rankfair.files.table import Table
 from rankfair.input.errors import TableError, counted, listed
 from rankfair.input.new_rows import UnseenError
-from rankfair.jobs.columns import Reading, Roles, refuse_gaps
 
 __all__ = ["Design", "Drawn"]
 

@@ -1,7 +1,7 @@
 """The methods that `rankfair compare` tries: each is an estimator for a frame.
 
-To add one, write a function of `Asked` that returns an estimator which reads the task
-and protected columns of X by name, and enter it in `METHODS` with what it cannot.
+To add one, write a function of `MethodRequest` that returns an estimator.  It reads the
+task and sensitive columns of X by name.  Enter it in `METHODS` with what it cannot do.
 """
 
 from __future__ import annotations
@@ -9,28 +9,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rankfair.jobs.columns import Roles
-from rankfair.jobs.rows import FREE, Settings, one_or_all
+FREE = 0.5  # the band that asks for nothing
 
-__all__ = ["GROUPLESS", "METHODS", "Asked", "Facts", "Method"]
+if TYPE_CHECKING:
+    from rankfair.cli.data import ModelSettings
+    from rankfair.files.columns import Roles
+
+__all__ = ["GROUPLESS", "METHODS", "GroupFacts", "Method", "MethodRequest"]
 
 GROUPLESS = (
     "it needs the group of every row; --drop-missing leaves out rows without one."
 )
 
 
+def one_or_all(names: tuple[str, ...]) -> Any:
+    """Return names as an estimator takes them: none, the only one, or a list."""
+    if not names:
+        return None
+    return names[0] if len(names) == 1 else list(names)
+
+
 @dataclass(frozen=True)
-class Asked:
+class MethodRequest:
     """What a method has to know: columns and settings."""
 
     roles: Roles
-    settings: Settings
+    settings: ModelSettings
 
     @property
     def sensitive(self) -> Any:
-        """The protected column or columns."""
+        """The sensitive column or columns."""
         return one_or_all(self.roles.sensitive)
 
     @property
@@ -43,12 +53,12 @@ class Asked:
         return replace(self.settings, **changed).model(self.roles)
 
 
-def _free(asked: Asked) -> Any:
+def _free(asked: MethodRequest) -> Any:
     return asked.linear(epsilon=FREE, constraints=("rank",), scope="global")
 
 
-def _mapped(constraint: str, way: str) -> Callable[[Asked], Any]:
-    def method(asked: Asked) -> Any:
+def _mapped(constraint: str, way: str) -> Callable[[MethodRequest], Any]:
+    def method(asked: MethodRequest) -> Any:
         from rankfair.estimators.postprocess import RankFairPostprocessor
 
         return RankFairPostprocessor(
@@ -62,20 +72,20 @@ def _mapped(constraint: str, way: str) -> Callable[[Asked], Any]:
     return method
 
 
-def _tilt(asked: Asked) -> Any:
+def _tilt(asked: MethodRequest) -> Any:
     return asked.linear(constraints=("rank",))
 
 
-def _tilt_and_mean(asked: Asked) -> Any:
+def _tilt_and_mean(asked: MethodRequest) -> Any:
     return asked.linear(constraints=("rank", "mean"))
 
 
-def _ncadmm(asked: Asked) -> Any:
+def _ncadmm(asked: MethodRequest) -> Any:
     return asked.linear(constraints=("rank",)).set_params(solver="ncadmm")
 
 
-def _baseline(name: str) -> Callable[[Asked], Any]:
-    def method(asked: Asked) -> Any:
+def _baseline(name: str) -> Callable[[MethodRequest], Any]:
+    def method(asked: MethodRequest) -> Any:
         from rankfair import estimators
 
         return getattr(estimators, name)(
@@ -90,8 +100,8 @@ def _baseline(name: str) -> Callable[[Asked], Any]:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What of the protected columns decides which methods can be run."""
+class GroupFacts:
+    """What of the sensitive columns decides which methods can be run."""
 
     n_columns: int
     n_groups: int  # of the column that has the most
@@ -103,22 +113,16 @@ class Facts:
 class Method:
     """How an estimator is made, and what it cannot deal with."""
 
-    make: Callable[[Asked], Any]
+    make: Callable[[MethodRequest], Any]
     two_groups: bool = False  # of one column
     bins: bool = True
     unknown: bool = True
     widest: float = math.inf  # the largest ε it takes; without one it has no band
 
-    def why_not(self, facts: Facts) -> str:
-        """Return why it cannot be run; empty if it can.
-
-        Examples
-        --------
-        >>> METHODS["NC-ADMM"].why_not(Facts(1, 3, binned=False, any_unknown=False))
-        'it knows two groups only.'
-        """
+    def why_not(self, facts: GroupFacts) -> str:
+        """Return why it cannot be run; empty if it can."""
         if self.two_groups and facts.n_columns > 1:
-            return "it knows one protected column only."
+            return "it knows one sensitive column only."
         if self.two_groups and facts.n_groups > 2:
             return "it knows two groups only."
         if facts.binned and not self.bins:

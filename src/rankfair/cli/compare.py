@@ -1,28 +1,53 @@
-"""`rankfair compare`: all methods on one's own data, by cross-validation."""
+"""Work of `rankfair compare`: all methods on one's own data, by cross-validation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankfair.audit import Audit, Gate
-from rankfair.audit.records import gap_interval
+from rankfair.audit.records import gap_interval, plain
+from rankfair.cli.audit import audit_table
+from rankfair.cli.data import (
+    FitData,
+    HeldOut,
+    ModelSettings,
+    figure,
+    groups_of,
+    read_data,
+    small_groups,
+)
+from rankfair.cli.errors import sentence_of
+from rankfair.cli.methods import METHODS, GroupFacts, MethodRequest
+from rankfair.cli.screen import (
+    OnStep,
+    column,
+    figures,
+    interval,
+    number,
+    say,
+    show_table,
+    spread,
+    write_results,
+)
+from rankfair.files.columns import Reading, Roles
+from rankfair.files.table import Table
+from rankfair.input.disk import write_whole
 from rankfair.input.errors import listed, shown
+from rankfair.input.folds import Folds
 from rankfair.input.settings import check_number
-from rankfair.jobs.audits import audit_table
-from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.groups import Folds, groups_of, small_groups
-from rankfair.jobs.methods import METHODS, Asked, Facts
-from rankfair.jobs.rows import Data, HeldOut, OnStep, Settings, data_of, figure
+from rankfair.report.methods import render_comparison
 from rankfair.report.records import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
-__all__ = ["Compared", "compare_files", "not_run"]
+if TYPE_CHECKING:
+    from rankfair.cli.options import OutputOptions
 
+METHOD = ("rmse", "auc_gap", "mean_difference", "ks")
 HOW = (
     "Every method was fitted on part of the rows, with the same penalty and weight of "
     "it, and predicted the rest; the figures are of the held-out predictions of all "
@@ -45,7 +70,7 @@ def compare_files(
     files: Sequence[str],
     roles: Roles,
     reading: Reading,
-    settings: Settings,
+    settings: ModelSettings,
     *,
     methods: Sequence[str] | None = None,
     folds: int = 5,
@@ -53,35 +78,12 @@ def compare_files(
     cap: int = 50,
     command: str | None = None,
     title: str | None = None,
-    on_step: OnStep = None,
+    on_step: OnStep | None = None,
 ) -> Compared:
-    """Fit every method on parts of the rows and measure it on the others.
-
-    Parameters
-    ----------
-    files, roles, reading, settings
-        As for `rankfair.jobs.fits.fit_files`.
-    methods : sequence of str, optional
-        Names in `rankfair.jobs.methods.METHODS`; all by default.
-    folds : int, default=5
-        How many folds.
-    within : float, default=0.05
-        The summary names the method of least error with a rank gap of at most this.
-    cap : int, default=50
-        The most categories of a column of text.
-    command, title : str, optional
-        To be shown on the page.
-    on_step : callable, optional
-        Told of each step: its name, its number and how many there are.
-
-    Returns
-    -------
-    Compared
-        A line for each method that could be run.
-    """
+    """Fit every method on parts of the rows and measure it on the others."""
     names = _known(METHODS if methods is None else methods)
     _check_width(names, settings.epsilon)
-    data = data_of(files, roles, reading, cap)
+    data = read_data(files, roles, reading, cap)
     parts = data.folds(folds, settings)
     found, refused = _try_all(names, data, settings, parts, on_step)
     held = np.sort(np.concatenate([test for _, test in parts]))
@@ -129,12 +131,16 @@ def _check_width(names: Sequence[str], epsilon: Any) -> None:
 
 
 def _try_all(
-    names: list[str], data: Data, settings: Settings, parts: Folds, on_step: OnStep
+    names: list[str],
+    data: FitData,
+    settings: ModelSettings,
+    parts: Folds,
+    on_step: OnStep | None,
 ) -> tuple[dict[str, HeldOut], dict[str, str]]:
     """Return held-out predictions by method, and why others could not be run."""
     found: dict[str, HeldOut] = {}
     refused: dict[str, str] = {}
-    asked = Asked(data.design.roles, settings)
+    asked = MethodRequest(data.design.roles, settings)
     facts = _facts(data, settings)
     for i, name in enumerate(names, start=1):
         if on_step is not None:
@@ -146,20 +152,14 @@ def _try_all(
         try:
             found[name] = data.held_out(METHODS[name].make(asked), parts)
         except ValueError as error:
-            refused[name] = str(error)
+            refused[name] = sentence_of(error)
     if not found:
         raise ValueError(f"no method could be run: {next(iter(refused.values()))}")
     return found, refused
 
 
 def not_run(refused: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each reason why methods could not be run.
-
-    Examples
-    --------
-    >>> not_run({"a": "it knows two groups only.", "b": "it knows two groups only."})
-    ['"a", "b" were not run: each knows two groups only.']
-    """
+    """Return a sentence for each reason why methods could not be run."""
     found = []
     for why in dict.fromkeys(refused.values()):
         names = [name for name, each in refused.items() if each == why]
@@ -171,10 +171,10 @@ def not_run(refused: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _facts(data: Data, settings: Settings) -> Facts:
+def _facts(data: FitData, settings: ModelSettings) -> GroupFacts:
     found = groups_of(data.table, data.roles, settings.bins)
     labels = [set(column.tolist()) for column in found.values()]
-    return Facts(
+    return GroupFacts(
         n_columns=len(found),
         n_groups=max(len(each - {None}) for each in labels),
         binned=settings.bins is not None,
@@ -236,3 +236,66 @@ def _summary(audit: Audit, best: str | None, within: float) -> str:
         f"Of the methods with a rank gap of at most {within:g} on held-out rows, "
         f"{best} has the least error: {figure(error)} at a gap of {gap:.3f}."
     )
+
+
+def show_methods(done: Compared, out: OutputOptions, sheet: str | None) -> None:
+    """Write the page and the table of a comparison, and print it."""
+    lines = done.page.lines
+    columns = {
+        "method": column([line.method for line in lines]),
+        **spread(lines, METHOD),
+        "groups": column([line.groups for line in lines]),
+        "note": column([line.note for line in lines]),
+    }
+    write_results(
+        out,
+        notes=done.notes,
+        table=Table(columns),
+        sheet=sheet,
+        page=lambda file: write_whole(file, render_comparison(done.page)),
+        as_dict=lambda: _as_dict(done),
+        say=lambda: _say_methods(done),
+    )
+
+
+def _say_methods(done: Compared) -> None:
+    """Say what methods came to side by side, and which could not be run."""
+    lines = done.page.lines
+    errors = figures([line.rmse for line in lines], 4)
+    means = figures([line.mean_difference for line in lines], 3)
+    show_table(
+        ("method", "RMSE", "rank gap", "CI", "MD", "KS", "groups"),
+        [
+            (
+                line.method,
+                error,
+                number(line.auc_gap),
+                interval(line.auc_gap),
+                mean,
+                number(line.ks),
+                "" if done.page.of_groups else line.groups,
+            )
+            for line, error, mean in zip(lines, errors, means, strict=True)
+        ],
+        [i for i, line in enumerate(lines) if line.chosen],
+    )
+    if done.page.of_groups:
+        say("", f"Rank gap, MD and KS: {done.page.of_groups}.")
+    say("", done.page.summary)
+    for line in lines:
+        if line.note:
+            say(f"{line.method}: {line.note}.")
+    for why in not_run(done.refused):
+        say(why)
+
+
+def _as_dict(done: Compared) -> dict[str, Any]:
+    """Return what `docs/compare.schema.json` describes."""
+    return {
+        "format": "rankfair-compare",
+        "version": 2,
+        "summary": done.page.summary,
+        "methods": plain(done.page.lines),
+        "not_run": dict(done.refused),
+        "notes": list(done.notes),
+    }

@@ -1,34 +1,97 @@
-"""Options that several commands share, each written once."""
+"""Options that several commands share, and how options are parsed."""
 
-from dataclasses import dataclass
+import functools
+import inspect
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+
+from rankfair.input.errors import printable
 
 __all__ = [
-    "Columns",
-    "Constraint",
-    "Demand",
-    "Files",
-    "Model",
-    "Out",
-    "Scheduler",
-    "Scope",
+    "ColumnOptions",
+    "Commands",
+    "ConstraintOptions",
+    "Epsilon",
+    "Epsilons",
+    "FileOptions",
+    "Folds",
+    "IgnoreSmall",
+    "MaxGap",
+    "ModelOptions",
+    "Once",
+    "OutputOptions",
+    "Sheet",
+    "command_line",
+    "expanded",
+    "refuse_two_outputs",
 ]
 
-Scheduler = Annotated[
+CHOICE = re.compile(r"'(.*)' is not one of ('.*')\.")
+MaxGap = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=0.5,
+        metavar="GAP",
+        help="End with code 1 if the rank gap |AUC - 1/2| is larger; of several "
+        "predictions that of the last.",
+    ),
+]
+IgnoreSmall = Annotated[
+    bool,
+    typer.Option(
+        "--ignore-small-groups",
+        help="Let --max-gap hold though groups of few rows are not judged.",
+    ),
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        metavar="NUMBER",
+        help="Half width of the band: |AUC - 1/2| at most this; in standard deviations "
+        "of the target for mean and residual, of KS for distribution.",
+    ),
+]
+Epsilons = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--epsilon",
+        min=0.0,
+        metavar="NUMBER",
+        help="Half width of the band: |AUC - 1/2| at most this; in standard deviations "
+        "of the target for mean and residual, of KS for distribution. Once for all, or "
+        "once for each --constraint in order.  [default: 0.01]",
+        show_default=False,
+    ),
+]
+Folds = Annotated[
+    int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")
+]
+Sheet = Annotated[
     str | None,
     typer.Option(
-        metavar="ADDRESS",
-        help="A Dask scheduler whose workers read the folder of Parquet files.",
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write the table there: CSV or Parquet, - for CSV to a pipe.",
     ),
 ]
 
 
-class Constraint(StrEnum):
-    """What can be levelled."""
+class ConstraintName(StrEnum):
+    """What a constraint balances."""
 
     rank = "rank"
     mean = "mean"
@@ -36,7 +99,7 @@ class Constraint(StrEnum):
     distribution = "distribution"
 
 
-class Scope(StrEnum):
+class ScopeName(StrEnum):
     """Over which rows."""
 
     everywhere = "global"
@@ -44,7 +107,7 @@ class Scope(StrEnum):
     both = "both"
 
 
-class Penalty(StrEnum):
+class PenaltyName(StrEnum):
     """What keeps the weights small."""
 
     pool = "pool"
@@ -54,7 +117,7 @@ class Penalty(StrEnum):
     ridge = "ridge"
 
 
-class Unseen(StrEnum):
+class UnseenName(StrEnum):
     """What becomes of a task that training did not have."""
 
     error = "error"
@@ -62,7 +125,7 @@ class Unseen(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files:
+class FileOptions:
     """Files, and how they are written."""
 
     files: Annotated[
@@ -131,7 +194,7 @@ class Files:
 
     def reading(self) -> Any:
         """What the reader has to know."""
-        from rankfair.jobs.columns import Reading
+        from rankfair.files.columns import Reading
 
         return Reading(
             text=tuple(self.text or ()),
@@ -148,7 +211,7 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class ColumnOptions:
     """What the columns are for."""
 
     target: Annotated[
@@ -158,7 +221,7 @@ class Columns:
         list[str],
         typer.Option(
             metavar="COLUMN",
-            help="The protected column; repeat it for several.",
+            help="The sensitive column; repeat it for several.",
             show_default=False,
         ),
     ]
@@ -174,17 +237,17 @@ class Columns:
         typer.Option(
             min=2,
             metavar="N",
-            help="Cut protected numbers into N groups of equal size, or weight.",
+            help="Cut sensitive numbers into N groups of equal size, or weight.",
         ),
     ] = None
     intersect: Annotated[
         bool,
-        typer.Option("--intersect", help="Compare combinations of protected columns."),
+        typer.Option("--intersect", help="Compare combinations of sensitive columns."),
     ] = False
 
     def roles(self, **more: Any) -> Any:
         """What the reader and the estimators have to know."""
-        from rankfair.jobs.columns import Roles
+        from rankfair.files.columns import Roles
 
         if self.intersect and len(self.sensitive) < 2:
             raise typer.BadParameter(
@@ -202,29 +265,29 @@ class Columns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Demand:
-    """What is to be level, and where."""
+class ConstraintOptions:
+    """Which constraints, and over which rows."""
 
     constraint: Annotated[
-        list[Constraint] | None,
+        list[ConstraintName] | None,
         typer.Option(
-            metavar="|".join(Constraint),
-            help="What is levelled; repeat it for several.  [default: rank]",
+            metavar="|".join(ConstraintName),
+            help="What is balanced; repeat it for several.  [default: rank]",
         ),
     ] = None
     scope: Annotated[
-        Scope,
+        ScopeName,
         typer.Option(
-            metavar="|".join(Scope),
+            metavar="|".join(ScopeName),
             help="Over all rows, within every task, or both; the last two take two "
             "groups of one column, known for all rows.",
         ),
-    ] = Scope.everywhere
+    ] = ScopeName.everywhere
 
     def asked(self, epsilons: list[float] | None = None) -> dict[str, Any]:
         """What the estimator has to know; an ε for all constraints, or one for each."""
         constraints = tuple(
-            each.value for each in self.constraint or (Constraint.rank,)
+            each.value for each in self.constraint or (ConstraintName.rank,)
         )
         asked: dict[str, Any] = {"constraints": constraints, "scope": self.scope.value}
         if not epsilons:
@@ -244,13 +307,15 @@ class Demand:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class ModelOptions:
     """What the model is, and what it predicts from."""
 
     penalty: Annotated[
-        Penalty,
-        typer.Option(metavar="|".join(Penalty), help="What keeps the weights small."),
-    ] = Penalty.pool
+        PenaltyName,
+        typer.Option(
+            metavar="|".join(PenaltyName), help="What keeps the weights small."
+        ),
+    ] = PenaltyName.pool
     beta: Annotated[
         str,
         typer.Option(
@@ -258,16 +323,16 @@ class Model:
         ),
     ] = "auto"
     unseen: Annotated[
-        Unseen,
+        UnseenName,
         typer.Option(
-            metavar="|".join(Unseen),
+            metavar="|".join(UnseenName),
             help="Tasks not seen in training: refuse, or the model all share.",
         ),
-    ] = Unseen.error
+    ] = UnseenName.error
     blind: Annotated[
         bool,
         typer.Option(
-            "--blind/--no-blind", help="Do not predict from the protected column."
+            "--blind/--no-blind", help="Do not predict from the sensitive column."
         ),
     ] = True
     feature: Annotated[
@@ -286,13 +351,13 @@ class Model:
         int, typer.Option(min=0, metavar="N", help="Seed of all that is random.")
     ] = 0
 
-    def settings(self, columns: Columns, **asked: Any) -> Any:
+    def settings(self, columns: ColumnOptions, **asked: Any) -> Any:
         """What the estimator has to know."""
-        from rankfair.jobs.rows import Settings
+        from rankfair.cli.data import ModelSettings
 
-        return Settings(
+        return ModelSettings(
             penalty=self.penalty.value,
-            beta=read_beta(self.beta),
+            beta=_beta(self.beta),
             unseen=self.unseen.value,
             blind=self.blind,
             intersect=columns.intersect,
@@ -308,7 +373,7 @@ class Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Out:
+class OutputOptions:
     """Where the answer goes."""
 
     html: Annotated[
@@ -326,7 +391,7 @@ class Out:
     ] = False
 
 
-def read_beta(given: str) -> float | None:
+def _beta(given: str) -> float | None:
     """Return the weight of the penalty, None for one that is chosen."""
     if given == "auto":
         return None
@@ -336,3 +401,114 @@ def read_beta(given: str) -> float | None:
         raise typer.BadParameter(
             f"a number or auto, got {given!r}", param_hint="--beta"
         ) from None
+
+
+def command_line() -> str:
+    """Return the command as it was typed."""
+    return shlex.join(["rankfair", *sys.argv[1:]])
+
+
+def refuse_two_outputs(out: OutputOptions, sheet: str | None) -> None:
+    """Leave if standard output would be both JSON and a table."""
+    if out.as_json and sheet == "-":
+        raise typer.BadParameter(
+            "a pipe takes the table or --json, not both", param_hint="--out"
+        )
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Spread parameters that are bundles into their fields, as options of a command."""
+    parameters: list[inspect.Parameter] = []
+    bundles: dict[str, tuple[Any, list[str]]] = {}
+    for own in inspect.signature(command, eval_str=True).parameters.values():
+        if not is_dataclass(own.annotation):
+            parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        inside = fields(own.annotation)
+        bundles[own.name] = own.annotation, [each.name for each in inside]
+        parameters += [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty
+                if each.default is MISSING
+                else each.default,
+                annotation=each.type,
+            )
+            for each in inside
+        ]
+
+    @functools.wraps(command)
+    def spread(**given: Any) -> None:
+        packed = {
+            name: bundle(**{field: given.pop(field) for field in names})
+            for name, (bundle, names) in bundles.items()
+        }
+        command(**given, **packed)
+
+    spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    spread.__annotations__ = {each.name: each.annotation for each in parameters}
+    return spread
+
+
+# Typer has a copy of click of its own, or uses that of others.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class Commands(TyperGroup):
+    """Commands that say what is wrong with their words as `echo` would."""
+
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        """Parse the words before the command."""
+        with _printable_errors():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Parse the others, and run the command."""
+        with _printable_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_errors() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        said: Any = error
+        said.message = printable(said.message or "", keep="\n")
+        raise
+
+
+class Once(TyperCommand):
+    """A command that refuses an option given twice, where the last would win."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse as usual, after a look at what is there twice."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for param in order:
+            if order.count(param) > 1 and _takes_one(param):
+                raise typer.BadParameter(
+                    f"given {order.count(param)} times, but it takes one value: give "
+                    "it once",
+                    ctx=ctx,
+                    param_hint=param.opts[0],
+                )
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = _with_nearest(error.message)
+            raise
+
+
+def _with_nearest(message: str) -> str:
+    """Return what is wrong with a value, and the nearest of those there are."""
+    message = message.removeprefix("Value error, ")
+    found = CHOICE.fullmatch(message)
+    close = found and get_close_matches(found[1], re.findall(r"'([^']*)'", found[2]), 1)
+    return f"{message} Did you mean '{close[0]}'?" if close else message
+
+
+def _takes_one(param: Any) -> bool:
+    """Tell whether it is an option with a value, of which the last would win."""
+    is_option = str(param.param_type_name) == "option"
+    return is_option and not (param.multiple or param.is_flag)
