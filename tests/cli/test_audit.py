@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from rankfair.cli.audit import audit_files
+from rankfair.cli.data import ModelSettings
+from rankfair.cli.fit import fit_files
+from rankfair.cli.predict import predict_files
+from rankfair.files.columns import Reading, Roles
 from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
-from rankfair.jobs.audits import audit_files
-from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import fit_files
-from rankfair.jobs.predicts import predict_files
-from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
 from sheets import at_auc, pay_csv, people, write_csv
 
@@ -20,7 +20,7 @@ def made(tmp_path_factory):
     """A pay roll and a model of it."""
     folder = tmp_path_factory.mktemp("made")
     csv, model = pay_csv(folder), folder / "m.rankfair"
-    fit_files([csv], FIT, PLAIN, Settings(), out=model, folds=0)
+    fit_files([csv], FIT, PLAIN, ModelSettings(), out=model, folds=0)
     return csv, str(model)
 
 

@@ -16,15 +16,15 @@ import pytest
 import typer
 
 from rankfair.cli import ends
-from rankfair.cli.ends import check_outputs, check_sheet, ending, in_flags, telling
-from rankfair.cli.tables import figures, say, show_table, table_lines
+from rankfair.cli.data import ModelSettings
+from rankfair.cli.errors import check_outputs, check_sheet, ending, in_flags, telling
+from rankfair.cli.fit import fit_files
+from rankfair.cli.screen import figures, say, show_table, table_lines
 from rankfair.files.archive import ModelFileError
+from rankfair.files.columns import Reading, Roles, load
 from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import TableError
-from rankfair.jobs.columns import NotEstimableError, Reading, Roles, load
-from rankfair.jobs.fits import fit_files
-from rankfair.jobs.rows import Settings
 from sheets import pay_csv
 
 
@@ -130,7 +130,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     rows, model = pay_csv(folder), folder / "m.rankfair"
     roles = Roles(target="pay", sensitive=("gender",), tasks=("job",))
-    fit_files([rows], roles, Reading(), Settings(), out=model, folds=0)
+    fit_files([rows], roles, Reading(), ModelSettings(), out=model, folds=0)
     return {"rows": rows, "model": str(model)}
 
 
@@ -310,7 +310,7 @@ def test_prose_is_folded_between_words(monkeypatch, capsys):
 
 
 def test_beta_is_a_number_or_chosen():
-    from rankfair.cli.bundles import read_beta
+    from rankfair.cli.options import read_beta
 
     assert (read_beta("auto"), read_beta("2")) == (None, 2.0)
 

@@ -2,14 +2,13 @@ import numpy as np
 import pytest
 
 from rankfair import audit
+from rankfair.cli.audit import audit_files
+from rankfair.cli.data import ModelSettings, folds_of, groups_of, with_counted_groups
+from rankfair.cli.fit import fit_files
+from rankfair.cli.path import path_files
+from rankfair.files.columns import Reading, Roles
 from rankfair.files.table import Table
 from rankfair.input.groups import SensitiveGroups
-from rankfair.jobs.audits import audit_files
-from rankfair.jobs.columns import NotEstimableError, Reading, Roles
-from rankfair.jobs.fits import fit_files
-from rankfair.jobs.groups import folds_of, groups_of, with_counted_groups
-from rankfair.jobs.paths import path_files
-from rankfair.jobs.rows import Settings
 from sheets import people, write_csv
 
 PLAIN = Reading()
@@ -101,7 +100,7 @@ def test_bins_are_in_their_order_and_not_in_that_of_their_names(tmp_path):
     data["years"] = data["age"] - 18  # from 2 on: "[12" sorts before "[2"
     csv = write_csv(tmp_path / "a.csv", data)
     roles = Roles("pay", ("years",), cut=("years",), drop=("gender", "job", "age"))
-    two = Settings(epsilon=0.1, bins=2, blind=False)
+    two = ModelSettings(epsilon=0.1, bins=2, blind=False)
     done = fit_files([csv], roles, PLAIN, two, folds=0)
     after = done.audit.comparisons[-1]
     assert after.auc.value == pytest.approx(done.model.rank_auc_, abs=1e-12)

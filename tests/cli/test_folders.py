@@ -17,14 +17,14 @@ import pytest
 
 from clusters import one_worker
 from rankfair import RankFairRegressor
+from rankfair.cli.data import ModelSettings
+from rankfair.cli.fit import fit_rows, predict_rows
+from rankfair.files.columns import Reading, Roles, files_of, load
 from rankfair.files.read import read_table
 from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import TableError
 from rankfair.jobs import folders, predicts
-from rankfair.jobs.columns import Reading, Roles, files_of, load
-from rankfair.jobs.folders import fit_rows, predict_rows
-from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
 from sheets import pay_csv, people
 
@@ -76,7 +76,7 @@ def test_a_small_folder_is_its_files(folder, tmp_path):
         [str(folder)],
         ROLES,
         PLAIN,
-        Settings(blind=False),
+        ModelSettings(blind=False),
         out=out,
         folds=2,
         needs_report=True,
@@ -95,7 +95,7 @@ def test_a_large_folder_is_not_held_in_memory(folder, tmp_path, monkeypatch):
         [str(folder)],
         ROLES,
         PLAIN,
-        Settings(blind=False),
+        ModelSettings(blind=False),
         out=out,
         notes="A note.",
         on_step=lambda *step: told.append(step),
@@ -105,15 +105,15 @@ def test_a_large_folder_is_not_held_in_memory(folder, tmp_path, monkeypatch):
     assert told[-1][2] == 240
     check(done, folder, tmp_path, name="prediction", keep=["gender", "job", "pay"])
     with pytest.raises(ValueError, match="--max-gap need a report"):
-        fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), needs_report=True)
+        fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False), needs_report=True)
 
 
 @pytest.mark.parametrize(
     ("roles", "settings", "sentence"),
     [
-        (Roles(sensitive=("gender",)), Settings(blind=False), "--target"),
-        (Roles("pay", ("gender", "job")), Settings(blind=False), "names one column"),
-        (Roles("pay", ("gendr",)), Settings(blind=False), 'Did you mean "gender"'),
+        (Roles(sensitive=("gender",)), ModelSettings(blind=False), "--target"),
+        (Roles("pay", ("gender", "job")), ModelSettings(blind=False), "names one column"),
+        (Roles("pay", ("gendr",)), ModelSettings(blind=False), 'Did you mean "gender"'),
     ],
 )
 def test_what_cannot_be_streamed_is_said(
@@ -140,26 +140,26 @@ def test_how_rows_are_read_into_memory_is_not_ignored(
     monkeypatch.setattr(folders, "SMALL", 100)
     said = f"^{option} is not for rows that are not in .*, or"
     with pytest.raises(ValueError, match=f"{said} fit to 100 rows at most"):
-        fit_rows([str(folder)], ROLES, Reading(**given), Settings(blind=False))
+        fit_rows([str(folder)], ROLES, Reading(**given), ModelSettings(blind=False))
     monkeypatch.setattr(folders, "SMALL", 1000)
     with pytest.raises(ValueError, match=f"{said} leave out --scheduler"):
         fit_rows(
-            [str(folder)], ROLES, Reading(**given), Settings(blind=False), scheduler="a"
+            [str(folder)], ROLES, Reading(**given), ModelSettings(blind=False), scheduler="a"
         )
 
 
 def test_folders_that_are_none(tmp_path):
     with pytest.raises(TableError, match="without Parquet files"):
-        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings(blind=False))
+        fit_rows([str(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False))
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(TableError, match="no sound Parquet file"):
-        fit_rows([str(tmp_path)], ROLES, PLAIN, Settings(blind=False))
+        fit_rows([str(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False))
     (tmp_path / "none").mkdir()
     with pytest.raises(TableError, match="is a folder without Parquet files"):
         load([str(tmp_path / "none")], ROLES, PLAIN)
     with pytest.raises(ValueError, match="goes with one folder"):
         fit_rows(
-            [pay_csv(tmp_path)], ROLES, PLAIN, Settings(blind=False), scheduler="a"
+            [pay_csv(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False), scheduler="a"
         )
 
 
@@ -203,7 +203,7 @@ def test_predictions_of_a_folder_go_to_another(folder, tmp_path, out):
 def model(folder, tmp_path):
     """A model file of the rows of the folder."""
     path = tmp_path / "m.rankfair"
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), out=path, folds=0)
+    fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=path, folds=0)
     return str(path)
 
 
@@ -257,8 +257,8 @@ def test_a_prediction_of_a_folder_that_is_killed_at_the_end(
         out.mkdir()
     code = (
         "import os, sys, time; from pathlib import Path; "
-        "from rankfair.jobs.columns import Reading; "
-        "from rankfair.jobs.folders import predict_rows\n"
+        "from rankfair.files.columns import Reading; "
+        "from rankfair.cli.fit import predict_rows\n"
         "rename, out = Path.rename, Path(sys.argv[3])\n"
         "def stop(self, to):\n"
         "    done = rename(self, to)\n"
@@ -334,7 +334,7 @@ def test_hidden_files_are_not_read(folder):
 
 def test_files_are_predicted_as_before(tmp_path):
     csv, model = pay_csv(tmp_path), tmp_path / "m.rankfair"
-    fit_rows([csv], ROLES, PLAIN, Settings(blind=False), out=model, folds=0)
+    fit_rows([csv], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0)
     out = tmp_path / "p.csv"
     predict_rows(str(model), [csv], PLAIN, out=str(out))
     assert read_table(str(out)).n_rows == 150
@@ -353,14 +353,14 @@ def scheduler():
 def test_a_cluster_fits_and_predicts(folder, tmp_path, scheduler):
     out = tmp_path / "m.rankfair"
     done = fit_rows(
-        [str(folder)], ROLES, PLAIN, Settings(blind=False), out=out, scheduler=scheduler
+        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=out, scheduler=scheduler
     )
     assert done.audit is None
     check(done, folder, tmp_path, scheduler=scheduler, name="prediction", keep=None)
     (folder / "more").mkdir()  # what a folder in it holds is read nowhere
     (folder / "a.parquet").rename(folder / "more" / "c.parquet")
     again = fit_rows(
-        [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=scheduler
+        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=scheduler
     )
     assert again.n_rows == 140
 
@@ -371,7 +371,7 @@ def test_weights_count_on_a_cluster_too(folder, monkeypatch, scheduler):
     weighted = Roles("pay", ("gender",), ("job",), weight="age")
     here, there = (
         fit_rows(
-            [str(folder)], weighted, PLAIN, Settings(blind=False), scheduler=each
+            [str(folder)], weighted, PLAIN, ModelSettings(blind=False), scheduler=each
         ).model
         for each in (None, scheduler)
     )
@@ -383,12 +383,12 @@ def test_weights_count_on_a_cluster_too(folder, monkeypatch, scheduler):
 def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
     model = tmp_path / "m.rankfair"
     fit_rows(
-        [pay_csv(tmp_path)], ROLES, PLAIN, Settings(blind=False), out=model, folds=0
+        [pay_csv(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0
     )
     how = {"out": str(tmp_path / "out"), "scheduler": scheduler}
     with pytest.raises(ValueError, match="encodes columns of text"):
         predict_rows(str(model), [str(folder)], PLAIN, name="p", keep=None, **how)
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), out=model, folds=0)
+    fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0)
     with pytest.raises(TableError, match=r'already has a column "pay".*--name'):
         predict_rows(str(model), [str(folder)], PLAIN, name="pay", keep=None, **how)
     with pytest.raises(ValueError, match=r"^--missing is not .* leave out --scheduler"):
@@ -399,12 +399,12 @@ def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
 @pytest.mark.filterwarnings("ignore")
 def test_a_file_that_workers_cannot_read_is_named(folder, tmp_path, scheduler):
     model, b = tmp_path / "m.rankfair", folder / "b.parquet"
-    fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False), out=model, folds=0)
+    fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0)
     whole, rows = b.read_bytes(), read_table(str(b))
 
     def fit():
         fit_rows(
-            [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=scheduler
+            [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=scheduler
         )
 
     def predict():
@@ -444,7 +444,7 @@ def test_damaged_footers_do_not_reach_polars(folder, monkeypatch):
     monkeypatch.setattr(folders, "_ask_polars", None)
     (folder / "b.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(TableError, match=r"b\.parquet is no sound Parquet file"):
-        fit_rows([str(folder)], ROLES, PLAIN, Settings(blind=False))
+        fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False))
 
 
 @contextmanager
@@ -486,7 +486,7 @@ def test_a_port_that_is_no_scheduler(folder, model, tmp_path, say, why):
         start = time.monotonic()
         with pytest.raises(ValueError, match=words):
             fit_rows(
-                [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=address
+                [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=address
             )
         with pytest.raises(ValueError, match=words):
             predict_rows(model, [str(folder)], PLAIN, out=str(out), scheduler=address)
@@ -499,7 +499,7 @@ def test_schedulers_that_are_none(folder):
     for address in ("nonsense://a", "", "tls://127.0.0.1:1"):
         with pytest.raises(ValueError, match=f"--scheduler {address} does not answer"):
             fit_rows(
-                [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=address
+                [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=address
             )
 
 
@@ -558,5 +558,5 @@ def test_files_that_change_while_a_cluster_reads_them(folder, monkeypatch, sched
     monkeypatch.setattr(RankFairRegressor, "fit", changed)
     with pytest.raises(ValueError, match=r"a\.parquet was changed while its rows were"):
         fit_rows(
-            [str(folder)], ROLES, PLAIN, Settings(blind=False), scheduler=scheduler
+            [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=scheduler
         )

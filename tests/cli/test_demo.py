@@ -4,7 +4,6 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from matplotlib.image import imread
-
 from rankfair.experiments.demo import PATH, run
 from rankfair.experiments.methods import DEFAULT, METHODS
 

@@ -6,15 +6,15 @@ from rankfair import (
     load_model,
     save_model,
 )
+from rankfair.cli.data import ModelSettings, read_data
+from rankfair.cli.fit import fit_files
+from rankfair.cli.predict import predict_files
 from rankfair.files.archive import ModelFileError
+from rankfair.files.columns import Reading, Roles
+from rankfair.files.design import Design
 from rankfair.files.model_files import read_extra
 from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
-from rankfair.jobs.columns import NotEstimableError, Reading, Roles
-from rankfair.jobs.design import Design
-from rankfair.jobs.fits import fit_files
-from rankfair.jobs.predicts import predict_files
-from rankfair.jobs.rows import Settings, data_of
 from rankfair.metrics import rank_auc
 from sheets import pay_csv, people, write_csv
 
@@ -25,7 +25,7 @@ ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
 def fitted(csv, tmp_path, settings=None, roles=ROLES, **more):
     out = tmp_path / "m.rankfair"
     more = {"folds": 0, **more}
-    return fit_files([csv], roles, PLAIN, settings or Settings(), out=out, **more)
+    return fit_files([csv], roles, PLAIN, settings or ModelSettings(), out=out, **more)
 
 
 def predictions(model, csv, tmp_path):
@@ -37,7 +37,7 @@ def predictions(model, csv, tmp_path):
 def test_the_file_predicts_what_the_model_does_and_is_in_its_band(tmp_path):
     csv = pay_csv(tmp_path)
     done = fitted(csv, tmp_path)
-    data = data_of([csv], ROLES, PLAIN)
+    data = read_data([csv], ROLES, PLAIN)
     table = predictions(done.path, csv, tmp_path)
     assert (table["prediction"] == done.model.predict(data.X)).all()
     groups = {"sensitive_features": table["gender"]}
@@ -74,15 +74,15 @@ def test_beta_is_chosen_if_asked(tmp_path):
     # Pay that nothing predicts: the more it is penalised the better.
     noise = np.random.default_rng(0).normal(size=150).round(3)
     csv = write_csv(tmp_path / "noise.csv", people() | {"pay": noise})
-    done = fitted(csv, tmp_path, Settings(0.4, beta=None))
-    data = data_of([csv], ROLES, PLAIN)
+    done = fitted(csv, tmp_path, ModelSettings(0.4, beta=None))
+    data = read_data([csv], ROLES, PLAIN)
     own = RankFairRegressor(0.4, tasks="job", sensitive_features="gender")
     assert done.model.beta_ == own.fit(data.X, data.y).beta_
-    assert fitted(csv, tmp_path, Settings(0.4, beta=2.0)).model.beta == 2.0
+    assert fitted(csv, tmp_path, ModelSettings(0.4, beta=2.0)).model.beta == 2.0
 
 
 def test_two_constraints_are_both_held(tmp_path):
-    done = fitted(pay_csv(tmp_path), tmp_path, Settings(constraints=("rank", "mean")))
+    done = fitted(pay_csv(tmp_path), tmp_path, ModelSettings(constraints=("rank", "mean")))
     assert done.model.status_ == "satisfied"
     assert abs(done.model.constraint_values_["mean"]) <= 0.01 + 1e-9
 
@@ -90,11 +90,11 @@ def test_two_constraints_are_both_held(tmp_path):
 def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
     csv = pay_csv(tmp_path)
     roles = Roles("pay", ("age", "gender"), cut=("age", "gender"))
-    done = fitted(csv, tmp_path, Settings(0.2, bins=2, blind=False), roles)
+    done = fitted(csv, tmp_path, ModelSettings(0.2, bins=2, blind=False), roles)
     design, _ = Design.of_file(str(done.path))
     assert design.roles.cut == ("age",)
     again = predictions(done.path, csv, tmp_path)["prediction"]
-    data = data_of([csv], roles, PLAIN)
+    data = read_data([csv], roles, PLAIN)
     assert (again == done.model.predict(data.X)).all()
     text = write_csv(tmp_path / "t.csv", {**people(), "age": ["old"] * 150})
     with pytest.raises(TableError, match="held numbers when the model was fitted"):
@@ -123,7 +123,7 @@ def test_tasks_outside_their_band_are_known(tmp_path):
     data = people()
     data["gender"] = np.where(data["job"] == "cook", "f", data["gender"])
     csv = write_csv(tmp_path / "a.csv", data)
-    done = fitted(csv, tmp_path, Settings(scope="task"))
+    done = fitted(csv, tmp_path, ModelSettings(scope="task"))
     assert list(done.model.unbalanced_tasks_) == ["cook"]
 
 
@@ -162,7 +162,7 @@ def test_the_report_cuts_numbers_where_the_model_does(tmp_path):
     csv = write_csv(tmp_path / "a.csv", {**data, "job": jobs, "w": heavy})
     for weight in (None, "w"):
         roles = Roles("pay", ("age",), ("job",), weight=weight, cut=("age",))
-        asked = Settings(0.1, bins=3, blind=False, penalty="task", beta=1.0)
+        asked = ModelSettings(0.1, bins=3, blind=False, penalty="task", beta=1.0)
         done = fitted(csv, tmp_path, asked, roles, folds=2)
         # The only row of a task cannot be left out; one of its copies can.
         few = done.audit.provenance.n_rows < done.n_rows
@@ -175,10 +175,10 @@ def test_the_report_cuts_numbers_where_the_model_does(tmp_path):
 def test_nothing_to_predict_from_or_to_predict(tmp_path):
     csv = pay_csv(tmp_path)
     with pytest.raises(ValueError, match="--target"):
-        data_of([csv], Roles(sensitive=("gender",)), PLAIN)
+        read_data([csv], Roles(sensitive=("gender",)), PLAIN)
     with pytest.raises(TableError, match="no column left to predict from"):
         roles = Roles("pay", ("gender",), ("job",), drop=("age", "education"))
-        data_of([csv], roles, PLAIN)
+        read_data([csv], roles, PLAIN)
 
 
 def test_a_model_made_in_python_has_no_design(tmp_path):
@@ -213,16 +213,16 @@ def test_combinations_are_balanced_if_asked(tmp_path):
     data["site"] = np.where(np.arange(150) % 2, "a", "b")
     csv = write_csv(tmp_path / "a.csv", data)
     roles = Roles("pay", ("gender", "site"), ("job",))
-    done = fitted(csv, tmp_path, Settings(0.05, intersect=True), roles)
+    done = fitted(csv, tmp_path, ModelSettings(0.05, intersect=True), roles)
     assert done.model.intersect
     assert "gender × site" in {each.name for each in done.audit.attributes}
 
 
 def test_the_report_says_that_it_is_a_fit_and_with_which_limit(tmp_path):
     csv = pay_csv(tmp_path)
-    title = fitted(csv, tmp_path, Settings(epsilon=0.03)).audit.title
+    title = fitted(csv, tmp_path, ModelSettings(epsilon=0.03)).audit.title
     assert title == "Fit before and after the limit ε = 0.03, on the rows fitted"
-    held = fitted(csv, tmp_path, Settings(constraints=("mean",)), folds=2).audit.title
+    held = fitted(csv, tmp_path, ModelSettings(constraints=("mean",)), folds=2).audit.title
     assert "mean" in held
     assert held.endswith("rows left out")
     assert fitted(csv, tmp_path, title="Pay").audit.title == "Pay"
@@ -234,4 +234,4 @@ def test_rows_of_no_weight_are_not_counted_as_fitted(tmp_path):
     for weight, count in ((None, 150), ("w", 100)):
         drop = () if weight else ("w",)
         roles = Roles("pay", ("gender",), ("job",), weight=weight, drop=drop)
-        assert fit_files([csv], roles, PLAIN, Settings(), folds=0).n_rows == count
+        assert fit_files([csv], roles, PLAIN, ModelSettings(), folds=0).n_rows == count

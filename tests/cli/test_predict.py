@@ -1,12 +1,12 @@
 import pytest
 
+from rankfair.cli.data import ModelSettings
+from rankfair.cli.fit import fit_files
+from rankfair.cli.predict import predict_files
+from rankfair.files.columns import Reading, Roles
 from rankfair.files.read import read_table
 from rankfair.files.write import write_table
 from rankfair.input.errors import TableError
-from rankfair.jobs.columns import Reading, Roles
-from rankfair.jobs.fits import fit_files
-from rankfair.jobs.predicts import predict_files
-from rankfair.jobs.rows import Settings
 from sheets import pay_csv, people, write_csv
 
 PLAIN = Reading()
@@ -17,7 +17,7 @@ ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     out = folder / "m.rankfair"
-    seen = Settings(blind=False)
+    seen = ModelSettings(blind=False)
     fit_files([pay_csv(folder)], ROLES, PLAIN, seen, out=out, folds=0)
     return str(out)
 
