@@ -14,11 +14,11 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
+from rankfair.experiments.methods import Rows
+from rankfair.experiments.records import Measures, measure
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair import MultiTaskRegressor, RankFairRegressor
-from rankfair.experiments.methods import Rows
-from rankfair.experiments.records import Measures, measure
 from rankfair.experiments.reproduce.cases import fetch, make_case
 from rankfair.experiments.reproduce.settings import DATASETS, Settings
 from rankfair.experiments.reproduce.tables import title_of

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression
-
 from rankfair.experiments.methods import Rows
 from rankfair.experiments.records import measure
+from sklearn.linear_model import LinearRegression
 
 from ..memory import forget_peak, peak, resident
 from . import ours, theirs

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression
-
 from rankfair.experiments.methods import Rows
+from sklearn.linear_model import LinearRegression
 
 from .cases import Base
 from .methods import Fit, Method, Mover, Predict

@@ -621,7 +621,7 @@ def test_the_command_is_on_the_page(here, monkeypatch):
 
 def test_a_folder_that_stays_out_of_memory_has_no_report(here, monkeypatch):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("rankfair.jobs.folders.SMALL", 10)
+    monkeypatch.setattr("rankfair.cli.fit.SMALL", 10)
     write_table(
         read_table("pay.csv").select(["pay", "gender", "job", "age"]), "d/a.parquet"
     )

@@ -135,8 +135,8 @@ def test_help_imports_nothing_heavy():
 
 
 def test_help_names_all_methods():
-    from rankfair.cli.data import NAMES
-    from rankfair.jobs.methods import METHODS
+    from rankfair.cli.commands import NAMES
+    from rankfair.cli.methods import METHODS
 
     assert tuple(METHODS) == NAMES
     page = " ".join(run("compare", "--help").stdout.split())

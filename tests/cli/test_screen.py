@@ -3,10 +3,10 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from rankfair.cli import screen
 from rankfair.experiments.demo import Demo
 from rankfair.experiments.records import Record, summarise
+
+from rankfair.cli import screen
 
 ROW = Record(
     seed=0,

@@ -1,5 +1,4 @@
 import pytest
-
 from rankfair.experiments.demo import run
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rankfair.cli.describe import described
 
 from file_checks import check_model
 from rankfair import (
@@ -21,7 +22,6 @@ from rankfair import (
     StratifiedEqualMeans,
     load_model,
 )
-from rankfair.cli.describe import described
 from rankfair.files.archive import META, ModelFileError, pack, unpack
 from rankfair.files.model_files import (
     describe_bytes,

@@ -1,8 +1,8 @@
 import xml.etree.ElementTree as ET
 
 import pytest
-
 from rankfair.experiments.frontier import as_bytes
+
 from rankfair.experiments.reproduce.figures import draw_figures
 from rankfair.experiments.reproduce.settings import REAL, SYNTHETIC
 from rankfair.experiments.reproduce.summary import Summary
