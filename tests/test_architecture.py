@@ -99,6 +99,12 @@ def test_every_module_imports_only_from_rows_above():
     assert violations(PACKAGE) == []
 
 
+def test_the_package_knows_nothing_of_the_paper_again():
+    files = PACKAGE.rglob("*.py")
+    names = (name for path in files for name in imported_names(path, PACKAGE))
+    assert not {"paper", "tests", "benchmarks"} & {it.split(".")[0] for it in names}
+
+
 def test_no_module_is_in_two_rows():
     assert sum(map(len, ROWS)) == len(set().union(*ROWS))
 

@@ -102,12 +102,12 @@ def test_signs_that_the_console_does_not_have_stop_nothing(monkeypatch, encoding
     raw = {name: io.BytesIO() for name in ("stdout", "stderr")}
     for name, stream in raw.items():
         monkeypatch.setattr(sys, name, io.TextIOWrapper(stream, encoding=encoding))
-    monkeypatch.setattr(sys, "argv", ["rankfair", "reproduce", "--data", "−Ж"])
+    monkeypatch.setattr(sys, "argv", ["rankfair", "describe", "−Ж"])
     with pytest.raises(SystemExit) as done:
         cli.main()
     sys.stderr.flush()
     assert done.value.code == 2
-    assert b"no data called '??'" in raw["stderr"].getvalue()
+    assert b"?? cannot be read" in raw["stderr"].getvalue()
 
 
 def test_a_console_that_is_no_file_is_left_alone(monkeypatch):

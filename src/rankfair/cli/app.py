@@ -10,7 +10,6 @@ from rankfair import __version__
 from rankfair.cli import data, models
 from rankfair.cli.ends import echo, fail, writing
 from rankfair.cli.once import Commands, Once
-from rankfair.cli.reproduce import reproduce
 
 __all__ = ["app"]
 
@@ -79,7 +78,3 @@ def demo(
     with writing("--out", out), progress(quiet) as on_step:
         done = run(out, seed, on_step=on_step)
     show(done)
-
-
-# In `--tables 2 3` the 3 is an argument more.
-app.command(context_settings={"allow_extra_args": True})(reproduce)

@@ -1,6 +1,5 @@
 """CSV files as columns of text: nothing is guessed, so `01001` stays `01001`."""
 
-import bz2
 import csv
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,21 +14,20 @@ Columns = dict[str, NDArray[np.str_]]
 
 
 def read_columns(paths: Iterable[Path], delimiter: str = ",") -> Columns:
-    """Read files with the same header, one below the other; `.bz2` is unpacked."""
+    """Read files with the same header, one below the other."""
     rows: list[list[str]] = []
     header: list[str] = []
     for path in paths:
-        opener = bz2.open if path.suffix == ".bz2" else open
-        with opener(path, "rt", encoding="utf-8", newline="") as stream:
+        with path.open(encoding="utf-8", newline="") as stream:
             header, *body = csv.reader(stream, delimiter=delimiter)
         rows += body
     cells = zip(*rows, strict=True)
     return {name: np.array(column) for name, column in zip(header, cells, strict=True)}
 
 
-def numbers(column: NDArray[np.str_], missing: str = "") -> NDArray[np.float64]:
-    """Turn text into floats; a cell that holds just `missing` is NaN."""
-    return np.where(column == missing, "nan", column).astype(np.float64)
+def numbers(column: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Turn text into floats; an empty cell is NaN."""
+    return np.where(column == "", "nan", column).astype(np.float64)
 
 
 def fill(column: NDArray[np.float64], tasks: NDArray[np.str_]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rankfair._disk import read_up_to, write_whole
 
-__all__ = ["UCI", "DataFile", "checked", "find_files"]
+__all__ = ["UCI", "DataFile", "find_files"]
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 TIMEOUT_SECONDS = 30
@@ -52,7 +52,7 @@ def find_files(
         )
     for file in missing:
         _fetch(file, home, base_url)
-    return [checked(home / file.name, file.sha256) for file in files]
+    return [_checked(home / file.name, file.sha256) for file in files]
 
 
 def _data_home(data_home: str | os.PathLike[str] | None) -> Path:
@@ -70,13 +70,13 @@ def _cache_folder() -> Path:
     return Path(base) / "rankfair"
 
 
-def checked(path: Path, sha256: str, remedy: str = "put the right file there") -> Path:
-    """Return the path if its content has that checksum, else say what would help."""
+def _checked(path: Path, sha256: str) -> Path:
+    """Return the path if its content has that checksum."""
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != sha256:
         raise ValueError(
             f"{path} is damaged or another version: expected sha256 {sha256}, "
-            f"found {found}; {remedy}"
+            f"found {found}; put the right file there"
         )
     return path
 

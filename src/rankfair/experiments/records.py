@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import ks_2samp, wasserstein_distance
+from scipy.stats import ks_2samp
 
 from rankfair.experiments.methods import Bools, Floats, Method, Predictions, Rows
 from rankfair.metrics import (
@@ -19,7 +18,6 @@ from rankfair.metrics import (
     rank_auc,
     rmse,
 )
-from rankfair.stats.auc import auc_spread
 
 __all__ = [
     "HELD_OUT",
@@ -28,10 +26,8 @@ __all__ = [
     "Measures",
     "Record",
     "Summary",
-    "WiderMeasures",
     "compare",
     "measure",
-    "measure_more",
     "summarise",
 ]
 
@@ -48,13 +44,6 @@ class Measures(TypedDict):
     br: float
     irr: float
     ks: float
-
-
-class WiderMeasures(Measures):
-    """The same, with another distance and how uncertain the AUC is."""
-
-    wasserstein: float
-    auc_se: float
 
 
 class Record(Measures):
@@ -132,43 +121,6 @@ def measure(y: Floats, predicted: Floats, in_a: Bools) -> Measures:
         br=balanced_residuals(y, predicted, sensitive_features=in_a),
         irr=impact_rank_ratio(None, predicted, sensitive_features=in_a),
         ks=apart.statistic,
-    )
-
-
-def measure_more(
-    y: Floats, predicted: Floats, in_a: Bools, clusters: NDArray[Any] | None = None
-) -> WiderMeasures:
-    """Measure as `measure` does, the Wasserstein distance and an error of AUC as well.
-
-    Parameters
-    ----------
-    y : ndarray of shape (N,)
-        What was observed.
-    predicted : ndarray of shape (N,)
-        Predictions.
-    in_a : boolean ndarray of shape (N,)
-        The rows of group A.
-    clusters : array of shape (N,), optional
-        Labels of rows that are not independent of each other.
-
-    Returns
-    -------
-    dict
-        Those of `measure`, the Wasserstein distance between the groups' predictions,
-        and the standard error of AUC.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> in_a = np.array([True, True, False, False])
-    >>> found = measure_more(np.zeros(4), np.array([1.0, 4.0, 2.0, 3.0]), in_a)
-    >>> found["wasserstein"], round(found["auc_se"], 3)
-    (1.0, 0.5)
-    """
-    return WiderMeasures(
-        **measure(y, predicted, in_a),
-        wasserstein=float(wasserstein_distance(predicted[in_a], predicted[~in_a])),
-        auc_se=auc_spread(predicted, in_a, clusters).se,
     )
 
 
