@@ -22,7 +22,8 @@ from new_rows import Figures, Split, auc_of, biased, figures, in_time, one_proxy
 
 from rankfair import RankFairRegressor
 from rankfair._looks import BLUE, INK, PALE, RUST, STYLE, plain_axes
-from rankfair.datasets import load_crime, load_income
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
 from rankfair.experiments.frontier import as_bytes
 
 DOCS = Path(__file__).parent.parent / "docs"

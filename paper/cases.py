@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper.settings import SYNTHETIC, Settings
-from rankfair.datasets import (
-    Dataset,
-    load_crime,
-    load_income,
-    load_student,
-    load_wine,
-    make_biased_tasks,
-)
+from rankfair.datasets.base import Dataset
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.wine import load_wine
+from rankfair.datasets.synthetic import make_biased_tasks
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

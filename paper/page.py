@@ -20,7 +20,8 @@ from paper.settings import DATASETS, Settings, title_of
 from paper.summary import Summary
 from paper.tables import NOTES, describe_failure, number, plain, tables_of
 from paper.tuning import candidates
-from rankfair.datasets import income, load_income, student, wine
+from rankfair.datasets import income, student, wine
+from rankfair.datasets.income import load_income
 
 DEFAULT = "default (cross-validation failed)"
 HUGE = 2.0  # in standard deviations of y: twice the error of a constant

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankfair.audit import records
 from rankfair.audit.gate import Gate
-from rankfair.path import PathRow
+from rankfair.paths import PathRow
 from rankfair.report.records import MethodLine
 from rankfair.stats.estimate import Estimate
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankfair.datasets._csv import above, fill, numbers, read_columns
+from rankfair.datasets.base import above, fill, numbers, read_columns
 
 
 def test_files_are_read_as_text_one_below_the_other(tmp_path):

@@ -15,8 +15,8 @@ from rankfair import (
     RankFairRegressorCV,
     TiltedRegressor,
 )
-from rankfair._validation import label_source_of
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.input.columns import label_source_of
 from rankfair.stats import Certificate, certify, certify_predictions
 
 DATA = make_biased_tasks(12, 50, random_state=3)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from rankfair import __version__
-from rankfair._validation import check_count, check_flag, check_number, check_seed
 from rankfair.audit.measure import measure
 from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_interval
-from rankfair.audit.rows import Rows, read_rows
+from rankfair.input.scored_rows import AuditedRows, read_audited
+from rankfair.input.settings import check_count, check_flag, check_number, check_seed
 
 __all__ = ["audit"]
 
@@ -98,7 +98,7 @@ def audit(
     check_flag("intersect", intersect)
     check_flag("frequency_weights", frequency_weights)
     check_seed("random_state", random_state)
-    rows = read_rows(
+    rows = read_audited(
         y_true,
         y_pred,
         sensitive_features,
@@ -141,7 +141,7 @@ def _point(row: Any, chosen: bool) -> FrontierPoint:
     )
 
 
-def _provenance(rows: Rows, command: str | None, seed: int | None) -> Provenance:
+def _provenance(rows: AuditedRows, command: str | None, seed: int | None) -> Provenance:
     python = ".".join(map(str, sys.version_info[:3]))
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return Provenance(

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import Bools
-from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Comparison, TaskLine
-from rankfair.audit.rows import Rows
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import Bools
+from rankfair.input.scored_rows import AuditedRows, Grouping
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.distances import distances
 from rankfair.stats.estimate import Estimate, TwoGroups
@@ -92,7 +91,11 @@ class Pair:
 
 
 def compare(
-    model: Sorted, pair: Pair, rows: Rows, within: WithinTasks | None, to: Settings
+    model: Sorted,
+    pair: Pair,
+    rows: AuditedRows,
+    within: WithinTasks | None,
+    to: Settings,
 ) -> Comparison:
     """Measure one pair of groups, with intervals where both have enough rows."""
     ordered = pair.among(model.by_value)
@@ -223,7 +226,7 @@ def _without_intervals(found: Comparison, least: int) -> Comparison:
 
 
 def task_lines(
-    model: Sorted, pair: Pair, rows: Rows, to: Settings
+    model: Sorted, pair: Pair, rows: AuditedRows, to: Settings
 ) -> tuple[list[TaskLine], WithinTasks | None]:
     """Measure the AUC within every task that has rows of both groups."""
     if model.by_task is None or rows.tasks is None:

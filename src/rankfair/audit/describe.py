@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import Bools
-from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Attribute, Group, Histogram, ModelLine
-from rankfair.audit.rows import Rows
 from rankfair.core.blocks import CONSTANT, power_of_two
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import Bools
+from rankfair.input.scored_rows import AuditedRows, Grouping
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import mean_error
 from rankfair.stats.ordered import Ordered
@@ -32,7 +31,7 @@ MOST_PAIRED = 20  # groups; more are compared with the rest only
 
 
 def model_line(
-    name: str, predicted: Floats, rows: Rows, confidence: float
+    name: str, predicted: Floats, rows: AuditedRows, confidence: float
 ) -> ModelLine:
     """Return RMSE and mean absolute error of one model with intervals, and its R²."""
     if rows.target is None:
@@ -107,7 +106,7 @@ def shares(above: Bools, grouping: Grouping, weights: Floats | None) -> list[flo
 
 def attribute(
     grouping: Grouping,
-    rows: Rows,
+    rows: AuditedRows,
     by_model: dict[str, list[float]],
     min_group: int,
 ) -> Attribute:
@@ -174,7 +173,7 @@ def _is_constant(grouping: Grouping, tasks: Codes | None) -> bool:
     return bool((one[tasks] == codes).all())
 
 
-def edges_of(rows: Rows) -> Floats:
+def edges_of(rows: AuditedRows) -> Floats:
     """Return edges of bins that hold the predictions of all models."""
     low = min(float(p.min()) for p in rows.predicted.values())
     high = max(float(p.max()) for p in rows.predicted.values())

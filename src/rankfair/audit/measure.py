@@ -16,16 +16,15 @@ from rankfair.audit.describe import (
     model_line,
     shares,
 )
-from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Comparison, Histogram, ModelLine, TaskLine
-from rankfair.audit.rows import Rows
+from rankfair.input.scored_rows import AuditedRows, Grouping
 from rankfair.stats.ordered import Ordered
 
 __all__ = ["measure"]
 
 
 def measure(
-    rows: Rows,
+    rows: AuditedRows,
     confidence: float,
     min_group: int,
     seed: int | None,
@@ -64,7 +63,7 @@ def measure(
     }
 
 
-def _sort(name: str, predicted: Any, rows: Rows) -> Sorted:
+def _sort(name: str, predicted: Any, rows: AuditedRows) -> Sorted:
     ranked = rows.ranked.get(name)
     by_value = Ordered.of(predicted, ranked)
     by_task = None if rows.tasks is None else by_value.by_task(rows.tasks)

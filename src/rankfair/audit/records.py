@@ -8,9 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rankfair._disk import write_whole
-from rankfair._validation import check_choice, check_flag, check_number
 from rankfair.audit.gate import Gate, judge
+from rankfair.input.disk import write_whole
+from rankfair.input.settings import check_choice, check_flag, check_number
 from rankfair.stats.estimate import Estimate
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rankfair._frames import listed, shown
+from rankfair.input.errors import listed, shown
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Comparison

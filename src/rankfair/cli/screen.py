@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from rankfair._printable import clipped
 from rankfair.cli.ends import echo
 from rankfair.cli.tables import say, show_table
 from rankfair.experiments.demo import Demo, OnStep
 from rankfair.experiments.methods import DEFAULT
 from rankfair.experiments.table import HEAD, LEGEND, cells, errors, notes
+from rankfair.input.errors import clipped
 
 __all__ = ["progress", "show"]
 

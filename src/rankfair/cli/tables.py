@@ -10,8 +10,8 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from unicodedata import combining, east_asian_width
 
-from rankfair._printable import clipped, printable
 from rankfair.cli.ends import echo
+from rankfair.input.errors import clipped, printable
 from rankfair.stats.estimate import Estimate
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Data to try the methods on: a synthetic design, and the paper's four sets."""
 
-from rankfair.datasets._record import Dataset
+from rankfair.datasets.base import Dataset
 from rankfair.datasets.crime import load_crime
 from rankfair.datasets.income import load_income
 from rankfair.datasets.student import load_student

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankfair._printable import clipped
+from rankfair.input.errors import clipped
 from rankfair.report.labels import Box, Label, along, place
 from rankfair.report.scales import Scale, covering, ticks
 from rankfair.report.text import round_number

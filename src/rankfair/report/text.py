@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rankfair._printable import printable
+from rankfair.input.errors import printable
 
 __all__ = [
     "DASH",
