@@ -6,13 +6,13 @@ import sys
 import time
 
 import pytest
+from rankfair.experiments import demo
 from rankfair.experiments.methods import METHODS
 from typer.testing import CliRunner
 
 import rankfair
 from rankfair import cli
 from rankfair.cli.app import app
-from rankfair.experiments import demo
 
 run = CliRunner().invoke
 

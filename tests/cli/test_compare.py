@@ -2,15 +2,16 @@ import math
 
 import polars as pl
 import pytest
+from rankfair.jobs import paths
 from sklearn.dummy import DummyRegressor
 
 from rankfair.cli.compare import compare_files, not_run
 from rankfair.cli.data import ModelSettings
+from rankfair.cli.errors import NotEstimableError
 from rankfair.cli.fit import fit_files
-from rankfair.cli.methods import GROUPLESS, METHODS, MethodRequest, Method
+from rankfair.cli.methods import GROUPLESS, METHODS, Method, MethodRequest
 from rankfair.cli.path import epsilon_names, path_files
 from rankfair.files.columns import Reading, Roles
-from rankfair.jobs import paths
 from rankfair.paths import Path, PathRow
 from sheets import pay_csv, people, write_csv
 
@@ -73,7 +74,9 @@ def test_a_path_compares_combinations_as_the_report_of_a_fit_does(tmp_path):
 
 def test_rows_of_unknown_group_are_told(tmp_path):
     csv = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (9, "gender")])
-    done = compare_files([csv], ROLES, PLAIN, ModelSettings(), methods=["tilt"], folds=2)
+    done = compare_files(
+        [csv], ROLES, PLAIN, ModelSettings(), methods=["tilt"], folds=2
+    )
     (said,) = [note for note in done.notes if note.startswith("2 rows have no gender")]
     assert said in done.page.notes
     done = path_files([csv], ROLES, PLAIN, ModelSettings(), epsilons=[0.1], folds=2)
@@ -114,7 +117,9 @@ def test_methods_that_cannot_are_listed_with_the_reason(tmp_path):
     assert set(done.refused) == {"NC-ADMM", "covariance"}
     assert set(done.refused.values()) == {"it knows two groups only."}
     with pytest.raises(ValueError, match="no method could be run: it knows two groups"):
-        compare_files([csv], ROLES, PLAIN, ModelSettings(), methods=["NC-ADMM"], folds=2)
+        compare_files(
+            [csv], ROLES, PLAIN, ModelSettings(), methods=["NC-ADMM"], folds=2
+        )
     roles = Roles("pay", ("gender", "education"), ("job",))
     done = compare_files(
         [csv], roles, PLAIN, ModelSettings(), methods=["tilt", "covariance"], folds=2
@@ -271,7 +276,9 @@ def test_groups_too_small_to_judge_have_no_gap(tmp_path):
     data = people(n=40, groups="ff")
     data["gender"][:4] = "m"
     csv = write_csv(tmp_path / "a.csv", data)
-    done = compare_files([csv], ROLES, PLAIN, ModelSettings(), methods=["tilt"], folds=2)
+    done = compare_files(
+        [csv], ROLES, PLAIN, ModelSettings(), methods=["tilt"], folds=2
+    )
     assert math.isnan(done.page.lines[0].auc_gap.value)
     assert "can be estimated" in done.page.summary
 
@@ -321,7 +328,9 @@ def test_an_epsilon_that_is_no_width_is_refused_before_the_rows_are_read():
         (["unconstrained"], math.inf, "a number ≥ 0; got inf"),
     ):
         with pytest.raises(ValueError, match=f"^epsilon must be .*{sentence}"):
-            compare_files(["no.csv"], ROLES, PLAIN, ModelSettings(epsilon), methods=methods)
+            compare_files(
+                ["no.csv"], ROLES, PLAIN, ModelSettings(epsilon), methods=methods
+            )
 
 
 def test_methods_take_every_epsilon_that_they_say_they_take(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from rankfair import audit
 from rankfair.cli.audit import audit_files
 from rankfair.cli.data import ModelSettings, folds_of, groups_of, with_counted_groups
+from rankfair.cli.errors import NotEstimableError
 from rankfair.cli.fit import fit_files
 from rankfair.cli.path import path_files
 from rankfair.files.columns import Reading, Roles

@@ -17,7 +17,14 @@ import typer
 
 from rankfair.cli import ends
 from rankfair.cli.data import ModelSettings
-from rankfair.cli.errors import check_outputs, check_sheet, ending, in_flags, telling
+from rankfair.cli.errors import (
+    NotEstimableError,
+    check_outputs,
+    check_sheet,
+    ending,
+    in_flags,
+    telling,
+)
 from rankfair.cli.fit import fit_files
 from rankfair.cli.screen import figures, say, show_table, table_lines
 from rankfair.files.archive import ModelFileError

@@ -7,6 +7,7 @@ from rankfair import (
     save_model,
 )
 from rankfair.cli.data import ModelSettings, read_data
+from rankfair.cli.errors import NotEstimableError
 from rankfair.cli.fit import fit_files
 from rankfair.cli.predict import predict_files
 from rankfair.files.archive import ModelFileError
@@ -82,7 +83,9 @@ def test_beta_is_chosen_if_asked(tmp_path):
 
 
 def test_two_constraints_are_both_held(tmp_path):
-    done = fitted(pay_csv(tmp_path), tmp_path, ModelSettings(constraints=("rank", "mean")))
+    done = fitted(
+        pay_csv(tmp_path), tmp_path, ModelSettings(constraints=("rank", "mean"))
+    )
     assert done.model.status_ == "satisfied"
     assert abs(done.model.constraint_values_["mean"]) <= 0.01 + 1e-9
 
@@ -222,7 +225,9 @@ def test_the_report_says_that_it_is_a_fit_and_with_which_limit(tmp_path):
     csv = pay_csv(tmp_path)
     title = fitted(csv, tmp_path, ModelSettings(epsilon=0.03)).audit.title
     assert title == "Fit before and after the limit ε = 0.03, on the rows fitted"
-    held = fitted(csv, tmp_path, ModelSettings(constraints=("mean",)), folds=2).audit.title
+    held = fitted(
+        csv, tmp_path, ModelSettings(constraints=("mean",)), folds=2
+    ).audit.title
     assert "mean" in held
     assert held.endswith("rows left out")
     assert fitted(csv, tmp_path, title="Pay").audit.title == "Pay"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rankfair.jobs import folders, predicts
 
 from clusters import one_worker
 from rankfair import RankFairRegressor
@@ -24,7 +25,6 @@ from rankfair.files.read import read_table
 from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import TableError
-from rankfair.jobs import folders, predicts
 from rankfair.metrics import rank_auc
 from sheets import pay_csv, people
 
@@ -105,14 +105,20 @@ def test_a_large_folder_is_not_held_in_memory(folder, tmp_path, monkeypatch):
     assert told[-1][2] == 240
     check(done, folder, tmp_path, name="prediction", keep=["gender", "job", "pay"])
     with pytest.raises(ValueError, match="--max-gap need a report"):
-        fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False), needs_report=True)
+        fit_rows(
+            [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), needs_report=True
+        )
 
 
 @pytest.mark.parametrize(
     ("roles", "settings", "sentence"),
     [
         (Roles(sensitive=("gender",)), ModelSettings(blind=False), "--target"),
-        (Roles("pay", ("gender", "job")), ModelSettings(blind=False), "names one column"),
+        (
+            Roles("pay", ("gender", "job")),
+            ModelSettings(blind=False),
+            "names one column",
+        ),
         (Roles("pay", ("gendr",)), ModelSettings(blind=False), 'Did you mean "gender"'),
     ],
 )
@@ -144,7 +150,11 @@ def test_how_rows_are_read_into_memory_is_not_ignored(
     monkeypatch.setattr(folders, "SMALL", 1000)
     with pytest.raises(ValueError, match=f"{said} leave out --scheduler"):
         fit_rows(
-            [str(folder)], ROLES, Reading(**given), ModelSettings(blind=False), scheduler="a"
+            [str(folder)],
+            ROLES,
+            Reading(**given),
+            ModelSettings(blind=False),
+            scheduler="a",
         )
 
 
@@ -353,7 +363,12 @@ def scheduler():
 def test_a_cluster_fits_and_predicts(folder, tmp_path, scheduler):
     out = tmp_path / "m.rankfair"
     done = fit_rows(
-        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=out, scheduler=scheduler
+        [str(folder)],
+        ROLES,
+        PLAIN,
+        ModelSettings(blind=False),
+        out=out,
+        scheduler=scheduler,
     )
     assert done.audit is None
     check(done, folder, tmp_path, scheduler=scheduler, name="prediction", keep=None)
@@ -383,12 +398,19 @@ def test_weights_count_on_a_cluster_too(folder, monkeypatch, scheduler):
 def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
     model = tmp_path / "m.rankfair"
     fit_rows(
-        [pay_csv(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0
+        [pay_csv(tmp_path)],
+        ROLES,
+        PLAIN,
+        ModelSettings(blind=False),
+        out=model,
+        folds=0,
     )
     how = {"out": str(tmp_path / "out"), "scheduler": scheduler}
     with pytest.raises(ValueError, match="encodes columns of text"):
         predict_rows(str(model), [str(folder)], PLAIN, name="p", keep=None, **how)
-    fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0)
+    fit_rows(
+        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0
+    )
     with pytest.raises(TableError, match=r'already has a column "pay".*--name'):
         predict_rows(str(model), [str(folder)], PLAIN, name="pay", keep=None, **how)
     with pytest.raises(ValueError, match=r"^--missing is not .* leave out --scheduler"):
@@ -399,7 +421,9 @@ def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
 @pytest.mark.filterwarnings("ignore")
 def test_a_file_that_workers_cannot_read_is_named(folder, tmp_path, scheduler):
     model, b = tmp_path / "m.rankfair", folder / "b.parquet"
-    fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0)
+    fit_rows(
+        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0
+    )
     whole, rows = b.read_bytes(), read_table(str(b))
 
     def fit():
@@ -486,7 +510,11 @@ def test_a_port_that_is_no_scheduler(folder, model, tmp_path, say, why):
         start = time.monotonic()
         with pytest.raises(ValueError, match=words):
             fit_rows(
-                [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=address
+                [str(folder)],
+                ROLES,
+                PLAIN,
+                ModelSettings(blind=False),
+                scheduler=address,
             )
         with pytest.raises(ValueError, match=words):
             predict_rows(model, [str(folder)], PLAIN, out=str(out), scheduler=address)
@@ -499,7 +527,11 @@ def test_schedulers_that_are_none(folder):
     for address in ("nonsense://a", "", "tls://127.0.0.1:1"):
         with pytest.raises(ValueError, match=f"--scheduler {address} does not answer"):
             fit_rows(
-                [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=address
+                [str(folder)],
+                ROLES,
+                PLAIN,
+                ModelSettings(blind=False),
+                scheduler=address,
             )
 
 
