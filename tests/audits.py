@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from rankfair.audit.records import (
-    Attribute,
     Audit,
     Comparison,
     FrontierPoint,
@@ -14,6 +13,7 @@ from rankfair.audit.records import (
     Histogram,
     ModelLine,
     Provenance,
+    SensitiveFeature,
     TaskLine,
 )
 from rankfair.report import MethodLine
@@ -72,7 +72,7 @@ def comparison(model, attribute, group, against, kind, shift=0.0, target=True):
     auc = 0.5 + shift
     return Comparison(
         model=model,
-        attribute=attribute,
+        sensitive_feature=attribute,
         group=group,
         against=against,
         kind=kind,
@@ -121,7 +121,7 @@ def attribute(name, groups, models, target=True, **more):
         )
         for i, g in enumerate(groups)
     )
-    return Attribute(
+    return SensitiveFeature(
         name,
         made,
         **{"n_missing": 0, "constant_in_tasks": False, "min_group": 5, **more},
@@ -210,7 +210,7 @@ def make_audit(
     return Audit(
         **{
             "models": tuple(ModelLine(m, errors, errors, errors) for m in models),
-            "attributes": tuple(made),
+            "sensitive_features": tuple(made),
             "comparisons": tuple(found),
             "tasks": task_lines(n_tasks, models, first_name, a, b, label),
             "histograms": tuple(drawn),

@@ -27,7 +27,7 @@ ROWS = (
     {"stats"},
     {"streams"},
     {"_folds", "_inner"},
-    {"_looks", "metrics", "audit", "path"},
+    {"metrics", "audit", "path"},
     {"estimators", "reduction", "postprocess"},
     {"models"},
     {"report", "cli", "jobs", "experiments", "__main__"},

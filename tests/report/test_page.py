@@ -128,8 +128,8 @@ def test_the_view_is_plain_data(audit):
 def test_every_figure_has_its_interval_or_says_why_not():
     audit = audits.make_audit(models=("m",), target=False)
     # Of a target that is known the page says why its errors are not.
-    known = audits.make_audit(models=("m",)).attributes
-    seen = view(replace(audit, attributes=known))
+    known = audits.make_audit(models=("m",)).sensitive_features
+    seen = view(replace(audit, sensitive_features=known))
     cells = {
         row["name"]: row["cells"][0] for row in seen["sections"][0]["tables"][0]["rows"]
     }
@@ -156,9 +156,9 @@ def test_a_missing_number_without_a_reason_still_says_so():
 def test_the_page_counts_what_is_missing_and_warns_of_tasks_with_one_group():
     audit = audits.make_audit()
     odd = replace(
-        audit.attributes[0], n_missing=1234, constant_in_tasks=True, note="Odd."
+        audit.sensitive_features[0], n_missing=1234, constant_in_tasks=True, note="Odd."
     )
-    page = Reader(render(replace(audit, attributes=(odd,)))).text("p")
+    page = Reader(render(replace(audit, sensitive_features=(odd,)))).text("p")
     assert "1,234 rows have no value of" in page
     assert "Every task has rows of one group only." in page
     assert "Odd." in page
@@ -217,9 +217,8 @@ def test_tables_of_the_largest_gaps_stay_unknown_ones_go():
     ]
 
 
-def test_without_tasks_a_page_is_as_large_as_it_must_be(monkeypatch):
-    monkeypatch.setattr(assembly, "MOST_BYTES", 1000)
-    assert len(render(audits.make_audit(n_tasks=0))) > 1000
+def test_without_tasks_a_page_is_as_large_as_it_must_be():
+    assert len(render(audits.make_audit(n_tasks=0), most_bytes=1000)) > 1000
 
 
 def test_the_audit_writes_the_page(tmp_path):

@@ -6,13 +6,12 @@ import pytest
 
 import audits
 from rankfair.report.distributions import COLOURS, MOST_ROWS, panels
-from rankfair.report.frontier import Dot, draw
-from rankfair.report.labels import AIR, place
+from rankfair.report.frontier import AIR, Dot, draw, place
 
 
 def test_every_model_has_a_picture_on_the_same_scales():
     audit = audits.make_audit(models=("a", "b", "c"))
-    one, *others = panels(audit, audit.attributes[0])
+    one, *others = panels(audit, audit.sensitive_features[0])
     assert [one.model, *(p.model for p in others)] == ["a", "b", "c"]
     assert all(p.x_ticks == one.x_ticks and p.y_ticks == one.y_ticks for p in others)
 
@@ -21,7 +20,7 @@ def test_the_area_of_an_outline_is_the_same_for_all_groups():
     audit = audits.make_audit()
     areas = [
         sum(h * w for h, w in _steps(shape.path, shape.base))
-        for panel in panels(audit, audit.attributes[0])
+        for panel in panels(audit, audit.sensitive_features[0])
         for shape in panel.shapes
     ]
     assert areas == pytest.approx([areas[0]] * len(areas), rel=2e-3)
@@ -38,7 +37,7 @@ def _steps(path, base):
 @pytest.mark.parametrize("n", [2, 3])
 def test_few_groups_lie_over_each_other(n):
     audit = audits.make_audit(attributes=(("race", tuple("abc"[:n])),))
-    for panel in panels(audit, audit.attributes[0]):
+    for panel in panels(audit, audit.sensitive_features[0]):
         assert {shape.base for shape in panel.shapes} == {panel.base}
         assert len({shape.colour for shape in panel.shapes}) == n
 
@@ -46,7 +45,7 @@ def test_few_groups_lie_over_each_other(n):
 def test_many_groups_stand_in_rows_the_largest_of_them():
     names = tuple(f"group {i:02}" for i in range(MOST_ROWS + 3))
     audit = audits.make_audit(attributes=(("race", names),))
-    for panel in panels(audit, audit.attributes[0]):
+    for panel in panels(audit, audit.sensitive_features[0]):
         assert [shape.group for shape in panel.shapes] == list(names[3:])
         assert len({shape.base for shape in panel.shapes}) == MOST_ROWS
         assert {shape.colour for shape in panel.shapes} == set(range(1, COLOURS + 1))
@@ -54,7 +53,7 @@ def test_many_groups_stand_in_rows_the_largest_of_them():
 
 def test_a_mean_outside_the_picture_or_unknown_is_not_drawn():
     audit = audits.make_audit(models=("m",))
-    (attribute,) = audit.attributes
+    (attribute,) = audit.sensitive_features
     groups = tuple(
         replace(group, mean_predicted={"m": mean})
         for group, mean in zip(attribute.groups, (math.nan, 1e9), strict=True)
@@ -66,19 +65,19 @@ def test_a_mean_outside_the_picture_or_unknown_is_not_drawn():
 def test_one_prediction_for_all_rows_can_be_drawn():
     audit = audits.make_audit(models=("m",))
     flat = tuple(replace(h, edges=(3.0, 3.0), shares=(1.0,)) for h in audit.histograms)
-    (panel,) = panels(replace(audit, histograms=flat), audit.attributes[0])
+    (panel,) = panels(replace(audit, histograms=flat), audit.sensitive_features[0])
     assert all(shape.path for shape in panel.shapes)
 
 
 def test_without_histograms_there_is_no_picture():
     audit = audits.make_audit(histograms=())
-    assert panels(audit, audit.attributes[0]) == []
+    assert panels(audit, audit.sensitive_features[0]) == []
 
 
 def test_a_model_or_a_group_without_histograms_is_left_out():
     audit = audits.make_audit()
     some = tuple(h for h in audit.histograms if h.model == "after" and h.group == "F")
-    (panel,) = panels(replace(audit, histograms=some), audit.attributes[0])
+    (panel,) = panels(replace(audit, histograms=some), audit.sensitive_features[0])
     assert panel.model == "after"
     assert [shape.group for shape in panel.shapes] == ["F"]
 

@@ -1,6 +1,5 @@
 import json
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -8,7 +7,7 @@ import audits
 from rankfair.report.tasks import GRAIN, pack
 
 KEYS = {"models", "notes", "low", "high", "ticks", "sets"}
-SET_KEYS = {"attribute", "group", "against", "task", "a", "b", "by"}
+SET_KEYS = {"feature", "group", "against", "task", "a", "b", "by"}
 MODEL_KEYS = {"auc", "low", "high", "p", "flag", "note"}
 
 
@@ -44,22 +43,6 @@ def test_every_line_comes_back():
             assert by["p"][i] == pytest.approx(line.adjusted_p, rel=0.01)
         assert data["notes"][by["note"][i]] == line.auc.note
         assert (one["a"][i], one["b"][i]) == (line.n_group, line.n_against)
-
-
-def test_the_note_of_a_line_goes_before_that_of_its_auc():
-    audit = audits.make_audit(n_tasks=8)
-    lines = tuple(replace(line, note="one group only") for line in audit.tasks)
-    assert pack(replace(audit, tasks=lines)).data["notes"] == ["", "one group only"]
-
-
-def test_a_task_that_one_model_lacks_stays_with_the_other():
-    audit = audits.make_audit(n_tasks=3)
-    data = pack(replace(audit, tasks=audit.tasks[:-1])).data
-    before, after = data["sets"][0]["by"]
-    assert after["flag"].endswith("-")
-    assert not before["flag"].endswith("-")
-    assert after["auc"][-1] is None
-    assert after["p"][-1] is None
 
 
 def test_too_many_lines_are_cut_flags_and_large_gaps_stay():

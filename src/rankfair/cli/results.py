@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from rankfair._frames import counted, shown
 from rankfair._printable import clipped
+from rankfair.audit.words import WIDEST, interval, number
 from rankfair.cli.ends import in_flags
-from rankfair.cli.tables import WIDEST, figures, interval, number, say, show_table
+from rankfair.cli.tables import figures, say, show_table
 from rankfair.jobs.compares import not_run
 from rankfair.jobs.paths import NO_KNEE
 
@@ -122,7 +123,7 @@ def say_methods(done: Compared) -> None:
 
 def _comparisons(found: Audit) -> None:
     errors = {line.name: line.rmse for line in found.models}
-    several = len(found.attributes) > 1
+    several = len(found.sensitive_features) > 1
     means = figures([c.mean_difference for c in found.comparisons], 3)
     rmse = figures([errors[c.model] for c in found.comparisons], 4)
     show_table(
@@ -130,7 +131,7 @@ def _comparisons(found: Audit) -> None:
         [
             (
                 c.model,
-                c.attribute if several else "",
+                c.sensitive_feature if several else "",
                 f"{clipped(c.group, WIDEST)} v {clipped(c.against, WIDEST)}",
                 f"{c.n_group} v {c.n_against}",
                 number(c.auc),
@@ -147,35 +148,32 @@ def _comparisons(found: Audit) -> None:
 
 def _asides(found: Audit) -> list[str]:
     tasks = any(not math.isnan(c.within_task_auc.value) for c in found.comparisons)
-    lines = [
-        "",
-        f"{AUC}{IN_TASKS if tasks else ''} Limits: {100 * found.confidence:g} %.",
-        OTHERS,
-    ]
+    level = f" CI: {100 * found.confidence:g} % confidence interval."
+    lines = ["", f"{AUC}{IN_TASKS if tasks else ''}{level}", OTHERS]
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
         lines.append(_tasks(mine, found.min_group))
-    for attribute in found.attributes:
-        if attribute.n_missing:
-            rows = counted(attribute.n_missing, "row has", "rows have")
-            lines.append(f"{rows} no {attribute.name}: in no comparison.")
+    for feature in found.sensitive_features:
+        if feature.n_missing:
+            rows = counted(feature.n_missing, "row has", "rows have")
+            lines.append(f"{rows} no {feature.name}: in no comparison.")
     return lines
 
 
 def _tasks(lines: Sequence[TaskLine], least: int) -> str:
-    """Say how many of the tasks that could be judged stand out, and how many not."""
+    """Say how many of the tasks are flagged, and how many could not be judged."""
     judged = {line.task for line in lines if line.adjusted_p is not None}
     others = len({line.task for line in lines} - judged)
     if not judged:
         if any(min(line.n_group, line.n_against) >= least for line in lines):
             return "No task could be judged."
-        return "No task has rows enough of both groups to be judged."
+        return "No task has enough rows of both groups to be judged."
     flagged = len({line.task for line in lines if line.flagged})
-    stand = "stands" if 1 in (flagged, len(judged)) else "stand"
+    lost = f"; {others} could not be judged" if others else ""
     return (
-        f"{flagged} of {counted(len(judged), 'task')}"
-        f"{' that could be judged' if others else ''} {stand} out, after correction "
-        f"for their number{f'; {others} could not' if others else ''}."
+        f"{flagged} of {counted(len(judged), 'task')} "
+        f"{'is' if flagged == 1 else 'are'} flagged (p-values adjusted for "
+        f"{counted(len(judged), 'test')}){lost}."
     )
 
 

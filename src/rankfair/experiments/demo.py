@@ -11,10 +11,10 @@ import numpy as np
 
 from rankfair._disk import write_whole
 from rankfair.datasets import make_biased_tasks
-from rankfair.experiments import frontier
 from rankfair.experiments.files import as_csv
 from rankfair.experiments.methods import METHODS, Rows, fit_linear
 from rankfair.experiments.records import Record, Summary, compare, summarise
+from rankfair.report.pictures import as_bytes, draw_methods
 
 __all__ = ["Demo", "OnStep", "run"]
 
@@ -90,10 +90,10 @@ def run(
         path = fit_linear(train, 0.0).path()
         paths += [{"seed": each, **row._asdict()} for row in path.rows]
     summary = summarise(records)
-    picture = frontier.draw(summary, paths)
+    picture = draw_methods(summary, paths)
     contents: dict[str, str | bytes] = {
-        "frontier.png": frontier.as_bytes(picture, "png"),
-        "frontier.svg": frontier.as_bytes(picture, "svg"),
+        "frontier.png": as_bytes(picture, "png"),
+        "frontier.svg": as_bytes(picture, "svg"),
         "paths.csv": as_csv(paths),
         "records.csv": as_csv(records),
     }

@@ -18,7 +18,7 @@ from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import Folds, groups_of, small_groups
 from rankfair.jobs.methods import METHODS, Asked, Facts
 from rankfair.jobs.rows import Data, HeldOut, OnStep, Settings, data_of, figure
-from rankfair.report.records import MethodLine, MethodTable
+from rankfair.report import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
 __all__ = ["Compared", "compare_files", "not_run"]
@@ -191,7 +191,7 @@ def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
     auc = worst.auc
     low, high = gap_interval(auc.ci_low, auc.ci_high)
     gap = replace(auc, value=worst.gap, ci_low=low, ci_high=high)
-    where = f" ({worst.attribute})" if len(audit.attributes) > 1 else ""
+    where = f" ({worst.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
     return MethodLine(
         name,
         error,
@@ -214,9 +214,9 @@ def _best(audit: Audit, within: float) -> str | None:
 def _small(audit: Audit) -> list[str]:
     """Return a note on groups that are in no figure for want of rows."""
     few = [
-        f"{group.label} ({attribute.name})"
-        for attribute in audit.attributes
-        for group in attribute.groups
+        f"{group.label} ({feature.name})"
+        for feature in audit.sensitive_features
+        for group in feature.groups
         if group.n_rows < audit.min_group
     ]
     return small_groups(few, audit.min_group)

@@ -19,7 +19,7 @@ from rankfair.jobs.groups import combined, compared_labels, groups_of, small_gro
 from rankfair.jobs.rows import Data, OnStep, Settings, data_of, figure
 from rankfair.path import Path, PathRow, fairness_path
 from rankfair.path.judge import MIN_GROUP
-from rankfair.report.records import MethodLine, MethodTable
+from rankfair.report import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
 __all__ = ["NO_KNEE", "Priced", "epsilon_names", "path_files"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankfair.audit import Audit
-from rankfair.audit.frames import LABELS, MEASURES
+from rankfair.audit.frames import LABELS, MEASURES, estimate_columns
 from rankfair.audit.records import plain
 from rankfair.path import PathRow
 from rankfair.tables import Table
@@ -60,7 +60,7 @@ def fitted_dict(done: Fitted) -> dict[str, Any]:
     model = done.model
     return {
         "format": "rankfair-fit",
-        "version": 1,
+        "version": 2,
         "model": None if done.path is None else str(done.path),
         "status": model.status_,
         "rank_auc": plain(float(model.rank_auc_)),
@@ -80,7 +80,7 @@ def priced_dict(done: Priced) -> dict[str, Any]:
     """Return what `docs/path.schema.json` describes."""
     return {
         "format": "rankfair-path",
-        "version": 1,
+        "version": 2,
         "knee": done.path.knee() if done.path.has_knee else None,
         "summary": done.page.summary,
         "n_held_out": done.path.n_held_out,
@@ -93,7 +93,7 @@ def compared_dict(done: Compared) -> dict[str, Any]:
     """Return what `docs/compare.schema.json` describes."""
     return {
         "format": "rankfair-compare",
-        "version": 1,
+        "version": 2,
         "summary": done.page.summary,
         "methods": plain(done.page.lines),
         "not_run": dict(done.refused),
@@ -102,14 +102,11 @@ def compared_dict(done: Compared) -> dict[str, Any]:
 
 
 def _spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return value, lower and upper end of estimates as columns."""
-    columns = {}
+    """Return values of estimates and the ends of their intervals as columns."""
+    columns: dict[str, list[Any]] = {}
     for name in names:
-        found = [getattr(record, name) for record in records]
-        columns[name] = np.array([each.value for each in found], float)
-        columns[f"{name}_ci_low"] = np.array([each.ci_low for each in found], float)
-        columns[f"{name}_ci_high"] = np.array([each.ci_high for each in found], float)
-    return columns
+        columns |= estimate_columns(name, [getattr(record, name) for record in records])
+    return {name: np.array(values, float) for name, values in columns.items()}
 
 
 def _column(values: list[Any]) -> Any:

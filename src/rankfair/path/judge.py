@@ -9,7 +9,6 @@ import numpy as np
 
 from rankfair._frames import Codes, Floats, listed
 from rankfair._groups import Bools
-from rankfair.audit.describe import errors
 from rankfair.constraints import Distribution
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
@@ -17,6 +16,7 @@ from rankfair.metrics import mean_difference, rmse
 from rankfair.path.records import PathRow
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.means import errors
 from rankfair.stats.ordered import placements
 
 __all__ = ["MIN_GROUP", "Figures", "Judge", "row_of", "small_groups"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-
-from rankfair.path.picture import draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -179,4 +178,5 @@ class Path:
         >>> len(Path((row, row._replace(epsilon=0.1)), 10, 10).plot().axes)
         1
         """
-        return draw(self)
+        figure: Figure = import_module("rankfair.report").draw_path(self)
+        return figure

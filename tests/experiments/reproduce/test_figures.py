@@ -2,10 +2,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from rankfair.experiments.frontier import as_bytes
 from rankfair.experiments.reproduce.figures import draw_figures
 from rankfair.experiments.reproduce.settings import REAL, SYNTHETIC
 from rankfair.experiments.reproduce.summary import Summary
+from rankfair.report.pictures import as_bytes
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankfair._looks import INK
 from rankfair.experiments.records import HELD_OUT, TRAIN
 from rankfair.experiments.reproduce.agreement import best_printed
 from rankfair.experiments.reproduce.canvas import (
@@ -16,6 +15,7 @@ from rankfair.experiments.reproduce.canvas import (
 )
 from rankfair.experiments.reproduce.methods import STRATA
 from rankfair.experiments.reproduce.summary import IDEAL, Stat, Summary
+from rankfair.report.pictures import INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankfair._looks import plain_axes
 from rankfair.experiments.reproduce.tables import title_of
+from rankfair.report.pictures import plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

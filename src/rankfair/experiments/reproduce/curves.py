@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankfair._looks import BLUE, GREEN, INK, PALE, PURPLE, RUST
 from rankfair.experiments.records import HELD_OUT, TRAIN
 from rankfair.experiments.reproduce.canvas import (
     frame,
@@ -16,6 +15,7 @@ from rankfair.experiments.reproduce.canvas import (
 from rankfair.experiments.reproduce.settings import DATASETS, SYNTHETIC
 from rankfair.experiments.reproduce.summary import Summary
 from rankfair.experiments.reproduce.tables import title_of
+from rankfair.report.pictures import BLUE, GREEN, INK, PALE, PURPLE, RUST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

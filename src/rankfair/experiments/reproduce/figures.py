@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from rankfair._looks import STYLE
 from rankfair.experiments.records import TRAIN
 from rankfair.experiments.reproduce.bars import draw_bars, draw_errors
 from rankfair.experiments.reproduce.curves import draw_epsilon, draw_steps
 from rankfair.experiments.reproduce.settings import REAL, SYNTHETIC
 from rankfair.experiments.reproduce.summary import Summary
+from rankfair.report.pictures import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

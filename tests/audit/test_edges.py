@@ -241,4 +241,4 @@ def test_a_number_is_no_group():
     with pytest.raises(ValueError, match=r"'age' holds 40 distinct .* a few classes"):
         audit(y, y, sensitive_features={"age": age})
     found = audit(y, y, sensitive_features={"age": age.astype(str)})
-    assert len(found.attributes[0].groups) == 40
+    assert len(found.sensitive_features[0].groups) == 40

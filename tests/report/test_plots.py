@@ -1,3 +1,5 @@
+"""Pictures by matplotlib: of methods and of a path."""
+
 import itertools
 import xml.etree.ElementTree as ET
 
@@ -5,8 +7,9 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from rankfair.experiments import frontier
 from rankfair.experiments.records import Mean, Summary
+from rankfair.path import Path, PathRow
+from rankfair.report.pictures import as_bytes, draw_methods
 
 
 def row(method, gap, rmse, needs_group="yes", rows="held-out"):
@@ -14,26 +17,23 @@ def row(method, gap, rmse, needs_group="yes", rows="held-out"):
     return Summary(method, needs_group, rows, *(Mean(it, 0.01) for it in figures))
 
 
-def path(draws=3):
-    return [
-        {"seed": seed, "gap": gap, "rmse": 0.8 + 0.01 * seed - gap}
-        for seed in range(draws)
-        for gap in np.linspace(0, 0.4, 9)
-    ]
-
-
 def picture(crowd=3):
     fair = [row("tilt", 0.0, 0.8, "no"), row("true", 0.0, 0.79, "-")]
     free = [row(f"method {i}", 0.4, 0.4) for i in range(crowd)]
     seen = [row("not drawn", 0.1, 0.1, rows="train")]
-    return frontier.draw([*fair, *free, *seen], path())
+    paths = [
+        {"seed": seed, "gap": gap, "rmse": 0.8 + 0.01 * seed - gap}
+        for seed in range(3)
+        for gap in np.linspace(0, 0.4, 9)
+    ]
+    return draw_methods([*fair, *free, *seen], paths)
 
 
 def names(axes):
     return [text for text in axes.texts if text.get_text()]
 
 
-@pytest.mark.parametrize("crowd", [1, 2, 3])
+@pytest.mark.parametrize("crowd", [1, 3])
 def test_names_overlap_neither_each_other_nor_the_panel(crowd):
     axes = picture(crowd).axes[0]
     boxes = [text.get_window_extent() for text in names(axes)]
@@ -49,9 +49,8 @@ def test_names_without_room_are_written_all_the_same():
     assert len(names(picture(crowd=30).axes[0])) == 31
 
 
-def test_fair_methods_are_drawn_again_from_nearer():
-    figure = picture()
-    panels = figure.axes[1:]
+def test_fair_methods_are_drawn_again_and_enlarged():
+    panels = picture().axes[1:]
     assert [axes.get_title("left") for axes in panels] == ["RMSE", "AUC", "MD", "KS"]
     ticks = [label.get_text() for label in panels[0].get_yticklabels()]
     assert ticks == ["tilt", "true"]
@@ -63,34 +62,32 @@ def test_fair_methods_are_drawn_again_from_nearer():
 
 
 def test_the_curve_is_the_mean_of_the_paths_of_all_draws():
-    x, y = frontier._mean_path(path())
-    np.testing.assert_allclose(x, np.linspace(0, 0.4, 9))
-    np.testing.assert_allclose(y, 0.81 - x)
+    (curve,) = [li for li in picture().axes[0].lines if li.get_linewidth() == 2.4]
+    np.testing.assert_allclose(curve.get_xdata(), np.linspace(0, 0.4, 9))
+    np.testing.assert_allclose(curve.get_ydata(), 0.81 - np.linspace(0, 0.4, 9))
 
 
-def test_tick_labels_of_neighbours_do_not_touch():
-    figure = picture()
-    boxes = [
-        label.get_window_extent()
-        for axes in figure.axes[1:]
-        for label in axes.get_xticklabels()
-        if label.get_text()
-        and axes.get_xlim()[0] <= label.get_position()[0] <= axes.get_xlim()[1]
-    ]
-    assert len(boxes) > 4
-    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-
-
-def test_files_are_the_same_for_the_same_records():
+def test_files_are_the_same_for_the_same_records_and_have_no_date(tmp_path):
     for kind in ("png", "svg"):
-        one, two = (frontier.as_bytes(picture(), kind) for _ in range(2))
+        one, two = (as_bytes(picture(), kind) for _ in range(2))
         assert one == two
+        (tmp_path / f"a.{kind}").write_bytes(one)
+    assert ET.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
+    assert b"<dc:date" not in one
+    assert imread(tmp_path / "a.png").std() > 0
 
 
-def test_files_are_pictures_without_a_date(tmp_path):
-    svg = frontier.as_bytes(picture(), "svg")
-    assert ET.fromstring(svg).tag.endswith("svg")
-    assert b"<dc:date" not in svg
-    file = tmp_path / "a.png"
-    file.write_bytes(frontier.as_bytes(picture(), "png"))
-    assert imread(file).std() > 0
+@pytest.mark.parametrize("known", [True, False])
+def test_the_knee_of_a_path_keeps_off_points_and_intervals(known):
+    half = 0.05 if known else np.nan
+    rows = [
+        PathRow(e, r, r - half, r + half, *[0.5] * 3, e, 0.0, r, 0.5, e, 0.0, "")
+        for e, r in zip(np.linspace(0, 0.3, 7), 0.9 ** np.arange(7), strict=True)
+    ]
+    path = Path(tuple(rows), 10, 10)
+    axes = path.plot().axes[0]
+    (label,) = names(axes)
+    assert label.get_text() == f"knee, ε = {path.knee():.3g}"
+    box = label.get_window_extent()
+    points = axes.transData.transform([(row.gap, row.rmse) for row in rows])
+    assert not any(box.contains(x, y) for x, y in points)
