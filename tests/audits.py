@@ -166,15 +166,12 @@ def path(n=9):
     return tuple(
         FrontierPoint(
             epsilon=0.02 * i,
-            rmse=1400 - 900 * math.sqrt(i / n),
-            rmse_ci_low=1360 - 900 * math.sqrt(i / n),
-            rmse_ci_high=1440 - 900 * math.sqrt(i / n),
-            auc_gap=0.02 * i + 0.004,
-            gap_ci_low=max(0.0, 0.02 * i - 0.008),
-            gap_ci_high=0.02 * i + 0.016,
+            rmse=Estimate(error, error - 40, error + 40),
+            auc_gap=Estimate(gap, max(0.0, gap - 0.012), gap + 0.012),
             chosen=i == 2,
         )
         for i in range(n)
+        for error, gap in [(1400 - 900 * math.sqrt(i / n), 0.02 * i + 0.004)]
     )
 
 

@@ -1,7 +1,6 @@
 """The records of an audit as dicts, frames, pictures and pages."""
 
 import json
-import math
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from jsonschema import Draft202012Validator
 
 from audited import sample, simple
 from rankfair import audit
-from rankfair.audit.records import FrontierPoint
 from rankfair.path import Path as FairnessPath
 from rankfair.path import PathRow
 
@@ -92,12 +90,12 @@ def test_the_frontier_comes_from_a_path():
     found = audit(None, p, sensitive_features=g, path=path).frontier
     assert [point.epsilon for point in found] == [0.0, 0.1, 0.2, 0.3]
     assert sum(point.chosen for point in found) == 1
-    assert found[0].gap_ci_low == pytest.approx(0.05)
-    assert found[0].gap_ci_high == pytest.approx(0.15)
-    assert found[3].gap_ci_low == 0.0
-    lost = FairnessPath((rows[0]._replace(auc_ci_low=math.nan),), 1, 1)
+    first = found[0].auc_gap
+    assert (first.ci_low, first.ci_high) == pytest.approx((0.05, 0.15))
+    assert found[3].auc_gap.ci_low == 0.0
+    lost = FairnessPath((rows[0]._replace(auc_ci_low=np.nan),), 1, 1)
     (point,) = audit(None, p, sensitive_features=g, path=lost).frontier
-    assert isinstance(point, FrontierPoint) and math.isnan(point.gap_ci_low)
+    assert not point.auc_gap.estimable
 
 
 def test_the_fingerprint_is_that_of_the_values():

@@ -109,14 +109,6 @@ def test_a_group_that_is_called_like_a_place_stays_a_name():
     )
 
 
-def test_a_label_that_most_points_share_is_not_repeated():
-    points = [replace(p, label="satisfied") for p in audits.path()]
-    points[-1] = replace(points[-1], label="inactive")
-    seen = view(replace(audits.make_audit(), frontier=tuple(points)))
-    labels = [row["label"] for row in seen["frontier"]["rows"]]
-    assert labels == [""] * (len(points) - 1) + ["inactive"]
-
-
 def test_the_view_is_plain_data(audit):
     def plain(value):
         assert is_dataclass(value)
@@ -175,18 +167,6 @@ def test_the_page_says_where_it_comes_from():
     page = Reader(render(replace(audit, provenance=bare)))
     assert "Seed" not in page.text("dt")
     assert not page.all("pre")
-
-
-def test_wording_measures_and_does_not_judge(audit):
-    words = re.findall(r"[a-z]+", Reader(render(audit)).text("p").lower())
-    assert not {"compliant", "unfair", "discriminates", "biased"} & set(words)
-
-
-def test_lines_that_do_not_fit_are_owned_up_to():
-    audit = audits.make_audit(n_tasks=8000, label="x" * 120 + "{}", models=("m",))
-    html = render(audit)
-    assert len(html.encode()) < 1_000_000
-    assert re.search(r"The page holds [\d,]+ of 8,000 lines", html)
 
 
 def test_many_groups_and_many_tasks_share_a_megabyte():
@@ -318,8 +298,8 @@ def _figures_of_a_path():
     return [
         MethodLine(
             f"ε = {p.epsilon:g}",
-            replace(audits.estimate(1.0), value=p.rmse),
-            replace(audits.estimate(1.0), value=p.auc_gap),
+            p.rmse,
+            p.auc_gap,
             audits.estimate(0.1),
             nothing,
             chosen=p.chosen,

@@ -25,6 +25,7 @@ from rankfair.audit.describe import (
 )
 from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_interval
 from rankfair.audit.rows import Rows, read_rows
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["audit"]
 
@@ -168,21 +169,15 @@ def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
     if path is None:
         return ()
     knee = path.knee() if path.has_knee else None
-    return tuple(_point(row, row.epsilon == knee) for row in path.rows)
-
-
-def _point(row: Any, chosen: bool) -> FrontierPoint:
-    gap_ci_low, gap_ci_high = gap_interval(row.auc_ci_low, row.auc_ci_high)
-    return FrontierPoint(
-        epsilon=row.epsilon,
-        rmse=row.rmse,
-        rmse_ci_low=row.rmse_ci_low,
-        rmse_ci_high=row.rmse_ci_high,
-        auc_gap=row.gap,
-        gap_ci_low=gap_ci_low,
-        gap_ci_high=gap_ci_high,
-        label=row.status,
-        chosen=chosen,
+    return tuple(
+        FrontierPoint(
+            row.epsilon,
+            Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
+            Estimate(row.gap, *gap_interval(row.auc_ci_low, row.auc_ci_high)),
+            row.status,
+            row.epsilon == knee,
+        )
+        for row in path.rows
     )
 
 

@@ -28,8 +28,6 @@ from rankfair.stats.within_tasks import (
     task_estimates,
 )
 
-__all__ = ["REST", "AuditSettings", "Pair", "compare", "pairs_of", "task_lines"]
-
 REST = "the rest"
 
 

@@ -16,16 +16,6 @@ from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import errors
 from rankfair.stats.ordered import Ordered
 
-__all__ = [
-    "MOST_PAIRED",
-    "SortedModel",
-    "edges_of",
-    "feature_of",
-    "histograms",
-    "model_line",
-    "shares",
-]
-
 MOST_PAIRED = 20  # groups; more are compared with the rest only
 
 

@@ -12,8 +12,6 @@ import narwhals as nw
 from rankfair.audit.records import Audit, Comparison, TaskLine
 from rankfair.stats.estimate import Estimate
 
-__all__ = ["LABELS", "MEASURES", "comparisons_frame", "estimate_columns", "tasks_frame"]
-
 MEASURES = tuple(f.name for f in fields(Comparison) if f.type == "Estimate")
 LABELS = tuple(f.name for f in fields(Comparison) if f.type != "Estimate")
 

@@ -187,12 +187,8 @@ class FrontierPoint:
     """Error and rank gap of one ε along a path."""
 
     epsilon: float
-    rmse: float
-    rmse_ci_low: float
-    rmse_ci_high: float
-    auc_gap: float
-    gap_ci_low: float
-    gap_ci_high: float
+    rmse: Estimate
+    auc_gap: Estimate
     label: str = ""
     chosen: bool = False
 
@@ -233,7 +229,7 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> plain(FrontierPoint(0.1, 1.0, 0.9, 1.1, 0.1, 0.0, math.nan))["gap_ci_high"]
+    >>> plain(Estimate(0.1))["ci_low"]
     >>> plain((1, 2.5, "a"))
     [1, 2.5, 'a']
     """

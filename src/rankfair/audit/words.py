@@ -15,16 +15,6 @@ from rankfair.stats.estimate import Estimate
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Comparison
 
-__all__ = [
-    "WIDEST",
-    "audit_table",
-    "interval",
-    "not_judged",
-    "number",
-    "table_lines",
-    "verdict",
-]
-
 FIGURE = re.compile(r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.,]*–\d[\d.,]*|")
 WIDEST = 30  # characters of a label; a cell can hold two labels
 

@@ -178,8 +178,8 @@ def _sides(row: PathRow, path: Path) -> str:
 def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:
     return MethodLine(
         name,
-        rmse=Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
-        auc_gap=Estimate(point.auc_gap, point.gap_ci_low, point.gap_ci_high),
+        rmse=point.rmse,
+        auc_gap=point.auc_gap,
         mean_difference=Estimate(row.md),
         ks=Estimate(row.ks),
         chosen=point.chosen,

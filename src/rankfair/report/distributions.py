@@ -13,8 +13,6 @@ from rankfair.report.text import Scale, round_number, ticks
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Histogram, SensitiveFeature
 
-__all__ = ["COLOURS", "Panel", "Shape", "panels"]
-
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 40, 24, 12, 42
 HEIGHT, ROW, NAMES, LONGEST = 236, 46, 118, 17
 # At most so many groups are overlaid, have different colours, and are in rows.

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from rankfair._printable import clipped
 from rankfair.report.text import Scale, covering, round_number, ticks
-
-__all__ = ["Box", "Dot", "Label", "Picture", "Point", "Spot", "draw", "place"]
+from rankfair.stats.estimate import Estimate
 
 WIDTH, HEIGHT = 440, 320
 LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
@@ -22,17 +21,13 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 @dataclass(frozen=True)
 class Dot:
-    """A point to draw: rank gap and error with their intervals (NaN where unknown).
+    """A point to draw: rank gap and error with their intervals.
 
     A point with a ``number`` shows that instead of its ``label``.
     """
 
-    gap: float
-    error: float
-    gap_ci_low: float = math.nan
-    gap_ci_high: float = math.nan
-    error_ci_low: float = math.nan
-    error_ci_high: float = math.nan
+    gap: Estimate
+    error: Estimate
     label: str = ""
     chosen: bool = False
     number: int = 0
@@ -102,7 +97,8 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
 
     Examples
     --------
-    >>> picture = draw([Dot(0.2, 2.0, label="shift")], [Dot(0.0, 2.0), Dot(0.3, 1.0)])
+    >>> path = [Dot(Estimate(0.0), Estimate(2.0)), Dot(Estimate(0.3), Estimate(1.0))]
+    >>> picture = draw([Dot(Estimate(0.2), Estimate(2.0), "shift")], path)
     >>> len(picture.spots), picture.curve.count("L")
     (3, 1)
     """
@@ -110,18 +106,23 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     dots = [*path, *(dot for dot in dots if _known(dot))]
     if not dots:
         return None
-    gaps = [v for dot in dots for v in (0.0, dot.gap, dot.gap_ci_low, dot.gap_ci_high)]
-    errors = [
-        v for dot in dots for v in (dot.error, dot.error_ci_low, dot.error_ci_high)
-    ]
+    gaps = [v for d in dots for v in (0.0, d.gap.value, d.gap.ci_low, d.gap.ci_high)]
+    errors = [v for d in dots for v in (d.error.value, d.error.ci_low, d.error.ci_high)]
     # The axis of gaps starts at 0.
     # The inset leaves room for a number to the left of a point with no gap.
     x = Scale(0.0, max(covering(gaps)[1], 0.01), LEFT + 18, WIDTH - RIGHT)
     y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
     band = _band(path, x, y)
     spots = tuple(
-        _spot(d, () if band and i < len(path) else _bars(d, x, y), x, y)
-        for i, d in enumerate(dots)
+        Spot(
+            x(dot.gap.value),
+            y(dot.error.value),
+            dot.chosen,
+            () if band and i < len(path) else _bars(dot, x, y),
+            dot.label,
+            dot.number,
+        )
+        for i, dot in enumerate(dots)
     )
     at = [(spot.x, spot.y) for spot in spots[: len(path)]]
     pieces = [(*one, *two) for one, two in itertools.pairwise(at)]
@@ -136,18 +137,14 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
 
 
 def _known(dot: Dot) -> bool:
-    return math.isfinite(dot.gap) and math.isfinite(dot.error)
-
-
-def _spot(dot: Dot, bars: tuple[Box, ...], x: Scale, y: Scale) -> Spot:
-    return Spot(x(dot.gap), y(dot.error), dot.chosen, bars, dot.label, dot.number)
+    return math.isfinite(dot.gap.value) and math.isfinite(dot.error.value)
 
 
 def _band(path: Sequence[Dot], x: Scale, y: Scale) -> str:
     """The upper ends of the errors from left to right, and the lower ones back."""
-    across = sorted(path, key=lambda dot: dot.gap)
-    upper = [(x(dot.gap), y(dot.error_ci_high)) for dot in across]
-    lower = [(x(dot.gap), y(dot.error_ci_low)) for dot in across]
+    across = sorted(path, key=lambda dot: dot.gap.value)
+    upper = [(x(dot.gap.value), y(dot.error.ci_high)) for dot in across]
+    lower = [(x(dot.gap.value), y(dot.error.ci_low)) for dot in across]
     around = [*upper, *reversed(lower)]
     if len(path) < 2 or not all(math.isfinite(v) for _, v in around):
         return ""
@@ -155,9 +152,9 @@ def _band(path: Sequence[Dot], x: Scale, y: Scale) -> str:
 
 
 def _bars(dot: Dot, x: Scale, y: Scale) -> tuple[Box, ...]:
-    u, v = x(dot.gap), y(dot.error)
-    across = (x.clipped(dot.gap_ci_low), v, x.clipped(dot.gap_ci_high), v)
-    upright = (u, y.clipped(dot.error_ci_low), u, y.clipped(dot.error_ci_high))
+    u, v = x(dot.gap.value), y(dot.error.value)
+    across = (x.clipped(dot.gap.ci_low), v, x.clipped(dot.gap.ci_high), v)
+    upright = (u, y.clipped(dot.error.ci_low), u, y.clipped(dot.error.ci_high))
     return tuple(bar for bar in (across, upright) if all(map(math.isfinite, bar)))
 
 

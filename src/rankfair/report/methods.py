@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankfair.audit.records import FrontierPoint, Provenance
@@ -103,7 +103,7 @@ def render_comparison(table: MethodTable) -> str:
 def _view(table: MethodTable) -> View:
     made = table.provenance
     confidence = f"{100 * table.confidence:g} %"
-    on_path = {(p.auc_gap, p.rmse) for p in table.path}
+    on_path = {(p.auc_gap.value, p.rmse.value) for p in table.path}
     alone = [
         line
         for line in table.lines
@@ -117,7 +117,13 @@ def _view(table: MethodTable) -> View:
         "title": table.title,
         "summary": table.summary,
         "facts": facts_of(made, confidence),
-        "picture": draw([_dot(line, numbers) for line in alone], dots_of(table.path)),
+        "picture": draw(
+            [
+                Dot(e.auc_gap, e.rmse, e.method, e.chosen, numbers.get(e.method, 0))
+                for e in alone
+            ],
+            dots_of(table.path),
+        ),
         "only_path": bool(table.path) and not alone,
         "has_path": len(table.path) > 1,
         "columns": [COLUMNS[i] for i in shown],
@@ -150,18 +156,3 @@ def _numbers(lines: Sequence[MethodLine], most_names: int = 3) -> dict[str, int]
     if len(drawn) <= most_names:
         return {}
     return {method: i for i, method in enumerate(drawn, 1)}
-
-
-def _dot(line: MethodLine, numbers: Mapping[str, int]) -> Dot:
-    gap, error = line.auc_gap, line.rmse
-    return Dot(
-        gap.value,
-        error.value,
-        gap.ci_low,
-        gap.ci_high,
-        error.ci_low,
-        error.ci_high,
-        line.method,
-        line.chosen,
-        numbers.get(line.method, 0),
-    )

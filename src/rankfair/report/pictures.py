@@ -21,21 +21,6 @@ if TYPE_CHECKING:
 
     from rankfair.audit.records import Audit
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "INK",
-    "PALE",
-    "PURPLE",
-    "RUST",
-    "STYLE",
-    "as_bytes",
-    "draw_audit",
-    "draw_methods",
-    "draw_path",
-    "plain_axes",
-]
-
 INK, PALE = "#222222", "#8a8a8a"
 BLUE, RUST, GREEN, PURPLE = "#0072B2", "#C04F00", "#00785A", "#A3357A"
 STYLE: Any = {

@@ -6,24 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rankfair.report import words
+from rankfair.report import text, words
 from rankfair.report.distributions import panels
-from rankfair.report.text import (
-    Scale,
-    View,
-    alike,
-    axis,
-    cell,
-    count,
-    decimal,
-    rows_of,
-    strip,
-)
+from rankfair.report.text import Scale, View
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Comparison, SensitiveFeature
-
-__all__ = ["has_target", "section"]
 
 Pairs = dict[tuple[str, str], dict[str, "Comparison"]]  # by groups, then by model
 
@@ -47,7 +35,7 @@ def section(audit: Audit, feature: SensitiveFeature, number: int) -> View:
         if found.sensitive_feature == feature.name:
             by_model = pairs.setdefault((found.group, found.against), {})
             by_model[found.model] = found
-    x, marks = axis(
+    x, marks = text.axis(
         v
         for by_model in pairs.values()
         for c in by_model.values()
@@ -60,7 +48,7 @@ def section(audit: Audit, feature: SensitiveFeature, number: int) -> View:
         "name": feature.name,
         "groups": _groups(feature, audit, colours),
         "n_drawn": len(colours),
-        "missing": count(feature.n_missing) if feature.n_missing else "",
+        "missing": text.count(feature.n_missing) if feature.n_missing else "",
         "constant": feature.constant_in_tasks,
         "note": feature.note,
         "n_open": 3,
@@ -79,20 +67,21 @@ def _groups(
 ) -> list[View]:
     """The groups; all means have the same decimals."""
     models = audit.model_names
-    means = iter(alike([g.mean_predicted[m] for g in feature.groups for m in models]))
-    targets = alike([group.mean_target for group in feature.groups])
+    found = [g.mean_predicted[m] for g in feature.groups for m in models]
+    means = iter(text.alike(found))
+    targets = text.alike([group.mean_target for group in feature.groups])
     return [
         {
             "label": group.label,
             "colour": colours.get(group.label),
-            "rows": count(group.n_rows),
+            "rows": text.count(group.n_rows),
             "target": target,
             "lines": [
                 {
                     "model": model,
                     "mean": next(means),
-                    "above": decimal(group.share_above_median[model]),
-                    "ratio": decimal(group.impact_ratio[model]),
+                    "above": text.decimal(group.share_above_median[model]),
+                    "ratio": text.decimal(group.impact_ratio[model]),
                 }
                 for model in models
             ],
@@ -115,8 +104,8 @@ def _largest_gaps(pairs: Pairs, most: int) -> list[dict[str, Comparison]]:
 def _comparison(by_model: dict[str, Comparison], x: Scale) -> View:
     return {
         **_names(by_model),
-        "strips": [strip(c.auc, x, c.model) for c in by_model.values()],
-        "aucs": [cell(c.auc) for c in by_model.values()],
+        "strips": [text.strip(c.auc, x, c.model) for c in by_model.values()],
+        "aucs": [text.cell(c.auc) for c in by_model.values()],
     }
 
 
@@ -125,10 +114,10 @@ def _names(by_model: dict[str, Comparison]) -> View:
     return {
         "group": first.group,
         "against": first.against,
-        "n_group": count(first.n_group),
-        "n_against": count(first.n_against),
-        "rows_group": rows_of(first.n_group),
-        "rows_against": rows_of(first.n_against),
+        "n_group": text.count(first.n_group),
+        "n_against": text.count(first.n_against),
+        "rows_group": text.number_of(first.n_group),
+        "rows_against": text.number_of(first.n_against),
         "models": list(by_model),
     }
 
@@ -142,7 +131,7 @@ def _table(by_model: dict[str, Comparison], target: bool) -> View:
                 "meaning": metric.meaning,
                 "parity": metric.parity,
                 "cells": [
-                    cell(getattr(c, metric.field), metric.form)
+                    text.cell(getattr(c, metric.field), metric.form)
                     for c in by_model.values()
                 ],
             }

@@ -26,8 +26,6 @@ from rankfair.report.text import (
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, TaskLine
 
-__all__ = ["Payload", "forest", "pack"]
-
 GRAIN = 10_000  # AUCs are whole numbers of 1 / GRAIN in the data
 
 Key = tuple[str, str, str]  # sensitive feature, group, against
@@ -108,8 +106,8 @@ def _first_row(task: str, by_model: dict[str, TaskLine], x: Scale) -> View:
         "sizes": f"{count(line.n_group)} v {count(line.n_against)}",
         "lines": [
             {
-                **cell(line.auc),
-                **strip(line.auc, x, model),
+                **cell(line.auc.mapped(_rounded)),
+                **strip(line.auc.mapped(_rounded), x, model),
                 "p": chance(line.adjusted_p) or DASH,
                 "flagged": line.flagged,
             }
@@ -200,6 +198,12 @@ def _lines(lines: Sequence[TaskLine], notes: dict[str, int]) -> dict[str, Any]:
         "flag": "".join(str(+line.flagged) for line in lines),
         "note": [notes[line.auc.note] for line in lines],
     }
+
+
+def _rounded(value: float) -> float:
+    """A number as the script reads it, so that both show the same digits."""
+    grains = _grains(value)
+    return math.nan if grains is None else grains / GRAIN
 
 
 def _grains(value: float) -> int | None:

@@ -13,29 +13,6 @@ from rankfair._printable import printable
 if TYPE_CHECKING:
     from rankfair.stats.estimate import Estimate
 
-__all__ = [
-    "DASH",
-    "STRIP",
-    "Form",
-    "Scale",
-    "View",
-    "alike",
-    "around_half",
-    "as_json",
-    "axis",
-    "cell",
-    "chance",
-    "count",
-    "covering",
-    "decimal",
-    "decimals",
-    "round_number",
-    "rows_of",
-    "shown",
-    "strip",
-    "ticks",
-]
-
 DASH = "–"
 STRIP = (280, 26, 12)  # of a strip: its width, height, and the margin at either side
 
@@ -156,15 +133,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def rows_of(value: int) -> str:
-    """Return how many rows there are, one or several.
+def number_of(value: int, unit: str = "row") -> str:
+    """Return how many there are of something, one or several.
 
     Examples
     --------
-    >>> rows_of(1), rows_of(1200)
-    ('1 row', '1,200 rows')
+    >>> number_of(1), number_of(1200, "task")
+    ('1 row', '1,200 tasks')
     """
-    return f"{count(value)} {'row' if value == 1 else 'rows'}"
+    return f"{count(value)} {unit if value == 1 else unit + 's'}"
 
 
 def between(low: str, high: str) -> str:

@@ -6,25 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rankfair.report import words
+from rankfair.report import text, words
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.sections import has_target, section
 from rankfair.report.tasks import forest, pack
-from rankfair.report.text import (
-    View,
-    alike,
-    between,
-    cell,
-    count,
-    decimal,
-    round_number,
-    rows_of,
-)
+from rankfair.report.text import View
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, FrontierPoint, ModelLine, Provenance
-
-__all__ = ["dots_of", "facts_of", "origin", "view"]
 
 
 def view(audit: Audit, *, most_bytes: int = 900_000) -> View:
@@ -59,7 +48,7 @@ def view(audit: Audit, *, most_bytes: int = 900_000) -> View:
         "methods": _methods(audit),
         "caveats": words.CAVEATS,
         "provenance": origin(
-            audit.provenance, ("Smallest group judged", rows_of(audit.min_group))
+            audit.provenance, ("Smallest group judged", text.number_of(audit.min_group))
         ),
         "confidence": f"{confidence} %",
     }
@@ -73,9 +62,9 @@ def _width(audit: Audit) -> int:
 
 def facts_of(made: Provenance, confidence: str) -> list[str]:
     """Return the facts below a title: rows, tasks if any, confidence, date."""
-    facts = [rows_of(made.n_rows)]
+    facts = [text.number_of(made.n_rows)]
     if made.n_tasks:
-        facts.append("1 task" if made.n_tasks == 1 else f"{count(made.n_tasks)} tasks")
+        facts.append(text.number_of(made.n_tasks, "task"))
     return [*facts, f"{confidence} confidence intervals", made.created[:10]]
 
 
@@ -85,7 +74,9 @@ def _errors(models: Iterable[ModelLine]) -> View:
         "rows": [
             {
                 "model": line.name,
-                "cells": [cell(getattr(line, f), alike) for f, _, _ in words.ERRORS],
+                "cells": [
+                    text.cell(getattr(line, f), text.alike) for f, _, _ in words.ERRORS
+                ],
             }
             for line in models
         ],
@@ -99,10 +90,6 @@ def dots_of(points: Sequence[FrontierPoint]) -> list[Dot]:
         Dot(
             p.auc_gap,
             p.rmse,
-            p.gap_ci_low,
-            p.gap_ci_high,
-            p.rmse_ci_low,
-            p.rmse_ci_high,
             f"ε = {_short(p.epsilon)}" if p.chosen or i in ends else "",
             p.chosen,
         )
@@ -111,7 +98,7 @@ def dots_of(points: Sequence[FrontierPoint]) -> list[Dot]:
 
 
 def _short(epsilon: float) -> str:
-    return round_number(float(f"{epsilon:.3g}"))
+    return text.round_number(float(f"{epsilon:.3g}"))
 
 
 def _frontier(points: Sequence[FrontierPoint]) -> View | None:
@@ -119,19 +106,21 @@ def _frontier(points: Sequence[FrontierPoint]) -> View | None:
     if picture is None:
         return None
     labels = Counter(p.label for p in points)
-    errors = iter(
-        alike([v for p in points for v in (p.rmse, p.rmse_ci_low, p.rmse_ci_high)])
-    )
+    # All errors have the same decimals.
+    values = [v for p in points for v in (p.rmse.value, p.rmse.ci_low, p.rmse.ci_high)]
+    errors = iter(text.alike(values))
     rows = [
         {
             "epsilon": _short(p.epsilon),
             # A label that most points share is not shown.
             "label": p.label if 2 * labels[p.label] <= len(points) else "",
             "chosen": p.chosen,
-            "rmse": next(errors),
-            "rmse_interval": between(next(errors), next(errors)),
-            "gap": decimal(p.auc_gap),
-            "gap_interval": between(decimal(p.gap_ci_low), decimal(p.gap_ci_high)),
+            "rmse": {
+                **text.cell(p.rmse),
+                "text": next(errors),
+                "interval": text.between(next(errors), next(errors)),
+            },
+            "gap": text.cell(p.auc_gap),
         }
         for p in points
     ]
@@ -156,8 +145,8 @@ def origin(made: Provenance, *more: tuple[str, str]) -> View:
     """Return where a page comes from, as names and values; empty ones are not shown."""
     return {
         "facts": [
-            ("Rows", count(made.n_rows)),
-            ("Tasks", count(made.n_tasks) if made.n_tasks else "none given"),
+            ("Rows", text.count(made.n_rows)),
+            ("Tasks", text.count(made.n_tasks) if made.n_tasks else "none given"),
             ("Made", made.created),
             ("Seed", "" if made.seed is None else str(made.seed)),
             *more,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from rankfair.report.text import Form, alike, decimals
 
-__all__ = ["CAVEATS", "ERRORS", "METRICS", "NOTES", "Metric"]
-
 
 @dataclass(frozen=True)
 class Metric:
