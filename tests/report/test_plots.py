@@ -67,6 +67,18 @@ def test_the_curve_is_the_mean_of_the_paths_of_all_draws():
     np.testing.assert_allclose(curve.get_ydata(), 0.81 - np.linspace(0, 0.4, 9))
 
 
+def test_tick_labels_of_neighbours_do_not_touch():
+    boxes = [
+        label.get_window_extent()
+        for axes in picture().axes[1:]
+        for label in axes.get_xticklabels()
+        if label.get_text()
+        and axes.get_xlim()[0] <= label.get_position()[0] <= axes.get_xlim()[1]
+    ]
+    assert len(boxes) > 4
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
 def test_files_are_the_same_for_the_same_records_and_have_no_date(tmp_path):
     for kind in ("png", "svg"):
         one, two = (as_bytes(picture(), kind) for _ in range(2))
