@@ -38,7 +38,8 @@ from sklearn.preprocessing import StandardScaler
 from tilts import EPSILON, Made, level_steps, out_of_fold, tilted
 
 from rankfair import RankFairRegressor
-from rankfair.datasets import load_student, load_wine
+from rankfair.datasets.student import load_student
+from rankfair.datasets.wine import load_wine
 from rankfair.metrics import mean_difference, rank_auc, rmse
 
 COLUMNS = ("RMSE", "±", "|AUC-.5|", "AUC", "|MD|", "KS", "refits", "s")

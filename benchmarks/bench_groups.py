@@ -37,7 +37,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tilts import Made, level_steps, out_of_fold, tilted
 
-from rankfair.datasets import load_student
+from rankfair.datasets.student import load_student
 from rankfair.metrics import rank_gap, rmse
 
 TRAINING = {"synthetic": 1400, "student": 730}

@@ -25,7 +25,8 @@ from rankfair.constraints.by_task import in_every_task
 from rankfair.core.blocks import sorted_by_task
 from rankfair.core.by_task import Segments
 from rankfair.core.problem import Groups
-from rankfair.datasets import load_crime, make_biased_tasks
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.synthetic import make_biased_tasks
 
 EPSILON, GOAL = 0.01, 5.0
 PENALTIES = ("pool", "task", "ridge", "feature", "shared")

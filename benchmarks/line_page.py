@@ -21,7 +21,8 @@ from matplotlib.figure import Figure
 from new_rows import Figures, Split, auc_of, biased, figures, in_time, one_proxy
 
 from rankfair import RankFairRegressor
-from rankfair.datasets import load_crime, load_income
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
 from rankfair.report.pictures import BLUE, INK, PALE, RUST, STYLE, as_bytes, plain_axes
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -27,7 +27,10 @@ from scipy.optimize import brentq
 from scipy.stats import ks_2samp, norm, rankdata
 
 from rankfair import MultiTaskRegressor, RankFairRegressor
-from rankfair.datasets import load_crime, load_income, load_student, load_wine
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.wine import load_wine
 
 PAGE = Path(__file__).parent.parent / "docs" / "new-rows.md"
 NEW = 200  # held-out rows a task

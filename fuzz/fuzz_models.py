@@ -11,7 +11,8 @@ from engine import go, instrumented
 
 with instrumented():
     from file_checks import check_model
-    from rankfair.models import archive, files
+    from rankfair.files import archive
+    from rankfair.files import model_files as files
 
 from rankfair import MultiTaskRegressor
 

@@ -8,10 +8,11 @@ from decimal import Decimal
 
 import numpy as np
 
-from rankfair.models.archive import ModelFileError
-from rankfair.models.files import describe_bytes, model_of
-from rankfair.tables import TableError, read_table
-from rankfair.tables.split import split
+from rankfair.files.archive import ModelFileError
+from rankfair.files.csv import split
+from rankfair.files.model_files import describe_bytes, model_of
+from rankfair.files.read import read_table
+from rankfair.input.errors import TableError
 
 
 def text_of(raw, encoding=None):

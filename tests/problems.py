@@ -5,7 +5,7 @@ import numpy as np
 from rankfair.constraints import make_constraint
 from rankfair.core.blocks import linear_predict, sorted_by_task
 from rankfair.core.problem import Groups, Problem
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.penalties import make_penalty
 from rankfair.solvers import Demand, Request, unconstrained
 

@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pandas as pd
 
-from rankfair.datasets import make_biased_tasks
-from rankfair.models.archive import META
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.files.archive import META
 
 DATA = make_biased_tasks(4, 25, random_state=0)
 FRAME, Y = DATA.frame, DATA.target

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rankfair import MultiTaskRegressor, save_model, stream
-from rankfair._disk import read_up_to, working_folder, write_whole
-from rankfair.datasets import _files, make_biased_tasks
+from rankfair.datasets import base as _files
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.input.disk import read_up_to, working_folder, write_whole
 from rankfair.streams import predict_parquet
 
 
@@ -115,7 +116,7 @@ def test_no_room_for_the_whole_file_leaves_the_old_one(tmp_path):
     # No file of the child may grow beyond 1000 bytes: the write stops half way.
     code = (
         "import resource, sys; from pathlib import Path; "
-        "from rankfair._disk import read_up_to, write_whole; "
+        "from rankfair.input.disk import read_up_to, write_whole; "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
         "write_whole(Path(sys.argv[1]), 'x' * 100_000)"
     )
@@ -163,7 +164,7 @@ def stopped(path):
     """A process that has written a file, and now waits instead of renaming it."""
     code = (
         "import os, sys, time; from pathlib import Path; "
-        "from rankfair._disk import write_whole; "
+        "from rankfair.input.disk import write_whole; "
         "os.fsync = lambda _: (print('here', flush=True), time.sleep(600)); "
         "write_whole(Path(sys.argv[1]), 'new')"
     )
@@ -262,7 +263,7 @@ def test_a_small_file_needs_little_room(tmp_path, read):
     script = f"""
 import resource, sys
 from rankfair import load_model as load
-from rankfair.tables import read_table
+from rankfair import read_table
 path = sys.argv[1]
 {read.replace('"-"', "path")}  # loads whatever is needed
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

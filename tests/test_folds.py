@@ -17,8 +17,8 @@ from rankfair import (
     RankFairRegressor,
     TiltedRegressor,
 )
-from rankfair._folds import split_folds
 from rankfair.estimators import DecisionBoundaryCovariance
+from rankfair.input.folds import split_folds
 from refusals import sentence
 
 N = 60

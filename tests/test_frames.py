@@ -8,17 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from rankfair._frames import (
-    as_columns,
-    column_numbers,
-    encode,
-    find_known,
-    find_labels,
-    label_array,
-    listed,
-    open_table,
-)
-from rankfair._validation import read_target
+from rankfair.input.errors import listed
+from rankfair.input.frames import as_columns, column_numbers, open_table
+from rankfair.input.labels import encode, find_known, find_labels, label_array
+from rankfair.input.training import read_target
 
 FRAMES = [pd.DataFrame, pl.DataFrame]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair._groups import (
-    Groups,
+from rankfair.input.groups import (
     Protected,
+    SensitiveGroups,
     Source,
     bin_labels,
     crossed,
@@ -223,7 +223,9 @@ def test_bins_are_told_apart_by_more_digits():
 
 
 def test_numbers_beyond_the_edges_are_in_the_outer_bins():
-    groups = Groups(np.array([0, 1, 2, -1]), np.array([-9.0, 5.0, 99.0]), "age")
+    groups = SensitiveGroups(
+        np.array([0, 1, 2, -1]), np.array([-9.0, 5.0, 99.0]), "age"
+    )
     cut = cut_at(groups, np.array([0.0, 5.0, 10.0]))
     assert cut.codes.tolist() == [0, 1, 1, -1]
 
@@ -252,7 +254,7 @@ def test_a_combination_is_called_the_same_whatever_other_rows_there_are():
 
 
 def test_combinations_of_many_groups_need_no_table_of_all_that_could_be():
-    many = [Groups(np.arange(50), np.arange(50), f"a{j}") for j in range(6)]
+    many = [SensitiveGroups(np.arange(50), np.arange(50), f"a{j}") for j in range(6)]
     both = crossed(many, np.arange(50.0))  # the first row weighs nothing
     assert both.codes.tolist() == [-1, *range(49)]
     assert both.labels.tolist() == [" × ".join([str(i)] * 6) for i in range(1, 50)]

@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
-from rankfair._inner import weight_argument
-from rankfair._validation import records
+from rankfair.estimators.refits import weight_argument
+from rankfair.input import columns as records
 from refusals import sentence
 
 N = 120

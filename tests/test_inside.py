@@ -17,7 +17,7 @@ from rankfair import (
     RankFairRegressorCV,
     TiltedRegressor,
 )
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.metrics import rank_gap, scorer
 from rankfair.stats import certify
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import marks
 from benchmarks.post import cases, choice, points, programme
 from benchmarks.post import page as pages
-from rankfair.postprocess.maps import CONSTRAINTS_OF
+from rankfair.estimators.maps import CONSTRAINTS_OF
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "maps.md").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score, root_mean_squared_error
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from rankfair.metrics import (
+    LOSSES,
     balanced_residuals,
     impact_rank_ratio,
     mean_difference,
@@ -26,7 +27,6 @@ from rankfair.metrics import (
     rmse,
     scorer,
 )
-from rankfair.metrics.scoring import LOSSES
 
 rng = np.random.default_rng(1)
 N = 60

@@ -25,9 +25,10 @@ from rankfair import (
     fairness_path,
 )
 from rankfair.constraints import Mean, Rank
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.input.folds import make_folds, take_rows, task_folds
 from rankfair.metrics import mean_difference, rank_auc, rmse
-from rankfair.path import Path, PathRow, make_folds, take_rows, task_folds
+from rankfair.paths import Path, PathRow
 
 DATA = make_biased_tasks(6, 30, random_state=1)
 FRAME, Y = DATA.frame, DATA.target

@@ -22,8 +22,7 @@ from rankfair.metrics import (
     rank_gap,
     rmse,
 )
-from rankfair.path import PathRow
-from rankfair.path.judge import MIN_GROUP, Judge, small_groups
+from rankfair.paths import MIN_GROUP, Judge, PathRow, small_groups
 from rankfair.stats.estimate import clusters_of
 
 rng = np.random.default_rng(5)

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair._frames import shown
-from rankfair._printable import clipped, printable
 from rankfair.cli.ends import echo_json
+from rankfair.input.errors import clipped, printable, shown
 
 ANY = st.text(st.characters())
 

@@ -45,11 +45,11 @@ from far_apart import (
     fair,
 )
 from rankfair import RankFairRegressor, TiltedRegressor
-from rankfair._folds import deal_folds
 from rankfair.constraints import Distribution, Linear, Rank
-from rankfair.datasets import load_wine
+from rankfair.datasets.wine import load_wine
+from rankfair.estimators.tilted import EstimatorRefits
+from rankfair.input.folds import deal_folds
 from rankfair.metrics import balanced_residuals, mean_difference, rank_auc
-from rankfair.reduction.refits import Refits
 from refusals import sentence
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
@@ -628,7 +628,7 @@ def test_refits_predict_out_of_fold(tasks):
     codes = (TASK == "s").astype(np.intp) * (tasks - 1)
     folds = deal_folds(codes, 3, np.random.default_rng(0))
     tree = DecisionTreeRegressor(random_state=0)
-    _, m = Refits(tree, X, codes, tasks, folds=folds).fit(Y)
+    _, m = EstimatorRefits(tree, X, codes, tasks, folds=folds).fit(Y)
     for j in range(tasks):
         own = np.flatnonzero(codes == j)
         places = [tuple(np.flatnonzero(np.isin(own, it)) for it in f) for f in folds]

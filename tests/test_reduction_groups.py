@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from oracles import gaps
 from rankfair import RankFairRegressor, TiltedRegressor
 from rankfair.constraints import Mean, Rank, Residual
-from rankfair.datasets import load_student
+from rankfair.datasets.student import load_student
 from rankfair.metrics import pairwise_rank_auc, rank_auc_by_group, scorer
 from three_groups import (
     KNOWN,

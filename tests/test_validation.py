@@ -10,23 +10,12 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
-from rankfair._frames import open_table
-from rankfair._validation import (
-    Columns,
-    UnseenError,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    group_mask,
-    read_new,
-    read_target,
-    read_training,
-    read_weights,
-    records,
-    refuse_unseen,
-    resolve_columns,
-)
+from rankfair.input import columns as records
+from rankfair.input.columns import Columns, group_mask, resolve_columns
+from rankfair.input.frames import open_table
+from rankfair.input.new_rows import UnseenError, read_new, refuse_unseen
+from rankfair.input.settings import check_choice, check_count, check_flag, check_number
+from rankfair.input.training import read_target, read_training, read_weights
 from refusals import sentence
 
 rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from rankfair import RankFairRegressor, TiltedRegressor, audit, fairness_path
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 
 Options = dict[str, Any]
 

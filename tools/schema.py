@@ -10,7 +10,7 @@ from typing import Any
 
 from rankfair.audit import records
 from rankfair.audit.records import Gate
-from rankfair.path import PathRow
+from rankfair.paths import PathRow
 from rankfair.report import MethodLine
 from rankfair.stats.estimate import Estimate
 

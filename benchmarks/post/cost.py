@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from rankfair.postprocess.maps import CONSTRAINTS_OF, move
+from rankfair.estimators.maps import CONSTRAINTS_OF, move
 from rankfair.projections import Sample
 
 from .methods import EPSILON

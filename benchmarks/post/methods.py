@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from scipy.stats import ks_2samp, wasserstein_distance
 
+from rankfair.estimators.maps import move
 from rankfair.metrics import rank_auc, rmse
-from rankfair.postprocess.maps import move
 from rankfair.projections import Sample
 
 from .cases import Case

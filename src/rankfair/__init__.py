@@ -18,11 +18,13 @@ if TYPE_CHECKING:
         StratifiedBalancedResiduals as StratifiedBalancedResiduals,
     )
     from rankfair.estimators import StratifiedEqualMeans as StratifiedEqualMeans
-    from rankfair.models import load_model as load_model
-    from rankfair.models import save_model as save_model
-    from rankfair.path import fairness_path as fairness_path
-    from rankfair.postprocess import RankFairPostprocessor as RankFairPostprocessor
-    from rankfair.reduction import TiltedRegressor as TiltedRegressor
+    from rankfair.estimators.postprocess import (
+        RankFairPostprocessor as RankFairPostprocessor,
+    )
+    from rankfair.estimators.tilted import TiltedRegressor as TiltedRegressor
+    from rankfair.files.model_files import load_model as load_model
+    from rankfair.files.model_files import save_model as save_model
+    from rankfair.paths import fairness_path as fairness_path
     from rankfair.streams import stream as stream
 
 __version__ = "0.1.0"

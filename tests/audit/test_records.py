@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 from audited import sample, simple
 from rankfair import audit
-from rankfair.path import Path as FairnessPath
-from rankfair.path import PathRow
+from rankfair.paths import Path as FairnessPath
+from rankfair.paths import PathRow
 
 ROOT = Path(__file__).parents[2]
 

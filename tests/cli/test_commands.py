@@ -14,8 +14,9 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from rankfair.cli.app import app
-from rankfair.models.archive import unpack_meta
-from rankfair.tables import read_table, write_table
+from rankfair.files.archive import unpack_meta
+from rankfair.files.read import read_table
+from rankfair.files.write import write_table
 from saved import mutated, tampered
 from sheets import at_auc, pay_csv, people, write_csv
 from tools import schema as schemas

@@ -18,11 +18,13 @@ import typer
 from rankfair.cli import ends
 from rankfair.cli.ends import check_outputs, check_sheet, ending, in_flags, telling
 from rankfair.cli.tables import figures, say, show_table, table_lines
+from rankfair.files.archive import ModelFileError
+from rankfair.files.table import Table
+from rankfair.files.write import write_table
+from rankfair.input.errors import TableError
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles, load
 from rankfair.jobs.fits import fit_files
 from rankfair.jobs.rows import Settings
-from rankfair.models.archive import ModelFileError
-from rankfair.tables import Table, TableError, write_table
 from sheets import pay_csv
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair.datasets._bias import deal, pairs_auc, raise_lowest, raise_share
+from rankfair.datasets.synthetic import deal, pairs_auc, raise_lowest, raise_share
 
 values = st.lists(st.integers(0, 6), min_size=1, max_size=12)
 

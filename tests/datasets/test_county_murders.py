@@ -7,9 +7,9 @@ from importlib.machinery import ModuleSpec
 import numpy as np
 import pytest
 
-from rankfair.datasets import county_murders, load_county_murders
-from rankfair.datasets._csv import numbers, read_columns
-from rankfair.datasets.county_murders import FEATURES, MISSING
+from rankfair.datasets import county_murders
+from rankfair.datasets.base import numbers, read_columns
+from rankfair.datasets.county_murders import FEATURES, MISSING, load_county_murders
 
 
 @pytest.fixture(scope="module")

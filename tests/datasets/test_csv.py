@@ -3,7 +3,7 @@ import bz2
 import numpy as np
 import pytest
 
-from rankfair.datasets._csv import above, fill, numbers, read_columns
+from rankfair.datasets.base import above, fill, numbers, read_columns
 
 
 def test_packed_and_plain_files_read_alike(tmp_path):

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from rankfair.datasets import (
-    _files,
-    load_crime,
-    load_income,
-    load_student,
-    load_wine,
-)
-from rankfair.datasets._files import DataFile, find_files
+from rankfair.datasets import base as _files
+from rankfair.datasets.base import DataFile, find_files
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.wine import load_wine
 
 CONTENT = b"a;b\n1;2\n"
 SHA = hashlib.sha256(CONTENT).hexdigest()

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from rankfair.datasets import load_crime, load_income, load_student, load_wine
-from rankfair.datasets._bias import pairs_auc
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.synthetic import pairs_auc
+from rankfair.datasets.wine import load_wine
 
 pytestmark = pytest.mark.usefixtures("real_data")
 

@@ -4,7 +4,8 @@ import narwhals as nw
 import numpy as np
 import pytest
 
-from rankfair.datasets import _record, make_biased_tasks
+from rankfair.datasets import base as _record
+from rankfair.datasets.synthetic import make_biased_tasks
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars"])

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from rankfair.datasets import make_biased_tasks
-from rankfair.datasets._bias import pairs_auc
+from rankfair.datasets.synthetic import make_biased_tasks, pairs_auc
 
 
 def target_auc(data):

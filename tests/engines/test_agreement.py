@@ -5,13 +5,11 @@ import pandas as pd
 import pytest
 
 from rankfair import RankFairRegressor, stream
-from rankfair.datasets import (
-    load_crime,
-    load_income,
-    load_student,
-    load_wine,
-    make_biased_tasks,
-)
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.datasets.wine import load_wine
 from rankfair.metrics import rank_auc
 
 LOADERS = [load_wine, load_student, load_crime, load_income]

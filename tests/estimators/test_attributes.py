@@ -21,7 +21,7 @@ from rankfair import (
     TiltedRegressor,
     fairness_path,
 )
-from rankfair.datasets import load_student
+from rankfair.datasets.student import load_student
 from rankfair.metrics import rank_auc_by_group, rank_gap, scorer
 from rankfair.solvers import NCADMM
 

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankfair import RankFairRegressor, RankFairRegressorCV
 from rankfair.constraints import Rank
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.penalties import Ridge as RidgePenalty
 
 NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"

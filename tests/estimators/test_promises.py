@@ -18,13 +18,11 @@ from rankfair import RankFairRegressor, projections
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import twice_u
-from rankfair.datasets import (
-    load_crime,
-    load_income,
-    load_student,
-    load_wine,
-    make_biased_tasks,
-)
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.datasets.wine import load_wine
 from rankfair.metrics import rank_auc, rmse
 from rankfair.penalties import make_penalty
 from rankfair.solvers import NCADMM, Demand, Request

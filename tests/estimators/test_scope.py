@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from rankfair import RankFairRegressor, RankFairRegressorCV, fairness_path
-from rankfair.datasets import load_crime, make_biased_tasks
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.metrics import rank_auc
 
 DATA = make_biased_tasks(12, 40, auc=0.8, random_state=0)

@@ -3,8 +3,8 @@ import io
 
 import pytest
 
-from rankfair._disk import write_whole
 from rankfair.experiments.files import as_csv
+from rankfair.input.disk import write_whole
 
 
 def test_csv_gives_the_numbers_back(small):

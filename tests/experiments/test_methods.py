@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.experiments.methods import DEFAULT, METHODS, Rows, fit_linear
 from rankfair.metrics import rank_auc
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 import rankfair.experiments
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.experiments.methods import Method, Predictions, Rows
 from rankfair.experiments.records import Mean, compare, measure, summarise
 

@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
+from rankfair.files.read import read_table
+from rankfair.input.errors import TableError
 from rankfair.jobs.audits import audit_files
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.fits import fit_files
 from rankfair.jobs.predicts import predict_files
 from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
-from rankfair.tables import TableError, read_table
 from sheets import at_auc, pay_csv, people, write_csv
 
 PLAIN = Reading()

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankfair.input.errors import TableError
 from rankfair.jobs.columns import Reading, Roles, load
-from rankfair.tables import TableError
 from sheets import pay_csv, people, write_csv
 
 PLAIN = Reading()

@@ -11,7 +11,7 @@ from rankfair.jobs.fits import fit_files
 from rankfair.jobs.methods import GROUPLESS, METHODS, Asked, Method
 from rankfair.jobs.paths import epsilon_names, path_files
 from rankfair.jobs.rows import Settings
-from rankfair.path import Path, PathRow
+from rankfair.paths import Path, PathRow
 from sheets import pay_csv, people, write_csv
 
 PLAIN = Reading()

@@ -6,14 +6,16 @@ from rankfair import (
     load_model,
     save_model,
 )
+from rankfair.files.archive import ModelFileError
+from rankfair.files.model_files import read_extra
+from rankfair.files.read import read_table
+from rankfair.input.errors import TableError
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import fit_files
 from rankfair.jobs.predicts import predict_files
 from rankfair.jobs.rows import Settings, data_of
 from rankfair.metrics import rank_auc
-from rankfair.models import ModelFileError, read_extra
-from rankfair.tables import TableError, read_table
 from sheets import pay_csv, people, write_csv
 
 PLAIN = Reading()

@@ -17,12 +17,15 @@ import pytest
 
 from clusters import one_worker
 from rankfair import RankFairRegressor
+from rankfair.files.read import read_table
+from rankfair.files.table import Table
+from rankfair.files.write import write_table
+from rankfair.input.errors import TableError
 from rankfair.jobs import folders, predicts
 from rankfair.jobs.columns import Reading, Roles, files_of, load
 from rankfair.jobs.folders import fit_rows, predict_rows
 from rankfair.jobs.rows import Settings
 from rankfair.metrics import rank_auc
-from rankfair.tables import Table, TableError, read_table, write_table
 from sheets import pay_csv, people
 
 pytest.importorskip("pyarrow")

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from rankfair import audit
-from rankfair._groups import Groups
+from rankfair.files.table import Table
+from rankfair.input.groups import SensitiveGroups
 from rankfair.jobs.audits import audit_files
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.fits import fit_files
 from rankfair.jobs.groups import folds_of, groups_of, with_counted_groups
 from rankfair.jobs.paths import path_files
 from rankfair.jobs.rows import Settings
-from rankfair.tables import Table
 from sheets import people, write_csv
 
 PLAIN = Reading()
@@ -115,7 +115,9 @@ def test_bins_are_in_their_order_and_not_in_that_of_their_names(tmp_path):
 
 
 def test_bins_without_rows_here_are_no_groups():
-    made = Groups(np.array([2, 0, -1, 2, 0]), np.array(["a", "b", "c"], object))
+    made = SensitiveGroups(
+        np.array([2, 0, -1, 2, 0]), np.array(["a", "b", "c"], object)
+    )
     found = audit(None, [1.0, 2.0, 3.0, 4.0, 5.0], sensitive_features={"g": made})
     (attribute,) = found.sensitive_features
     assert [group.label for group in attribute.groups] == ["a", "c"]

@@ -1,10 +1,12 @@
 import pytest
 
+from rankfair.files.read import read_table
+from rankfair.files.write import write_table
+from rankfair.input.errors import TableError
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.fits import fit_files
 from rankfair.jobs.predicts import predict_files
 from rankfair.jobs.rows import Settings
-from rankfair.tables import TableError, read_table, write_table
 from sheets import pay_csv, people, write_csv
 
 PLAIN = Reading()

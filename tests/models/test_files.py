@@ -23,11 +23,16 @@ from rankfair import (
     load_model,
     save_model,
 )
-from rankfair._disk import write_whole
 from rankfair.constraints import Mean, Rank
-from rankfair.models import ModelFileError, describe_model, read_extra
-from rankfair.models.archive import pack, unpack
-from rankfair.models.files import describe_bytes, model_bytes, model_of
+from rankfair.files.archive import ModelFileError, pack, unpack
+from rankfair.files.model_files import (
+    describe_bytes,
+    describe_model,
+    model_bytes,
+    model_of,
+    read_extra,
+)
+from rankfair.input.disk import write_whole
 from rankfair.penalties import Ridge, Shared
 from rankfair.solvers import NCADMM, Tilt
 from saved import FRAME, NAMED, Y, several_groups, tampered
@@ -300,7 +305,7 @@ def test_extra_must_be_plain_json(fitted, extra):
 
 
 def test_what_could_not_be_read_is_not_written(fitted, monkeypatch):
-    monkeypatch.setattr("rankfair.models.archive.MAX_META", 10)
+    monkeypatch.setattr("rankfair.files.archive.MAX_META", 10)
     with pytest.raises(ModelFileError, match="too large for a model file"):
         model_bytes(fitted["plain"][0])
 

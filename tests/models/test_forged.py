@@ -21,11 +21,16 @@ from rankfair import (
     StratifiedEqualMeans,
     load_model,
 )
-from rankfair._disk import write_whole
 from rankfair.cli.describe import described
-from rankfair.models import ModelFileError, describe_model, read_extra
-from rankfair.models.archive import META, pack, unpack
-from rankfair.models.files import describe_bytes, model_bytes, model_of
+from rankfair.files.archive import META, ModelFileError, pack, unpack
+from rankfair.files.model_files import (
+    describe_bytes,
+    describe_model,
+    model_bytes,
+    model_of,
+    read_extra,
+)
+from rankfair.input.disk import write_whole
 from saved import (
     FRAME,
     NAMED,
@@ -367,7 +372,7 @@ def test_a_bomb_is_refused_before_it_is_inflated(monkeypatch):
     assert len(stream.getvalue()) < 100_000
     with pytest.raises(ModelFileError, match="is compressed"):
         model_of(stream.getvalue())
-    monkeypatch.setattr("rankfair.models.archive.MAX_META", 10)
+    monkeypatch.setattr("rankfair.files.archive.MAX_META", 10)
     with pytest.raises(ModelFileError, match="larger than 10 bytes"):
         model_of(RAW)
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, TiltedRegressor
-from rankfair.datasets import make_biased_tasks
-from rankfair.models import ModelFileError, export_onnx
-from rankfair.models.onnx import onnx_bytes
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.files.archive import ModelFileError
+from rankfair.files.onnx import export_onnx, onnx_bytes
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -228,7 +228,7 @@ def test_tasks_of_several_columns(monkeypatch):
     inputs["task_1"][:3], inputs["task_2"][:3] = ["1", "other", "2"], [1, 0, 7]
     found = run(model, **inputs)
     assert np.isnan(found[:3]).all() and np.isfinite(found[3:]).all()
-    monkeypatch.setattr("rankfair.models.onnx.MOST_CELLS", 5)
+    monkeypatch.setattr("rankfair.files.onnx.MOST_CELLS", 5)
     with pytest.raises(ModelFileError, match="15 combinations"):
         onnx_bytes(model)
 

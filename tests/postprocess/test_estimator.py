@@ -37,8 +37,8 @@ from mapped import (
     rng,
 )
 from rankfair import RankFairPostprocessor
-from rankfair._folds import deal_folds
 from rankfair.core.blocks import rounded
+from rankfair.input.folds import deal_folds
 from rankfair.metrics import scorer
 from refusals import sentence
 

@@ -8,11 +8,14 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, coo_array, eye_array, hstack, kron, vstack
 from scipy.stats import wasserstein_distance
 
-from rankfair.postprocess import maps as module
-from rankfair.postprocess.maps import (
+from rankfair.estimators import maps as module
+from rankfair.estimators.maps import (
     CONSTRAINTS_OF,
+    GAPS,
     METHODS,
-    Status,
+    Limit,
+    MapStatus,
+    Standing,
     between,
     common_quantiles,
     knots,
@@ -21,7 +24,6 @@ from rankfair.postprocess.maps import (
     on_levels,
     towards,
 )
-from rankfair.postprocess.standing import GAPS, Limit, Standing
 from rankfair.projections import Sample, least_movement
 
 WAYS = [(method, name) for method, own in CONSTRAINTS_OF.items() for name in own]
@@ -74,10 +76,10 @@ def test_the_band_is_met_at_its_edge(method, constraint, samples, epsilon):
         assert np.array_equal(own, counted)
         assert (np.diff(own) >= 0).all()
     gap = GAPS[constraint](found.standing).max()
-    if found.status is Status.INACTIVE:
+    if found.status is MapStatus.INACTIVE:
         assert gap <= epsilon
     else:
-        assert found.status is Status.SATISFIED
+        assert found.status is MapStatus.SATISFIED
         # KS goes in steps of a row, and so does the least movement.
         steps = method == "least" or constraint == "distribution"
         slack = max(s.row for s in samples) if steps else 1e-2 * epsilon
@@ -92,7 +94,7 @@ def test_what_is_in_the_band_stays(method, constraint):
         Sample.of(np.repeat(v, s.weights)) for v, s in zip(moved, samples, strict=True)
     ]
     found = move(again, method, constraint, 0.05)
-    assert (found.status, found.theta) == (Status.INACTIVE, 0.0)
+    assert (found.status, found.theta) == (MapStatus.INACTIVE, 0.0)
     for values, sample in zip(values_of(again, found), again, strict=True):
         assert np.array_equal(values, sample.values)
 
@@ -140,7 +142,7 @@ def test_many_rows_are_learnt_on_quantiles_and_counted_on_all(
     whole = move(samples, method, constraint, 0.05)
     monkeypatch.setattr(module, "QUANTILES", 500)
     found = move(samples, method, constraint, 0.05)
-    assert found.status is whole.status is Status.SATISFIED
+    assert found.status is whole.status is MapStatus.SATISFIED
     assert max(table.shape[1] for table in found.maps) <= 500
     gap = GAPS[constraint](found.standing).max()
     # A quantile of each group, or a thirtieth of the band.
@@ -159,17 +161,17 @@ def test_a_wrong_guess_from_quantiles_is_corrected(method, constraint, monkeypat
     monkeypatch.setattr(module, "QUANTILES", 40)
     samples = [Sample.of(values), Sample.of(more)]
     found = move(samples, method, constraint, 0.1)
-    assert found.status is Status.SATISFIED
+    assert found.status is MapStatus.SATISFIED
     assert GAPS[constraint](found.standing).max() <= 0.1 * (1 + 1e-9)
 
 
 @ways
 def test_constant_predictions(method, constraint):
     level = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 2.0))]
-    assert move(level, method, constraint, 0.0).status is Status.INACTIVE
+    assert move(level, method, constraint, 0.0).status is MapStatus.INACTIVE
     apart = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 3.0))]
     found = move(apart, method, constraint, 0.0)
-    assert found.status is Status.SATISFIED
+    assert found.status is MapStatus.SATISFIED
     assert np.concatenate(values_of(apart, found)) == pytest.approx(31 / 12)
 
 
@@ -192,7 +194,7 @@ def test_ties_that_no_map_can_part(method):
         Sample.of(np.repeat([0.0, 1.0], [3, 7])),
     ]
     found = move(samples, method, "distribution", 0.1)
-    assert found.status is Status.INFEASIBLE
+    assert found.status is MapStatus.INFEASIBLE
     assert found.standing.ks.max() <= 0.3 + 1e-12
     assert np.isfinite(np.concatenate(values_of(samples, found))).all()
 
@@ -284,7 +286,7 @@ def test_theta_is_an_edge_and_near_the_first(constraint, samples, epsilon):
 def test_means_and_distances_at_zero_are_met_up_to_a_row(constraint):
     samples = two(7, (120, 190))
     found = move(samples, "line", constraint, 0.0)
-    assert found.status is Status.SATISFIED
+    assert found.status is MapStatus.SATISFIED
     assert found.theta == pytest.approx(1.0, abs=1e-3)
     assert GAPS[constraint](found.standing).max() <= 3 / 120
 
@@ -323,7 +325,7 @@ def test_least_moves_less_than_the_line(constraint, samples):
 
 def test_a_band_too_narrow_for_the_least_movement_is_met_by_the_line():
     found = move(two(8, (30, 37)), "least", "rank", 0.0)
-    assert found.status is Status.SATISFIED and found.theta > 0.9
+    assert found.status is MapStatus.SATISFIED and found.theta > 0.9
 
 
 @given(
@@ -374,7 +376,7 @@ def test_at_equal_auc_other_ways_have_no_larger_ks_than_the_shift(epsilon, seed)
     least, line, shifted = (
         move(samples, method, "rank", epsilon) for method in ("least", "line", "shift")
     )
-    assert shifted.status is Status.SATISFIED
+    assert shifted.status is MapStatus.SATISFIED
     assert least.standing.ks.max() <= shifted.standing.ks.max()
     assert line.standing.ks.max() <= shifted.standing.ks.max()
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp, mannwhitneyu, wasserstein_distance
 
-from rankfair.postprocess.standing import GAPS, Limit, Standing, compare
+from rankfair.estimators.maps import GAPS, Limit, Standing, compare
 from rankfair.projections import Sample
 
 WEIGHTS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
-from rankfair.postprocess.standing import Standing
+from rankfair.estimators.maps import Standing
 from rankfair.projections.least_movement import (
     Sample,
     bounds,

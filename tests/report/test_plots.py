@@ -8,7 +8,7 @@ import pytest
 from matplotlib.image import imread
 
 from rankfair.experiments.records import Mean, Summary
-from rankfair.path import Path, PathRow
+from rankfair.paths import Path, PathRow
 from rankfair.report.pictures import as_bytes, draw_methods
 
 

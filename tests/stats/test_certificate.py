@@ -15,7 +15,7 @@ from rankfair import (
     RankFairRegressorCV,
     TiltedRegressor,
 )
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.stats import Certificate, certify, certify_predictions
 
 DATA = make_biased_tasks(12, 50, random_state=3)

@@ -7,14 +7,11 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
 from rankfair import RankFairRegressor, load_model, save_model
-from rankfair.models import read_extra
-from rankfair.tables import (
-    Encoding,
-    TableError,
-    learn_encoding,
-    read_table,
-    write_table,
-)
+from rankfair.files.encoding import Encoding, learn_encoding
+from rankfair.files.model_files import read_extra
+from rankfair.files.read import read_table
+from rankfair.files.write import write_table
+from rankfair.input.errors import TableError
 
 RAW = b"age,colour,town\n1,red,a\n2,blue,b\n3,red,c\n"
 

@@ -10,9 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from file_checks import check_table
-from rankfair.tables import TableError, quick, split
-from rankfair.tables.cells import _Column, as_numbers
-from rankfair.tables.style import Style
+from rankfair.files import csv as quick
+from rankfair.files import csv as split
+from rankfair.files.cells import _Column, as_numbers
+from rankfair.files.csv import Style
+from rankfair.input.errors import TableError
 
 SIGNS = "ab01259+-.,;|\t\"'\n\r eE=_\u00e9\u20ac\ufeff"
 CELLS = st.one_of(
@@ -65,7 +67,7 @@ def damaged(draw):
 
 @pytest.fixture(autouse=True)
 def _polars_for_small_files_too(monkeypatch):
-    monkeypatch.setattr("rankfair.tables.quick.FEW", 0)
+    monkeypatch.setattr("rankfair.files.csv.FEW", 0)
 
 
 door = settings(max_examples=200)

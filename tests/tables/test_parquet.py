@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankfair.tables import TableError, parquet, read_table
+from rankfair.files import parquet
+from rankfair.files.read import read_table
+from rankfair.input.errors import TableError
 
 
 def parquet_bytes(**columns):

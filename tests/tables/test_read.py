@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankfair.tables import TableError, read_table
-from rankfair.tables.decode import decode
+from rankfair.files.read import decode, read_table
+from rankfair.input.errors import TableError
 
 
 def refused(raw, **settings):

@@ -3,7 +3,9 @@ import pickle
 import numpy as np
 import pytest
 
-from rankfair.tables import Table, TableError, read_table
+from rankfair.files.read import read_table
+from rankfair.files.table import Table
+from rankfair.input.errors import TableError
 
 TABLE = read_table(b"x,who\n1,a\n2,\n")
 

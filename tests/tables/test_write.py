@@ -9,8 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rankfair.tables import Table, TableError, read_table, write_table
-from rankfair.tables.write import neutral, to_csv
+from rankfair.files.read import read_table
+from rankfair.files.table import Table
+from rankfair.files.write import neutral, to_csv, write_table
+from rankfair.input.errors import TableError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from rankfair import __version__
-from rankfair._validation import check_count, check_flag, check_number, check_seed
 from rankfair.audit import records
 from rankfair.audit.compare import AuditSettings, compare, pairs_of, task_lines
 from rankfair.audit.describe import (
@@ -24,7 +23,8 @@ from rankfair.audit.describe import (
     shares,
 )
 from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_interval
-from rankfair.audit.rows import Rows, read_rows
+from rankfair.input.scored_rows import AuditedRows, read_audited
+from rankfair.input.settings import check_count, check_flag, check_number, check_seed
 from rankfair.stats.estimate import Estimate
 
 __all__ = ["audit"]
@@ -108,7 +108,7 @@ def audit(
     check_flag("intersect", intersect)
     check_flag("frequency_weights", frequency_weights)
     check_seed("random_state", random_state)
-    rows = read_rows(
+    rows = read_audited(
         y_true,
         y_pred,
         sensitive_features,
@@ -130,7 +130,9 @@ def audit(
 
 
 def _measured(
-    rows: Rows, to: AuditSettings, on_step: Callable[[str, int, int], None] | None
+    rows: AuditedRows,
+    to: AuditSettings,
+    on_step: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]:
     """Measure every model: one sort each, then a few passes for each comparison."""
     pairs = {grouping.name: pairs_of(grouping) for grouping in rows.groupings}
@@ -181,7 +183,7 @@ def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
     )
 
 
-def _provenance(rows: Rows, command: str | None, seed: int | None) -> Provenance:
+def _provenance(rows: AuditedRows, command: str | None, seed: int | None) -> Provenance:
     python = ".".join(map(str, sys.version_info[:3]))
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return Provenance(

@@ -9,12 +9,11 @@ from itertools import combinations
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import Bools
 from rankfair.audit.describe import MOST_PAIRED, SortedModel
-from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Comparison, TaskLine
-from rankfair.audit.rows import Rows
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import Bools
+from rankfair.input.scored_rows import AuditedRows, Grouping
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.distances import distances
 from rankfair.stats.estimate import Estimate, TwoGroups
@@ -93,7 +92,7 @@ def pairs_of(grouping: Grouping) -> list[Pair]:
 def compare(
     model: SortedModel,
     pair: Pair,
-    rows: Rows,
+    rows: AuditedRows,
     within: WithinTasks | None,
     to: AuditSettings,
 ) -> Comparison:
@@ -209,7 +208,7 @@ def _without_intervals(found: Comparison, least: int) -> Comparison:
 
 
 def task_lines(
-    model: SortedModel, pair: Pair, rows: Rows, to: AuditSettings
+    model: SortedModel, pair: Pair, rows: AuditedRows, to: AuditSettings
 ) -> tuple[list[TaskLine], WithinTasks | None]:
     """Measure the AUC within every task that has rows of both groups."""
     if model.by_task is None or rows.tasks is None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import Bools
-from rankfair.audit.groupings import Grouping
 from rankfair.audit.records import Group, Histogram, ModelLine, SensitiveFeature
-from rankfair.audit.rows import Rows
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import Bools
+from rankfair.input.scored_rows import AuditedRows, Grouping
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import errors
 from rankfair.stats.ordered import Ordered
@@ -30,7 +29,7 @@ class SortedModel:
     above_median: Bools
 
     @classmethod
-    def of(cls, name: str, rows: Rows) -> SortedModel:
+    def of(cls, name: str, rows: AuditedRows) -> SortedModel:
         """Sort the predictions of a model once."""
         predicted = rows.predicted[name]
         exact = rows.ranked.get(name, predicted)
@@ -58,7 +57,7 @@ def _middle(low: float, high: float) -> float:
 
 
 def model_line(
-    name: str, predicted: Floats, rows: Rows, confidence: float
+    name: str, predicted: Floats, rows: AuditedRows, confidence: float
 ) -> ModelLine:
     """Return RMSE and mean absolute error of one model with intervals, and its R²."""
     if rows.target is None:
@@ -85,7 +84,7 @@ def shares(
 
 def feature_of(
     grouping: Grouping,
-    rows: Rows,
+    rows: AuditedRows,
     above: dict[str, list[float]],
     min_group: int,
 ) -> SensitiveFeature:
@@ -104,7 +103,7 @@ def feature_of(
 
 
 def _group(
-    g: int, grouping: Grouping, rows: Rows, above: dict[str, list[float]]
+    g: int, grouping: Grouping, rows: AuditedRows, above: dict[str, list[float]]
 ) -> Group:
     here = np.flatnonzero(grouping.codes == g)
     own = None if rows.weights is None else rows.weights[here]
@@ -152,7 +151,7 @@ def _is_constant(grouping: Grouping, tasks: Codes | None) -> bool:
     return bool((one[tasks] == codes).all())
 
 
-def edges_of(rows: Rows, bins: int = 40) -> Floats:
+def edges_of(rows: AuditedRows, bins: int = 40) -> Floats:
     """Return edges of bins that hold the predictions of all models."""
     low = min(float(p.min()) for p in rows.predicted.values())
     high = max(float(p.max()) for p in rows.predicted.values())

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rankfair._disk import write_whole
-from rankfair._validation import check_choice, check_flag, check_number
+from rankfair.input.disk import write_whole
+from rankfair.input.settings import check_choice, check_flag, check_number
 from rankfair.stats.estimate import Estimate
 
 __all__ = [

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
-from rankfair._frames import listed, shown
-from rankfair._printable import clipped
+from rankfair.input.errors import clipped, listed, shown
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 import typer
 
-from rankfair._disk import real
-from rankfair._printable import printable
+from rankfair.input.disk import real
+from rankfair.input.errors import printable
 
 __all__ = [
     "capital",
@@ -191,9 +191,9 @@ def telling(quiet: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
+    from rankfair.files.archive import ModelFileError
+    from rankfair.input.errors import TableError
     from rankfair.jobs.columns import NotEstimableError
-    from rankfair.models.archive import ModelFileError
-    from rankfair.tables import TableError
 
     try:
         yield

@@ -95,7 +95,7 @@ def describe(
     """
     with telling():
         from rankfair.cli.describe import described
-        from rankfair.models import describe_model
+        from rankfair.files.model_files import describe_model
 
         found = describe_model(model)
         if as_json:
@@ -119,8 +119,8 @@ def export_onnx(
     Example: rankfair export-onnx pay.rankfair pay.onnx
     """
     with telling(quiet):
-        from rankfair.models import export_onnx as export
-        from rankfair.models import load_model
+        from rankfair.files.model_files import load_model
+        from rankfair.files.onnx import export_onnx as export
 
         check_outputs([out], [model])
         path = export(load_model(model), out)

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rankfair._printable import printable
+from rankfair.input.errors import printable
 
 __all__ = ["Commands", "Once"]
 

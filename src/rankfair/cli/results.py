@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankfair._frames import counted, shown
-from rankfair._printable import clipped
 from rankfair.audit.words import WIDEST, interval, number
 from rankfair.cli.ends import in_flags
 from rankfair.cli.tables import figures, say, show_table
+from rankfair.input.errors import clipped, counted, shown
 from rankfair.jobs.compares import not_run
 from rankfair.jobs.paths import NO_KNEE
 

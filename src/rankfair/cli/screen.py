@@ -8,12 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankfair._printable import clipped
 from rankfair.cli.ends import echo
 from rankfair.cli.tables import say, show_table
 from rankfair.experiments.demo import Demo, OnStep
 from rankfair.experiments.methods import DEFAULT
 from rankfair.experiments.table import HEAD, LEGEND, cells, errors, notes
+from rankfair.input.errors import clipped
 
 if TYPE_CHECKING:
     from rankfair.experiments.reproduce.run import OnCell, Result, Standing

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rankfair._disk import write_whole
-from rankfair._frames import counted
 from rankfair.audit.words import not_judged
 from rankfair.cli.ends import echo, echo_json
 from rankfair.cli.results import say_audit, say_fit, say_methods, say_path
+from rankfair.files.table import Table
+from rankfair.files.write import write_table
+from rankfair.input.disk import write_whole
+from rankfair.input.errors import counted
 from rankfair.jobs import sheets
-from rankfair.tables import Table, write_table
 
 if TYPE_CHECKING:
     from rankfair.audit import Audit

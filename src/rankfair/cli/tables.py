@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from shutil import get_terminal_size
 from textwrap import wrap
 
-from rankfair._printable import printable
 from rankfair.audit.words import number, table_lines
 from rankfair.cli.ends import echo
+from rankfair.input.errors import printable
 from rankfair.stats.estimate import Estimate
 
 __all__ = ["figures", "say", "show_table"]

@@ -18,7 +18,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import shown
 from rankfair.core.blocks import (
     CONSTANT,
     Blocks,
@@ -32,6 +31,7 @@ from rankfair.core.blocks import (
 )
 from rankfair.core.ranks import whole_if_so
 from rankfair.engines.base import Engine
+from rankfair.input.errors import shown
 
 __all__ = ["Groups", "Part", "Problem", "counted_weights", "whole_if_so"]
 

@@ -1,6 +1,6 @@
 """Data to try the methods on: a synthetic design, the paper's four sets, one more."""
 
-from rankfair.datasets._record import Dataset
+from rankfair.datasets.base import Dataset
 from rankfair.datasets.county_murders import load_county_murders
 from rankfair.datasets.crime import load_crime
 from rankfair.datasets.income import load_income

@@ -5,9 +5,17 @@ from pathlib import Path
 
 import numpy as np
 
-from rankfair.datasets._csv import above, fill, numbers, read_columns, stack
-from rankfair.datasets._files import DataFile, checked
-from rankfair.datasets._record import Backend, Dataset
+from rankfair.datasets.base import (
+    Backend,
+    DataFile,
+    Dataset,
+    above,
+    checked,
+    fill,
+    numbers,
+    read_columns,
+    stack,
+)
 
 __all__ = ["load_county_murders"]
 

@@ -4,9 +4,15 @@ import os
 
 import numpy as np
 
-from rankfair.datasets._csv import numbers, read_columns, stack
-from rankfair.datasets._files import DataFile, find_files
-from rankfair.datasets._record import Backend, Dataset
+from rankfair.datasets.base import (
+    Backend,
+    DataFile,
+    Dataset,
+    find_files,
+    numbers,
+    read_columns,
+    stack,
+)
 
 __all__ = ["load_crime"]
 

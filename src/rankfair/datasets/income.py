@@ -5,10 +5,18 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.datasets._bias import raise_lowest
-from rankfair.datasets._csv import above, fill, numbers, read_columns, stack
-from rankfair.datasets._files import DataFile, find_files
-from rankfair.datasets._record import Backend, Dataset
+from rankfair.datasets.base import (
+    Backend,
+    DataFile,
+    Dataset,
+    above,
+    fill,
+    find_files,
+    numbers,
+    read_columns,
+    stack,
+)
+from rankfair.datasets.synthetic import raise_lowest
 
 __all__ = ["load_income"]
 

@@ -5,10 +5,18 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.datasets._bias import RandomState, deal, generator, raise_share
-from rankfair.datasets._csv import Columns, numbers, read_columns, stack
-from rankfair.datasets._files import UCI, DataFile, find_files
-from rankfair.datasets._record import Backend, Dataset
+from rankfair.datasets.base import (
+    UCI,
+    Backend,
+    Columns,
+    DataFile,
+    Dataset,
+    find_files,
+    numbers,
+    read_columns,
+    stack,
+)
+from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
 
 __all__ = ["load_student"]
 

@@ -4,10 +4,17 @@ import os
 
 import numpy as np
 
-from rankfair.datasets._bias import RandomState, deal, generator, raise_share
-from rankfair.datasets._csv import numbers, read_columns, stack
-from rankfair.datasets._files import UCI, DataFile, find_files
-from rankfair.datasets._record import Backend, Dataset
+from rankfair.datasets.base import (
+    UCI,
+    Backend,
+    DataFile,
+    Dataset,
+    find_files,
+    numbers,
+    read_columns,
+    stack,
+)
+from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
 
 __all__ = ["load_wine"]
 

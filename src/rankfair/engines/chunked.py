@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import shown
 from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of, resolution_of
 from rankfair.core.problem import Part, Problem, scale_of, to_standard, wildest
 from rankfair.core.ranks import Bins
@@ -20,6 +19,7 @@ from rankfair.engines.base import LEAST, Engine, check_room
 from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms, joined
 from rankfair.engines.labels import Coding
 from rankfair.engines.summary import Summary
+from rankfair.input.errors import shown
 
 __all__ = ["ChunkedEngine", "Kept", "Rows", "added", "make_engine"]
 

@@ -12,8 +12,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from rankfair._disk import real, visible
-from rankfair._frames import shown
+from rankfair.input.disk import real, visible
+from rankfair.input.errors import shown
 
 __all__ = [
     "Unchanged",

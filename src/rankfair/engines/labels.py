@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import counted
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
 from rankfair.engines.files import kind_of
+from rankfair.input.errors import counted
 
 __all__ = ["Coding", "Labels", "Roles", "Tally", "checked", "coded", "tally"]
 

@@ -16,21 +16,20 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankfair._frames import Floats, FrameTable, PartTable, Table, open_table
-from rankfair._validation import (
-    Rows,
+from rankfair.core.blocks import linear_predict, power_of_two
+from rankfair.core.problem import Problem
+from rankfair.engines.base import check_room
+from rankfair.input.columns import TrainingRows
+from rankfair.input.errors import Floats
+from rankfair.input.frames import FrameTable, PartTable, Table, open_table
+from rankfair.input.new_rows import read_new, refuse_unseen
+from rankfair.input.settings import (
     check_choice,
     check_flag,
     check_number,
     check_verbose,
-    finite_predictions,
-    read_new,
-    read_target,
-    refuse_unseen,
 )
-from rankfair.core.blocks import linear_predict, power_of_two
-from rankfair.core.problem import Problem
-from rankfair.engines.base import check_room
+from rankfair.input.training import finite_predictions, read_target
 from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
 from rankfair.solvers import Request, Step
 from rankfair.streams import is_elsewhere, predict_elsewhere
@@ -170,7 +169,7 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
         """Check all settings; return the penalty asked for."""
         return check_penalty(self)
 
-    def _problem(self, rows: Rows) -> Problem:
+    def _problem(self, rows: TrainingRows) -> Problem:
         penalty = self.penalty
         n_tasks, copies = len(rows.layout.tasks), make_penalty(penalty).copies
         check_room(n_tasks, rows.X.shape[1], copies)

@@ -10,24 +10,23 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import quantile_places
-from rankfair._validation import (
-    Columns,
-    Rows,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_seed,
-    read_training,
-)
 from rankfair.constraints import Linear, Mean, Residual
 from rankfair.constraints.base import KEPT
 from rankfair.core.blocks import Blocks, linear_predict
 from rankfair.core.problem import Groups, Problem, counted_weights, scale_of
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
 from rankfair.estimators.outcome import linear_attributes, warn_no_groups
+from rankfair.input.columns import Columns, TrainingRows
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import quantile_places
+from rankfair.input.settings import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+)
+from rankfair.input.training import read_training
 from rankfair.penalties import Penalty
 from rankfair.solvers import (
     ADM,
@@ -136,7 +135,7 @@ class _Baseline(TaskRegressor):
 
     @abstractmethod
     def _solve(
-        self, rows: Rows, problem: Problem, penalty: Penalty
+        self, rows: TrainingRows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
         """Return the solution and the attributes of this estimator alone."""
 
@@ -242,7 +241,7 @@ class DecisionBoundaryCovariance(_Baseline):
         return super()._check_settings()
 
     def _solve(
-        self, rows: Rows, problem: Problem, penalty: Penalty
+        self, rows: TrainingRows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
         groups = problem.groups
         assert groups is not None
@@ -293,7 +292,7 @@ class _Stratified(_Baseline):
         return super()._check_settings()
 
     def _solve(
-        self, rows: Rows, problem: Problem, penalty: Penalty
+        self, rows: TrainingRows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
         strata = _by_quantiles(_propensity(rows), self.n_strata, rows.weights)
         asked = self._demands(rows, problem, strata)
@@ -313,7 +312,7 @@ class _Stratified(_Baseline):
         return solution, {"strata_": records}
 
     def _demands(
-        self, rows: Rows, problem: Problem, strata: Codes
+        self, rows: TrainingRows, problem: Problem, strata: Codes
     ) -> dict[int, Demand]:
         """Return the demand of each stratum that has both groups."""
         assert rows.in_a is not None and problem.user_groups is not None
@@ -447,7 +446,7 @@ def _rank(A: list[Floats]) -> int:
 
 
 def _stratum_record(
-    rows: Rows, strata: Codes, s: int, gap: float, follows: bool
+    rows: TrainingRows, strata: Codes, s: int, gap: float, follows: bool
 ) -> dict[str, Any]:
     """Return the record of a stratum: its rows, and what became of its demand."""
     assert rows.in_a is not None
@@ -468,7 +467,7 @@ def _stratum_record(
     }
 
 
-def _propensity(rows: Rows) -> Floats:
+def _propensity(rows: TrainingRows) -> Floats:
     """Return the log odds of group A by logistic regression on the other predictors.
 
     Features are standardised, and a ridge of `RIDGE` times the mean loss keeps the

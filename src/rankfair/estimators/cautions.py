@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats, counted, shown
-from rankfair._groups import Groups
-from rankfair._validation import Rows
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.estimators.settings import FairSettings
+from rankfair.input.columns import TrainingRows
+from rankfair.input.errors import Codes, Floats, counted, shown
+from rankfair.input.groups import SensitiveGroups
 from rankfair.solvers import Counted, Line, Solution
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
@@ -36,7 +36,7 @@ EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 
 
 def cautions(
-    model: Any, settings: FairSettings, solution: Solution, rows: Rows
+    model: Any, settings: FairSettings, solution: Solution, rows: TrainingRows
 ) -> Iterator[str]:
     """Return what a user should know of this fit."""
     if rows.weights is not None and rows.weights.mean() > HEAVY:
@@ -68,12 +68,12 @@ def cautions(
             yield from _even_shares(_by_task(rows, rows.attributes[0]))
 
 
-def _of(each: Groups, rows: Rows) -> str:
+def _of(each: SensitiveGroups, rows: TrainingRows) -> str:
     """Name the attribute where there are several."""
     return f" of {each.name}" if len(rows.attributes) > 1 else ""
 
 
-def _by_task(rows: Rows, groups: Groups) -> Floats:
+def _by_task(rows: TrainingRows, groups: SensitiveGroups) -> Floats:
     """How many rows each task has of each group: (k, groups)."""
     k, g = len(rows.layout.tasks), len(groups.labels)
     cells = g * rows.codes + groups.codes
@@ -96,7 +96,7 @@ def one_group_note(table: Floats, of: str = "") -> Iterator[str]:
         )
 
 
-def _tellers(rows: Rows, groups: Groups) -> Iterator[str]:
+def _tellers(rows: TrainingRows, groups: SensitiveGroups) -> Iterator[str]:
     """Predictors that tell a group from the others alone."""
     labels, masks = groups.labels.tolist(), groups.masks()
     named = labels if len(masks) > 1 else [None]
@@ -213,7 +213,7 @@ def _most_error(groups: RowGroups, tasks: Codes) -> float:
     return float(np.sqrt(found))
 
 
-def _in_steps(rows: Rows) -> Iterator[str]:
+def _in_steps(rows: TrainingRows) -> Iterator[str]:
     """Few distinct rows: ranks move in steps."""
     head = np.column_stack((rows.codes[:SAMPLE], rows.X[:SAMPLE]))
     if len(np.unique(head[: 4 * FEW_DISTINCT], axis=0)) >= FEW_DISTINCT:

@@ -13,20 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair._frames import Codes, Floats, find_known, open_table
-from rankfair._groups import Protected, Source, label_table
-from rankfair._validation import (
-    Columns,
-    check_number,
-    check_seed,
-    read_given,
-    task_labels,
-    values_to_try,
-)
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import TaskRegressor, with_callbacks
 from rankfair.estimators.linear import RankFairRegressor
-from rankfair.path import Folds, make_folds, take_rows
+from rankfair.input.columns import Columns
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.folds import Folds, make_folds, take_rows
+from rankfair.input.frames import open_table
+from rankfair.input.groups import Protected, Source, label_table
+from rankfair.input.labels import find_known
+from rankfair.input.settings import check_number, check_seed, values_to_try
+from rankfair.input.training import read_given, task_labels
 from rankfair.penalties import Penalty
 from rankfair.stats import Certificate
 

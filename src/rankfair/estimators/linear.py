@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair._frames import Floats, open_table
-from rankfair._groups import Groups, group_labels, masks_of
-from rankfair._validation import Columns, Rows, is_pair, label_source, read_training
 from rankfair.constraints import Constraint
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
@@ -33,7 +30,12 @@ from rankfair.estimators.outcome import (
 )
 from rankfair.estimators.settings import FairSettings, check_groups, read_settings
 from rankfair.estimators.streamed import check_streamed, fit_streamed
-from rankfair.path.records import Path
+from rankfair.input.columns import Columns, TrainingRows, is_pair, label_source
+from rankfair.input.errors import Floats
+from rankfair.input.frames import open_table
+from rankfair.input.groups import SensitiveGroups, group_labels, masks_of
+from rankfair.input.training import read_training
+from rankfair.paths import Path
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
 from rankfair.solvers.by_task import solve_tasks
@@ -395,7 +397,7 @@ class RankFairRegressor(TaskRegressor):
 
     def _solve(
         self,
-        rows: Rows,
+        rows: TrainingRows,
         settings: FairSettings,
         progress: Progress | None,
         own: Sequence[int] | None = None,
@@ -419,7 +421,7 @@ class RankFairRegressor(TaskRegressor):
         return solve_tasks(problem, penalty, constraints[0], progress, both)
 
     def _with_the_group(
-        self, rows: Rows, settings: FairSettings, solution: Solution
+        self, rows: TrainingRows, settings: FairSettings, solution: Solution
     ) -> str:
         """Say what the group among the predictors would reach: one more fit."""
         line = solution.line
@@ -464,7 +466,7 @@ class RankFairRegressor(TaskRegressor):
         self,
         settings: FairSettings,
         solution: Solution,
-        rows: Rows,
+        rows: TrainingRows,
         X: Any,
         progress: Progress,
         auc: float | None = None,
@@ -748,7 +750,7 @@ class MultiTaskRegressor(TaskRegressor):
 
 
 def _demands(
-    rows: Rows, problem: Problem, constraints: tuple[Constraint, ...]
+    rows: TrainingRows, problem: Problem, constraints: tuple[Constraint, ...]
 ) -> list[Demand]:
     """Return what is asked of each group against the rest, constraint by constraint."""
     if is_pair(rows.attributes):
@@ -765,7 +767,7 @@ def _demands(
     return [Demand(each, own) for each in constraints for own in groups]
 
 
-def _dummies(groups: Groups) -> Floats:
+def _dummies(groups: SensitiveGroups) -> Floats:
     """A column of 0 and 1 for each group but the first; shares where it is unknown."""
     columns: Floats = (groups.codes[:, None] == np.arange(1, len(groups.labels))) * 1.0
     if groups.known is not None:

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair._frames import Floats, shown
-from rankfair._groups import Groups, plain_labels
-from rankfair._validation import Rows, feature_record, is_pair
 from rankfair.constraints import Constraint, Distribution, Mean, Rank
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.ranks import Duels, counts_of
 from rankfair.estimators.settings import FairSettings
 from rankfair.estimators.trade_off import TradeOff, trade_off_of
+from rankfair.input.columns import TrainingRows, feature_record, is_pair
+from rankfair.input.errors import Floats, shown
+from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.penalties import Pool
 from rankfair.solvers import Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus
@@ -40,7 +40,7 @@ NAMED = 3  # tasks that a warning names
 OF_TASKS = ("task_auc_", "task_values_", "task_status_", "unbalanced_tasks_")
 
 
-def linear_attributes(solution: Solution, rows: Rows, X: Any) -> dict[str, Any]:
+def linear_attributes(solution: Solution, rows: TrainingRows, X: Any) -> dict[str, Any]:
     """Return the fitted attributes that all estimators have."""
     penalty = solution.penalty
     return {
@@ -64,7 +64,7 @@ def fitted_attributes(
     model: Any,
     settings: FairSettings,
     solution: Solution,
-    rows: Rows,
+    rows: TrainingRows,
     X: Any,
     auc: float | None = None,
 ) -> dict[str, Any]:
@@ -163,7 +163,9 @@ def spread(values: Floats, kept: Any = None) -> Floats:
     return every
 
 
-def _user_rows(solution: Solution, rows: Rows) -> tuple[NDArray[np.intp], int] | None:
+def _user_rows(
+    solution: Solution, rows: TrainingRows
+) -> tuple[NDArray[np.intp], int] | None:
     """Return the place of each sorted row among those given, and how many these are."""
     if solution.line is None or not solution.line.in_memory:
         return None
@@ -174,7 +176,7 @@ def _user_rows(solution: Solution, rows: Rows) -> tuple[NDArray[np.intp], int] |
 
 
 def _counts(
-    solution: Solution, rows: Rows, auc: float | None
+    solution: Solution, rows: TrainingRows, auc: float | None
 ) -> list[tuple[dict[Any, float], dict[Any, dict[Any, float]]]]:
     """Return, for each attribute, the AUC of each group over the rest and of each pair.
 
@@ -214,7 +216,9 @@ def _multiplier(solution: Solution) -> float:
     return max(solution.multipliers, key=abs, default=math.nan)
 
 
-def _by_name(attributes: tuple[Groups, ...], values: list[Any], none: Any) -> Any:
+def _by_name(
+    attributes: tuple[SensitiveGroups, ...], values: list[Any], none: Any
+) -> Any:
     """Return the value of the only attribute, or of several a dict by name."""
     if len(attributes) < 2:
         return values[0] if values else none
@@ -244,7 +248,7 @@ def _off_half(auc: float) -> float:
     return abs(auc - 0.5)
 
 
-def _task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:
+def _task_attributes(solution: Solution, rows: TrainingRows) -> dict[str, Any]:
     """Return what became of each task; None where tasks were not asked."""
     if not isinstance(solution, TaskSolution):
         return dict.fromkeys(OF_TASKS)
@@ -254,7 +258,7 @@ def _task_attributes(solution: Solution, rows: Rows) -> dict[str, Any]:
     return dict(zip(OF_TASKS, values, strict=True))
 
 
-def _unbalanced(solution: TaskSolution, rows: Rows) -> dict[Any, str]:
+def _unbalanced(solution: TaskSolution, rows: TrainingRows) -> dict[Any, str]:
     """Return the tasks without a band, or outside it, and why."""
     assert rows.layout.groups is not None
     groups = rows.layout.groups.tolist()
@@ -287,7 +291,7 @@ def warn_no_groups() -> None:
 def warn_not_reached(
     solution: Solution,
     asked: tuple[Constraint, ...],
-    attributes: tuple[Groups, ...],
+    attributes: tuple[SensitiveGroups, ...],
     advice: str = "",
 ) -> None:
     """Warn if a band was not reached: what came instead, and what can help."""
@@ -303,7 +307,9 @@ def warn_not_reached(
 
 
 def reached(
-    solution: Solution, asked: tuple[Constraint, ...], attributes: tuple[Groups, ...]
+    solution: Solution,
+    asked: tuple[Constraint, ...],
+    attributes: tuple[SensitiveGroups, ...],
 ) -> list[str]:
     """Return what each constraint came to, in each attribute."""
     ends = np.cumsum([len(each.masks()) for each in attributes])[:-1]
@@ -312,7 +318,7 @@ def reached(
 
 
 def _reached(
-    constraint: Constraint, parts: list[Floats], attributes: tuple[Groups, ...]
+    constraint: Constraint, parts: list[Floats], attributes: tuple[SensitiveGroups, ...]
 ) -> str:
     """The value farthest off in each attribute."""
     worst = [max(part.tolist(), key=_off(constraint)) for part in parts]
@@ -343,7 +349,7 @@ def _help(asked: tuple[Constraint, ...]) -> str:
     return said
 
 
-def warn_tasks(solution: Solution, rows: Rows) -> None:
+def warn_tasks(solution: Solution, rows: TrainingRows) -> None:
     """Say how many tasks are outside their band, or that none has one."""
     if not isinstance(solution, TaskSolution):
         return

@@ -7,18 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import counted, shown
-from rankfair._groups import Groups
-from rankfair._validation import (
-    Rows,
-    check_bins,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_seed,
-    is_pair,
-)
 from rankfair.constraints import (
     CONSTRAINTS,
     SIDES,
@@ -29,6 +17,17 @@ from rankfair.constraints import (
     refuse_upper,
 )
 from rankfair.estimators.base import check_penalty
+from rankfair.input.columns import TrainingRows, is_pair
+from rankfair.input.errors import counted, shown
+from rankfair.input.groups import SensitiveGroups
+from rankfair.input.settings import (
+    check_bins,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+)
 from rankfair.solvers import (
     NCADMM,
     SOLVERS,
@@ -194,7 +193,7 @@ def _check_scope(
         )
 
 
-def check_groups(model: Any, settings: FairSettings, rows: Rows) -> None:
+def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None:
     """Refuse what knows but two groups of one attribute, known for all rows."""
     if is_pair(rows.attributes):
         return
@@ -226,7 +225,7 @@ def check_groups(model: Any, settings: FairSettings, rows: Rows) -> None:
         )
 
 
-def _groups_there(attributes: tuple[Groups, ...]) -> tuple[str, str]:
+def _groups_there(attributes: tuple[SensitiveGroups, ...]) -> tuple[str, str]:
     """Say what is there where two known groups were expected, and what can be done."""
     if len(attributes) > 1:
         return f"{len(attributes)} attributes", "name one attribute"

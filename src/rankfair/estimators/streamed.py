@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import Floats, shown
-from rankfair._groups import Groups
-from rankfair._validation import Columns, Named, Rows
 from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
@@ -18,6 +15,9 @@ from rankfair.estimators.base import Progress
 from rankfair.estimators.cautions import one_group_note
 from rankfair.estimators.outcome import warn_no_groups
 from rankfair.estimators.settings import FairSettings
+from rankfair.input.columns import Columns, Named, TrainingRows
+from rankfair.input.errors import Floats, shown
+from rankfair.input.groups import SensitiveGroups
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Solution, Tilt, unconstrained
 from rankfair.streams import Opened, layout_of, open_rows
@@ -69,7 +69,7 @@ class StreamedFit(NamedTuple):
     """A solution, what stands for the rows, the columns of X, the AUC, and notes."""
 
     solution: Solution
-    rows: Rows
+    rows: TrainingRows
     columns: Named
     auc: float | None = None
     notes: tuple[str, ...] = ()
@@ -143,19 +143,19 @@ def _warn_alike(engine: Engine, solution: Solution, count: str) -> None:
         )
 
 
-def _standing_for(opened: Opened, engine: Engine) -> Rows:
+def _standing_for(opened: Opened, engine: Engine) -> TrainingRows:
     """Rows without rows: labels and layout, as the estimator stores them."""
     coding, n = opened.coding, opened.rows.n_features
     share = 0.0
-    attributes: tuple[Groups, ...] = ()
+    attributes: tuple[SensitiveGroups, ...] = ()
     if engine.groups is not None:
         total_a, total_b = engine.groups.total_a, engine.groups.total_b
         share = float(total_a / (total_a + total_b))
     layout = layout_of(opened.names, coding, share)
     if layout.groups is not None:
         name = str(coding.roles.group)
-        attributes = (Groups(np.array([0, 1]), layout.groups, name),)
-    return Rows(
+        attributes = (SensitiveGroups(np.array([0, 1]), layout.groups, name),)
+    return TrainingRows(
         X=np.zeros((0, n)),
         y=np.zeros(0),
         codes=np.zeros(0, np.intp),

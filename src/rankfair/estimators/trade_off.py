@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._frames import Floats
-from rankfair._validation import check_number, values_to_try
 from rankfair.constraints import Constraint, Distribution, Linear
 from rankfair.core.blocks import Ints
 from rankfair.core.problem import Groups, Problem
-from rankfair.path.judge import Judge, row_of
-from rankfair.path.records import Path, PathRow
+from rankfair.input.errors import Floats
+from rankfair.input.settings import check_number, values_to_try
+from rankfair.paths import Judge, Path, PathRow, row_of
 from rankfair.solvers import Counted, Solution, Tilt
 from rankfair.solvers.line import nearest
 from rankfair.solvers.roots import CLOSEST

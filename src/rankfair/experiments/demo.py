@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair._disk import write_whole
-from rankfair.datasets import make_biased_tasks
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.experiments.files import as_csv
 from rankfair.experiments.methods import METHODS, Rows, fit_linear
 from rankfair.experiments.records import Record, Summary, compare, summarise
+from rankfair.input.disk import write_whole
 from rankfair.report.pictures import as_bytes, draw_methods
 
 __all__ = ["Demo", "OnStep", "run"]

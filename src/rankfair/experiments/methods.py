@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups
-from rankfair.datasets import Dataset
+from rankfair.datasets.base import Dataset
 from rankfair.estimators import RankFairRegressor
-from rankfair.postprocess import RankFairPostprocessor
+from rankfair.estimators.postprocess import RankFairPostprocessor
 from rankfair.projections import shift
 
 __all__ = ["DEFAULT", "METHODS", "Method", "Predictions", "Rows", "fit_linear"]

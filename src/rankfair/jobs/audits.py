@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._groups import Groups
 from rankfair.audit import Audit, audit
+from rankfair.files.table import Table
+from rankfair.input.groups import SensitiveGroups
 from rankfair.jobs.columns import (
     Reading,
     Roles,
@@ -21,7 +22,6 @@ from rankfair.jobs.columns import (
 )
 from rankfair.jobs.design import Design
 from rankfair.jobs.groups import as_labels, cut_groups, groups_of, with_counted_groups
-from rankfair.tables import Table
 
 if TYPE_CHECKING:
     from rankfair.jobs.rows import OnStep
@@ -106,7 +106,7 @@ def audit_table(
     if rows is not None:
         table = table.take(rows)
         groups = {
-            name: of.take(rows) if isinstance(of, Groups) else of[rows]
+            name: of.take(rows) if isinstance(of, SensitiveGroups) else of[rows]
             for name, of in groups.items()
         }
     target = column_or_none(table, roles.target)

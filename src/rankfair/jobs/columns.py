@@ -12,11 +12,10 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._disk import real, visible
-from rankfair._frames import listed, shown
-from rankfair.tables import Table, TableError, read_table
-from rankfair.tables.read import MAX_BYTES
-from rankfair.tables.table import refuse_gaps
+from rankfair.files.read import MAX_BYTES, read_table
+from rankfair.files.table import Table, refuse_gaps
+from rankfair.input.disk import real, visible
+from rankfair.input.errors import TableError, listed, shown
 
 __all__ = [
     "NotEstimableError",
@@ -39,7 +38,7 @@ class NotEstimableError(ValueError):
 
 @dataclass(frozen=True)
 class Reading:
-    """How the files are written; see `rankfair.tables.read_table`."""
+    """How the files are written; see `rankfair.files.read.read_table`."""
 
     text: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()

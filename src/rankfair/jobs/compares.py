@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._frames import listed, shown
-from rankfair._validation import check_number
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import gap_interval
+from rankfair.input.errors import listed, shown
+from rankfair.input.settings import check_number
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import Folds, groups_of, small_groups

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import counted, listed
-from rankfair._validation import UnseenError
+from rankfair.files.archive import ModelFileError, distrusted
+from rankfair.files.encoding import Encoding, distinct_texts, learn_encoding
+from rankfair.files.model_files import load_model, read_extra
+from rankfair.files.table import Table
+from rankfair.input.errors import TableError, counted, listed
+from rankfair.input.new_rows import UnseenError
 from rankfair.jobs.columns import Reading, Roles, refuse_gaps
-from rankfair.models import ModelFileError, load_model, read_extra
-from rankfair.models.archive import distrusted
-from rankfair.tables import Encoding, Table, TableError, learn_encoding
-from rankfair.tables.encoding import distinct_texts
 
 __all__ = ["Design", "Drawn"]
 

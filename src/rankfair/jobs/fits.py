@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankfair._frames import counted, listed
 from rankfair.audit import Audit
+from rankfair.files.model_files import save_model
+from rankfair.input.errors import counted, listed
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import NotEstimableError, Reading, Roles
 from rankfair.jobs.groups import Folds
 from rankfair.jobs.rows import FREE, Data, HeldOut, OnStep, Settings, data_of
-from rankfair.models import save_model
 
 __all__ = ["Fitted", "fit_files"]
 

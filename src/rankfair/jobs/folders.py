@@ -9,10 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from rankfair._disk import real, sync, visible, working_folder
-from rankfair._frames import listed
 from rankfair.engines.cluster import Cluster
 from rankfair.engines.files import Unchanged, common_schema, n_rows_of
+from rankfair.files.encoding import Encoding
+from rankfair.files.model_files import save_model
+from rankfair.files.table import Table, check_names
+from rankfair.input.disk import real, sync, visible, working_folder
+from rankfair.input.errors import TableError, listed
 from rankfair.jobs.columns import Reading, Roles, files_of, refuse_taken
 from rankfair.jobs.design import Design
 from rankfair.jobs.fits import Fitted, fit_files
@@ -23,10 +26,7 @@ from rankfair.jobs.predicts import (
     predict_files,
 )
 from rankfair.jobs.rows import Settings
-from rankfair.models import save_model
 from rankfair.streams import stream
-from rankfair.tables import Encoding, Table, TableError
-from rankfair.tables.table import check_names
 
 __all__ = ["fit_folder", "fit_rows", "predict_folder", "predict_rows"]
 

@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import counted, find_known, listed, shown
-from rankfair._groups import (
+from rankfair.files.table import Table
+from rankfair.input.errors import counted, listed, shown
+from rankfair.input.folds import Folds, make_folds
+from rankfair.input.groups import (
     MOST_GROUPS,
-    Groups,
+    SensitiveGroups,
     Source,
     crossed,
     read_attributes,
     spelt,
 )
-from rankfair._validation import read_weights
+from rankfair.input.labels import find_known
+from rankfair.input.training import read_weights
 from rankfair.jobs.columns import NotEstimableError, Roles, column_or_none
-from rankfair.path import Folds, make_folds
-from rankfair.tables import Table
 
 __all__ = [
     "Folds",
@@ -93,7 +94,7 @@ def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, 
     return {name: spelt(it) for name, it in cut_groups(table, roles, bins).items()}
 
 
-def cut_groups(table: Table, roles: Roles, bins: int) -> dict[str, Groups]:
+def cut_groups(table: Table, roles: Roles, bins: int) -> dict[str, SensitiveGroups]:
     """Return the groups of each attribute, those of numbers in the order of the bins.
 
     As text ``[10, 20)`` would come before ``[2, 10)``, and the model has it after.
@@ -116,7 +117,9 @@ def combined(found: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     if len(found) == 1:
         return next(iter(found.values()))
     return spelt(
-        crossed([Groups(*find_known(of, name), name) for name, of in found.items()])
+        crossed(
+            [SensitiveGroups(*find_known(of, name), name) for name, of in found.items()]
+        )
     )
 
 

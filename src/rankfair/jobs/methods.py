@@ -49,7 +49,7 @@ def _free(asked: Asked) -> Any:
 
 def _mapped(constraint: str, way: str) -> Callable[[Asked], Any]:
     def method(asked: Asked) -> Any:
-        from rankfair.postprocess import RankFairPostprocessor
+        from rankfair.estimators.postprocess import RankFairPostprocessor
 
         return RankFairPostprocessor(
             _free(asked),

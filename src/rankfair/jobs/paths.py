@@ -8,17 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair._frames import counted
-from rankfair._validation import check_number
 from rankfair.audit.compare import REST
 from rankfair.audit.records import FrontierPoint
 from rankfair.constraints import CONSTRAINTS
+from rankfair.input.errors import counted
+from rankfair.input.settings import check_number
 from rankfair.jobs.audits import audit_table
 from rankfair.jobs.columns import Reading, Roles
 from rankfair.jobs.groups import combined, compared_labels, groups_of, small_groups
 from rankfair.jobs.rows import Data, OnStep, Settings, data_of, figure
-from rankfair.path import Path, PathRow, fairness_path
-from rankfair.path.judge import MIN_GROUP
+from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
 from rankfair.report import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rankfair.files.table import Table
+from rankfair.files.write import write_table
 from rankfair.jobs.columns import Reading, load, refuse_taken
 from rankfair.jobs.design import Design
-from rankfair.tables import Table, write_table
 
 __all__ = ["OTHER_NAME", "Predicted", "Predictor", "predict_files"]
 

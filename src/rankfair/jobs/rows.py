@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair._frames import counted
-from rankfair._validation import read_weights
 from rankfair.estimators import RankFairRegressor
+from rankfair.files.table import Table
+from rankfair.input.errors import counted
+from rankfair.input.training import read_weights
 from rankfair.jobs.columns import (
     Reading,
     Roles,
@@ -25,7 +26,6 @@ from rankfair.jobs.columns import (
 )
 from rankfair.jobs.design import Design
 from rankfair.jobs.groups import Folds, folds_of, with_counted_groups
-from rankfair.tables import Table
 
 __all__ = [
     "FREE",

@@ -10,8 +10,8 @@ import numpy as np
 from rankfair.audit import Audit
 from rankfair.audit.frames import LABELS, MEASURES, estimate_columns
 from rankfair.audit.records import plain
-from rankfair.path import PathRow
-from rankfair.tables import Table
+from rankfair.files.table import Table
+from rankfair.paths import PathRow
 
 if TYPE_CHECKING:
     from rankfair.jobs.compares import Compared

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankfair._printable import clipped
+from rankfair.input.errors import clipped
 from rankfair.report.text import Scale, round_number, ticks
 
 if TYPE_CHECKING:

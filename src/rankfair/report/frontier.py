@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rankfair._printable import clipped
+from rankfair.input.errors import clipped
 from rankfair.report.text import Scale, covering, round_number, ticks
 from rankfair.stats.estimate import Estimate
 

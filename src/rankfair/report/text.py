@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rankfair._printable import printable
+from rankfair.input.errors import printable
 
 if TYPE_CHECKING:
     from rankfair.stats.estimate import Estimate

@@ -26,8 +26,8 @@ from scipy.special import expit, logit, ndtr, ndtri, owens_t, rel_entr
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import Bools
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import Bools
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements, snapped
 from rankfair.stats.permutation import mann_whitney

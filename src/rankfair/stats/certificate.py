@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats, counted, shown
-from rankfair._groups import Bools
-from rankfair._validation import check_number, naming
-from rankfair._validation.scored_rows import ScoredRows, read_rows
+from rankfair.input.columns import naming
+from rankfair.input.errors import Codes, Floats, counted, shown
+from rankfair.input.groups import Bools
+from rankfair.input.scored_rows import ScoredRows, read_scored
+from rankfair.input.settings import check_number
 from rankfair.stats.auc import Spread, auc_spread
 from rankfair.stats.estimate import clusters_of
 
@@ -190,7 +191,9 @@ def certify(
         found = owner.group_labels(seen)
         # Several features are not one grouping: `read_rows` says so.
         sensitive_features = next(iter(found.values())) if len(found) == 1 else None
-    return _certify_rows(read_rows(model, X, y, sensitive_features, tasks), confidence)
+    return _certify_rows(
+        read_scored(model, X, y, sensitive_features, tasks), confidence
+    )
 
 
 def _regroups(model: Any) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import Bools
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import Bools
 
 __all__ = ["ENOUGH_TASKS", "Estimate", "GroupRows", "TwoGroups", "clusters_of"]
 

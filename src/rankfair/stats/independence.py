@@ -12,21 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from rankfair._frames import (
-    Codes,
-    Column,
-    Floats,
-    as_columns,
-    column_numbers,
-    exact_order,
-    find_known,
-    find_labels,
-    listed,
-    shown,
-)
-from rankfair._groups import Bools
-from rankfair._validation import check_choice, check_flag, check_lengths
 from rankfair.core.blocks import power_of_two
+from rankfair.input.errors import Codes, Column, Floats, listed, shown
+from rankfair.input.frames import as_columns, column_numbers, exact_order
+from rankfair.input.groups import Bools
+from rankfair.input.labels import find_known, find_labels
+from rankfair.input.settings import check_choice, check_flag, check_lengths
 
 __all__ = ["IndependenceTest", "independence_test"]
 

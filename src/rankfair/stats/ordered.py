@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._frames import Codes, Floats
-from rankfair._groups import Bools
+from rankfair.input.errors import Codes, Floats
+from rankfair.input.groups import Bools
 
 __all__ = ["Ordered", "is_whole", "placements", "snapped"]
 

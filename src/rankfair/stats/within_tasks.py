@@ -11,8 +11,8 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
-from rankfair._frames import Codes, Floats, counted
-from rankfair._groups import Bools
+from rankfair.input.errors import Codes, Floats, counted
+from rankfair.input.groups import Bools
 from rankfair.stats.auc import GroupSpread, ScoreModel, apart_interval, on_logit
 from rankfair.stats.estimate import ENOUGH_TASKS, Estimate
 from rankfair.stats.ordered import Ordered, is_whole, snapped

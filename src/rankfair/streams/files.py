@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rankfair._frames import listed, shown
-from rankfair._validation import nearest
 from rankfair.engines.files import (
     common_schema,
     find_files,
@@ -19,6 +17,8 @@ from rankfair.engines.files import (
     named,
 )
 from rankfair.engines.parquet import OnRows
+from rankfair.input.errors import listed, shown
+from rankfair.input.settings import nearest
 
 __all__ = [
     "Stream",

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._disk import working_folder
-from rankfair._frames import label_array, listed, shown
-from rankfair._groups import Encoder
-from rankfair._validation import Layout, nearest
 from rankfair.engines.chunked import Rows
 from rankfair.engines.cluster import Cluster, DaskRows, arrow, said
 from rankfair.engines.files import Unchanged
 from rankfair.engines.labels import Coding, Roles, Tally, coded, tally
 from rankfair.engines.parquet import OnRows, ParquetRows, read_coding
+from rankfair.input.columns import GroupEncoder, Layout
+from rankfair.input.disk import working_folder
+from rankfair.input.errors import listed, shown
+from rankfair.input.labels import label_array
+from rankfair.input.settings import nearest
 from rankfair.streams.files import Stream, check_columns, check_kinds, one_column
 
 __all__ = ["Opened", "layout_of", "open_rows"]
@@ -40,11 +41,11 @@ def layout_of(names: Sequence[str], coding: Coding, share: float) -> Layout:
     """Return the layout that a frame with these columns would have."""
     roles, place = coding.roles, {name: j for j, name in enumerate(names)}
     groups = _two_groups(coding.groups.known, roles.group)
-    protected: tuple[Encoder, ...] = ()
+    protected: tuple[GroupEncoder, ...] = ()
     unused: tuple[int, ...] = ()
     if roles.group is not None and roles.group in roles.predictors:
         fill = np.array([share])
-        protected = (Encoder(place[roles.group], roles.group, groups, fill),)
+        protected = (GroupEncoder(place[roles.group], roles.group, groups, fill),)
     elif roles.group is not None and roles.group != roles.task:
         unused = (place[roles.group],)
     return Layout(

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair._disk import whole
-from rankfair._frames import shown
-from rankfair._validation import nearest
 from rankfair.engines.files import Unchanged, refuse_own
 from rankfair.engines.parquet import batches_of_files
+from rankfair.input.disk import whole
+from rankfair.input.errors import shown
+from rankfair.input.settings import nearest
 from rankfair.streams.files import Stream, column_names, stream
 
 __all__ = ["predict_elsewhere", "predict_parquet", "predicted_batches"]

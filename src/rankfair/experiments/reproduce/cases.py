@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.datasets import (
-    Dataset,
-    load_crime,
-    load_income,
-    load_student,
-    load_wine,
-    make_biased_tasks,
-)
+from rankfair.datasets.base import Dataset
+from rankfair.datasets.crime import load_crime
+from rankfair.datasets.income import load_income
+from rankfair.datasets.student import load_student
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.datasets.wine import load_wine
 from rankfair.experiments.methods import Bools, Rows
 from rankfair.experiments.reproduce.settings import SYNTHETIC, Settings
 

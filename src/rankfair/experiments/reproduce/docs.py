@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
-from rankfair._disk import write_whole
 from rankfair.experiments.reproduce import facts
 from rankfair.experiments.reproduce.agreement import CLOSE, agreement
 from rankfair.experiments.reproduce.claims import evaluate
@@ -20,6 +19,7 @@ from rankfair.experiments.reproduce.tables import (
     make_tables,
     title_of,
 )
+from rankfair.input.disk import write_whole
 
 __all__ = ["as_page", "pictures_of", "write_docs"]
 

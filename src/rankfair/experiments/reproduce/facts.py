@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from inspect import signature
 from typing import Any
 
-from rankfair.datasets import income, load_income, student, wine
+from rankfair.datasets import income, student, wine
+from rankfair.datasets.income import load_income
 from rankfair.experiments.reproduce.agreement import residual_identity
 from rankfair.experiments.reproduce.cases import (
     LAST_WEEKS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankfair._disk import write_whole
 from rankfair.experiments.reproduce.figures import draw_figures
 from rankfair.experiments.reproduce.pages import (
     NOTES,
@@ -15,6 +14,7 @@ from rankfair.experiments.reproduce.pages import (
 from rankfair.experiments.reproduce.run import Result
 from rankfair.experiments.reproduce.summary import Summary
 from rankfair.experiments.reproduce.tables import describe_failure, make_tables
+from rankfair.input.disk import write_whole
 from rankfair.report.pictures import as_bytes
 
 __all__ = ["write_pages"]

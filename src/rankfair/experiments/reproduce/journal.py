@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankfair._disk import write_whole
 from rankfair.experiments.reproduce.cells import Cell
 from rankfair.experiments.reproduce.methods import Choices
+from rankfair.input.disk import write_whole
 
 __all__ = ["MISSING", "Done", "Journal", "Past", "RefusedError", "look", "open_journal"]
 

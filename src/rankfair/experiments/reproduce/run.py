@@ -10,7 +10,6 @@ from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankfair._disk import write_whole
 from rankfair.experiments.reproduce.cases import fetch, fingerprint, make_case
 from rankfair.experiments.reproduce.cells import CV, SIZES, Cell, plan
 from rankfair.experiments.reproduce.journal import (
@@ -26,6 +25,7 @@ from rankfair.experiments.reproduce.stages import STAGES, chosen_before, unfinis
 from rankfair.experiments.reproduce.surroundings import describe
 from rankfair.experiments.reproduce.work import COLUMNS
 from rankfair.experiments.reproduce.workers import Workers
+from rankfair.input.disk import write_whole
 
 __all__ = ["Found", "OnCell", "Result", "Standing", "find_data", "reproduce"]
 

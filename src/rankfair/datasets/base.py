@@ -1,0 +1,280 @@
+"""A dataset: its record, its file (found or downloaded) and its columns."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import hashlib
+import http.client
+import io
+import os
+import sys
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.input.disk import read_up_to, write_whole
+
+Backend = Literal["auto", "pandas", "polars"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Dataset:
+    """Rows with a target, a task and a protected group.
+
+    `frame` holds the features followed by the task and the protected column, so it can
+    go to an estimator as it is:
+    `RankFairRegressor(tasks=data.task_name, sensitive_features=data.sensitive_name)`.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray of float64, shape (n_rows, n_features)
+        The explanatory features, without task and protected attribute.
+    target : ndarray of float64, shape (n_rows,)
+    tasks, sensitive : ndarray of str, shape (n_rows,)
+        Labels are text: the county `01001` keeps its zero.
+    feature_names : tuple of str
+    target_name, task_name, sensitive_name : str
+    group_a : str
+        The label of the group that the paper calls A.
+    description, licence : str
+    biased : bool
+        Whether a bias was put into the target.
+    period : ndarray of int or None, shape (n_rows,)
+        The week or year of a row, to hold out the last ones:
+        `train = data.period < data.period.max()`. It is not among the features.
+    period_name : str or None
+    fair_score : ndarray of float64 or None, shape (n_rows,)
+        The best prediction of the target that does not depend on the group, where
+        whoever drew the rows knows it.
+    backend : {"auto", "pandas", "polars"}
+        The library of `frame`; "auto" takes pandas, then polars, whichever is there.
+
+    Examples
+    --------
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(3, [4, 2, 5], random_state=0)
+    >>> data
+    Dataset('synthetic': 11 rows, 3 tasks, 4 features, biased)
+    >>> data.X.shape, data.group_a, data.task_name, data.sensitive_name
+    ((11, 4), '1', 'task', 'z')
+    >>> list(data.frame.columns)
+    ['x1', 'x2', 'x3', 'x4', 'task', 'z']
+    """
+
+    name: str
+    X: NDArray[np.float64]
+    target: NDArray[np.float64]
+    tasks: NDArray[np.str_]
+    sensitive: NDArray[np.str_]
+    feature_names: tuple[str, ...]
+    target_name: str
+    task_name: str
+    sensitive_name: str
+    group_a: str
+    description: str
+    licence: str
+    biased: bool
+    period: NDArray[np.int64] | None = None
+    period_name: str | None = None
+    fair_score: NDArray[np.float64] | None = None
+    backend: Backend = "auto"
+
+    def __post_init__(self) -> None:
+        if self.backend not in get_args(Backend):
+            raise ValueError(
+                f'backend must be "auto", "pandas" or "polars", got {self.backend!r}'
+            )
+
+    def __repr__(self) -> str:
+        n_rows, n_features = self.X.shape
+        ending = ", biased" if self.biased else ""
+        return (
+            f"Dataset({self.name!r}: {n_rows} rows, {len(set(self.tasks))} tasks, "
+            f"{n_features} features{ending})"
+        )
+
+    @cached_property
+    def frame(self) -> Any:
+        """Features, task and protected attribute as a pandas or polars frame."""
+        columns: dict[str, Any] = dict(zip(self.feature_names, self.X.T, strict=True))
+        columns[self.task_name] = self.tasks.tolist()
+        columns[self.sensitive_name] = self.sensitive.tolist()
+        return nw.from_dict(columns, backend=_frame_library(self.backend)).to_native()
+
+
+def _frame_library(backend: Backend) -> Literal["pandas", "polars"]:
+    wanted: tuple[Literal["pandas", "polars"], ...] = (
+        ("pandas", "polars") if backend == "auto" else (backend,)
+    )
+    for library in wanted:
+        if find_spec(library) is not None:
+            return library
+    raise ImportError(
+        f"Dataset.frame needs {' or '.join(wanted)}, and none is installed: "
+        f"pip install {wanted[0]}, or use Dataset.X, .tasks and .sensitive"
+    )
+
+
+UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+TIMEOUT_SECONDS = 30
+# The largest file is under 4 MB: a server that sends more is not sending the data.
+MAX_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a dataset: its name, its sha256, and where UCI keeps it, if it does.
+
+    `source` is relative to the base address; if it ends in `.zip` the file is a member.
+    """
+
+    name: str
+    sha256: str
+    source: str | None = None
+
+
+def find_files(
+    folder: str,
+    files: tuple[DataFile, ...],
+    data_home: str | os.PathLike[str] | None,
+    *,
+    download: bool = False,
+    base_url: str = UCI,
+) -> list[Path]:
+    """Return the checked paths of `files`, after fetching missing ones if allowed."""
+    home = _data_home(data_home) / folder
+    missing = [file for file in files if not (home / file.name).is_file()]
+    if missing and not download:
+        names = " and ".join(file.name for file in missing)
+        raise FileNotFoundError(
+            f"{names} not found: put the file(s) into {home}, or point data_home or "
+            f"RANKFAIR_DATA at the folder that holds {folder}/"
+        )
+    for file in missing:
+        _fetch(file, home, base_url)
+    return [checked(home / file.name, file.sha256) for file in files]
+
+
+def _data_home(data_home: str | os.PathLike[str] | None) -> Path:
+    chosen = data_home or os.environ.get("RANKFAIR_DATA") or _cache_folder()
+    return Path(chosen).expanduser()
+
+
+def _cache_folder() -> Path:
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base) / "rankfair"
+
+
+def checked(path: Path, sha256: str, remedy: str = "put the right file there") -> Path:
+    """Return the path if its content has that checksum, else say what would help."""
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != sha256:
+        raise ValueError(
+            f"{path} is damaged or another version: expected sha256 {sha256}, "
+            f"found {found}; {remedy}"
+        )
+    return path
+
+
+def _fetch(file: DataFile, home: Path, base_url: str) -> None:
+    url = f"{base_url}/{file.source}"
+    try:
+        content = _member(_read(url), file)
+    except (OSError, http.client.HTTPException, zipfile.BadZipFile, KeyError) as error:
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()  # it holds the connection of the refused answer
+        raise OSError(
+            f"could not download {file.name} from {url} ({error}): "
+            f"check the connection, or put {file.name} into {home} yourself"
+        ) from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise OSError(
+            f"{url} did not give the expected {file.name}: expected sha256 "
+            f"{file.sha256}, found {found}; nothing was kept, put the right file "
+            f"into {home} yourself"
+        )
+    write_whole(home / file.name, content)
+
+
+def _read(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:
+        content = read_up_to(response, MAX_BYTES)
+        announced = response.headers.get("Content-Length")
+    if len(content) > MAX_BYTES:
+        raise OSError(f"more than {MAX_BYTES} bytes came")
+    # A bounded read does not notice that the connection closed early.
+    if announced is not None and len(content) < int(announced):
+        raise OSError(f"only {len(content)} of {announced} bytes came")
+    return content
+
+
+def _member(content: bytes, file: DataFile) -> bytes:
+    if file.source is None or not file.source.endswith(".zip"):
+        return content
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    with archive, archive.open(file.name) as member:
+        return member.read(MAX_BYTES)
+
+
+Columns = dict[str, NDArray[np.str_]]
+
+
+def read_columns(paths: Iterable[Path], delimiter: str = ",") -> Columns:
+    """Read files with the same header, one below the other; `.bz2` is unpacked."""
+    rows: list[list[str]] = []
+    header: list[str] = []
+    for path in paths:
+        opener = bz2.open if path.suffix == ".bz2" else open
+        with opener(path, "rt", encoding="utf-8", newline="") as stream:
+            header, *body = csv.reader(stream, delimiter=delimiter)
+        rows += body
+    cells = zip(*rows, strict=True)
+    return {name: np.array(column) for name, column in zip(header, cells, strict=True)}
+
+
+def numbers(column: NDArray[np.str_], missing: str = "") -> NDArray[np.float64]:
+    """Turn text into floats; a cell that holds just `missing` is NaN."""
+    return np.where(column == missing, "nan", column).astype(np.float64)
+
+
+def fill(column: NDArray[np.float64], tasks: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Replace NaN by the task's own mean, or else by the median of the column."""
+    known = ~np.isnan(column)
+    index = np.unique(tasks, return_inverse=True)[1]
+    count = np.bincount(index, weights=known)
+    total = np.bincount(index, weights=np.where(known, column, 0.0))
+    mean = np.where(count > 0, total / np.maximum(count, 1), np.median(column[known]))
+    return np.where(known, column, mean[index])
+
+
+def stack(columns: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Put columns side by side, as a matrix with rows next to each other in memory."""
+    return np.ascontiguousarray(np.column_stack(list(columns)))
+
+
+def above(share: NDArray[np.float64], cut: Any) -> NDArray[np.bool_]:
+    """Return which shares, in percent, are above the cut; some must be and some not."""
+    if isinstance(cut, bool) or not isinstance(cut, int | float | np.number):
+        raise ValueError(f"cut must be a percentage, a number; got {cut!r}")
+    found: NDArray[np.bool_] = share > float(cut)
+    if found.all() or not found.any():
+        raise ValueError(f"cut={cut!r} leaves one group empty: nothing to compare")
+    return found

@@ -1,0 +1,515 @@
+"""Maps of predictions by group: ways from free to fair, and how far to go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property, lru_cache, partial
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from rankfair.core.ranks import Duels
+from rankfair.projections import least_movement, shift
+from rankfair.projections.least_movement import ROUNDING, Sample
+from rankfair.projections.shift import Floats
+from rankfair.solvers.roots import Bracket, close_in
+
+
+class PairGaps(NamedTuple):
+    """2U of one group over another, and the distances of their distributions."""
+
+    twice_u: int | float
+    ks: float
+    wasserstein: float
+
+
+def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> PairGaps:
+    """Compare two samples whose steps stand at ``a`` and ``b``, both ascending.
+
+    2U is a whole number where the weights are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one, two = Sample.of(np.array([1.0, 2.0])), Sample.of(np.array([2.0, 3.0]))
+    >>> compare(one.values, two.values, one, two)
+    PairGaps(twice_u=1, ks=0.5, wasserstein=1.0)
+    """
+    x = np.concatenate((a, b))
+    order = np.argsort(x, kind="stable")  # of two sorted runs it is a linear merge
+    x, in_a = x[order], order < len(a)
+    w = np.concatenate((first.weights, second.weights))[order]
+    last = np.flatnonzero(np.append(x[1:] != x[:-1], True))
+    up_to_a, up_to_b = (np.cumsum(np.where(own, w, 0))[last] for own in (in_a, ~in_a))
+    own = np.diff(up_to_a, prepend=0)
+    twice_u = own @ (up_to_b + np.append(0, up_to_b[:-1]))
+    apart = np.abs(up_to_a * second.total - up_to_b * first.total)
+    pairs = first.total * second.total
+    moved = float(apart[:-1] @ np.diff(x[last])) / pairs
+    return PairGaps(twice_u.item(), float(apart.max() / pairs), moved)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the groups of moved samples stand to each other, pair by pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> samples = [Sample.of(np.array([0.0, 2.0])), Sample.of(np.array([1.0, 2.0]))]
+    >>> standing = Standing([sample.values for sample in samples], samples)
+    >>> standing.aucs.tolist(), standing.ks.tolist(), standing.means.tolist()
+    ([0.375, 0.625], [0.5], [1.0, 1.5])
+    """
+
+    values: Sequence[Floats]
+    samples: Sequence[Sample]
+
+    @cached_property
+    def pairs(self) -> dict[tuple[int, int], PairGaps]:
+        """Every two groups compared."""
+        groups = list(zip(self.values, self.samples, strict=True))
+        return {
+            (g, h): compare(groups[g][0], groups[h][0], groups[g][1], groups[h][1])
+            for g, h in combinations(range(len(groups)), 2)
+        }
+
+    @property
+    def aucs(self) -> Floats:
+        """The chance of each group to stand above all others, ties half."""
+        totals = np.array([sample.total for sample in self.samples])
+        twice = np.zeros((len(totals), len(totals)), totals.dtype)
+        for (g, h), found in self.pairs.items():
+            twice[g, h] = found.twice_u
+            twice[h, g] = 2 * totals[g] * totals[h] - found.twice_u
+        return Duels(twice, totals).of_rest()
+
+    @property
+    def ks(self) -> Floats:
+        """KS of every two groups."""
+        return np.array([found.ks for found in self.pairs.values()])
+
+    @property
+    def wasserstein(self) -> Floats:
+        """The Wasserstein distance (W₁) of every two groups."""
+        return np.array([found.wasserstein for found in self.pairs.values()])
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each group."""
+        both = zip(self.values, self.samples, strict=True)
+        return np.array([np.average(m, weights=own.weights) for m, own in both])
+
+    @property
+    def mean_gaps(self) -> Floats:
+        """How far the means of every two groups are apart."""
+        return np.array([abs(a - b) for a, b in combinations(self.means.tolist(), 2)])
+
+
+GAPS: dict[str, Callable[[Standing], Floats]] = {
+    "rank": lambda standing: np.abs(standing.aucs - 0.5),
+    "distribution": lambda standing: standing.ks,
+    "mean": lambda standing: standing.mean_gaps,
+    "wasserstein": lambda standing: standing.wasserstein,
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How large the gaps of a constraint may be, group by group or pair by pair."""
+
+    constraint: str
+    widths: Floats
+
+    @classmethod
+    def of(
+        cls, constraint: str, samples: Sequence[Sample], epsilon: float, spread: float
+    ) -> Limit:
+        """ε, or what rows make of it: one pair of rows, or a row of each group.
+
+        ``spread`` is the standard deviation of the target, the unit of ε for means and
+        Wasserstein distances.
+        """
+        rows = np.array([sample.row for sample in samples])
+        heaviest = np.array([sample.row * sample.total for sample in samples])
+        pairs = list(combinations(range(len(samples)), 2))
+        if constraint == "rank":
+            totals = np.array([sample.total for sample in samples])
+            others = [np.delete(heaviest, g).max() for g in range(len(samples))]
+            pair = heaviest * others / (2 * totals * (totals.sum() - totals))
+            return cls(constraint, np.maximum(epsilon, pair))
+        if constraint == "distribution":
+            own = np.maximum(epsilon, rows) / 2
+            return cls(constraint, np.array([own[g] + own[h] for g, h in pairs]))
+        return cls(constraint, np.full(len(pairs), epsilon * spread))
+
+    def gaps(self, standing: Standing) -> Floats:
+        """What the constraint is about."""
+        return GAPS[self.constraint](standing)
+
+    def excess(self, standing: Standing) -> float:
+        """How far the worst gap is above its width; at most 0 in the band."""
+        return float(np.max(self.gaps(standing) - self.widths * (1 + ROUNDING)))
+
+    def allowing(
+        self, samples: Sequence[Sample], fairest: Callable[[], Standing]
+    ) -> Limit:
+        """The limit for means and distances that rows can meet at all.
+
+        Samples of different size have no equal quantiles.  What is left between the
+        groups of the fairest map is allowed, up to a row of each group moved across
+        their middle range.
+        """
+        if self.constraint in ("rank", "distribution"):
+            return self
+        row = np.array([a.row + b.row for a, b in combinations(samples, 2)]) / 2
+        left = np.minimum(self.gaps(fairest()), row * middle_range(samples))
+        return Limit(self.constraint, np.maximum(self.widths, left))
+
+
+def middle_range(samples: Sequence[Sample]) -> float:
+    """From the 10 % to the 90 % quantile, the mean of the groups."""
+    ranges = [np.ptp(sample.quantiles(np.array([0.1, 0.9]))) for sample in samples]
+    return float(np.average(ranges, weights=[sample.total for sample in samples]))
+
+
+QUANTILES = 1 << 12  # of a group of more steps stand for it
+CELLS = 16  # of the path, of which the first with an end in the band is searched
+NEAR = 1e-3  # of the width: so near to the edge of the band is at its edge
+LEVELS = 20  # at least, between the 10 % and the 90 % quantile
+SWEEPS = 50  # over three or more groups that move as wholes
+
+Values = list[Floats]
+Path = Callable[[float], Values]
+
+
+class MapStatus(Enum):
+    """How the maps came out; the value is the sentence shown."""
+
+    SATISFIED = "The band is met."
+    INACTIVE = "The predictions lie in the band already."
+    INFEASIBLE = (
+        "No map of predictions by group was found that reaches the band, which is hard "
+        "where many predictions tie or a group has few rows; the closest was kept."
+    )
+
+    def __str__(self) -> str:
+        """The short word: satisfied, inactive or infeasible."""
+        return self.name.lower()
+
+
+# Where a map sends predictions, seen and unseen.  A map is a table of two rows, its
+# knots: predictions in ascending order and where they move to.
+
+
+def nearest(knots: Floats, m: Floats) -> Floats:
+    """Move predictions as little as the order with the knots allows.
+
+    Between two knots that move to ``low`` and ``high`` a prediction goes to the nearest
+    value in [low, high], beyond the first and the last one side is open.  Where a whole
+    stretch moves up that is ``low``, where it moves down ``high``: the least movement
+    of the rows that were seen goes on between them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> knots = np.array([[0.0, 2.0, 4.0], [1.0, 2.0, 2.0]])
+    >>> nearest(knots, np.array([-1.0, 0.5, 1.0, 1.5, 3.0, 5.0])).tolist()
+    [-1.0, 1.0, 1.0, 1.5, 2.0, 5.0]
+    """
+    start, end = knots
+    low = np.concatenate(([-np.inf], end))[np.searchsorted(start, m, "right")]
+    high = np.concatenate((end, [np.inf]))[np.searchsorted(start, m, "left")]
+    moved: Floats = np.clip(m, low, high)
+    return moved
+
+
+def between(knots: Floats, m: Floats) -> Floats:
+    """Move predictions along straight lines between knots, as the ends do beyond them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> knots = np.array([[0.0, 1.0], [0.5, 1.0]])
+    >>> between(knots, np.array([-1.0, 0.0, 0.5, 3.0])).tolist()
+    [-0.5, 0.5, 0.75, 3.0]
+    """
+    start, end = knots
+    if np.array_equal(start, end):
+        return m  # every bit of it; a sum might not
+    inside: Floats = np.interp(m, start, end)
+    beyond = m - np.clip(m, start[0], start[-1])
+    return np.where(beyond == 0, inside, inside + beyond)
+
+
+def knots(start: Floats, end: Floats) -> Floats:
+    """Return the table of a map, without steps that lie between two of the same end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> knots(np.arange(5.0), np.array([1.0, 1.0, 1.0, 3.0, 4.0])).tolist()
+    [[0.0, 2.0, 3.0, 4.0], [1.0, 1.0, 3.0, 4.0]]
+    """
+    new = end[1:] != end[:-1]
+    kept = np.concatenate(([True], new)) | np.concatenate((new, [True]))
+    return np.stack((start[kept], end[kept]))
+
+
+# Three paths
+
+
+def towards(samples: Sequence[Sample], ends: Sequence[Floats]) -> Path:
+    """Straight from where the steps are to ``ends``."""
+
+    def path(x: float) -> Values:
+        both = zip(samples, ends, strict=True)
+        # Rounding must not put a step below the one before it.
+        return [
+            np.maximum.accumulate((1 - x) * own.values + x * end) for own, end in both
+        ]
+
+    return path
+
+
+def common_quantiles(samples: Sequence[Sample]) -> Values:
+    """The mean of the groups' quantiles at the level of each step, by their weights.
+
+    This is their Wasserstein barycentre.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = Sample.of(np.array([4.0, 6.0])), Sample.of(np.array([0.0, 1.0]))
+    >>> [values.tolist() for values in common_quantiles([a, b])]
+    [[2.0, 3.5], [2.0, 3.5]]
+    """
+    shares = np.array([sample.total for sample in samples], np.float64)
+    shares /= shares.sum()
+    return [
+        sum(
+            (
+                p * h.quantiles(own.middles)
+                for p, h in zip(shares, samples, strict=True)
+            ),
+            start=np.zeros(len(own.values)),
+        )
+        for own in samples
+    ]
+
+
+def line(samples: Sequence[Sample], limit: Limit) -> Path:
+    """To the common quantiles: m₀ − θ (m₀ − m_common)."""
+    return towards(samples, common_quantiles(samples))
+
+
+def least(samples: Sequence[Sample], limit: Limit, levels: bool = True) -> Path:
+    """The least movement with a KS of at most (1 − x) that of the free predictions.
+
+    On common levels, if asked for.  Every value that a map can give is a threshold at
+    which the groups may differ in rows that it was not learnt on, and KS is the largest
+    of these differences.  Values closer than the rows can tell apart are made one: KS
+    never rises by it, on any rows.
+    """
+    free = float(Standing([own.values for own in samples], samples).ks.max())
+
+    def path(x: float) -> Values:
+        moved = least_movement(samples, (1 - x) * free)
+        return on_levels(samples, moved) if levels else moved
+
+    return path
+
+
+def on_levels(samples: Sequence[Sample], moved: Values) -> Values:
+    """Put moved steps on common levels, each the mean of what comes there.
+
+    What levels save in KS goes with √(h/n) for n rows and a spacing h, what they cost
+    in squared error with h²: so h falls with the cube root of n, here nearly the rows
+    of the smaller group.  Levels count from the middle of the groups: where zero is has
+    no say.
+    """
+    rows = 1 / sum(sample.row for sample in samples)
+    space = middle_range(samples) / max(LEVELS, 1.25 * math.cbrt(rows))
+    if not space > 0:
+        return moved
+    total = [sample.total for sample in samples]
+    medians = [float(sample.quantiles(np.array(0.5))) for sample in samples]
+    middle = float(np.average(medians, weights=total))
+    q = np.concatenate(moved)
+    w = np.concatenate([sample.weights for sample in samples])
+    _, place = np.unique(np.floor((q - middle) / space + 0.5), return_inverse=True)
+    # Rounding must not put a mean below the one before it.
+    level = np.maximum.accumulate(np.bincount(place, w * q) / np.bincount(place, w))
+    return np.split(level[place], np.cumsum([len(each) for each in moved])[:-1])
+
+
+def wholes(samples: Sequence[Sample], limit: Limit) -> Path:
+    """Every group moves as a whole, to equal means or to equal ranks."""
+    values = [sample.values for sample in samples]
+    if limit.constraint == "mean":
+        means = Standing(values, samples).means
+        centre = np.average(means, weights=[sample.total for sample in samples])
+        ends = [m - (own - centre) for m, own in zip(values, means, strict=True)]
+        return towards(samples, ends)
+    codes = np.repeat(np.arange(len(samples)), [len(own) for own in values])
+    w = np.concatenate([sample.weights for sample in samples])
+    m = np.concatenate(values)
+    order = np.argsort(Standing(values, samples).aucs)  # it owes nothing to names
+    for _ in range(SWEEPS):
+        for g in order:
+            in_a = codes == g
+            pairs = w[in_a].sum() * w[~in_a].sum()
+            m = shift(m, in_a, (pairs, pairs), w)
+        ends = np.split(m, np.flatnonzero(np.diff(codes)) + 1)
+        if limit.excess(Standing(ends, samples)) <= 0:
+            break
+    return towards(samples, ends)
+
+
+class Way(NamedTuple):
+    """A path, and where the maps along it send predictions between their knots."""
+
+    path: Callable[[Sequence[Sample], Limit], Path]
+    follow: Callable[[Floats, Floats], Floats]
+
+
+# A band too narrow for common levels, or for steps, is met by the next way.
+METHODS: dict[str, tuple[Way, ...]] = {
+    "line": (Way(line, between),),
+    "least": (
+        Way(least, nearest),
+        Way(partial(least, levels=False), nearest),
+        Way(line, between),
+    ),
+    "shift": (Way(wholes, between),),
+}
+CONSTRAINTS_OF = {
+    "line": ("rank", "distribution", "mean", "wasserstein"),
+    "least": ("rank", "distribution"),
+    "shift": ("rank", "mean"),
+}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A map for each group, the place on the path, and how the groups stand there."""
+
+    maps: list[Floats]
+    follow: Callable[[Floats, Floats], Floats]
+    x: float
+    standing: Standing
+    status: MapStatus
+    theta: float = math.nan  # x on the line
+
+
+def move(
+    samples: Sequence[Sample],
+    method: str,
+    constraint: str,
+    epsilon: float,
+    spread: float = 1.0,
+) -> Moved:
+    """Leave what is in the band; move the rest by the first way that reaches it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = Sample.of(np.array([4.0, 6.0])), Sample.of(np.array([0.0, 1.0]))
+    >>> found = move([a, b], "line", "wasserstein", 2.25)
+    >>> found.x, [table[1].tolist() for table in found.maps]
+    (0.5, [[3.0, 4.75], [1.0, 2.25]])
+    """
+    limit = Limit.of(constraint, samples, epsilon, spread)
+    values = [sample.values for sample in samples]
+    start = Standing(values, samples)
+    if limit.excess(start) <= 0:
+        still = [knots(own[[0, -1]], own[[0, -1]]) for own in values]
+        return Moved(still, between, 0.0, start, MapStatus.INACTIVE, theta=0.0)
+    tried = []
+    for way in METHODS[method]:
+        tried.append(_along(way, samples, limit))
+        if tried[-1].status is MapStatus.SATISFIED:
+            return tried[-1]
+    return min(tried, key=lambda moved: limit.excess(moved.standing))
+
+
+def _along(way: Way, samples: Sequence[Sample], limit: Limit) -> Moved:
+    """The first place on a path that is in the band, counted on all rows.
+
+    Groups of many steps are stood for by quantiles: the maps are learnt on these.
+    """
+    few = [sample.thinned(QUANTILES) for sample in samples]
+    path = way.path(few, limit)
+
+    def maps(x: float) -> list[Floats]:
+        return [knots(own.values, q) for own, q in zip(few, path(x), strict=True)]
+
+    @lru_cache(maxsize=2)
+    def standing(x: float) -> Standing:
+        both = zip(maps(x), samples, strict=True)
+        return Standing([way.follow(k, own.values) for k, own in both], samples)
+
+    limit = limit.allowing(samples, lambda: standing(1.0))
+
+    near = NEAR * float(limit.widths.min())
+    thinned = any(own is not all_ for own, all_ in zip(few, samples, strict=True))
+    margin = 5 * near if thinned else 0.0  # what quantiles are off by, mostly
+
+    def rough(x: float) -> float:
+        return limit.excess(Standing(path(x), few)) + margin
+
+    def exact(x: float) -> float:
+        return limit.excess(standing(x))
+
+    cells = np.linspace(0.0, 1.0, CELLS + 1).tolist()
+    misses = [rough(x) for x in cells]
+    first = next((k for k, miss in enumerate(misses) if miss <= 0), CELLS)
+    x, excess = cells[first], misses[first]
+    finest = near / (near / NEAR + max(misses[0], 0.0))
+    if excess <= 0 < first:
+        cell = Bracket(cells[first - 1], misses[first - 1], x, excess)
+        x = _edge(rough, cell, near if thinned else 0.0, finest)
+    if thinned:
+        x, excess = _around(exact, x, 30 * near, 30 * finest)
+    if excess > 0:
+        x = cells[int(np.argmin(misses))]
+    status = MapStatus.SATISFIED if excess <= 0 else MapStatus.INFEASIBLE
+    theta = x if way.path is line else math.nan
+    return Moved(maps(x), way.follow, x, standing(x), status, theta)
+
+
+def _edge(
+    excess: Callable[[float], float], bracket: Bracket, near: float, finest: float
+) -> float:
+    """The end of the bracket that is in the band, when it is near its edge or short."""
+
+    def enough(bracket: Bracket) -> bool:
+        return bool(bracket.fb >= -near or bracket.b - bracket.a <= finest)
+
+    return float(close_in(excess, bracket, enough).b)
+
+
+def _around(
+    excess: Callable[[float], float], guess: float, near: float, finest: float
+) -> tuple[float, float]:
+    """The edge of the band next to a guess, and the excess there."""
+    a = b = guess
+    fa = fb = excess(guess)
+    step = finest
+    while fa < -near and a > 0:
+        b, fb = a, fa
+        a = max(a - step, 0.0)
+        fa, step = excess(a), 4 * step
+    while fb > 0 and b < 1:
+        a, fa = b, fb
+        b = min(b + step, 1.0)
+        fb, step = excess(b), 4 * step
+    if fa <= 0:
+        return a, fa
+    if fb > 0:
+        return b, fb
+    return _edge(excess, Bracket(a, fa, b, fb), near, finest / 4), 0.0

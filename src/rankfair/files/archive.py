@@ -1,0 +1,304 @@
+"""A zip of one JSON document and plain arrays, distrusted until it is proved whole.
+
+Members are stored, not compressed: arrays are never larger than the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.input.disk import write_whole
+
+FORMAT, VERSION = "rankfair-model", 2
+META = "meta.json"
+MAX_META = 64 << 20
+MAX_MEMBERS = 1000
+DEEPEST = 50
+_ARRAY = re.compile(r"arrays/[0-9]{1,4}\.npy")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
+_KINDS = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
+_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '([^']{1,9})', 'fortran_order': False, "
+    rb"'shape': \(((?:[0-9]{1,18}, ?)*[0-9]{0,18})\), \} *\n",
+    re.DOTALL,
+)
+# RuntimeError and its child NotImplementedError are for encryption and odd methods.
+_ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError)
+_MAGIC = (
+    (b"\x80", "looks like a pickle, which can run any code when it is opened"),
+    (b"\x1f\x8b", "is a gzip archive"),
+    (b"PAR1", "is a Parquet table"),
+    (b"\x89HDF", "is an HDF5 file"),
+    (b"{", "is JSON, not a zip archive"),
+    (b"<", "is HTML or XML"),
+)
+
+
+class ModelFileError(ValueError):
+    """A file that is no whole model file, or a model that cannot become one."""
+
+
+@contextmanager
+def distrusted(
+    otherwise: str = "its parts are unsound, or do not fit together",
+) -> Iterator[None]:
+    """Turn whatever the parts of a forged file bring about into one kind of error.
+
+    Examples
+    --------
+    >>> with distrusted():
+    ...     int("x")
+    Traceback (most recent call last):
+    ...
+    rankfair.files.archive.ModelFileError: its parts are unsound, or do not fit
+    together (ValueError: invalid literal for int() with base 10: 'x').
+    """
+    try:
+        yield
+    except (ModelFileError, MemoryError):
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"[:200].rstrip(".")
+        raise ModelFileError(f"{otherwise} ({why}).") from None
+
+
+def write_model(path: str | os.PathLike[str], raw: bytes) -> Path:
+    """Write a file whole, or say why not."""
+    try:
+        return write_whole(Path(path), raw)
+    except OSError as error:
+        raise ModelFileError(
+            f"{os.fspath(path)} could not be written: {error.strerror or error}. "
+            "Nothing was changed."
+        ) from error
+
+
+def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
+    """Return the bytes of a model file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> raw = pack({"a": 1}, [np.arange(3)])
+    >>> unpack(raw)
+    ({'a': 1}, [array([0, 1, 2])])
+    """
+    _check_depth(body)
+    members = {f"arrays/{i}.npy": _to_npy(array) for i, array in enumerate(arrays)}
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "sha256": {name: _sha256(raw) for name, raw in members.items()},
+        "body_sha256": _sha256(_canonical(body)),
+        "body": body,
+    }
+    text = json.dumps(meta, indent=1, allow_nan=False, ensure_ascii=True)
+    if len(text) > MAX_META or len(members) >= MAX_MEMBERS:
+        raise ModelFileError(
+            f"The model is too large for a model file: {len(text):,} bytes of labels "
+            f"and settings, {len(members)} arrays; the limits are {MAX_META:,} and "
+            f"{MAX_MEMBERS - 1}."
+        )
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, raw in {META: text.encode(), **members}.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), raw)
+    return stream.getvalue()
+
+
+def unpack(raw: bytes) -> tuple[Any, list[NDArray[Any]]]:
+    """Return body and arrays of a model file; refuse one that is not whole."""
+    with _opened(raw) as archive:
+        meta = _meta(archive)
+        sums = meta["sha256"]
+        named = set(archive.namelist()) - {META}
+        if named != set(sums):
+            odd = sorted(named.symmetric_difference(sums))
+            raise ModelFileError(f"its list of arrays does not match: {odd[0][:80]!r}.")
+        arrays = []
+        for i in range(len(sums)):
+            name = f"arrays/{i}.npy"
+            if name not in sums:
+                raise ModelFileError(f"{name} is missing.")
+            content = _member(archive, name)
+            if _sha256(content) != sums[name]:
+                raise ModelFileError(f"{name} is damaged: its checksum differs.")
+            arrays.append(_from_npy(content, name))
+    return meta["body"], arrays
+
+
+def unpack_meta(raw: bytes) -> Any:
+    """Return the body alone; arrays are not read."""
+    with _opened(raw) as archive:
+        return _meta(archive)["body"]
+
+
+def _opened(raw: bytes) -> zipfile.ZipFile:
+    if not raw:
+        raise ModelFileError("it is empty.")
+    if not raw.startswith(b"PK\x03\x04"):
+        for magic, what in _MAGIC:
+            if raw.startswith(magic):
+                raise ModelFileError(f"it {what}.")
+        raise ModelFileError("it is no zip archive.")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(raw))
+    except _ZIP_ERRORS as error:
+        raise ModelFileError(f"it is a damaged or cut zip archive ({error}).") from None
+    _check_members(archive, len(raw))
+    return archive
+
+
+def _check_members(archive: zipfile.ZipFile, size: int) -> None:
+    members = archive.infolist()
+    if len(members) > MAX_MEMBERS:
+        raise ModelFileError(f"it has {len(members)} members, more than {MAX_MEMBERS}.")
+    seen: set[str] = set()
+    for member in members:
+        name = member.orig_filename
+        if name != META and not _ARRAY.fullmatch(name):
+            raise ModelFileError(
+                f"it holds {name[:80]!r}, which is no part of a model file."
+            )
+        if name in seen:
+            raise ModelFileError(f"it holds {name!r} twice.")
+        seen.add(name)
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise ModelFileError(f"{name} is compressed; model files never are.")
+        if member.flag_bits & 0x1:
+            raise ModelFileError(f"{name} is encrypted; model files never are.")
+        if member.file_size != member.compress_size:
+            raise ModelFileError(f"{name} does not have the size it declares.")
+    if META not in seen:
+        raise ModelFileError(f"it has no {META}: it is another kind of zip archive.")
+    if sum(member.file_size for member in members) > size:
+        raise ModelFileError("its members claim to be larger than the file.")
+    if archive.getinfo(META).file_size > MAX_META:
+        raise ModelFileError(f"{META} is larger than {MAX_META:,} bytes.")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    size = archive.getinfo(name).file_size
+    try:
+        with archive.open(name) as stream:
+            content = stream.read(size + 1)
+    except _ZIP_ERRORS as error:
+        raise ModelFileError(f"{name} is damaged ({error}).") from None
+    if len(content) != size:
+        raise ModelFileError(f"{name} is cut: {len(content)} of {size} bytes.")
+    return content
+
+
+def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return the JSON document, its own checksum proved."""
+    try:
+        meta = json.loads(
+            _member(archive, META).decode("utf-8"),
+            object_pairs_hook=_no_repeats,
+            parse_constant=_no_constant,
+        )
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{META} is not sound JSON ({error}).") from None
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise ModelFileError(f"{META} does not say that it is a {FORMAT}.")
+    version = meta.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise ModelFileError(
+            f"it has format version {str(version)[:20]}; this release reads {VERSION}."
+        )
+    sums = meta.get("sha256")
+    texts = isinstance(sums, dict) and all(isinstance(v, str) for v in sums.values())
+    if not texts or "body" not in meta:
+        raise ModelFileError(f"{META} lacks its checksums or its body.")
+    if _sha256(_canonical(meta["body"])) != meta.get("body_sha256"):
+        raise ModelFileError(f"{META} is damaged: its checksum differs.")
+    _check_depth(meta["body"])
+    return meta
+
+
+def _check_depth(body: Any) -> None:
+    """Refuse what is nested so deeply that whoever walks through it may fail."""
+    level = [body]
+    for _ in range(DEEPEST):
+        inside: list[Any] = []
+        for each in level:
+            if isinstance(each, dict | list):
+                inside.extend(each.values() if isinstance(each, dict) else each)
+        level = inside
+    if level:
+        raise ModelFileError("its description is nested too deeply.")
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ModelFileError(f"{META} has a name twice in one object.")
+    return found
+
+
+def _no_constant(text: str) -> Any:
+    raise ModelFileError(f"{META} holds {text}, which is not JSON.")
+
+
+def _canonical(body: Any) -> bytes:
+    try:
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # 1e999 for instance, which JSON allows
+        raise ModelFileError(f"{META} holds what JSON cannot ({error}).") from None
+    return text.encode("ascii")
+
+
+def _sha256(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
+
+
+def _to_npy(array: NDArray[Any]) -> bytes:
+    stream = io.BytesIO()
+    plain = np.ascontiguousarray(array).reshape(array.shape)
+    little = plain.astype(plain.dtype.newbyteorder("<"), copy=False)
+    np.lib.format.write_array(stream, little, version=(1, 0), allow_pickle=False)
+    return stream.getvalue()
+
+
+def _from_npy(raw: bytes, name: str) -> NDArray[Any]:
+    """Return an array, after its header was found to fit the bytes that follow.
+
+    NumPy reads the header as a Python literal; here it is what `_to_npy` writes, letter
+    by letter, or nothing.
+    """
+    start = 10 + int.from_bytes(raw[8:10], "little")
+    header = _HEADER.fullmatch(raw[:start])
+    if header is None:
+        raise ModelFileError(f"{name} is no .npy array as model files hold them.")
+    kind = header[1].decode("latin-1")
+    if kind not in _KINDS:
+        raise ModelFileError(
+            f"{name} holds {kind!r}: only numbers are read, never pickled objects."
+        )
+    shape = tuple(int(n) for n in header[2].decode().replace(",", " ").split())
+    dtype = np.dtype(kind)
+    left = len(raw) - start
+    if math.prod(shape) * dtype.itemsize != left:
+        raise ModelFileError(
+            f"{name} declares shape {shape} of {dtype}, but {left} bytes follow."
+        )
+    values = np.frombuffer(raw, dtype, offset=start).reshape(shape)
+    return values.astype(dtype.newbyteorder("="), copy=True)

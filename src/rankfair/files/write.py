@@ -1,0 +1,150 @@
+"""`write_table`: whole or not at all, and nothing that a spreadsheet would run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.files.csv import PLAIN
+from rankfair.files.parquet import to_parquet
+from rankfair.files.table import Table
+from rankfair.input.disk import write_whole
+from rankfair.input.errors import TableError, printable
+
+# Spreadsheets take these for the start of a formula; the last four are full-width.
+_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+
+
+def neutral(cell: str) -> str:
+    """Return text that no spreadsheet runs: an apostrophe before a formula.
+
+    A plain number is none, whatever its sign.  A formula that has apostrophes before it
+    gets one more: different texts stay different.
+
+    Examples
+    --------
+    >>> neutral("=1+1"), neutral("'=1+1"), neutral("-3.5"), neutral("a=b")
+    ("'=1+1", "''=1+1", '-3.5', 'a=b')
+    """
+    bare = cell.lstrip("'")
+    if bare.startswith(_STARTS) and not PLAIN.fullmatch(bare):
+        return "'" + cell
+    return cell
+
+
+def write_table(table: Table, target: str | os.PathLike[str]) -> None:
+    """Write a table: Parquet if the name ends so, else CSV.
+
+    The file is whole or not there; one that was there before is kept if anything goes
+    wrong.  In CSV, text that a spreadsheet would run as a formula gets an apostrophe in
+    front, and missing cells are empty.  Numbers are written so that reading gives the
+    same ones.
+
+    Parameters
+    ----------
+    table : Table
+        What to write.
+    target : str or path
+        Where to; ``"-"`` is CSV on standard output.
+
+    Raises
+    ------
+    TableError
+        If it could not be written; nothing was changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> who = np.array(["=a()", "b"], object)
+    >>> table = Table({"x": np.array([0.1, -2.0]), "who": who})
+    >>> write_table(table, "-")
+    x,who
+    0.1,'=a()
+    -2.0,b
+    """
+    try:
+        if os.fspath(target) == "-":
+            _to_stdout(to_csv(table))
+            return
+        path = Path(target)
+        parquet = path.suffix.lower() in (".parquet", ".pq")
+        write_whole(path, to_parquet(table) if parquet else to_csv(table))
+    except (OSError, UnicodeEncodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TableError(
+            f"could not be written: {reason}",
+            source=os.fspath(target),
+            cure="Nothing was changed.",
+        ) from error
+
+
+def _to_stdout(content: str) -> None:
+    """Write UTF-8 whatever the terminal speaks, as to a file.
+
+    Cells are commands to no terminal: there, unlike in a pipe, they are for the eye.
+    """
+    if sys.stdout.isatty():
+        content = printable(content, keep="\n")
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a stand-in, as in notebooks
+        sys.stdout.write(content)
+        return
+    binary.write(content.encode())
+    binary.flush()
+
+
+class _Lines(io.StringIO):
+    """Take lines that end with CR LF, keep them with LF.
+
+    The `csv` module quotes a cell for the signs of its line end alone; a CR left bare
+    in a cell could not be read again.
+    """
+
+    def write(self, line: str) -> int:
+        return super().write(line[:-2] + "\n")
+
+
+def to_csv(table: Table) -> str:
+    """Return a table as CSV text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_csv(Table({"n": np.array([1.0, 2.0, np.nan])}))
+    'n\\n1\\n2\\n""\\n'
+    """
+    stream = _Lines(newline="")
+    writer = csv.writer(stream, lineterminator="\r\n")
+    writer.writerow([neutral(name) for name in table.names])
+    columns = [_cells(column) for column in table.columns.values()]
+    writer.writerows(zip(*columns, strict=True))
+    return stream.getvalue()
+
+
+def _cells(column: NDArray[Any]) -> list[Any]:
+    if column.dtype.kind == "O":
+        return ["" if cell is None else neutral(cell) for cell in column.tolist()]
+    if column.dtype.kind != "f":
+        return list(column.tolist())
+    gone = np.isnan(column)
+    values: list[Any] = _whole(column).tolist()
+    for i in np.flatnonzero(gone).tolist():
+        values[i] = ""
+    return values
+
+
+def _whole(column: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as integers, so that 3 is not written 3.0."""
+    known = column[~np.isnan(column)]
+    plain = (np.abs(known) < 2.0**53) & ~(np.signbit(known) & (known == 0))
+    if not (plain.all() and (known == np.trunc(known)).all()):
+        return column
+    return np.where(np.isnan(column), 0.0, column).astype(np.int64)

@@ -1,0 +1,757 @@
+"""The path of a model: a fit for each of many ε, measured on held-out rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+
+from rankfair._looks import BLUE, PALE, RUST, STYLE, need_matplotlib, plain_axes
+from rankfair.audit.describe import errors
+from rankfair.constraints import Distribution, refuse_own_epsilon
+from rankfair.core.problem import Groups
+from rankfair.core.ranks import whole_if_so
+from rankfair.input.columns import label_source_of
+from rankfair.input.errors import Codes, Floats, counted, listed
+from rankfair.input.folds import Folds, make_folds, take_rows
+from rankfair.input.frames import FrameTable, open_table
+from rankfair.input.groups import Bools
+from rankfair.input.scored_rows import compared_groups
+from rankfair.input.settings import (
+    check_lengths,
+    check_number,
+    check_seed,
+    values_to_try,
+)
+from rankfair.input.training import read_target, read_weights
+from rankfair.metrics import mean_difference, rmse
+from rankfair.stats.auc import auc_estimate
+from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.ordered import placements
+
+__all__ = [
+    "Path",
+    "PathRow",
+    "fairness_path",
+]
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def draw(path: Path) -> Figure:
+    """Draw RMSE against ``|AUC − 1/2|``: held-out rows with intervals, and training."""
+    need_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
+        axes = figure.subplots()
+        axes.set_xlabel("rank gap  |AUC − 1/2|")
+        axes.set_ylabel("error  (RMSE)")
+        plain_axes(axes)
+        _draw_curves(axes, path)
+        if path.has_knee:
+            _mark_knee(axes, path)
+        axes.legend(frameon=False)
+    return figure
+
+
+def _draw_curves(axes: Axes, path: Path) -> None:
+    x, error = path.column("gap"), path.column("rmse")
+    span = [error - path.column("rmse_ci_low"), path.column("rmse_ci_high") - error]
+    axes.errorbar(x, error, span, color=BLUE, fmt="none", alpha=0.35)
+    axes.plot(x, error, "-o", color=BLUE, markersize=4, label="held-out rows")
+    axes.plot(
+        path.column("train_gap"),
+        path.column("train_rmse"),
+        "--s",
+        color=RUST,
+        markersize=4,
+        label="training rows",
+    )
+
+
+def _mark_knee(axes: Axes, path: Path) -> None:
+    knee = path.knee()
+    row = next(row for row in path.rows if row.epsilon == knee)
+    axes.annotate(
+        f"knee, ε = {knee:.3g}",
+        (row.gap, row.rmse),
+        xytext=(12, 14),
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "-", "color": PALE},
+    )
+
+
+ROUNDING = 1e-9
+
+
+class PathRow(NamedTuple):
+    """What one ε comes to, on held-out rows and, for ``train_…``, on those fitted.
+
+    ``…_low`` and ``…_high`` are ends of 95 % intervals; ``gap`` is ``|AUC − 1/2|``;
+    ``md`` the mean prediction of group A less that of B, ``ks`` the largest distance
+    between the distributions of their predictions; ``status`` that of the fit.
+    A is ``group``, of two groups the one that sorts last and B the other; of more the
+    one whose AUC against all others, B, is farthest from 1/2.  Limits of AUC are that
+    group's, wide enough to hold for all groups together.
+    """
+
+    epsilon: float
+    rmse: float
+    rmse_ci_low: float
+    rmse_ci_high: float
+    auc: float
+    auc_ci_low: float
+    auc_ci_high: float
+    gap: float
+    md: float
+    train_rmse: float
+    train_auc: float
+    train_gap: float
+    train_md: float
+    status: str
+    group: str = ""
+    train_group: str = ""
+    ks: float = math.nan
+
+
+@dataclass(frozen=True)
+class Path:
+    """Error and rank gap along a path of ε.
+
+    Attributes
+    ----------
+    rows : tuple of PathRow
+        One for each ε, ascending.
+    n_train, n_held_out : int
+        Rows fitted in all, and rows that were held out once.
+    n_clusters : int or None
+        Tasks that intervals of AUC, of three or more groups some of them, take as
+        clusters, or try as such; None if rows are independent.
+    backend : {"pandas", "polars"} or None
+        What `to_frame` makes; None for a dict.
+    groups : tuple of str
+        Labels of the groups that are compared.
+    unjudged : tuple of str
+        Those of them that have too few held-out rows to be judged: of three or more
+        groups they are among the others, and never the one farthest from 1/2.
+    left_out : bool
+        Whether held-out predictions are of one fit, each row left out; else of folds.
+
+    Examples
+    --------
+    >>> row = PathRow(*[0.0] * 13, "satisfied")
+    >>> path = Path((row, row._replace(epsilon=0.1, rmse=-1.0)), 10, 10)
+    >>> path.column("epsilon").tolist()
+    [0.0, 0.1]
+    """
+
+    rows: tuple[PathRow, ...]
+    n_train: int
+    n_held_out: int
+    n_clusters: int | None = None
+    backend: str | None = None
+    groups: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    left_out: bool = False
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one field of all rows."""
+        return np.array([getattr(row, name) for row in self.rows])
+
+    def to_frame(self) -> Any:
+        """Return a data frame with a row for each ε, or a dict of arrays.
+
+        Returns
+        -------
+        DataFrame or dict
+            Of the library that X came from; else of pandas, or polars, whichever is
+            installed; else a dict of arrays.
+
+        Examples
+        --------
+        >>> Path((PathRow(*[0.0] * 13, "satisfied"),), 10, 10).to_frame()["status"]
+        array(['satisfied'], dtype='<U9')
+        """
+        columns = {name: self.column(name) for name in PathRow._fields}
+        if self.backend is None:
+            return columns
+        data = {name: column.tolist() for name, column in columns.items()}
+        return nw.from_dict(data, backend=self.backend).to_native()  # type: ignore[arg-type]
+
+    def knee(self) -> float:
+        """Return the ε from which on less fairness buys little accuracy.
+
+        With ε and held-out RMSE both scaled to [0, 1], it is the point furthest below
+        the straight line from the first to the last point of the curve.  Where no point
+        is below that line, no ε stands out and the smallest is returned; so it is where
+        RMSE does not fall along the path: fairness is free then.  `has_knee` tells.
+
+        Returns
+        -------
+        float
+            One of the path's ε.
+
+        Examples
+        --------
+        >>> bend = [(0.0, 1.0), (0.1, 0.4), (0.2, 0.2), (0.3, 0.1)]
+        >>> rows = [PathRow(e, r, *[0.0] * 11, "") for e, r in bend]
+        >>> Path(tuple(rows), 10, 10).knee()
+        0.1
+        """
+        return self.rows[int(np.argmax(self._below()))].epsilon
+
+    @property
+    def has_knee(self) -> bool:
+        """Whether less fairness buys little from `knee` on.
+
+        False for one ε, and where the error falls along the path but never more quickly
+        than on the straight line from its first point to its last: each step towards
+        less fairness buys as much as the one before, or more.
+
+        Examples
+        --------
+        >>> rows = [PathRow(e, 1.0 - e, *[0.0] * 11, "") for e in (0.0, 0.25, 0.5)]
+        >>> Path(tuple(rows), 10, 10).has_knee
+        False
+        """
+        error = self.column("rmse")
+        if len(error) < 2 or not error[0] > error[-1]:
+            return len(error) > 1
+        return bool(self._below().max() > ROUNDING)
+
+    def _below(self) -> NDArray[np.float64]:
+        """How far points are below the line from the first to the last, both scaled."""
+        epsilon, error = self.column("epsilon"), self.column("rmse")
+        fall = error[0] - error[-1]
+        if len(error) < 3 or not fall > 0:
+            return np.zeros(len(error))
+        x = (epsilon - epsilon[0]) / (epsilon[-1] - epsilon[0])
+        below: NDArray[np.float64] = (1.0 - x) - (error - error[-1]) / fall
+        return below
+
+    def plot(self) -> Figure:
+        """Draw RMSE against ``|AUC − 1/2|`` of held-out and of training rows.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Not shown and not saved.
+
+        Examples
+        --------
+        >>> row = PathRow(*[0.0] * 13, "satisfied")
+        >>> len(Path((row, row._replace(epsilon=0.1)), 10, 10).plot().axes)
+        1
+        """
+        return draw(self)
+
+
+CONFIDENCE = 0.95
+MIN_GROUP = 5  # rows of a group that is judged, as in an audit
+
+
+class Figures(NamedTuple):
+    """What predictions come to; `PathRow` says what each number is."""
+
+    rmse: float
+    rmse_ci_low: float
+    rmse_ci_high: float
+    auc: float
+    auc_ci_low: float
+    auc_ci_high: float
+    gap: float
+    md: float
+    ks: float
+    group: str
+
+
+def row_of(epsilon: float, held_out: Figures, fitted: Figures, status: str) -> PathRow:
+    """Return the row of one ε from figures of held-out rows and of those fitted."""
+    return PathRow(
+        epsilon=epsilon,
+        **held_out._asdict(),
+        train_rmse=fitted.rmse,
+        train_auc=fitted.auc,
+        train_gap=fitted.gap,
+        train_md=fitted.md,
+        status=status,
+        train_group=fitted.group,
+    )
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Measures predictions of chosen rows; rows of unknown group count for errors.
+
+    Of two groups the last is compared with the first, of more each with the rest: the
+    figures are those of the one farthest from AUC = 1/2, the ``small`` ones apart.  As
+    that one is chosen by its AUC, the intervals of all k groups hold together: each has
+    k times less doubt.
+    """
+
+    y: Floats
+    groups: Codes  # places in labels, or −1
+    labels: tuple[str, ...]
+    tasks: Codes | None
+    weights: Floats | None
+    small: tuple[int, ...] = ()  # places of groups that are compared with no others
+
+    def __call__(self, predicted: Floats, at: Codes) -> Figures:
+        """Return the figures of the predictions of these rows."""
+        self._check(at)
+        y, known = self.y[at], self.groups[at] >= 0
+        weights = None if self.weights is None else self.weights[at]
+        of_known = None if weights is None else weights[known]
+        aucs = [self._auc(predicted[known], at[known], g) for g in self._compared]
+        gaps = [abs(auc.value - 0.5) for auc in aucs]
+        most = int(np.argmax(gaps))
+        tasks = None if self.tasks is None else self.tasks[at]
+        error = errors(y, predicted, tasks, weights, CONFIDENCE)[0]
+        in_a = self.groups[at][known] == self._compared[most]
+        by_group = {"sensitive_features": in_a, "sample_weight": of_known}
+        return Figures(
+            rmse=rmse(y, predicted, sample_weight=weights),
+            rmse_ci_low=error.ci_low,
+            rmse_ci_high=error.ci_high,
+            auc=aucs[most].value,
+            auc_ci_low=aucs[most].ci_low,
+            auc_ci_high=aucs[most].ci_high,
+            gap=gaps[most],
+            md=mean_difference(None, predicted[known], **by_group),
+            ks=_distance(predicted[known], in_a, of_known),
+            group=self.labels[self._compared[most]],
+        )
+
+    @property
+    def _compared(self) -> list[int]:
+        """Groups that are compared with all others; of two groups the last."""
+        places = range(1 if len(self.labels) == 2 else 0, len(self.labels))
+        return [g for g in places if g not in self.small]
+
+    def _check(self, at: Codes) -> None:
+        """Refuse rows that miss a group."""
+        groups = self.groups[at]
+        counts = np.bincount(groups[groups >= 0], minlength=len(self.labels))
+        if np.count_nonzero(counts) < 2:
+            raise ValueError(
+                f"cv holds out rows of one group only ({len(at)} rows): there is "
+                "nothing to compare. Use a cv that holds out rows of each, 5 for "
+                "instance."
+            )
+        missed = [self.labels[g] for g in np.flatnonzero(counts == 0)]
+        if missed:
+            raise ValueError(
+                f"cv holds out no row of group {listed(missed)}: a path measures every "
+                "group. Use a cv that holds out rows of each, 5 for instance, or join "
+                "groups."
+            )
+
+    def _two_groups(self, at: Codes, g: int) -> TwoGroups:
+        """Group g and all others, as in an audit."""
+        in_a = self.groups[at] == g
+        tasks = None if self.tasks is None else self.tasks[at]
+        weights = None if self.weights is None else self.weights[at]
+        return TwoGroups.of(in_a, ~in_a, tasks, weights)
+
+    def _auc(self, predicted: Floats, at: Codes, g: int) -> Estimate:
+        """The AUC of a group against all others, with the interval of an audit."""
+        weights = None if self.weights is None else self.weights[at]
+        placed = placements(predicted, self.groups[at] == g, weights)
+        confidence = 1.0 - (1.0 - CONFIDENCE) / len(self._compared)
+        return auc_estimate(*placed, self._two_groups(at, g), confidence)
+
+    def n_clusters(self, at: Codes) -> int | None:
+        """Return how many tasks of these rows are clusters; None if rows are free."""
+        known = at[self.groups[at] >= 0]
+        found = (self._two_groups(known, g) for g in self._compared)
+        if self.tasks is None or not any(s.needed or s.possible for s in found):
+            return None
+        return len(np.unique(self.tasks[known]))
+
+
+def _distance(predicted: Floats, in_a: Bools, weights: Floats | None) -> float:
+    """The largest distance between the distributions of the groups, KS."""
+    groups, distance = Groups(in_a, whole_if_so(weights)), Distribution()
+    return distance.show(distance.value(predicted, groups), groups)
+
+
+def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
+    """Return which of three or more groups have too few rows for a comparison.
+
+    A group is compared with the rest, which needs as many.  Where none has enough all
+    are compared, as two groups always are: their intervals say how little is known.
+
+    Examples
+    --------
+    >>> small_groups(np.repeat([0, 1, 2, -1], [9, 8, 4, 3]), 3)
+    (2,)
+    """
+    counts = np.bincount(groups[groups >= 0], minlength=n_groups)
+    small = np.flatnonzero(np.minimum(counts, counts.sum() - counts) < MIN_GROUP)
+    return () if len(small) == n_groups or n_groups == 2 else tuple(small.tolist())
+
+
+POINTS = 12
+FREE = 0.5  # no AUC is farther from 1/2
+
+
+@dataclass(frozen=True)
+class PathRefits:
+    """Fits of one model with any ε on any rows."""
+
+    model: Any
+    parameter: str
+    X: Any
+    y: Floats
+    groups: Codes  # places in names or, where it is not known, −1
+    names: tuple[str, ...]  # of groups
+    labels: NDArray[Any]  # of groups, for models that take them as an array
+    tasks: Codes | None
+    weights: Floats | None
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, y: Any, groups: Any, tasks: Any, weights: Any
+    ) -> PathRefits:
+        """Check what was passed to `fairness_path`."""
+        parameter = _epsilon_of(model)
+        target = read_target(y)
+        check_lengths(open_table(X).shape[0], y=target)
+        owner = _owner(model, parameter)
+        refuse_own_epsilon(getattr(owner, "constraints", "rank"))
+        of_tasks = label_source_of("tasks", tasks, owner, X)
+        read = read_weights(weights, len(target))
+        return cls(
+            model,
+            parameter,
+            X,
+            target,
+            *compared_groups(owner, X, groups, read),
+            None if of_tasks is None else of_tasks.labels()[0],
+            read,
+        )
+
+    @property
+    def everywhere(self) -> Codes:
+        """All rows that count."""
+        n = len(self.y)
+        return np.arange(n) if self.weights is None else np.flatnonzero(self.weights)
+
+    def owner(self, model: Any) -> Any:
+        """Return the part of the model that has the parameter ε."""
+        return _owner(model, self.parameter)
+
+    def status(self, model: Any) -> str:
+        """Return what came of a fit, in the words of the part that has the parameter.
+
+        Pipelines fit their steps; a model that wraps another fits a copy of it.
+        """
+        for name in self.parameter.split("__")[:-1]:
+            if isinstance(model, Pipeline):
+                model = model.named_steps[name]
+                continue
+            own = getattr(model, "__dict__", {})
+            model = own.get(f"{name}_", own.get("best_estimator_"))
+        return str(getattr(model, "status_", ""))
+
+    def fit(self, epsilon: float, at: Codes, **settings: Any) -> Any:
+        """Fit some rows."""
+        model = clone(self.model).set_params(**{self.parameter: epsilon})
+        self.owner(model).set_params(**settings)
+        needed = self._labels(self.owner(model), "fit")
+        if self.weights is not None:
+            needed["sample_weight"] = self.weights
+        step = ""
+        if get_config()["enable_metadata_routing"]:
+            self._request(self.owner(model), needed)
+        elif isinstance(model, Pipeline):
+            # It passes on what is called step__name.
+            step = self.parameter.removesuffix("epsilon")
+        labels = {f"{step}{name}": values[at] for name, values in needed.items()}
+        with warnings.catch_warnings():
+            # The status of the fit is in the row, and so are limits of its gap.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "what is outside the band", UserWarning)
+            return model.fit(take_rows(self.X, at), self.y[at], **labels)
+
+    def _request(self, owner: Any, needed: Collection[str]) -> None:
+        """Let what the model needs find its way to it, where metadata are routed."""
+        if needed:  # a method that takes none cannot be told of any
+            owner.set_fit_request(**dict.fromkeys(needed, True))
+        at_prediction = self._labels(owner, "predict")
+        if at_prediction:
+            owner.set_predict_request(**dict.fromkeys(at_prediction, True))
+
+    def predict(self, model: Any, at: Codes) -> Floats:
+        """Predict some rows."""
+        needed = self._labels(self.owner(model), "predict")
+        labels = {name: values[at] for name, values in needed.items()}
+        predicted = model.predict(take_rows(self.X, at), **labels)
+        return read_target(predicted, "what the model predicts")
+
+    def _labels(self, owner: Any, method: str) -> dict[str, NDArray[Any]]:
+        """What a method takes as arrays and the model does not read from X."""
+        takes = inspect.signature(getattr(owner, method)).parameters
+        given = {"sensitive_features": self.labels, "tasks": self.tasks}
+        return {
+            name: values
+            for name, values in given.items()
+            if values is not None
+            and name in takes
+            and getattr(owner, name, None) is None
+        }
+
+    def line(self, epsilon: float) -> Any:
+        """Return a fit that knows those of all ε and its rows left out, or None."""
+        if not hasattr(type(self.model), "at"):
+            return None
+        model = self.fit(epsilon, self.everywhere)
+        if not hasattr(model, "at"):
+            return None
+        model = model.at(epsilon)
+        return None if model.loo_predictions_ is None else model
+
+    def left_out(self, model: Any) -> Floats:
+        """Return the predictions of rows as if left out; NaN where there are none."""
+        predicted = np.full(len(self.y), np.nan)
+        predicted[self.everywhere] = model.loo_predictions_
+        return predicted
+
+    def default_epsilons(self, left_out: bool) -> list[float]:
+        """Twelve from 0 to the gap of the fit that nothing is asked of."""
+        owner = self.owner(self.model)
+        constraint = getattr(owner, "constraints", "rank")
+        if not isinstance(constraint, str) or constraint != "rank":
+            raise ValueError(
+                f"epsilons is needed with constraints={constraint!r}: the default "
+                f"path is "
+                "in units of AUC."
+            )
+        # Bands within tasks bind as long as some task is outside, up to 1/2.
+        everywhere = getattr(owner, "scope", "global") == "global"
+        gap = self._free_gap(owner, left_out) if everywhere else FREE
+        return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
+
+    def _free_gap(self, owner: Any, left_out: bool) -> float:
+        """The rank gap of the fit that nothing is asked of."""
+        at = self.everywhere
+        # A band with one side would ask for something even at ε = 1/2.
+        free = {"side": "both"} if hasattr(owner, "side") else {}
+        model = self.fit(FREE, at, **free)
+        judge = Judge(self.y, self.groups, self.names, None, self.weights)
+        if not left_out:
+            return judge(self.predict(model, at), at).gap
+        predicted = self.left_out(model)
+        at = np.flatnonzero(~np.isnan(predicted))
+        return judge(predicted[at], at).gap
+
+
+def _epsilon_of(model: Any) -> str:
+    """Return the name of the model's parameter ε."""
+    if isinstance(model, type):
+        raise ValueError(
+            f"model is the class {model.__name__}: a model is expected, "
+            f"{model.__name__}(…)."
+        )
+    names = list(model.get_params()) if hasattr(model, "get_params") else []
+    found = [name for name in names if name.split("__")[-1] == "epsilon"]
+    shallow = [n for n in found if n.count("__") == min(m.count("__") for m in found)]
+    if len(shallow) != 1:
+        what = listed(shallow) if shallow else "none"
+        raise ValueError(
+            f"model must have one parameter epsilon, its own or that of a step; "
+            f"{type(model).__name__} has {what}."
+        )
+    return str(shallow[0])
+
+
+def _owner(model: Any, parameter: str) -> Any:
+    """Return the estimator that the parameter is of."""
+    place = parameter.removesuffix("epsilon").removesuffix("__")
+    if not place:
+        return model
+    if isinstance(model, Pipeline) and place in model.named_steps:
+        return model.named_steps[place]
+    return model.get_params()[place]
+
+
+def fairness_path(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    epsilons: Sequence[float] | None = None,
+    cv: Any = None,
+    sensitive_features: Any = None,
+    tasks: Any = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    on_step: Callable[[str, int, int], None] | None = None,
+) -> Path:
+    """Fit a model for each of many ε, and measure it on rows it has not seen.
+
+    A `RankFairRegressor` whose fits of all ε lie on a line is fitted once: every row is
+    predicted as if it had been left out.  Other models are fitted fold by fold, and the
+    figures are of the predictions of all folds together.  Intervals of RMSE
+    and AUC are those that `audit` gives the same predictions, with tasks as clusters
+    by the same rule.  Those of RMSE hold for many rows: squares of few errors with long
+    tails, or of unequal weights, do not show how large the next may be.
+
+    Of three or more groups each is compared with all others: AUC, gap and difference
+    of means are those of the group whose AUC is farthest from 1/2, named in ``group``.
+    As it is chosen by its AUC, the intervals hold for all k groups together, by
+    Bonferroni's rule: each fails with probability 0.05 / k.  Groups of fewer than 5
+    held-out rows are among the others but not judged themselves, as in `audit`.
+
+    Parameters
+    ----------
+    model : regressor
+        With a parameter ``epsilon``, or a pipeline with one such step.  It is cloned.
+    X : array-like or data frame of shape (N, n_features)
+        As for its ``fit``.
+    y : array-like of shape (N,)
+        The target.
+    epsilons : sequence of float, optional
+        By default twelve from 0 to the rank gap of the fit that nothing is asked of,
+        closer together near 0.  The last row is that fit, in every fold: it is made
+        with ε = 1/2, as the gap of a fold may be larger.  Bands within tasks
+        (``scope``) go up to 1/2.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        How many folds; None leaves out each row of one fit where the model can, else
+        there are 5.  They are made within tasks, so that every task and group keeps
+        rows to learn from; the only row of a task is always learnt from.  Other folds
+        hold out no row more than once.
+    sensitive_features : array-like of shape (N,), or str or int, optional
+        The group of each row, or its column of X, two or more groups if the model takes
+        them; by default the model's, cut by its `bins`.  Rows of unknown group are
+        fitted if the model takes them, and count for RMSE only.
+    tasks : array-like of shape (N,), or str or int, optional
+        The task of each row, or its column of X; by default the model's.
+    sample_weight : array-like of shape (N,), optional
+        Weights of the rows, in the fits and in all figures.
+    random_state : int, Generator or None, default=None
+        Seed of the folds.
+    on_step : callable, optional
+        Told of each ε before it is tried: its name, its number and how many there are.
+
+    Returns
+    -------
+    Path
+        Rows by ascending ε.
+
+    Examples
+    --------
+    >>> from rankfair import RankFairRegressor
+    >>> from rankfair.datasets import make_biased_tasks
+    >>> data = make_biased_tasks(8, 40, random_state=0)
+    >>> model = RankFairRegressor(tasks="task", sensitive_features="z")
+    >>> path = fairness_path(
+    ...     model, data.frame, data.target, epsilons=[0.0, 0.1, 0.2]
+    ... )
+    >>> path.column("gap").round(2).tolist()
+    [0.0, 0.1, 0.2]
+    >>> path.column("rmse")[0] > path.column("rmse")[2]
+    np.True_
+    """
+    check_seed("random_state", random_state)
+    refits = PathRefits.of(model, X, y, sensitive_features, tasks, sample_weight)
+    given = None if epsilons is None else _checked(epsilons)
+    line = refits.line(FREE if given is None else given[-1]) if cv is None else None
+    chosen = refits.default_epsilons(line is not None) if given is None else given
+    asked = chosen if given is not None else [*chosen[:-1], FREE]
+    folds = [] if line is not None else _folds(refits, cv, random_state)
+    if line is None:
+        held_out = _held_out(folds)
+    else:
+        held_out = np.flatnonzero(~np.isnan(refits.left_out(line)))
+    small = small_groups(refits.groups[held_out], len(refits.names))
+    of_rows = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
+    judge = Judge(*of_rows, small)
+    rows = []
+    for i, epsilon in enumerate(chosen):
+        if on_step is not None:
+            on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
+        row = _row(refits, judge, folds, asked[i], line)
+        rows.append(row._replace(epsilon=epsilon))
+    return Path(
+        rows=tuple(rows),
+        n_train=len(refits.everywhere),
+        n_held_out=len(held_out),
+        n_clusters=judge.n_clusters(held_out),
+        backend=_backend(X),
+        groups=refits.names,
+        unjudged=tuple(refits.names[g] for g in small),
+        left_out=line is not None,
+    )
+
+
+def _checked(epsilons: Sequence[float]) -> list[float]:
+    values = values_to_try("epsilons", epsilons)
+    return sorted({check_number("each of epsilons", value, 0.0) for value in values})
+
+
+def _folds(refits: PathRefits, cv: Any, random_state: Any) -> Folds:
+    codes = np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks
+    return make_folds(
+        cv,
+        codes,
+        refits.groups,
+        np.random.default_rng(random_state),
+        weights=refits.weights,
+        X=refits.X,
+        y=refits.y,
+        attributes=refits.groups[:, None],
+    )
+
+
+def _held_out(folds: Folds) -> Codes:
+    """Return the rows that are held out, in order; refuse some that are so again."""
+    times = np.bincount(np.concatenate([test for _, test in folds]))
+    if times.max() > 1:
+        again = counted(int((times > 1).sum()), "row")
+        raise ValueError(
+            f"cv holds out {again} more than once, up to {times.max()} times: a path "
+            "measures one prediction of each. Repeats and random splits do so; use 5, "
+            "or KFold(5, shuffle=True, random_state=0) for instance."
+        )
+    return np.flatnonzero(times)
+
+
+def _row(
+    refits: PathRefits, judge: Judge, folds: Folds, epsilon: float, line: Any
+) -> PathRow:
+    everywhere = refits.everywhere
+    model = refits.fit(epsilon, everywhere) if line is None else line.at(epsilon)
+    fitted = judge(refits.predict(model, everywhere), everywhere)
+    predicted = np.full(len(refits.y), math.nan)
+    for train, test in folds:
+        predicted[test] = refits.predict(refits.fit(epsilon, train), test)
+    if line is not None:
+        predicted = refits.left_out(model)
+    tested = np.flatnonzero(~np.isnan(predicted))
+    held_out = judge(predicted[tested], tested)
+    return row_of(epsilon, held_out, fitted, refits.status(model))
+
+
+def _backend(X: Any) -> str | None:
+    table = open_table(X)
+    here = str(table.frame.implementation) if isinstance(table, FrameTable) else ""
+    order = ("polars", "pandas") if "polars" in here.lower() else ("pandas", "polars")
+    return next((name for name in order if importlib.util.find_spec(name)), None)
