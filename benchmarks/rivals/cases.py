@@ -7,12 +7,12 @@ from hashlib import sha256
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from rankfair.experiments.methods import Rows
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_predict
 
+from paper.cases import Rows
 from rankfair import MultiTaskRegressor, RankFairRegressor, datasets
 from rankfair.metrics import rmse
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rankfair.experiments.methods import Rows
+
+from paper.cases import Rows
 
 from .cases import Base, Kind
 

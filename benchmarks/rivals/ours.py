@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankfair.experiments.methods import Rows
-
+from paper.cases import Rows
 from rankfair import RankFairPostprocessor, TiltedRegressor
 from rankfair.constraints import Mean, Rank
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rankfair.experiments.methods import Rows
 from sklearn.linear_model import LinearRegression
+
+from paper.cases import Rows
 
 from .cases import Base
 from .methods import Fit, Method, Mover, Predict

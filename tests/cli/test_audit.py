@@ -71,7 +71,7 @@ def test_a_model_is_audited_by_columns_it_does_not_protect(made):
     csv, model = made
     roles = Roles("pay", ("education",), ("gender",))
     found, _ = audit_files([csv], roles, PLAIN, model=model)
-    assert {c.attribute for c in found.comparisons} == {"education"}
+    assert {c.sensitive_feature for c in found.comparisons} == {"education"}
     roles = Roles("pay", ("age",), cut=("age",))
     found, _ = audit_files([csv], roles, PLAIN, model=model, bins=2)
     assert len(found.comparisons) == 1
@@ -80,7 +80,7 @@ def test_a_model_is_audited_by_columns_it_does_not_protect(made):
 def test_numbers_that_the_model_reads_are_labels_too(made):
     csv, model = made
     found, table = audit_files([csv], Roles("pay", ("age",)), PLAIN, model=model)
-    labels = {group.label for group in found.attributes[0].groups}
+    labels = {group.label for group in found.sensitive_features[0].groups}
     assert labels == {str(age) for age in people()["age"]}
     assert any("--bins 4" in note for note in table.notes)
 
@@ -97,7 +97,7 @@ def test_missing_groups_are_counted(tmp_path):
     blank = [(0, "gender"), (7, "gender")]
     file = write_csv(tmp_path / "a.csv", people(), blank)
     found, _ = audit_files([file], FIT, PLAIN)
-    assert found.attributes[0].n_missing == 2
+    assert found.sensitive_features[0].n_missing == 2
     comparison = found.comparisons[0]
     assert comparison.n_group + comparison.n_against == 148
 

@@ -60,7 +60,7 @@ def test_a_path_compares_combinations_as_the_report_of_a_fit_does(tmp_path):
     rest = [
         c
         for c in fitted.audit.comparisons
-        if c.attribute == "gender × site"
+        if c.sensitive_feature == "gender × site"
         and c.model == "after"
         and c.against == "the rest"
     ]
@@ -138,7 +138,7 @@ def test_lines_say_which_groups_they_are_of(tmp_path):
         known = [
             c
             for c in done.audit.comparisons
-            if f"{c.group} v {c.against} ({c.attribute})" == line.groups
+            if f"{c.group} v {c.against} ({c.sensitive_feature})" == line.groups
             and c.model == line.method
         ]
         assert [c.gap for c in known] == [line.auc_gap.value]
@@ -264,7 +264,7 @@ def test_methods_that_cannot_cut_numbers_or_need_all_groups_say_so(tmp_path):
     csv = write_csv(tmp_path / "b.csv", people(), [(0, "gender")])
     done = compare_files([csv], ROLES, PLAIN, ModelSettings(), **how)
     assert done.refused == dict.fromkeys(some[2:], GROUPLESS)
-    assert done.audit.attributes[0].n_missing == 1
+    assert done.audit.sensitive_features[0].n_missing == 1
     (said,) = not_run(done.refused)
     assert said in done.page.notes
     assert all(f'"{name}"' in said for name in some[2:]) and "--drop-missing" in said

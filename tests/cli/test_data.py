@@ -109,7 +109,7 @@ def test_bins_are_in_their_order_and_not_in_that_of_their_names(tmp_path):
     assert path.rows[0].train_auc == pytest.approx(done.model.rank_auc_, abs=1e-3)
     assert path.rows[0].group == after.group == path.groups[-1]
     four, _ = audit_files([csv], roles, PLAIN, bins=4)
-    labels = [group.label for group in four.attributes[0].groups]
+    labels = [group.label for group in four.sensitive_features[0].groups]
     starts = [float(label[1:].split(",")[0]) for label in labels]
     assert starts == sorted(starts) and labels != sorted(labels)
 
@@ -119,7 +119,7 @@ def test_bins_without_rows_here_are_no_groups():
         np.array([2, 0, -1, 2, 0]), np.array(["a", "b", "c"], object)
     )
     found = audit(None, [1.0, 2.0, 3.0, 4.0, 5.0], sensitive_features={"g": made})
-    (attribute,) = found.attributes
+    (attribute,) = found.sensitive_features
     assert [group.label for group in attribute.groups] == ["a", "c"]
     assert [group.n_rows for group in attribute.groups] == [2, 2]
     assert attribute.n_missing == 1

@@ -141,7 +141,7 @@ def test_rows_without_a_group_are_fitted(tmp_path):
     csv = write_csv(tmp_path / "a.csv", people(), [(4, "gender")])
     done = fitted(csv, tmp_path)
     assert done.n_rows == 150
-    assert done.audit.attributes[0].n_missing == 1
+    assert done.audit.sensitive_features[0].n_missing == 1
 
 
 @pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
@@ -218,7 +218,7 @@ def test_combinations_are_balanced_if_asked(tmp_path):
     roles = Roles("pay", ("gender", "site"), ("job",))
     done = fitted(csv, tmp_path, ModelSettings(0.05, intersect=True), roles)
     assert done.model.intersect
-    assert "gender × site" in {each.name for each in done.audit.attributes}
+    assert "gender × site" in {each.name for each in done.audit.sensitive_features}
 
 
 def test_the_report_says_that_it_is_a_fit_and_with_which_limit(tmp_path):

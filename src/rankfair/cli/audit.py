@@ -14,16 +14,13 @@ from numpy.typing import NDArray
 from rankfair.audit import Audit, audit
 from rankfair.audit.frames import LABELS, MEASURES
 from rankfair.audit.records import TaskLine
-from rankfair.audit.words import not_judged
+from rankfair.audit.words import WIDEST, interval, not_judged, number
 from rankfair.cli.data import as_labels, cut_groups, groups_of, with_counted_groups
 from rankfair.cli.errors import echo
 from rankfair.cli.screen import (
-    WIDEST,
     OnStep,
     column,
     figures,
-    interval,
-    number,
     say,
     show_table,
     spread,
@@ -226,7 +223,7 @@ def _say_audit(found: Audit, quiet: bool) -> None:
 def show_comparisons(found: Audit) -> None:
     """Print a row for each comparison of groups."""
     errors = {line.name: line.rmse for line in found.models}
-    several = len(found.attributes) > 1
+    several = len(found.sensitive_features) > 1
     means = figures([c.mean_difference for c in found.comparisons], 3)
     rmse = figures([errors[c.model] for c in found.comparisons], 4)
     show_table(
@@ -234,7 +231,7 @@ def show_comparisons(found: Audit) -> None:
         [
             (
                 c.model,
-                c.attribute if several else "",
+                c.sensitive_feature if several else "",
                 f"{clipped(c.group, WIDEST)} v {clipped(c.against, WIDEST)}",
                 f"{c.n_group} v {c.n_against}",
                 number(c.auc),
@@ -260,10 +257,10 @@ def _legend(found: Audit) -> list[str]:
     mine = [line for line in found.tasks if line.model == found.model_names[-1]]
     if mine:
         lines.append(_flagged(mine, found.min_group))
-    for attribute in found.attributes:
-        if attribute.n_missing:
-            rows = counted(attribute.n_missing, "row has", "rows have")
-            lines.append(f"{rows} no {attribute.name}: in no comparison.")
+    for feature in found.sensitive_features:
+        if feature.n_missing:
+            rows = counted(feature.n_missing, "row has", "rows have")
+            lines.append(f"{rows} no {feature.name}: in no comparison.")
     return lines
 
 
@@ -274,7 +271,7 @@ def _flagged(lines: Sequence[TaskLine], least: int) -> str:
     if not judged:
         if any(min(line.n_group, line.n_against) >= least for line in lines):
             return "No task could be judged."
-        return "No task has rows enough of both groups to be judged."
+        return "No task has enough rows of both groups to be judged."
     flagged = len({line.task for line in lines if line.flagged})
     tests = counted(len(judged), "test")
     return (

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import gap_interval, plain
+from rankfair.audit.words import interval, number
 from rankfair.cli.audit import audit_table
 from rankfair.cli.data import (
     FitData,
@@ -27,8 +28,6 @@ from rankfair.cli.screen import (
     OnStep,
     column,
     figures,
-    interval,
-    number,
     say,
     show_table,
     spread,
@@ -40,8 +39,8 @@ from rankfair.input.disk import write_whole
 from rankfair.input.errors import listed, shown
 from rankfair.input.folds import Folds
 from rankfair.input.settings import check_number
+from rankfair.report import MethodLine, MethodTable
 from rankfair.report.methods import render_comparison
-from rankfair.report.records import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -191,7 +190,7 @@ def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
     auc = worst.auc
     low, high = gap_interval(auc.ci_low, auc.ci_high)
     gap = replace(auc, value=worst.gap, ci_low=low, ci_high=high)
-    where = f" ({worst.attribute})" if len(audit.attributes) > 1 else ""
+    where = f" ({worst.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
     return MethodLine(
         name,
         error,
@@ -214,9 +213,9 @@ def _best(audit: Audit, within: float) -> str | None:
 def _small(audit: Audit) -> list[str]:
     """Return a note on groups that are in no figure for want of rows."""
     few = [
-        f"{group.label} ({attribute.name})"
-        for attribute in audit.attributes
-        for group in attribute.groups
+        f"{group.label} ({feature.name})"
+        for feature in audit.sensitive_features
+        for group in feature.groups
         if group.n_rows < audit.min_group
     ]
     return small_groups(few, audit.min_group)

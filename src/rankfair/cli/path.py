@@ -11,6 +11,7 @@ import numpy as np
 
 from rankfair.audit.compare import REST
 from rankfair.audit.records import FrontierPoint, plain
+from rankfair.audit.words import number
 from rankfair.cli.audit import audit_table
 from rankfair.cli.data import (
     FitData,
@@ -26,7 +27,6 @@ from rankfair.cli.screen import (
     OnStep,
     column,
     figures,
-    number,
     say,
     show_table,
     write_results,
@@ -38,8 +38,8 @@ from rankfair.input.disk import write_whole
 from rankfair.input.errors import counted
 from rankfair.input.settings import check_number
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
+from rankfair.report import MethodLine, MethodTable
 from rankfair.report.methods import render_comparison
-from rankfair.report.records import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def _sides(row: PathRow, path: Path) -> str:
 def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:
     return MethodLine(
         name,
-        rmse=Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
-        auc_gap=Estimate(point.auc_gap, point.gap_ci_low, point.gap_ci_high),
+        rmse=point.rmse,
+        auc_gap=point.auc_gap,
         mean_difference=Estimate(row.md),
         ks=Estimate(row.ks),
         chosen=point.chosen,

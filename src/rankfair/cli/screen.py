@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
-from unicodedata import combining, east_asian_width
 
+from rankfair.audit.frames import estimate_columns
+from rankfair.audit.words import number, table_lines
 from rankfair.cli.errors import echo, echo_json
 from rankfair.input.errors import clipped, printable
 from rankfair.stats.estimate import Estimate
@@ -23,17 +23,8 @@ if TYPE_CHECKING:
 
 # Told of each step: its name, its number and how many there are.
 OnStep: TypeAlias = Callable[[str, int, int], None]
-FIGURE = re.compile(r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|\d[\d.,]*–\d[\d.,]*|")
 LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
 MOST_LETTERS = 40  # of the name of a step, which leave room for the bar
-WIDEST = 30  # of a label, of which a cell can hold two; file names can be long
-
-
-def number(value: Estimate | float, form: str = ".3f") -> str:
-    """Return a number as it is shown, or a dash for one that does not exist."""
-    figure = value.value if isinstance(value, Estimate) else value
-    # Nothing is below zero that is shown as zero.
-    return "-" if math.isnan(figure) else format(figure, f"z{form}")
 
 
 def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
@@ -44,29 +35,6 @@ def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
         return [number(v, f".{digits}g") for v in plain]
     decimals = max(digits - 1 - math.floor(math.log10(largest)), 0)
     return [number(v, f",.{decimals}f") for v in plain]
-
-
-def interval(value: Estimate, form: str = ".3f") -> str:
-    """Return the interval of an estimate, or that there is none."""
-    if not value.estimable:
-        return "unknown"
-    return f"{format(value.ci_low, form)}–{format(value.ci_high, form)}"
-
-
-def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table: names, a rule, rows; empty columns are left out."""
-    cells = [[clipped(cell, 2 * WIDEST) for cell in row] for row in rows]
-    kept = [
-        j for j in range(len(head)) if any(row[j] not in ("", "-") for row in cells)
-    ]
-    columns = [[head[j], *(row[j] for row in cells)] for j in kept]
-    padded = []
-    for i, column in enumerate(columns):
-        width = max(map(_width, column))
-        right = i > 0 and all(FIGURE.fullmatch(cell) for cell in column[1:])
-        padded.append([_pad(cell, width, right) for cell in column])
-    lines = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
-    return [lines[0], "─" * max(map(_width, lines)), *lines[1:]]
 
 
 def say(*paragraphs: str) -> None:
@@ -90,17 +58,6 @@ def show_table(
     plain = "NO_COLOR" in os.environ
     for i, line in enumerate(table_lines(head, rows)):
         echo(line, bold=i - 2 in strong and not plain)
-
-
-def _width(text: str) -> int:
-    return sum(
-        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
-    )
-
-
-def _pad(cell: str, width: int, right: bool) -> str:
-    blank = " " * (width - _width(cell))
-    return blank + cell if right else cell + blank
 
 
 @contextmanager
@@ -181,13 +138,10 @@ def spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
     """Return value and confidence interval of estimates as columns of a table."""
     import numpy as np
 
-    columns = {}
+    columns: dict[str, list[Any]] = {}
     for name in names:
-        found = [getattr(record, name) for record in records]
-        columns[name] = np.array([each.value for each in found], float)
-        columns[f"{name}_ci_low"] = np.array([each.ci_low for each in found], float)
-        columns[f"{name}_ci_high"] = np.array([each.ci_high for each in found], float)
-    return columns
+        columns |= estimate_columns(name, [getattr(record, name) for record in records])
+    return {name: np.array(values, float) for name, values in columns.items()}
 
 
 def column(values: list[Any]) -> Any:

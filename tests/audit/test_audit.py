@@ -65,8 +65,8 @@ def test_whole_weights_are_weights_unless_called_frequencies():
             getattr(one, name).ci_low
         ), name
     assert (other.n_group, other.n_against) == (one.n_group, one.n_against)
-    assert [g.n_rows for g in found.attributes[0].groups] == [
-        g.n_rows for g in plain.attributes[0].groups
+    assert [g.n_rows for g in found.sensitive_features[0].groups] == [
+        g.n_rows for g in plain.sensitive_features[0].groups
     ]
     # A large unit does not make weights of them either.
     assert audit(y, p, sensitive_features=g, sample_weight=w * 10**7).comparisons[
@@ -83,22 +83,11 @@ def test_groups_show_the_weight_that_was_given():
     y, p, g, _ = sample()
     w = 1000 * np.random.default_rng(1).random(len(y))
     for given in (w, np.rint(w)):
-        found = audit(y, p, sensitive_features=g, sample_weight=given).attributes[0]
+        found = audit(
+            y, p, sensitive_features=g, sample_weight=given
+        ).sensitive_features[0]
         for group in found.groups:
             assert group.weight == pytest.approx(given[g == group.label].sum())
-
-
-def test_the_unit_of_fractional_weights_does_not_matter():
-    y, p, g, t = sample()
-    w = np.random.default_rng(1).random(len(y)) + 0.1
-    a, b = (
-        audit(y, p, sensitive_features=g, tasks=t, sample_weight=c * w).comparisons[0]
-        for c in (1.0, 1000.0)
-    )
-    for name in ("auc", "mean_difference", "ks", "within_task_auc", "impact_ratio"):
-        one, other = getattr(a, name), getattr(b, name)
-        assert one.value == pytest.approx(other.value)
-        assert one.ci_high == pytest.approx(other.ci_high)
 
 
 def test_rows_in_another_order_give_the_same_numbers():
@@ -160,13 +149,13 @@ def test_one_task_has_no_pairs_between():
 
 def test_tables_show_what_is_not_known():
     text = str(audit(None, np.zeros(20), sensitive_features=np.arange(20) % 2))
-    assert "not estimable" in text and " - " in text
+    assert "unknown" in text and "within tasks" not in text
 
 
 def test_tasks_with_a_constant_attribute_are_clusters():
     y, p, _, t = sample(tasks=20)
     found = audit(y, p, sensitive_features=t % 2, tasks=t)
-    assert found.attributes[0].constant_in_tasks
+    assert found.sensitive_features[0].constant_in_tasks
     assert "20 tasks (Obuchowski)" in found.comparisons[0].auc.method
     assert found.comparisons[0].between_task_auc == found.comparisons[0].auc
     assert found.tasks == ()
@@ -232,7 +221,7 @@ def test_many_groups_are_compared_with_the_rest_only():
     g = rng.integers(0, 21, 800).astype(str)
     found = audit(None, rng.normal(size=800), sensitive_features=g)
     assert {c.kind for c in found.comparisons} == {"rest"}
-    assert "more than 20 groups" in found.attributes[0].note
+    assert "more than 20 groups" in found.sensitive_features[0].note
 
 
 def test_attributes_models_and_intersections_side_by_side():
@@ -242,14 +231,14 @@ def test_attributes_models_and_intersections_side_by_side():
         y, {"before": p, "after": -p}, sensitive_features=frame, intersect=True
     )
     assert found.model_names == ("before", "after")
-    assert [a.name for a in found.attributes] == ["sex", "site", "sex × site"]
-    assert [g.label for g in found.attributes[2].groups] == [
+    assert [a.name for a in found.sensitive_features] == ["sex", "site", "sex × site"]
+    assert [g.label for g in found.sensitive_features[2].groups] == [
         "F × n",
         "F × s",
         "M × n",
         "M × s",
     ]
-    assert sum(g.n_rows for g in found.attributes[2].groups) == len(y)
+    assert sum(g.n_rows for g in found.sensitive_features[2].groups) == len(y)
     before, after = (
         next(c for c in found.comparisons if c.model == m) for m in found.model_names
     )
@@ -263,7 +252,7 @@ def test_missing_groups_are_counted_and_left_out():
     holes[7:9] = float("nan")
     found = audit(y, p, sensitive_features={"sex": holes})
     kept = audit(y[9:], p[9:], sensitive_features={"sex": g[9:]})
-    assert found.attributes[0].n_missing == 9
+    assert found.sensitive_features[0].n_missing == 9
     a, b = found.comparisons[0], kept.comparisons[0]
     assert (a.auc, a.mean_difference) == (b.auc, b.mean_difference)
 
@@ -275,7 +264,7 @@ def test_missing_numbers_and_series_of_any_library():
     wanted = audit(y, p, sensitive_features=code).comparisons[0].auc
     for column in (pd.Series(code), pl.Series(code), pl.Series(code).fill_nan(None)):
         found = audit(y, p, sensitive_features=column)
-        assert found.attributes[0].n_missing == 5
+        assert found.sensitive_features[0].n_missing == 5
         assert found.comparisons[0].auc == wanted
 
 
@@ -283,7 +272,7 @@ def test_the_share_above_the_median_is_that_of_local_law_144():
     y, p, g, _ = sample(groups="ABC")
     found = audit(y, p, sensitive_features=g)
     rates = {k: (p > np.median(p))[g == k].mean() for k in "ABC"}
-    for group in found.attributes[0].groups:
+    for group in found.sensitive_features[0].groups:
         assert group.share_above_median["predicted"] == rates[group.label]
         ratio = rates[group.label] / max(rates.values())
         assert group.impact_ratio["predicted"] == pytest.approx(ratio)
@@ -307,7 +296,7 @@ def test_small_groups_have_numbers_but_no_limits():
     assert c.auc.note == "group M has 3 rows, fewer than 5"
     assert found.gate(0.5) is Gate.NOT_ESTIMABLE
     assert math.isnan(found.gap)
-    assert "fewer than 5 rows: M" in found.attributes[0].note
+    assert "fewer than 5 rows: M" in found.sensitive_features[0].note
     assert "cannot be estimated" in found.verdict
     assert "has 3 rows" in found.verdict
     assert audit(y, p, sensitive_features=g, min_group=3).gap >= 0
@@ -318,7 +307,7 @@ def test_small_groups_within_tasks_are_not_flagged():
     found = audit(y, p, sensitive_features=g, tasks=t)
     for line in found.tasks:
         small = min(line.n_group, line.n_against) < 5
-        assert small == (line.adjusted_p is None) == bool(line.note)
+        assert small == (line.adjusted_p is None) == bool(line.auc.note)
         assert not (small and line.flagged)
 
 
@@ -346,14 +335,6 @@ def test_no_interval_is_of_zero_width(predicted):
         assert c.auc.value == 0.5 and not c.auc.estimable
 
 
-def test_without_a_target_errors_are_not_estimable():
-    _, p, g, _ = sample()
-    found = audit(None, p, sensitive_features=g)
-    assert not found.models[0].rmse.estimable
-    assert "y_true was not given" in found.models[0].rmse.note
-    assert "y_true was not given" in found.comparisons[0].balanced_residuals.note
-
-
 def test_errors_of_models():
     y, p, g, _ = sample()
     (line,) = audit(y, p, sensitive_features=g).models
@@ -378,11 +359,6 @@ def test_histograms_share_their_edges_and_sum_to_one():
         assert h.shares == pytest.approx(tuple(wanted))
 
 
-def test_constant_predictions_have_a_histogram():
-    found = audit(None, np.full(20, 1e12), sensitive_features=np.arange(20) % 2)
-    assert sum(found.histograms[0].shares) == pytest.approx(1.0)
-
-
 def test_inputs_are_not_modified():
     y, p, g, t = sample()
     w = np.random.default_rng(0).random(len(y))
@@ -399,7 +375,8 @@ def test_labels_of_several_columns_and_of_mixed_types():
     assert all(" / " in line.task for line in found.tasks)
     mixed = np.array([1, "1"] * 120, dtype=object)
     labels = [
-        g.label for g in audit(y, p, sensitive_features=mixed).attributes[0].groups
+        g.label
+        for g in audit(y, p, sensitive_features=mixed).sensitive_features[0].groups
     ]
     assert sorted(labels) == ["'1'", "1"]
 
@@ -503,7 +480,7 @@ def test_cells_of_an_intersection_have_labels_of_their_own():
         "b": np.where(rows // 2 % 2, "z", "y × z"),
     }
     found = audit(None, rows / 1.0, sensitive_features=given, intersect=True)
-    labels = [group.label for group in found.attributes[2].groups]
+    labels = [group.label for group in found.sensitive_features[2].groups]
     assert len(set(labels)) == 4 and 'x × "y × z"' in labels  # as a model calls it
 
 
@@ -518,4 +495,4 @@ def test_a_group_may_be_called_the_rest():
 def test_arrays_of_several_attributes():
     y, p, g, t = sample()
     found = audit(y, p, sensitive_features=np.column_stack([g, t % 2]))
-    assert [a.name for a in found.attributes] == ["attribute 1", "attribute 2"]
+    assert [a.name for a in found.sensitive_features] == ["attribute 1", "attribute 2"]

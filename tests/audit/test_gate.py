@@ -10,13 +10,12 @@ import pytest
 from audited import sample, simple
 from rankfair import audit
 from rankfair.audit import Gate
-from rankfair.audit.gate import judge
 from rankfair.stats import Estimate
 
 
 def test_the_gate_lets_equality_pass():
-    assert judge(0.1 + 0.2, 0.3) is Gate.HELD
-    assert judge(0.3001, 0.3) is Gate.EXCEEDED
+    assert Gate.of(0.1 + 0.2, 0.3) is Gate.HELD
+    assert Gate.of(0.3001, 0.3) is Gate.EXCEEDED
     assert [g.exit_code for g in Gate] == [0, 1, 3]
     found = simple(auc=0.6)
     assert found.gate(0.1) is Gate.HELD and found.passes(0.1)
@@ -41,8 +40,8 @@ def test_the_gate_does_not_hold_while_a_group_is_unknown():
     with pytest.raises(ValueError, match="ignore_small must be True or False"):
         found.gate(0.1, ignore_small=1)
     # Groups that are not small but show nothing are not ignored.
-    attribute = replace(found.attributes[0], min_group=2)
-    other = replace(found, attributes=(attribute,))
+    feature = replace(found.sensitive_features[0], min_group=2)
+    other = replace(found, sensitive_features=(feature,))
     assert other.gate(0.1, ignore_small=True) is Gate.NOT_ESTIMABLE
     whole = audit(None, p[:600], sensitive_features=g[:600])
     assert whole.unjudged() == () and "Not judged" not in whole.verdict
@@ -54,9 +53,8 @@ def test_the_largest_numbers_are_audited_and_shown(tmp_path):
     found = audit(-p, p, sensitive_features=g)
     assert math.isnan(found.models[0].rmse.value) and found.models[0].rmse.note
     for c in found.comparisons:
-        for own in vars(c).values():
-            if isinstance(own, Estimate):
-                assert not math.isinf(own.value) and not math.isinf(own.ci_high)
+        for own in c.measures.values():
+            assert not math.isinf(own.value) and not math.isinf(own.ci_high)
     assert json.dumps(found.to_dict(), allow_nan=False)
     assert "inf" not in str(found).replace("information", "")
     text = found.to_html(tmp_path / "a.html").read_text("utf-8")
@@ -80,5 +78,5 @@ def test_the_verdict_measures_and_does_not_judge():
     assert "95 % interval" in found.verdict and '"after"' in found.verdict
     assert "the largest gap of 6 comparisons" in found.verdict
     assert simple().verdict.startswith('Rows of "M" rank above rows of "F"')
-    assert "rank level" in simple(auc=0.5).verdict
+    assert "rank equally high" in simple(auc=0.5).verdict
     assert "rank below" in simple(auc=0.4, low=0.3, high=0.5).verdict

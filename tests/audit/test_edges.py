@@ -98,12 +98,6 @@ def test_errors_of_one_size_have_no_limits():
     assert near.rmse.estimable and near.mae.estimable
 
 
-def test_constant_predictions_have_no_distance_limits():
-    found = compared(np.ones(60), np.repeat(["F", "M"], 30))
-    assert found.ks.value == 0.0 and not found.ks.estimable
-    assert not found.wasserstein.estimable and found.ks.p_value is None
-
-
 def test_tasks_that_are_all_alike_show_no_spread():
     # Every task of a group holds the same three predictions.
     t = np.repeat(np.arange(14), 3)
@@ -133,12 +127,6 @@ def test_tasks_that_all_keep_the_groups_apart(sign):
     assert 0.75 < inner <= exact and found.p_value < 1e-6
     few = compared(p[t < 5], g[t < 5], tasks=t[t < 5]).within_task_auc
     assert not few.estimable
-
-
-def test_tasks_that_are_all_level():
-    t, g, _ = tasks_apart(30)
-    found = compared(np.ones(len(t)) + t, g, tasks=t).within_task_auc
-    assert found.value == pytest.approx(0.5) and not found.estimable
 
 
 # Weights and rounding
@@ -241,4 +229,4 @@ def test_a_number_is_no_group():
     with pytest.raises(ValueError, match=r"'age' holds 40 distinct .* a few classes"):
         audit(y, y, sensitive_features={"age": age})
     found = audit(y, y, sensitive_features={"age": age.astype(str)})
-    assert len(found.attributes[0].groups) == 40
+    assert len(found.sensitive_features[0].groups) == 40
