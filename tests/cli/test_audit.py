@@ -4,7 +4,7 @@ import pytest
 from rankfair.cli.audit import audit_files
 from rankfair.cli.data import ModelSettings
 from rankfair.cli.fit import fit_files
-from rankfair.cli.predict import predict_files
+from rankfair.cli.predict import predict_rows
 from rankfair.files.columns import Reading, Roles
 from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
@@ -58,7 +58,7 @@ def test_a_model_is_audited_as_its_predictions_are(made, tmp_path):
     csv, model = made
     by_model, _ = audit_files([csv], FIT, PLAIN, model=model)
     out = tmp_path / "p.csv"
-    predict_files(model, [csv], PLAIN, out=str(out))
+    predict_rows(model, [csv], PLAIN, out=str(out))
     roles = Roles("pay", ("gender",), ("job",), ("prediction",))
     by_column, _ = audit_files([str(out)], roles, PLAIN)
     first, second = (each.to_dict() for each in (by_model, by_column))

@@ -2,9 +2,9 @@ import math
 
 import polars as pl
 import pytest
-from rankfair.jobs import paths
 from sklearn.dummy import DummyRegressor
 
+from rankfair.cli import path as paths
 from rankfair.cli.compare import compare_files, not_run
 from rankfair.cli.data import ModelSettings
 from rankfair.cli.errors import NotEstimableError

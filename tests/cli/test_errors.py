@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import typer
 
-from rankfair.cli import ends
+from rankfair.cli import errors
 from rankfair.cli.data import ModelSettings
 from rankfair.cli.errors import (
     NotEstimableError,
@@ -63,7 +63,7 @@ def ended(error, capsys, **more):
     ],
 )
 def test_every_error_is_a_sentence(error, code, sentence, capsys, monkeypatch):
-    monkeypatch.delenv(ends.DEBUG, raising=False)
+    monkeypatch.delenv(errors.DEBUG, raising=False)
     found, said = ended(error, capsys)
     assert found == code
     assert sentence in said
@@ -73,12 +73,12 @@ def test_every_error_is_a_sentence(error, code, sentence, capsys, monkeypatch):
 def test_names_of_files_keep_their_letters(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sentence = "my rows: column 'a' holds text."
-    assert ends.capital(sentence) == "My rows: column 'a' holds text."
+    assert errors._capital(sentence) == "My rows: column 'a' holds text."
     (tmp_path / "my rows").mkdir()
-    assert ends.capital(sentence) == sentence
+    assert errors._capital(sentence) == sentence
     assert in_flags("big/a.parquet: x") == "big/a.parquet: x"
     assert in_flags("a.parquet: x") == "a.parquet: x"
-    assert ends.capital("a" * 9999) == "A" + "a" * 9998
+    assert errors._capital("a" * 9999) == "A" + "a" * 9998
 
 
 def test_advice_is_in_options():
@@ -93,7 +93,7 @@ def test_advice_is_in_options():
 
 
 def test_a_fault_is_shown_to_those_who_ask(monkeypatch):
-    monkeypatch.setenv(ends.DEBUG, "1")
+    monkeypatch.setenv(errors.DEBUG, "1")
     with pytest.raises(TypeError, match="odd"), telling():
         raise TypeError("odd")
 
@@ -317,13 +317,13 @@ def test_prose_is_folded_between_words(monkeypatch, capsys):
 
 
 def test_beta_is_a_number_or_chosen():
-    from rankfair.cli.options import read_beta
+    from rankfair.cli.options import _beta
 
-    assert (read_beta("auto"), read_beta("2")) == (None, 2.0)
+    assert (_beta("auto"), _beta("2")) == (None, 2.0)
 
 
 def test_a_model_file_is_told_in_words(capsys):
-    from rankfair.cli.describe import described
+    from rankfair.cli.models import show_model
 
     column = {"name": "x0", "role": "predictor", "type": "float64"}
     found = {
@@ -338,7 +338,7 @@ def test_a_model_file_is_told_in_words(capsys):
         "columns": [column],
         "extra": {},
     }
-    described(found)
+    show_model(found)
     shown = capsys.readouterr().out
     for part in (
         "1,234 bytes",

@@ -9,7 +9,7 @@ from rankfair import (
 from rankfair.cli.data import ModelSettings, read_data
 from rankfair.cli.errors import NotEstimableError
 from rankfair.cli.fit import fit_files
-from rankfair.cli.predict import predict_files
+from rankfair.cli.predict import predict_rows
 from rankfair.files.archive import ModelFileError
 from rankfair.files.columns import Reading, Roles
 from rankfair.files.design import Design
@@ -31,7 +31,7 @@ def fitted(csv, tmp_path, settings=None, roles=ROLES, **more):
 
 def predictions(model, csv, tmp_path):
     out = tmp_path / "p.csv"
-    predict_files(str(model), [csv], PLAIN, out=str(out))
+    predict_rows(str(model), [csv], PLAIN, out=str(out))
     return read_table(str(out), text=["job", "gender"])
 
 
@@ -101,7 +101,7 @@ def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
     assert (again == done.model.predict(data.X)).all()
     text = write_csv(tmp_path / "t.csv", {**people(), "age": ["old"] * 150})
     with pytest.raises(TableError, match="held numbers when the model was fitted"):
-        predict_files(str(done.path), [text], PLAIN)
+        predict_rows(str(done.path), [text], PLAIN)
 
 
 def test_a_task_with_one_row_is_fitted_and_left_out_of_the_report(tmp_path):
@@ -194,13 +194,13 @@ def test_a_model_made_in_python_has_no_design(tmp_path):
     with pytest.raises(
         ModelFileError, match=r"m\.rankfair does not say how .*load_model"
     ):
-        predict_files(str(path), [pay_csv(tmp_path)], PLAIN)
+        predict_rows(str(path), [pay_csv(tmp_path)], PLAIN)
     model = load_model(path)
     for odd in ({}, {"target": "y", "sensitive": [1], "tasks": [], "cut": []}):
         extra = {"kind": "rankfair-design", **odd}
         path = save_model(model, tmp_path / "m.rankfair", extra=extra)
         with pytest.raises(ModelFileError, match="does not say what it was fitted to"):
-            predict_files(str(path), [pay_csv(tmp_path)], PLAIN)
+            predict_rows(str(path), [pay_csv(tmp_path)], PLAIN)
 
 
 def test_the_design_survives_the_file(tmp_path):

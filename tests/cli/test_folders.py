@@ -1,25 +1,18 @@
 """Folders of Parquet files: in memory while they are small, else not."""
 
-import os
-import re
-import socket
 import stat
 import subprocess
 import sys
-import threading
-import time
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rankfair.jobs import folders, predicts
 
-from clusters import one_worker
-from rankfair import RankFairRegressor
+from rankfair.cli import fit as folders
+from rankfair.cli import predict as predicts
 from rankfair.cli.data import ModelSettings
-from rankfair.cli.fit import fit_rows, predict_rows
+from rankfair.cli.fit import fit_rows
+from rankfair.cli.predict import predict_rows
 from rankfair.files.columns import Reading, Roles, files_of, load
 from rankfair.files.read import read_table
 from rankfair.files.table import Table
@@ -147,15 +140,6 @@ def test_how_rows_are_read_into_memory_is_not_ignored(
     said = f"^{option} is not for rows that are not in .*, or"
     with pytest.raises(ValueError, match=f"{said} fit to 100 rows at most"):
         fit_rows([str(folder)], ROLES, Reading(**given), ModelSettings(blind=False))
-    monkeypatch.setattr(folders, "SMALL", 1000)
-    with pytest.raises(ValueError, match=f"{said} leave out --scheduler"):
-        fit_rows(
-            [str(folder)],
-            ROLES,
-            Reading(**given),
-            ModelSettings(blind=False),
-            scheduler="a",
-        )
 
 
 def test_folders_that_are_none(tmp_path):
@@ -167,10 +151,6 @@ def test_folders_that_are_none(tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(TableError, match="is a folder without Parquet files"):
         load([str(tmp_path / "none")], ROLES, PLAIN)
-    with pytest.raises(ValueError, match="goes with one folder"):
-        fit_rows(
-            [pay_csv(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False), scheduler="a"
-        )
 
 
 def test_a_folder_is_read_as_its_files(folder):
@@ -348,247 +328,3 @@ def test_files_are_predicted_as_before(tmp_path):
     out = tmp_path / "p.csv"
     predict_rows(str(model), [csv], PLAIN, out=str(out))
     assert read_table(str(out)).n_rows == 150
-
-
-@pytest.fixture(scope="module")
-def scheduler():
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
-    ) as cluster:
-        yield cluster.scheduler_address
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_cluster_fits_and_predicts(folder, tmp_path, scheduler):
-    out = tmp_path / "m.rankfair"
-    done = fit_rows(
-        [str(folder)],
-        ROLES,
-        PLAIN,
-        ModelSettings(blind=False),
-        out=out,
-        scheduler=scheduler,
-    )
-    assert done.audit is None
-    check(done, folder, tmp_path, scheduler=scheduler, name="prediction", keep=None)
-    (folder / "more").mkdir()  # what a folder in it holds is read nowhere
-    (folder / "a.parquet").rename(folder / "more" / "c.parquet")
-    again = fit_rows(
-        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=scheduler
-    )
-    assert again.n_rows == 140
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_weights_count_on_a_cluster_too(folder, monkeypatch, scheduler):
-    monkeypatch.setattr(folders, "SMALL", 100)
-    weighted = Roles("pay", ("gender",), ("job",), weight="age")
-    here, there = (
-        fit_rows(
-            [str(folder)], weighted, PLAIN, ModelSettings(blind=False), scheduler=each
-        ).model
-        for each in (None, scheduler)
-    )
-    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
-    assert "age" not in there.predictors_.tolist()
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_what_a_cluster_cannot_is_said(folder, tmp_path, scheduler):
-    model = tmp_path / "m.rankfair"
-    fit_rows(
-        [pay_csv(tmp_path)],
-        ROLES,
-        PLAIN,
-        ModelSettings(blind=False),
-        out=model,
-        folds=0,
-    )
-    how = {"out": str(tmp_path / "out"), "scheduler": scheduler}
-    with pytest.raises(ValueError, match="encodes columns of text"):
-        predict_rows(str(model), [str(folder)], PLAIN, name="p", keep=None, **how)
-    fit_rows(
-        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0
-    )
-    with pytest.raises(TableError, match=r'already has a column "pay".*--name'):
-        predict_rows(str(model), [str(folder)], PLAIN, name="pay", keep=None, **how)
-    with pytest.raises(ValueError, match=r"^--missing is not .* leave out --scheduler"):
-        predict_rows(str(model), [str(folder)], Reading(missing=("NA",)), **how)
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_file_that_workers_cannot_read_is_named(folder, tmp_path, scheduler):
-    model, b = tmp_path / "m.rankfair", folder / "b.parquet"
-    fit_rows(
-        [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), out=model, folds=0
-    )
-    whole, rows = b.read_bytes(), read_table(str(b))
-
-    def fit():
-        fit_rows(
-            [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=scheduler
-        )
-
-    def predict():
-        out = str(tmp_path / "out")
-        predict_rows(str(model), [str(folder)], PLAIN, out=out, scheduler=scheduler)
-
-    b.write_bytes(whole[: len(whole) // 2])
-    for command in (fit, predict):
-        said = r"b\.parquet (is no sound|cannot be read as) Parquet"
-        with pytest.raises(ValueError, match=said):
-            command()
-    columns = {name: rows[name] for name in rows.names}
-    columns["age"] = np.array(["old"] * rows.n_rows, dtype=object)
-    write_table(Table(columns), b)
-    for command in (fit, predict):
-        said = r'b\.parquet: column "age" holds .*string, but .* in .*a\.parquet'
-        with pytest.raises(ValueError, match=said):
-            command()
-    del columns["age"]
-    write_table(Table(columns), b)
-    for command in (fit, predict):
-        with pytest.raises(ValueError, match=r'b\.parquet has no column "age"'):
-            command()
-
-
-def test_footers_are_read_without_pyarrow_too(folder, monkeypatch):
-    files = [str(folder / "a.parquet"), str(folder / "b.parquet")]
-    found = [(folders._height(file), folders._kinds(file)) for file in files]
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert found == [(folders._height(file), folders._kinds(file)) for file in files]
-    (folder / "b.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(TableError, match="no sound Parquet file"):
-        folders.is_large(files)
-
-
-def test_damaged_footers_do_not_reach_polars(folder, monkeypatch):
-    monkeypatch.setattr(folders, "_ask_polars", None)
-    (folder / "b.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(TableError, match=r"b\.parquet is no sound Parquet file"):
-        fit_rows([str(folder)], ROLES, PLAIN, ModelSettings(blind=False))
-
-
-@contextmanager
-def listening(say):
-    """A server that says the same to everybody; its port."""
-    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as heard:
-
-        def serve():
-            with suppress(OSError):
-                while True:
-                    heard.enter_context(server.accept()[0]).sendall(say)
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
-        server.shutdown(socket.SHUT_RDWR)
-
-
-@pytest.mark.parametrize(
-    ("say", "why"),
-    [
-        (b"", "no word in 1 s"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it speaks another protocol"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "it speaks another protocol"),
-        (bytes(64), "it speaks another protocol"),
-        (None, "(Timed out trying to connect|no word in 1 s)"),
-    ],
-    ids=["silent", "http", "ssh", "zeros", "nobody"],
-)
-def test_a_port_that_is_no_scheduler(folder, model, tmp_path, say, why):
-    pytest.importorskip("distributed")
-    dask, out = pytest.importorskip("dask"), tmp_path / "out"
-    with ExitStack() as stack:
-        stack.enter_context(
-            dask.config.set({"distributed.comm.timeouts.connect": "1s"})
-        )
-        port = 1 if say is None else stack.enter_context(listening(say))
-        address = f"tcp://127.0.0.1:{port}"
-        words = f"--scheduler {address} does not answer as a Dask scheduler: {why}"
-        start = time.monotonic()
-        with pytest.raises(ValueError, match=words):
-            fit_rows(
-                [str(folder)],
-                ROLES,
-                PLAIN,
-                ModelSettings(blind=False),
-                scheduler=address,
-            )
-        with pytest.raises(ValueError, match=words):
-            predict_rows(model, [str(folder)], PLAIN, out=str(out), scheduler=address)
-        assert time.monotonic() - start < 10
-    assert not out.exists()
-
-
-def test_schedulers_that_are_none(folder):
-    pytest.importorskip("distributed")
-    for address in ("nonsense://a", "", "tls://127.0.0.1:1"):
-        with pytest.raises(ValueError, match=f"--scheduler {address} does not answer"):
-            fit_rows(
-                [str(folder)],
-                ROLES,
-                PLAIN,
-                ModelSettings(blind=False),
-                scheduler=address,
-            )
-
-
-@contextmanager
-def abandoned():
-    """The port of a scheduler whose only worker was killed."""
-    with one_worker() as (client, worker):
-        worker.kill()
-        worker.wait()
-        yield client.scheduler.address.rpartition(":")[2]
-
-
-@pytest.mark.parametrize("folder", [int], indirect=True, ids=["numbers"])
-@pytest.mark.parametrize(
-    ("served", "said"),
-    [
-        (partial(listening, b""), "--scheduler tcp://127.0.0.1:.* no word in 3 s"),
-        (abandoned, "The cluster at tcp://127.0.0.1:.* no workers for 3 s"),
-    ],
-    ids=["silent", "no workers"],
-)
-def test_commands_end_where_nobody_works(folder, model, tmp_path, served, said):
-    pytest.importorskip("distributed")
-    waits = {
-        "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s",
-        "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT": "3s",
-    }
-    command = [sys.executable, "-m", "rankfair", "predict", model, folder]
-    with served() as port:
-        done = subprocess.run(
-            [
-                *command,
-                "-o",
-                tmp_path / "out",
-                "--scheduler",
-                f"tcp://127.0.0.1:{port}",
-            ],
-            env={**os.environ, **waits},
-            capture_output=True,
-            text=True,
-        )
-    assert done.returncode == 2
-    assert re.fullmatch(f"{said}\\.\n", done.stderr)
-    assert names(tmp_path) == ["m.rankfair", "rows"]
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_files_that_change_while_a_cluster_reads_them(folder, monkeypatch, scheduler):
-    """A worker that is lost is stood in for by one that reads its files again."""
-    path, fit = folder / "a.parquet", RankFairRegressor.fit
-
-    def changed(self, *given, **more):
-        fit(self, *given, **more)
-        path.write_bytes((folder / "b.parquet").read_bytes())
-
-    monkeypatch.setattr(RankFairRegressor, "fit", changed)
-    with pytest.raises(ValueError, match=r"a\.parquet was changed while its rows were"):
-        fit_rows(
-            [str(folder)], ROLES, PLAIN, ModelSettings(blind=False), scheduler=scheduler
-        )

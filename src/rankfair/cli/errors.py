@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -50,6 +51,27 @@ OPTIONS = {
 }
 
 
+# Arguments of Python by the flag they come from; the first words of many sentences.
+FLAGS = {
+    "sample_weight": "--weight",
+    "epsilons": "--at",
+    "tasks": "--task",
+    "y_pred": "--prediction",
+    "y_true": "--target",
+    "min_group": "--min-group",
+    "max_gap": "--max-gap",
+    "each of epsilons": "--at",
+    "y": "--target",
+    "cv": "--folds",
+    "constraints": "--constraint",
+}
+SAME = "epsilon|constraint|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
+FLAG = "--intersect"
+FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
+FILE = re.compile(r"\S*(?:[/\\]|\.\w)")
+PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
+
+
 class NotEstimableError(ValueError):
     """Something that these rows cannot tell: the exit code is 3."""
 
@@ -75,7 +97,7 @@ def sentence_of(error: BaseException) -> str:
     """Return what an error or a warning says, in the words of the command line."""
     if isinstance(error, InputError | InputWarning):
         return error.render(spell)
-    return _capital(str(error))
+    return in_flags(str(error))
 
 
 def echo(line: str = "", *, err: bool = False, bold: bool = False) -> None:
@@ -249,11 +271,33 @@ def _sentences() -> Iterator[None]:
         )
 
 
+def in_flags(sentence: str, start: bool = True) -> str:
+    """Return a sentence about arguments of Python as one about options.
+
+    For errors that are not yet records: an `InputError` needs no such guess.
+    """
+    sentence = sentence.replace("constraints=", "constraint=")
+    sentence = sentence.replace("blind=False", "--no-blind")
+    sentence = PAIR.sub(r"--\1 \2", sentence)
+    sentence = re.sub(r'(column "[^"]*"(?:, "[^"]*")*) of X\b', r"\1", sentence)
+    # A flag has no value.
+    sentence = re.sub(r"--intersect True\b|(?<=Leave )intersect\b", FLAG, sentence)
+    sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
+    # Advice to name a column in an argument, without a value.
+    sentence = re.sub(r"--sensitive=(?!\w)", "--sensitive", sentence)
+    sentence = re.sub(r"\btasks=(?!\w)", "--task", sentence)
+    sentence = sentence.replace("features=…", "--drop")
+    sentence = sentence.replace(" equals y in ", " equals the target in ")
+    sentence = sentence.replace("Leave it out of X.", "Leave it out with --drop.")
+    found = FIRST.match(sentence)
+    if found is None:
+        return _capital(sentence) if start else sentence
+    return (FLAGS[found[1]] if found[1] else f"--{found[2]}") + sentence[found.end() :]
+
+
 def _capital(sentence: str) -> str:
     """Return a sentence with a capital letter in front, unless a file is there."""
-    first = sentence.split(": ")[0]
-    is_file = "/" in first or "\\" in first or "." in first.split(" ")[0]
-    if is_file or os.path.exists(first):
+    if FILE.match(sentence) or os.path.exists(sentence.split(": ")[0]):
         return sentence
     return sentence[:1].upper() + sentence[1:]
 

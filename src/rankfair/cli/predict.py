@@ -56,9 +56,9 @@ class Predictor:
         files: Sequence[str],
         reading: Reading,
         *,
-        out: str,
-        name: str,
-        keep: Sequence[str] | None,
+        out: str = "-",
+        name: str = "prediction",
+        keep: Sequence[str] | None = None,
     ) -> Predicted:
         """Predict the rows of some files and write them with a column more."""
         roles, how = self.design.reading(reading)
