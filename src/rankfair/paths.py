@@ -22,8 +22,9 @@ from sklearn.pipeline import Pipeline
 from rankfair.constraints import Distribution, refuse_own_epsilon
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import label_source_of
-from rankfair.input.errors import Codes, Floats, counted, listed
+from rankfair.input.errors import counted, listed
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import FrameTable, open_table
 from rankfair.input.groups import Bools

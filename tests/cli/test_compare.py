@@ -124,7 +124,7 @@ def test_methods_that_cannot_are_listed_with_the_reason(tmp_path):
     done = compare_files(
         [csv], roles, PLAIN, ModelSettings(), methods=["tilt", "covariance"], folds=2
     )
-    assert done.refused == {"covariance": "it knows one protected column only."}
+    assert done.refused == {"covariance": "it knows one sensitive column only."}
 
 
 def test_lines_say_which_groups_they_are_of(tmp_path):

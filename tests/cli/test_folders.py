@@ -146,7 +146,7 @@ def test_folders_that_are_none(tmp_path):
     with pytest.raises(TableError, match="without Parquet files"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False))
     (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
-    with pytest.raises(TableError, match="no sound Parquet file"):
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
         fit_rows([str(tmp_path)], ROLES, PLAIN, ModelSettings(blind=False))
     (tmp_path / "none").mkdir()
     with pytest.raises(TableError, match="is a folder without Parquet files"):
@@ -248,7 +248,7 @@ def test_a_prediction_of_a_folder_that_is_killed_at_the_end(
     code = (
         "import os, sys, time; from pathlib import Path; "
         "from rankfair.files.columns import Reading; "
-        "from rankfair.cli.fit import predict_rows\n"
+        "from rankfair.cli.predict import predict_rows\n"
         "rename, out = Path.rename, Path(sys.argv[3])\n"
         "def stop(self, to):\n"
         "    done = rename(self, to)\n"

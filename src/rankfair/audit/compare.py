@@ -11,7 +11,7 @@ import numpy as np
 
 from rankfair.audit.describe import MOST_PAIRED, SortedModel
 from rankfair.audit.records import Comparison, TaskLine
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 from rankfair.input.scored_rows import AuditedRows, Grouping
 from rankfair.stats.auc import auc_estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankfair.audit.records import Group, Histogram, ModelLine, SensitiveFeature
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 from rankfair.input.scored_rows import AuditedRows, Grouping
 from rankfair.stats.estimate import Estimate

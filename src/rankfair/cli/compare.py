@@ -151,7 +151,7 @@ def _try_all(
         try:
             found[name] = data.held_out(METHODS[name].make(asked), parts)
         except ValueError as error:
-            refused[name] = sentence_of(error)
+            refused[name] = sentence_of(error, start=False)
     if not found:
         raise ValueError(f"no method could be run: {next(iter(refused.values()))}")
     return found, refused

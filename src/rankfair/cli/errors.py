@@ -87,17 +87,20 @@ def spell(argument: Argument) -> str:
     ('--no-blind', '--intersect')
     """
     name, value = argument.name, argument.value
-    if value is False:
-        return f"--no-{name}"
+    if name == "blind" and value is False:
+        return "--no-blind"
     option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
     return option if value is None or value is True else f"{option} {value}"
 
 
-def sentence_of(error: BaseException) -> str:
-    """Return what an error or a warning says, in the words of the command line."""
+def sentence_of(error: BaseException, start: bool = True) -> str:
+    """Return what an error or a warning says, in the words of the command line.
+
+    A sentence that is not the ``start`` of a line keeps its first letter.
+    """
     if isinstance(error, InputError | InputWarning):
         return error.render(spell)
-    return in_flags(str(error))
+    return in_flags(str(error), start)
 
 
 def echo(line: str = "", *, err: bool = False, bold: bool = False) -> None:

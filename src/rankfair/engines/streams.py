@@ -23,8 +23,9 @@ from rankfair.engines.labels import (
     refuse_unknown,
 )
 from rankfair.engines.parquet import OnRows
+from rankfair.input.arrays import Floats
 from rankfair.input.disk import whole, working_folder
-from rankfair.input.errors import Floats, shown
+from rankfair.input.errors import shown
 
 __all__ = ["Stream", "predict_parquet", "stream"]
 

@@ -20,8 +20,8 @@ from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.base import check_room
 from rankfair.engines.streams import is_elsewhere, predict_elsewhere
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import TrainingRows
-from rankfair.input.errors import Floats
 from rankfair.input.frames import FrameTable, PartTable, Table, open_table
 from rankfair.input.new_rows import read_new, refuse_unseen
 from rankfair.input.settings import (

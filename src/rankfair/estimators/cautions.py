@@ -13,8 +13,9 @@ import numpy as np
 from rankfair.constraints import Rank
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.estimators.settings import FairSettings
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import TrainingRows
-from rankfair.input.errors import Codes, Floats, counted, shown
+from rankfair.input.errors import counted, shown
 from rankfair.input.groups import SensitiveGroups
 from rankfair.solvers import Counted, Line, Solution
 from rankfair.stats.auc import auc_estimate

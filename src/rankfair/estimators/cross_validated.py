@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import TaskRegressor, with_callbacks
 from rankfair.estimators.linear import RankFairRegressor
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns
-from rankfair.input.errors import Codes, Floats
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import open_table
 from rankfair.input.groups import Protected, Source, label_table

@@ -31,8 +31,8 @@ from rankfair.estimators.outcome import (
 )
 from rankfair.estimators.settings import FairSettings, check_groups, read_settings
 from rankfair.estimators.streamed import check_streamed, fit_streamed
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import Columns, TrainingRows, is_pair, label_source
-from rankfair.input.errors import Floats
 from rankfair.input.frames import open_table
 from rankfair.input.groups import SensitiveGroups, group_labels, masks_of
 from rankfair.input.training import read_training

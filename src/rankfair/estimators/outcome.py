@@ -18,8 +18,9 @@ from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.ranks import Duels, counts_of
 from rankfair.estimators.settings import FairSettings
 from rankfair.estimators.trade_off import TradeOff, trade_off_of
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import TrainingRows, feature_record, is_pair
-from rankfair.input.errors import Floats, shown
+from rankfair.input.errors import shown
 from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.penalties import Pool
 from rankfair.solvers import Solution, Status

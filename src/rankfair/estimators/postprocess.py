@@ -38,8 +38,9 @@ from rankfair.estimators.refits import (
     taken,
     weight_argument,
 )
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import feature_record, label_source, label_source_of_rows
-from rankfair.input.errors import Codes, Floats, counted, listed
+from rankfair.input.errors import counted, listed
 from rankfair.input.folds import (
     Folds,
     check_cv,

@@ -16,7 +16,8 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from rankfair.input.errors import Codes, Floats, counted
+from rankfair.input.arrays import Codes, Floats
+from rankfair.input.errors import counted
 from rankfair.input.training import read_target
 
 WEIGHTS = "sample_weight"

@@ -17,8 +17,9 @@ from rankfair.estimators.base import Progress
 from rankfair.estimators.cautions import one_group_note
 from rankfair.estimators.outcome import warn_no_groups
 from rankfair.estimators.settings import FairSettings
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import Columns, GroupEncoder, Layout, Named, TrainingRows
-from rankfair.input.errors import Floats, shown
+from rankfair.input.errors import shown
 from rankfair.input.groups import SensitiveGroups
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Solution, Tilt, unconstrained

@@ -41,8 +41,9 @@ from rankfair.estimators.refits import (
     weight_argument,
 )
 from rankfair.estimators.settings import read_constraints
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns, feature_record, label_source
-from rankfair.input.errors import Codes, Floats, counted, listed, shown
+from rankfair.input.errors import counted, listed, shown
 from rankfair.input.folds import (
     Folds,
     Positions,

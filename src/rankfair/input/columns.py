@@ -17,7 +17,8 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
-from rankfair.input.errors import Codes, Column, Floats, counted, listed, shown
+from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.errors import counted, listed, shown
 from rankfair.input.frames import FrameTable, Table, column_numbers, open_table
 from rankfair.input.groups import (
     Bools,

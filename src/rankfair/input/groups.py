@@ -13,7 +13,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import Codes, Column, Floats, counted, listed, shown
+from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.errors import counted, listed, shown
 from rankfair.input.frames import as_columns
 from rankfair.input.labels import find_known, find_labels
 

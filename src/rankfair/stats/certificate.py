@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import naming
-from rankfair.input.errors import Codes, Floats, counted, shown
+from rankfair.input.errors import counted, shown
 from rankfair.input.groups import Bools
 from rankfair.input.scored_rows import ScoredRows, read_scored
 from rankfair.input.settings import check_number

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import ks_2samp, kstwo, kstwobign
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.stats.estimate import Estimate, GroupRows, TwoGroups
 from rankfair.stats.ordered import Ordered
 from rankfair.stats.variance import ROUNDING

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 
 __all__ = ["ENOUGH_TASKS", "Estimate", "GroupRows", "TwoGroups", "clusters_of"]

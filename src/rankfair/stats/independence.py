@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rankfair.core.blocks import power_of_two
-from rankfair.input.errors import Codes, Column, Floats, listed, shown
+from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.errors import listed, shown
 from rankfair.input.frames import as_columns, column_numbers, exact_order
 from rankfair.input.groups import Bools
 from rankfair.input.labels import find_known, find_labels

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import norm
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 
 __all__ = ["SMALL", "mann_whitney", "normal_p"]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.stats.estimate import TwoGroups
 
 __all__ = ["Clusters", "Difference", "MeanVariance", "differences", "welch_degrees"]
