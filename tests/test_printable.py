@@ -6,8 +6,8 @@ from contextlib import redirect_stdout
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rankfair.cli.ends import echo_json
 
+from rankfair.cli.errors import echo_json
 from rankfair.input.errors import clipped, printable, shown
 
 ANY = st.text(st.characters())

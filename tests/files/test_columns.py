@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rankfair.jobs.columns import Reading, Roles, load
 
+from rankfair.files.columns import Reading, Roles, load
 from rankfair.input.errors import TableError
 from sheets import pay_csv, people, write_csv
 

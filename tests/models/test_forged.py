@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rankfair.cli.describe import described
 
 from file_checks import check_model
 from rankfair import (
@@ -22,6 +21,7 @@ from rankfair import (
     StratifiedEqualMeans,
     load_model,
 )
+from rankfair.cli.models import show_model
 from rankfair.files.archive import META, ModelFileError, pack, unpack
 from rankfair.files.model_files import (
     describe_bytes,
@@ -446,7 +446,7 @@ def test_whatever_is_forged_is_refused_or_works(name, seed):
         said = None
     if said is not None:
         assert json.loads(json.dumps(said, allow_nan=False)) == said
-        described(said)
+        show_model(said)
     try:
         model = model_of(forged)
     except ModelFileError as error:
