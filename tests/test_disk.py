@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from rankfair.streams import predict_parquet
 
 from rankfair import MultiTaskRegressor, save_model, stream
 from rankfair.datasets import base as _files
 from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.engines.streams import predict_parquet
 from rankfair.input.disk import read_up_to, working_folder, write_whole
 
 

@@ -49,9 +49,7 @@ TESTS = (
     "src/rankfair/constraints",
     "src/rankfair/core",
     "src/rankfair/estimators",
-    "src/rankfair/postprocess",
     "src/rankfair/projections",
-    "src/rankfair/reduction",
     "src/rankfair/solvers",
 )
 PROBE = """

@@ -291,7 +291,7 @@ class EstimatorRefits:
     >>> import numpy as np
     >>> from sklearn.linear_model import LinearRegression
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
-    >>> refits = Refits(LinearRegression(), X, np.zeros(3, np.intp), 1)
+    >>> refits = EstimatorRefits(LinearRegression(), X, np.zeros(3, np.intp), 1)
     >>> models, m = refits.fit(y)
     >>> m.round(6).tolist()
     [1.0, 3.0, 5.0]

@@ -80,7 +80,7 @@ def encoder_of(
 
     Examples
     --------
-    >>> groups = Groups(np.array([0, 1, 1, -1]), np.array(["F", "M"]), "sex")
+    >>> groups = SensitiveGroups(np.array([0, 1, 1, -1]), np.array(["F", "M"]), "sex")
     >>> encoder_of(groups, 0, np.array([*"FMM", None]), None).fill.round(3).tolist()
     [0.667]
     """
