@@ -7,6 +7,7 @@ from matplotlib.image import imread
 
 from rankfair.cli import demo
 from rankfair.cli.demo import DEFAULT, DEMO_METHODS, run_demo
+from rankfair.datasets import make_biased_tasks
 
 SEEDS = (3, 4, 5)
 
@@ -40,6 +41,15 @@ def test_at_least_200_rows_a_task_are_held_out(small, monkeypatch, tmp_path):
     monkeypatch.setattr(demo, "DEMO_METHODS", look)
     run_demo(tmp_path, draws=1, n_tasks=4)
     assert set(sizes) == {(4 * 25, 4 * 200)}
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_rows_are_taken_of_any_frame(backend):
+    data = make_biased_tasks(2, 6, random_state=0, backend=backend)
+    rows = demo.DemoRows(data.frame, data.target, data.target > 0, data.fair_score)
+    some = rows.take(rows.in_a)
+    assert len(some.frame) == rows.in_a.sum() == len(some.y)
+    assert list(some.frame["x1"]) == data.X[rows.in_a, 0].tolist()
 
 
 def test_with_the_group_tilt_is_the_constant_shift(small):

@@ -28,6 +28,7 @@ from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.estimators.linear import RankFairRegressor
 from rankfair.estimators.postprocess import RankFairPostprocessor
 from rankfair.input.disk import write_whole
+from rankfair.input.folds import take_rows
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.projections import shift
 from rankfair.report.pictures import as_bytes, draw_methods
@@ -58,7 +59,7 @@ class DemoRows:
 
     def take(self, rows: NDArray[np.bool_]) -> DemoRows:
         """Some rows."""
-        frame = self.frame[rows]
+        frame = take_rows(self.frame, np.flatnonzero(rows))
         return DemoRows(frame, self.y[rows], self.in_a[rows], self.fair[rows])
 
 
