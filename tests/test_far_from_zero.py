@@ -101,20 +101,7 @@ def test_models_are_as_good_far_from_zero(name, where):
 
 
 @WHERE
-@pytest.mark.parametrize(
-    "n_rows",
-    [
-        900,
-        pytest.param(
-            140_000,
-            marks=pytest.mark.xfail(
-                strict=False,
-                reason="issue 16: at 3e13 predictions are 1/32 apart, and a search "
-                "among steps of the count may end at another one",
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("n_rows", [900, 140_000])
 def test_streamed_fits_are_as_good_far_from_zero(where, n_rows, tmp_path):
     X, y, groups = rows(n_rows)
     task = np.arange(n_rows) % 3

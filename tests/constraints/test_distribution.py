@@ -63,13 +63,6 @@ def test_the_band_is_epsilon_or_one_row(n_a, n_b, epsilon):
     assert high == max(thousandths * pairs // 1000, n_a, n_b)
 
 
-def test_rows_dealt_in_turn_are_as_level_as_can_be():
-    groups = Groups(np.arange(40) % 2 == 0)
-    both = Distribution(0.0)
-    m = np.arange(40.0)
-    assert both.band(groups).miss(both.value(m, groups)) == 0
-
-
 def test_the_band_of_fractional_weights_is_that_of_the_heaviest_row():
     _, groups = sample(weights="real")
     w, a = groups.weights, groups.in_a
@@ -109,15 +102,6 @@ def test_equal_predictions_have_the_direction_of_the_means():
         Distribution().slope(flat, groups), Mean().slope(flat, groups)
     )
     assert Distribution().value(flat, groups) == 0
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_level_distributions_are_level_in_rank(seed):
-    m, groups = sample(seed=seed)
-    both = Distribution()
-    ks = both.show(both.value(m, groups), groups)
-    auc = Rank().show(Rank().value(m, groups), groups)
-    assert abs(auc - 0.5) <= ks + 1e-12
 
 
 def test_ranks_beside_distributions_are_refused_with_the_reason():

@@ -55,21 +55,6 @@ def test_the_slope_is_the_derivative_by_each_prediction(constraint, weights):
         assert rise == pytest.approx(w[i] * slope[i], abs=1e-12)
 
 
-@either
-def test_swapped_groups_negate_the_value(constraint):
-    one, two = Groups(IN_A), Groups(~IN_A)
-    value = constraint.on(Y, one).value(M, one)
-    assert constraint.on(Y, two).value(M, two) == pytest.approx(-value)
-
-
-@either
-def test_to_be_put_on_a_target_changes_nothing_else(constraint):
-    known = constraint.on(Y, Groups(IN_A))
-    assert type(known) is type(constraint)
-    assert (known.epsilon, known.side) == (constraint.epsilon, constraint.side)
-    assert known.on(Y, Groups(IN_A)).due == pytest.approx(known.due)
-
-
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.5])
 def test_the_band_forgives_rounding_and_no_more(epsilon):
     groups = Groups(IN_A)

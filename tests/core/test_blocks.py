@@ -72,12 +72,6 @@ def test_every_row_and_every_task_has_one_place(sizes):
     assert (row, place) == (len(codes), len(sizes))
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_one_batch_for_each_size(sizes):
-    blocks = prepared(sizes)[-1]
-    assert [batch.size for batch in blocks.batches] == sorted(set(sizes))
-
-
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_centre_and_gram_are_those_of_a_loop(sizes, weights):
@@ -151,33 +145,6 @@ def test_whole_weights_are_repeated_rows():
         assert blocks.gram[here] == pytest.approx(repeated.gram[there], abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "layout",
-    [
-        np.asfortranarray,
-        lambda X: np.repeat(X, 2, axis=0)[::2],
-        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-        lambda X: X[::-1].copy()[::-1],
-    ],
-)
-def test_any_layout_of_memory(layout):
-    X, codes, _, blocks = prepared(SIZES["uneven"])
-    other = Blocks.from_rows(layout(X), codes, len(SIZES["uneven"]))
-    assert np.array_equal(other.Z, blocks.Z)
-    assert np.array_equal(other.gram, blocks.gram)
-
-
-def test_inputs_are_not_modified():
-    X, codes, w = rows(SIZES["uneven"], weights="real")
-    before = [array.copy() for array in (X, codes, w)]
-    for array in (X, codes, w):
-        array.flags.writeable = False
-    blocks = Blocks.from_rows(X, codes, len(SIZES["uneven"]), w)
-    blocks.moments(X[:, 0])
-    for now, then in zip((X, codes, w), before, strict=True):
-        assert np.array_equal(now, then)
-
-
 @pytest.mark.parametrize("size", [1e200, 1e-200, 1e300, 1e-300])
 def test_columns_of_extreme_size_get_a_unit(size):
     X, codes, _, plain = prepared(SIZES["uneven"])
@@ -190,13 +157,6 @@ def test_columns_of_extreme_size_get_a_unit(size):
     assert 1e-3 < scale < 1e3
     assert blocks.Z[:, 1] == pytest.approx(scale * plain.Z[:, 1], rel=1e-9)
     assert blocks.gram[:, 1, 1] == pytest.approx(scale**2 * plain.gram[:, 1, 1])
-
-
-def test_ordinary_columns_keep_their_unit():
-    X, codes, _ = rows(SIZES["uneven"])
-    X *= [1e30, 1e-30, 0.0]
-    unit = Blocks.from_rows(X, codes, len(SIZES["uneven"])).unit
-    assert unit.tolist() == [1.0] * 3
 
 
 @pytest.mark.parametrize("n_tasks", [3, 70_000])
@@ -238,19 +198,6 @@ def test_an_error_in_a_thread_is_raised(monkeypatch, threads):
     allow(monkeypatch, threads)
     with pytest.raises(KeyError):
         each(fail, range(3), 10**7)
-
-
-@pytest.mark.parametrize("weights", WEIGHTS)
-def test_threads_do_not_change_a_bit(monkeypatch, weights):
-    rng = np.random.default_rng(8)
-    sizes = np.sort(rng.integers(1, 400, 800))
-    allow(monkeypatch, 1)
-    one = prepared(sizes, weights=weights)[-1]
-    allow(monkeypatch, 4)
-    many = prepared(sizes, weights=weights)[-1]
-    assert len(one.Z) > 1 << 17
-    for name in ("Z", "centre", "gram"):
-        assert getattr(one, name).tobytes() == getattr(many, name).tobytes()
 
 
 @pytest.mark.parametrize("allowed", ["1", "3", "many", ""])

@@ -49,15 +49,6 @@ def test_the_target_is_standardised():
     assert problem.y_squares == pytest.approx(len(y))
 
 
-def test_weights_count_in_the_target_units():
-    X, y, codes, in_a = rows()
-    weights = np.random.default_rng(1).random(len(y))
-    problem = made(X, y, codes, in_a, weights=weights)
-    assert problem.weights @ problem.y == pytest.approx(0, abs=1e-9)
-    assert problem.y_squares == pytest.approx(weights.sum())
-    assert problem.counts == pytest.approx(problem.blocks.totals(problem.weights))
-
-
 @pytest.mark.parametrize("y", [np.zeros(6), np.full(6, 7.0), np.full(6, 1 / 3)])
 def test_a_constant_target_has_unit_one(y):
     codes = np.array([0, 1, 0, 1, 0, 1])
@@ -135,25 +126,6 @@ def test_groups_count_in_integers_where_weights_are_whole():
         assert (groups.total_a, groups.total_b) == (1, weights[1])
     heavy = made(X, y, codes, in_a, weights=np.full(3, 1e12)).user_groups
     assert isinstance(heavy.total_a, float)
-
-
-def test_no_groups():
-    X, y, codes, _ = rows()
-    problem = made(X, y, codes)
-    assert problem.groups is None
-    assert problem.user_groups is None
-
-
-def test_inputs_are_not_modified():
-    X, y, codes, in_a = rows()
-    weights = np.ones(len(y))
-    arrays = [X, y, codes, in_a, weights]
-    before = [array.copy() for array in arrays]
-    for array in arrays:
-        array.flags.writeable = False
-    made(X, y, codes, in_a, weights=weights)
-    for now, then in zip(arrays, before, strict=True):
-        assert np.array_equal(now, then)
 
 
 # Columns

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
-from sklearn.metrics import roc_auc_score
 
 from oracles import brute_twice_u
 from rankfair.core.ranks import (
@@ -49,16 +48,6 @@ class TestTwiceU:
         wanted = stats.mannwhitneyu(a, b, method="asymptotic").statistic
         assert twice_u(a, b) == 2 * wanted
 
-    @given(a=samples(), b=samples())
-    def test_is_the_area_under_the_curve(self, a, b):
-        is_a = np.arange(len(a) + len(b)) < len(a)
-        auc = roc_auc_score(is_a, np.append(a, b))
-        assert twice_u(a, b) / (2 * len(a) * len(b)) == pytest.approx(auc)
-
-    @given(a=samples(), b=samples())
-    def test_swapped_groups_share_all_pairs(self, a, b):
-        assert twice_u(a, b) + twice_u(b, a) == 2 * len(a) * len(b)
-
     @given(problem=weighted((np.int64, st.integers(0, 5))))
     def test_whole_weights_are_repeats(self, problem):
         a, b, weight_a, weight_b = problem
@@ -72,32 +61,12 @@ class TestTwiceU:
         wanted = brute(a, b, np.append(weight_a, weight_b))
         assert twice_u(a, b, weight_a, weight_b) == pytest.approx(wanted)
 
-    @given(a=samples(), b=samples())
-    def test_one_sided_weights(self, a, b):
-        assert twice_u(a, b, weight_a=np.full(len(a), 2)) == 2 * twice_u(a, b)
-        assert twice_u(a, b, weight_b=np.full(len(b), 2)) == 2 * twice_u(a, b)
-
-    def test_constant_predictions_are_half(self):
-        assert twice_u(np.ones(4), np.ones(3)) == 12
-
     def test_large_counts_do_not_overflow(self):
         n = 200_000
         a = np.arange(n) + float(n)
         assert twice_u(a, np.arange(n, dtype=float)) == 2 * n**2
         heavy = np.full(n, 30)
         assert twice_u(a, a - n, heavy, heavy) == 2 * 900 * n**2
-
-    def test_inputs_are_not_modified(self):
-        rng = np.random.default_rng(0)
-        a, b = rng.normal(size=20), rng.normal(size=30)
-        weights = rng.integers(1, 3, 20), rng.integers(1, 3, 30)
-        before = [x.copy() for x in (a, b, *weights)]
-        for x in (a, b, *weights):
-            x.flags.writeable = False
-        twice_u(a, b)
-        twice_u(a, b, *weights)
-        for now, then in zip((a, b, *weights), before, strict=True):
-            assert np.array_equal(now, then)
 
 
 class TestBinned:
@@ -122,16 +91,6 @@ class TestBinned:
         exact = twice_u(a, b, weight_a, weight_b)
         assert abs(count - exact) <= bound + 1e-9 * (1 + exact)
 
-    def test_more_bins_tighten_the_bound(self):
-        rng = np.random.default_rng(1)
-        a, b = rng.normal(size=2_000), rng.normal(size=3_000)
-        bounds = []
-        for bins in (10, 100, 1_000, 10_000):
-            grid = Grid.around(np.append(a, b), bins)
-            bounds.append(binned_twice_u(grid.count(a), grid.count(b))[1])
-        assert bounds == sorted(bounds, reverse=True)
-        assert bounds[-1] < 1e-2 * bounds[0]
-
 
 class TestGrid:
     @given(values=samples(most=30), bins=st.integers(1, 50), margin=st.floats(0, 10))
@@ -145,11 +104,6 @@ class TestGrid:
     def test_keeps_the_order(self, values, bins):
         index = Grid.around(values, bins).index(np.sort(values))
         assert np.all(np.diff(index) >= 0)
-
-    def test_centres_are_in_their_own_bins(self):
-        grid = Grid.around(np.array([-2.0, 5.0]), 13, margin=0.5)
-        assert grid.index(grid.centres).tolist() == list(range(13))
-        assert grid.centres[[0, -1]] == pytest.approx([-2.5 + 8 / 26, 5.5 - 8 / 26])
 
     def test_values_outside_go_to_the_ends(self):
         grid = Grid(0.0, 1.0, 4)
@@ -191,14 +145,6 @@ class TestSmoothDensity:
         # A value moves by half a bin; a kernel is no steeper than 0.25 / bandwidth².
         exact = kernel_density(values, grid.centres, bandwidth, weights)
         assert f == pytest.approx(exact, abs=0.125 * grid.width / bandwidth**2)
-
-    def test_is_scipy_s_with_the_same_width(self):
-        values = np.random.default_rng(3).normal(size=100)
-        reference = stats.gaussian_kde(values)
-        bandwidth = float(np.sqrt(reference.covariance[0, 0]))
-        grid = Grid.around(values, 4_000, margin=5 * bandwidth)
-        f = smooth_density(grid.count(values), grid, bandwidth)
-        assert f == pytest.approx(reference(grid.centres), abs=2e-3)
 
     @pytest.mark.parametrize("bandwidth", [1e-3, 0.1, 1.0])
     def test_integrates_to_one_and_is_never_negative(self, bandwidth):

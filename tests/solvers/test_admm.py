@@ -216,22 +216,6 @@ def test_a_jump_across_the_band_costs_no_more_than_one_constant():
     assert rmse(problem, m) <= target(problem).std() * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("projection", ["shift", *PAPER])
-def test_an_interrupt_goes_through(projection):
-    def stop(step):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solved(biased(), NCADMM(projection=projection), on_step=stop)
-
-
-def test_it_is_deterministic_and_errs_little():
-    problem = biased(auc=0.9)
-    one, two = (solved(problem, NCADMM()) for _ in range(2))
-    assert one.coef.tobytes() == two.coef.tobytes()
-    assert rmse(problem, predictions(problem, one)) < target(problem).std()
-
-
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_the_last_step_is_landed_when_steps_run_out(penalty):
     for seed in range(5):

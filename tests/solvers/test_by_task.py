@@ -508,8 +508,3 @@ def test_steps_are_told_and_nothing_given_is_changed():
         assert len(told) == solution.n_iter == len(solution.trace) == 1
     for old, new in zip(before, (problem.X, problem.y, problem.blocks.Z), strict=True):
         np.testing.assert_array_equal(old, new)
-
-
-def test_words():
-    assert str(TaskStatus.ONE_GROUP_ONLY) == "one group only"
-    assert str(TaskStatus.SATISFIED) == "satisfied"

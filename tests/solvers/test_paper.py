@@ -61,11 +61,6 @@ def test_the_steps_are_those_of_the_formulas(settings, beta):
         assert not solution.coef.any()
 
 
-def test_the_settings_of_the_paper():
-    solver = Paper()
-    assert (solver.rho, solver.theta, solver.window) == (0.001, 0.01, 10**7)
-
-
 @pytest.mark.parametrize("steps", [1, 3])
 def test_the_number_of_steps_is_fixed(steps):
     heard = []
@@ -119,14 +114,6 @@ def test_it_projects_ranks_only_and_counts_no_weights():
     )
     with pytest.raises(ValueError, match="cannot use sample_weight"):
         solved(weighted, Paper(), "task")
-
-
-def test_an_interrupt_goes_through():
-    def stop(step):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solved(biased(), Paper(**SHORT), "task", on_step=stop)
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "feature", "shared"])

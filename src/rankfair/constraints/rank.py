@@ -22,10 +22,8 @@ from rankfair.core.ranks import (
 )
 
 BINS = 1 << 16  # of quick counts
-MOST_BINS = 1 << 14  # of densities
 EXACT_ROWS = 1 << 14  # sorting this few rows costs no more than binning them
 NEAR = 5e-4  # of an AUC: how far outside their bands several may end
-FAR = 4.0  # robust deviations from the median beyond which values are drawn in
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,9 @@ class Rank(Constraint):
         return max(2.0 * groups.pair, 2 * NEAR * groups.total_a * groups.total_b)
 
 
-def drawn_in(m: Floats, weights: NDArray[Any] | None = None) -> tuple[Floats, Floats]:
+def drawn_in(
+    m: Floats, weights: NDArray[Any] | None = None, c: float = 4.0
+) -> tuple[Floats, Floats]:
     """``t = c arsinh((m − median)/(c s))`` and ``dt/dm``, 0 if all ``m`` are equal.
 
     In the middle it is ``m`` in robust standard deviations ``s``.  Ranks do not change
@@ -141,9 +141,9 @@ def drawn_in(m: Floats, weights: NDArray[Any] | None = None) -> tuple[Floats, Fl
     s = (high - low) / 1.349 or deviation(m, weights)
     if not s > 0:
         return np.zeros(len(m)), np.zeros(len(m))
-    off = (m - middle) / (FAR * s)
+    off = (m - middle) / (c * s)
     rate: Floats = 1.0 / (s * np.hypot(1.0, off))
-    return FAR * np.arcsinh(off), rate
+    return c * np.arcsinh(off), rate
 
 
 def _quartiles(m: Floats, weights: NDArray[Any] | None) -> list[float]:
@@ -159,7 +159,7 @@ def _quartiles(m: Floats, weights: NDArray[Any] | None) -> list[float]:
 def _bins(bandwidths: float) -> int:
     """Some hundred bins a bandwidth, in a power of two, as far as is affordable."""
     wanted = 1 << int(np.ceil(np.log2(96 * bandwidths + 1)))
-    return min(wanted, MOST_BINS)
+    return min(wanted, 1 << 14)
 
 
 def deviation(m: Floats, weights: NDArray[Any] | None) -> float:

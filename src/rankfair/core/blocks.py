@@ -28,13 +28,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
 T = TypeVar("T")
 
-SPAN = 1 << 16  # rows gathered at a time by a thread
 CHUNK = 1 << 17  # numbers handled at a time: small enough to stay in the cache
 CONSTANT = 1e-15  # a spread below this share of the values is their last digit
 FAR = 1e-6  # with a spread below this share, rounding of the mean shows
-MANY = 16  # tasks a batch, on average, from which on threads share out the batches
-PARTS = 16  # in so many parts
-LINES = 1 << 18  # numbers handled at a time
+PARTS = 16  # that threads share out, where a batch holds as many tasks on average
 FINE, DIGITS = 40, 50  # bits: parts of the range of a target, and of its size
 
 
@@ -85,10 +82,10 @@ class Blocks:
         gram = np.empty((n_tasks, n, n))
 
         def gather(start: int) -> None:
-            rows = slice(start, start + SPAN)
+            rows = slice(start, start + CHUNK)
             np.take(X, order[rows], axis=0, out=Z[rows], mode="clip")
 
-        each(gather, range(0, len(X), SPAN), len(X))
+        each(gather, range(0, len(X), CHUNK), len(X))
 
         def fill(batch: Batch) -> None:
             rows, places, size = batch
@@ -232,7 +229,7 @@ def each_batch(function: Callable[[Batch], None], batches: Sequence[Batch]) -> N
         for batch in part:
             function(batch)
 
-    if len(batches) < 2 or batches[-1].places.stop < MANY * len(batches):
+    if len(batches) < 2 or batches[-1].places.stop < PARTS * len(batches):
         return go(batches)
     n_rows = batches[-1].rows.stop
     cuts = np.linspace(0, n_rows, PARTS, endpoint=False)
@@ -388,7 +385,7 @@ def linear_predict(
     [12.0, 3.0]
     """
     out = np.empty(len(X))
-    step = max(1, LINES // max(X.shape[1], 1))
+    step = max(1, 2 * CHUNK // max(X.shape[1], 1))
 
     def fill(start: int) -> None:
         rows = slice(start, start + step)

@@ -29,13 +29,11 @@ from rankfair.core.blocks import (
     resolution_of,
     sorted_by_task,
 )
-from rankfair.core.ranks import whole_if_so
+from rankfair.core.ranks import places_of, rows_near_others, whole_if_so
 from rankfair.engines.base import Engine
 from rankfair.input.errors import shown
 
 __all__ = ["Groups", "Part", "Problem", "counted_weights", "whole_if_so"]
-
-LARGE = 30  # powers of two: larger and smaller weights are brought to size
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,11 @@ class Groups:
         """How many rows, or how much weight, group B has."""
         return self._total(~self.in_a)
 
+    @property
+    def both(self) -> bool:
+        """Whether either group has a row that weighs something."""
+        return self.total_a > 0 and self.total_b > 0
+
     @cached_property
     def pair(self) -> int | float:
         """What one pair weighs: 1, or for fractional weights that of typical rows.
@@ -87,14 +90,7 @@ class Groups:
         return found
 
     def of_known(self, g: Floats) -> Floats:
-        """A direction of the rows that weigh something here, and 0 in the others.
-
-        Examples
-        --------
-        >>> groups = Groups(np.array([True, False, False]), np.array([1, 1, 0]))
-        >>> groups.of_known(np.array([1.0, -0.5, -0.5])).tolist()
-        [1.0, -0.5, -0.0]
-        """
+        """A direction of the rows that weigh something here, and 0 in the others."""
         return g if self.known is None else g * self.known
 
     def take(self, rows: Ints) -> Groups:
@@ -137,13 +133,7 @@ class Part(Groups):
 def counted_weights(
     weights: NDArray[np.int64] | Floats | None, known: NDArray[np.bool_] | None
 ) -> NDArray[np.int64] | Floats | None:
-    """What rows weigh where pairs are counted: nothing, if their group is not known.
-
-    Examples
-    --------
-    >>> counted_weights(None, np.array([True, False])).tolist()
-    [1, 0]
-    """
+    """What rows weigh where pairs are counted: nothing, if their group is not known."""
     counted = whole_if_so(weights)
     if known is None or known.all():
         return counted
@@ -273,11 +263,16 @@ class Problem(Engine):
         # einsum sums each row by itself: rows that are alike have the same key.
         keys = np.einsum("ij,j->i", np.ascontiguousarray(self.X), ways[:-1])
         keys = (keys + ways[-1] * self.codes)[rows]
-        ordered = np.sort(keys)
+        places = places_of(keys)
+        if places is None:
+            at = np.arange(len(keys))
+        else:
+            at = rows_near_others(places, np.sort(places))
+        ordered = np.sort(keys[at])
         repeated = ordered[1:][ordered[1:] == ordered[:-1]]
         if not len(repeated):
             return None
-        at = np.flatnonzero(np.isin(keys, repeated))
+        at = at[np.isin(keys[at], repeated)]
         at = at[np.lexsort((self.codes[rows[at]], keys[at]))]
         X, codes = self.X[rows[at]], self.codes[rows[at]]
         new = (codes[1:] != codes[:-1]) | (X[1:] != X[:-1]).any(axis=1)
@@ -300,7 +295,7 @@ def _in_units(weights: Floats | None) -> tuple[Floats | None, float]:
     if weights is None:
         return None, 1.0
     power = int(np.frexp(weights.max())[1])
-    if abs(power) <= LARGE:
+    if abs(power) <= 30:
         return weights, 1.0
     return np.ldexp(weights, -power), float(np.ldexp(1.0, power))
 

@@ -21,9 +21,7 @@ from rankfair.core.blocks import each
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
-VERY_MANY = 1 << 21  # values of which many share a place
 MANY = 1 << 16  # values that are sorted faster by their places in 31 bits
-PLACES = (1 << 31) - 2  # the last of them, with room for rounding
 BLOCK = 1 << 15  # values handled at a time, so that they stay in the cache
 
 
@@ -33,15 +31,7 @@ def blocks_of(length: int, size: int = BLOCK) -> Iterator[slice]:
 
 
 def split(values: Array, in_a: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """New arrays of the values in A and of the others, made without an index of all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a, b = split(np.array([5.0, 6.0, 7.0]), np.array([True, False, True]))
-    >>> a.tolist(), b.tolist()
-    ([5.0, 7.0], [6.0])
-    """
+    """New arrays of the values in A and of the others, made without an index of all."""
     n_a = int(np.count_nonzero(in_a))
     a, b = np.empty(n_a, values.dtype), np.empty(len(values) - n_a, values.dtype)
     end_a = end_b = 0
@@ -69,12 +59,6 @@ def counts_of(weights: Floats) -> Array:
     """Return whole weights as integers, others in units of their mean.
 
     Fractional weights are relative, and their size must not matter.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts_of(np.array([1.0, 3.0])), counts_of(np.array([0.5, 1.5]))
-    (array([1, 3]), array([0.5, 1.5]))
     """
     whole: Any = whole_if_so(weights)
     found: Array = weights / weights.mean() if whole is weights else whole
@@ -114,46 +98,48 @@ def twice_u_between(values: Floats, in_a: NDArray[np.bool_]) -> int:
     Places in 31 bits between the least and the largest value, with the group as one bit
     more, are sorted faster than values.  Rows near others in the same place, usually
     few, are then counted exactly.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> in_a = np.array([True, False, True, False])
-    >>> twice_u_between(np.array([1.0, 0.0, 2.0, 2.0]), in_a)
-    5
     """
-    low, span = values.min(), np.ptp(values)
-    if len(values) < MANY or not 1e-280 < span < np.inf:
+    places = None if len(values) < MANY else places_of(values)
+    if places is None:
         return int(twice_u(*split(values, in_a)))
-    keys = ((values - low) * (PLACES / span)).astype(np.uint32)
-    keys <<= 1
+    keys = 2 * places
     keys |= in_a
     ordered = np.sort(keys)
-    places = np.flatnonzero((ordered & 1).astype(bool))
-    ordered >>= 1
-    shared = ordered[1:][ordered[1:] == ordered[:-1]]
-    if 8 * len(shared) > len(values):
+    of_a = np.flatnonzero((ordered & 1).astype(bool))
+    rows = rows_near_others(places, ordered >> 1)
+    if 8 * len(rows) > len(values):
         return int(twice_u(*split(values, in_a)))
-    # As few rows as can be, with a table that stays in the cache.
-    bits = 16 if len(values) < VERY_MANY else 22
-    near = np.zeros(1 << bits, bool)
-    near[shared >> 31 - bits] = True
-    rows = np.flatnonzero(near[keys >> 32 - bits])
     exact = twice_u(*split(values[rows], in_a[rows]))
     by_key = twice_u(*split(keys[rows], in_a[rows]))
-    total = 2 * int(places.sum()) + len(places) - len(places) ** 2
+    total = 2 * int(of_a.sum()) + len(of_a) - len(of_a) ** 2
     return total + int(exact) - int(by_key)
 
 
-def twice_u_sorted(a: Floats, b: Floats) -> int:
-    """``twice_u`` of two sorted samples, block by block to stay in the cache.
+def places_of(values: Floats) -> Array | None:
+    """Places in 31 bits between the least and the largest value; None if odd.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> twice_u_sorted(np.array([1.0, 2.0]), np.array([0.0, 2.0]))
-    5
+    Equal values have one place, and a smaller one no larger place.
     """
+    low, span = values.min(), np.ptp(values)
+    if not 1e-280 < span < np.inf:
+        return None
+    last = (1 << 31) - 2  # with room for rounding
+    places: Array = ((values - low) * (last / span)).astype(np.uint32)
+    return places
+
+
+def rows_near_others(places: Array, ordered: Array) -> NDArray[np.intp]:
+    """Some rows, among them all that share their place with another one."""
+    shared = ordered[1:][ordered[1:] == ordered[:-1]]
+    # As few rows as can be, with a table that stays in the cache.
+    bits = 16 if len(places) < 1 << 21 else 22
+    near = np.zeros(1 << bits, bool)
+    near[shared >> 31 - bits] = True
+    return np.flatnonzero(near[places >> 31 - bits])
+
+
+def twice_u_sorted(a: Floats, b: Floats) -> int:
+    """``twice_u`` of two sorted samples, block by block to stay in the cache."""
     parts: list[int] = []
 
     def count(start: int) -> None:
@@ -359,16 +345,7 @@ class Grid(Bins):
 
 
 def smooth_density(count: Array, grid: Grid, bandwidth: float) -> Floats:
-    """A Gaussian kernel density, at the centres of ``grid``, of a binned sample.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grid = Grid(-5.0, 0.01, 1000)
-    >>> f = smooth_density(grid.count(np.zeros(3)), grid, bandwidth=1.0)
-    >>> bool(abs(f.max() - 1 / np.sqrt(2 * np.pi)) < 1e-4)
-    True
-    """
+    """A Gaussian kernel density, at the centres of ``grid``, of a binned sample."""
     total = max(float(count.sum()), 1e-300)
     return _smooth(count, grid, bandwidth) / (grid.width * total)
 

@@ -22,9 +22,6 @@ STEP = 0.5  # between the exponents of the grid
 LEAST, MOST = -1.0, 6.0  # exponents of β
 LEAST_COMMON = -3.0  # of β₀ and β_c
 START = (2.0, 1.0)  # exponents of β and β₀ where the search starts
-MOST_TASKS = 200  # tasks that are looked at, evenly by label
-MOST_WORK = 4e8  # of tasks × columns³: fewer tasks where columns are many
-FREE = 0.02  # a fit with 1 − df/n below this interpolates, and says nothing
 SIX = 1e-6  # relative differences that do not count
 
 
@@ -57,14 +54,16 @@ class Moments:
         """``RSS / (1 − df/n)²`` relative to the targets' squares, ∞ where df is n."""
         shares = np.maximum(rss / np.maximum(self.squares, 1e-300), 1e-10)
         share = shares[..., self.targets].sum(axis=-1)
-        left = 1.0 - df / self.rows
-        safe = np.maximum(left, FREE)
-        return np.where(left > FREE, share / safe**2, np.inf)
+        left, least = 1.0 - df / self.rows, 0.02  # below it a fit interpolates
+        return np.where(left > least, share / np.maximum(left, least) ** 2, np.inf)
 
 
-def some_tasks(n_tasks: int, n_columns: int) -> Ints:
-    """Which tasks to look at, evenly by label."""
-    most = int(np.clip(MOST_WORK / max(n_columns, 1) ** 3, 8, MOST_TASKS))
+def some_tasks(n_tasks: int, n_columns: int, work: float = 4e8) -> Ints:
+    """Which tasks to look at, evenly by label: at most 200.
+
+    They are fewer where tasks × columns³ would be more than ``work``.
+    """
+    most = int(np.clip(work / max(n_columns, 1) ** 3, 8, 200))
     if n_tasks <= most:
         return np.arange(n_tasks)
     return np.linspace(0, n_tasks - 1, most).round().astype(np.intp)

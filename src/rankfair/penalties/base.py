@@ -15,6 +15,7 @@ from rankfair.engines.base import LEAST
 Floats = NDArray[np.float64]
 Self_ = TypeVar("Self_", bound="Penalty")
 
+NIL = 1e-10  # the norm, in standard units, of a feature or a task that fell to 0
 NO_EIGENVALUE = 1e-13  # of the largest in its task: below it, a direction has no data
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from rankfair.penalties.base import (
+    NIL,
     Factor,
     Floats,
     Penalty,
@@ -16,8 +17,6 @@ from rankfair.penalties.base import (
     out_of,
     pseudo_inverse,
 )
-
-NIL = 1e-10  # the norm, in standard units, of a feature that is dropped
 
 
 @dataclass(frozen=True)

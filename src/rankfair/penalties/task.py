@@ -10,6 +10,7 @@ import numpy as np
 
 from rankfair.core.blocks import Ints, each
 from rankfair.penalties.base import (
+    NIL,
     Factor,
     Floats,
     Penalty,
@@ -25,7 +26,6 @@ from rankfair.penalties.base import (
 MANY, FEW = 2000, 32  # tasks, and features, where tridiagonal forms are quicker
 PIECE = 1 << 21  # numbers of Gram matrices handled at a time: fewer, and threads wait
 ENOUGH = 3e-4  # a relative step whose cube is nothing
-NIL = 1e-10  # a norm, in standard units, of a task that fell to its intercept
 CLEAR = 1e-6  # of the trace: a shift that stands clear of rounding
 
 

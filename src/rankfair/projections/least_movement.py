@@ -31,7 +31,6 @@ from rankfair.projections.shift import Floats
 Array = NDArray[Any]
 
 ROUNDING = 1e-12  # two levels closer than this are one
-STEPS = 100  # the most Newton steps of `ladder`; it takes some ten
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ class _Rungs:
     def lowest_cost(self, r: Floats) -> Floats:
         """Newton's method from a ladder, with shorter steps where it overshoots."""
         cost = self.cost(r)
-        for _ in range(STEPS):
+        for _ in range(100):  # Newton steps; it takes some ten
             pulled = self.v > r[self.above]
             pushed = self.bound & (self.v < r[self.below])
             target = self._newton(r, pulled, pushed)

@@ -13,13 +13,6 @@ from rankfair.projections.shift import Band, Floats, Mask, outside
 
 Ints = NDArray[np.int64]
 
-# How often the repair starts again before its last resort.
-REPAIRS = 4
-# So many rows have enough subsets to hit a sum exactly: 2^28 against N_B < 10^7.
-EXCHANGED = 28
-# The half sums of a search grow with the square root of the window.
-LARGEST_WINDOW = 10**12
-
 Search = Literal["index", "ratio"]
 
 
@@ -88,7 +81,7 @@ def paper(
     pairs = int(np.count_nonzero(in_a)) * int(np.count_nonzero(~in_a))
     sides = (1.0, band), (-1.0, (2 * pairs - band[1], 2 * pairs - band[0]))
     moved = _zeroed(m, _algorithm_1(m, in_a, band, choose))
-    for _ in range(REPAIRS):
+    for _ in range(4):  # repairs before the last resort
         for sign, sided in sides:
             rows = _algorithm_1(sign * moved, in_a, sided, _choose_by_ratio)
             moved = _zeroed(moved, rows)
@@ -167,12 +160,12 @@ def _take_until(changes: Ints, goal: Band) -> Mask:
     return taken if total >= least else _exchange(changes, taken, goal)
 
 
-def _exchange(changes: Ints, taken: Mask, goal: Band) -> Mask:
+def _exchange(changes: Ints, taken: Mask, goal: Band, few: int = 7) -> Mask:
     """Decide some rows afresh so that the sum meets the goal.
 
-    These are the smallest and a spread of the others, taken and not taken.
+    These are the smallest and a spread of the others, taken and not taken, a few each:
+    2^28 subsets are enough to hit a sum exactly, as N_B < 10^7.
     """
-    few = EXCHANGED // 4
     order = np.argsort(changes, kind="stable")
     sides = order[taken[order]], order[~taken[order]]
     picked = [(side[:few], _spread(side[few:], few)) for side in sides]
@@ -227,7 +220,8 @@ def best_index(changes: Ints, excess: int, window: int) -> int:
     if len(changes) == 0:
         return 0
     last = (1 << len(changes)) - 1
-    window = min(window, LARGEST_WINDOW)
+    # Half sums of a search grow with the square root of the window.
+    window = min(window, 10**12)
     start, rest = divmod(excess << len(changes), int(changes.sum()))
     low = min(max(start - window, 0), last)
     high = min(start + (rest > 0) + window, last)

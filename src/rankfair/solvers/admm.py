@@ -30,6 +30,7 @@ from rankfair.solvers.base import (
     relative,
 )
 from rankfair.solvers.counted import Demand
+from rankfair.solvers.line import TiltedFits
 from rankfair.solvers.refits import search_along
 
 PROJECTIONS = ("shift", "paper", "greedy")
@@ -128,7 +129,7 @@ class NCADMM:
         # W = fit(y − g) at the full β, so the last digits are those of a line.
         g = problem.y - (1 + self.rho) * fitted + self.rho * M
         settled = residual <= self.tol
-        along = search_along(fitter, fitter, demands, [g], "train")
+        along = search_along(TiltedFits(fitter, fitter, demands, "train"), [g])
         along = replace(along, settled=settled, trace=tuple(trace))
         found = along.solution(penalty)
         usable = found.status is not Status.INFEASIBLE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rankfair.solvers.line import Line
 
 Floats = NDArray[np.float64]
-
-NIL = 1e-100  # a weight of the penalty that is beyond all digits of a fit
 
 
 class Status(Enum):
@@ -53,17 +51,7 @@ OnStep = Callable[[Step], None]
 
 
 def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
-    """A report of each step that writes it down as well, by its number.
-
-    Examples
-    --------
-    >>> trace = []
-    >>> note = noted_in(trace, None)
-    >>> for objective in (9.0, 8.0):
-    ...     note(Step(1, objective, auc=0.5, residual=0.1))
-    >>> [step.iteration for step in trace]
-    [1, 2]
-    """
+    """A report of each step that writes it down as well, by its number."""
 
     def note(step: Step) -> None:
         trace.append(step._replace(iteration=len(trace) + 1))
@@ -98,6 +86,9 @@ class Solution:
         return max(1, len(self.trace))
 
 
+Kind = TypeVar("Kind", bound=Solution)
+
+
 @dataclass(frozen=True)
 class Fitter:
     """``fit(target) → W`` for one problem and penalty, factorised once."""
@@ -110,7 +101,8 @@ class Fitter:
     def of(cls, problem: Engine, penalty: Penalty) -> Fitter:
         """Bring ``β`` to standard units and factorise."""
         unit = _unit(problem, penalty)
-        own = penalty.scaled(unit if penalty.beta * unit > NIL else 0.0)
+        # Less than this is beyond all digits of a fit.
+        own = penalty.scaled(unit if penalty.beta * unit > 1e-100 else 0.0)
         gram = problem.gram  # about the mean of each task
         if own.intercepts:
             none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
@@ -245,11 +237,12 @@ def package(
     status: Status,
     penalty: Penalty,
     trace: Sequence[Step] = (),
+    kind: type[Kind] = Solution,  # type: ignore[assignment]
     **more: Any,
-) -> Solution:
+) -> Kind:
     """The solution of standard units ``W`` in the user's units.
 
-    ``penalty`` is the fitter's in the user's units; ``more`` are fields of `Solution`.
+    ``penalty`` is the fitter's in the user's units; ``more`` are fields of ``kind``.
     """
     problem = fitter.problem
     scale = problem.loss_unit
@@ -258,7 +251,7 @@ def package(
     coef, intercept = problem.user_coef(W)
     shared, at_zero = problem.user_shared(W) or (None, None)
     found = coef, intercept, shared, at_zero, problem.resolution, objective
-    return Solution(*found, status, penalty, steps, **more)
+    return kind(*found, status, penalty, steps, **more)
 
 
 def relative(gap: Floats, size: Floats) -> float:

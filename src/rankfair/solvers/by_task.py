@@ -13,7 +13,7 @@ still open, each at its own place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.constraints import Constraint, Rank
+from rankfair.constraints.base import ROUNDING
 from rankfair.constraints.by_task import ByTask, in_every_task
 from rankfair.core.blocks import Floats, Ints, linear_predict, rounded
 from rankfair.core.by_task import Segments
@@ -45,11 +46,7 @@ Count = Callable[[Ints, Floats], Floats]  # some tasks, each at its own place
 
 AHEAD = np.array([0.04, 0.16, 0.36, 0.64, 1.0])  # shares of the way to the cap
 BEHIND = np.array([0.25, 1.0])  # the same on the side that as a rule leads away
-SHORT = 1e-2  # a bracket this short, as a share of x, has nothing in it
-UNTOLD = 1e-12  # a correlation with the groups that is rounding
-ON_EDGE = 1e-3  # of what is forgiven: a value on the edge of its band, but for rounding
-REAL = 1e-12  # of all pairs: what rounding leaves of real weights
-NONE = 1e-9  # a squared error of so little a row, or a part of g so small, is none
+ROUNDED = 1e-12  # a correlation, or a share of all pairs, that is rounding
 
 
 class TaskStatus(Enum):
@@ -160,7 +157,7 @@ class TaskLines:
         # Columns that do not tell the groups apart say nothing: this is rounding.
         inside = np.einsum("kff->kf", problem.gram) * squares[:, 1:]
         b = np.zeros(B.shape[:2])
-        b[:, :-1] = np.where(B[:, :-1, 1] ** 2 > UNTOLD**2 * inside, B[:, :-1, 1], 0.0)
+        b[:, :-1] = np.where(B[:, :-1, 1] ** 2 > ROUNDED**2 * inside, B[:, :-1, 1], 0.0)
         fitter, total = Fitter.of(problem, penalty), squares[:, 1].sum()
         guess = float(np.sqrt(spread.sum() / total)) if total > 0 else 0.0
         W, D = _fitted(fitter, B[:, :, 0], b, guess)
@@ -249,10 +246,11 @@ class TaskLines:
         def beyond(which: Ints, x: Floats) -> Floats:
             """How far values have to go on to their bands; 0 or less beyond an edge."""
             out: Floats = sign[which] * (count(which, x) - edge[which])
-            return np.where(np.abs(out) <= ON_EDGE * demands.forgiven, 0.0, out)
+            # Less than a thousandth of what is forgiven is on the edge.
+            return np.where(np.abs(out) <= 1e-3 * demands.forgiven, 0.0, out)
 
         def enough(at: Bracket) -> Bools:
-            near = np.abs(at.b - at.a) <= SHORT * np.abs(at.b)
+            near = np.abs(at.b - at.a) <= 1e-2 * np.abs(at.b)
             inside = (at.fb >= -width) & (near | (at.fb >= -demands.fine))
             out: Bools = inside | (at.fb > 0)
             return out
@@ -326,7 +324,7 @@ class Tilted:
         """Each task at its own place on its line, or at its constant."""
         demands, every = lines.demands, lines.demands.segments.both
         x, inside = lines.search()
-        more = lines.excess(lines.at(x, every)) > NONE * lines.fitter.problem.counts
+        more = lines.excess(lines.at(x, every)) > ROUNDING * lines.fitter.problem.counts
         flat = ~inside | (more & (x != 0))
         flat &= demands.kept(demands.level)
         lam = np.where(more | flat, 0.0, x)
@@ -342,7 +340,7 @@ class Tilted:
         lines, problem = self.lines, self.lines.fitter.rows
         counts, segments = problem.counts, lines.demands.segments
         c = problem.moments(g)[:, -1] / np.maximum(counts, 1e-300)
-        c[np.abs(c) <= NONE * np.abs(g).max()] = 0.0
+        c[np.abs(c) <= ROUNDING * np.abs(g).max()] = 0.0
 
         def at(lam: Floats) -> Floats:
             """By steps of the grid on which ties are decided: those in tasks stay."""
@@ -362,7 +360,7 @@ class Tilted:
         low, high = _roots(counts @ c**2, -(counts @ (c * off)), excess)
         found = nearest(counted, (float(low), float(high)))
         # Sums of real weights are rounded, here as within tasks.
-        room = 0.0 if segments.whole else REAL * counted.demand.unit
+        room = 0.0 if segments.whole else ROUNDED * counted.demand.unit
         miss = abs(counted.demand.band.miss(found.value))
         return at(np.array([found.x])), miss <= max(room, lines.demands.forgiven)
 
@@ -391,11 +389,15 @@ class Tilted:
         states[~kept] = TaskStatus.INFEASIBLE
         states[~s.both] = TaskStatus.ONE_GROUP_ONLY
         back = np.argsort(problem.blocks.tasks)  # places to the user's tasks
-        solution = package(
-            fitter, W, status, penalty, trace, values=(value,), multipliers=(most,)
-        )
-        return TaskSolution(
-            **{each.name: getattr(solution, each.name) for each in fields(Solution)},
+        return package(
+            fitter,
+            W,
+            status,
+            penalty,
+            trace,
+            TaskSolution,
+            values=(value,),
+            multipliers=(most,),
             task_values=shown[back],
             task_aucs=in_every_task(Rank(), s, problem.y).show(s.twice_u(m))[back],
             task_status=tuple(states[back].tolist()),

@@ -12,10 +12,11 @@ from rankfair.constraints import Band, Constraint, Rank
 from rankfair.constraints.rank import EXACT_ROWS
 from rankfair.core.blocks import Floats, Ints, rounded
 from rankfair.core.problem import Groups, Part
+from rankfair.engines import Engine
+from rankfair.solvers.roots import CLOSE
 
 TIED = 2.0**-40  # of a standard deviation of y: predictions this close are ties
-ROUGH_ROWS = 1 << 12  # rows that the first look along a line is taken on
-COARSE = 1e-3  # of a shown value: quick counts that are further off are not used
+COARSE = 1e-4  # of a shown value: quick counts that are further off are not used
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class Demand:
         """How far the value is outside its band, as people read it."""
         return abs(self.band.miss(value)) / self.unit
 
+    def negligible(self, off: float, sure: float) -> bool:
+        """Whether so many pairs in one bin are few, and their sum by chance is less."""
+        by_chance = np.sqrt(off * self.groups.pair)
+        return bool(off <= sure * self.unit and by_chance <= CLOSE * self.unit / 4)
+
 
 @dataclass(frozen=True)
 class Units:
@@ -81,6 +87,11 @@ class Units:
     unit: float = 1.0
     centre: float = 0.0
     resolution: float = TIED
+
+    @classmethod
+    def of(cls, engine: Engine) -> Units:
+        """Those of the rows of an engine."""
+        return cls(engine.y_unit, engine.y_centre, engine.resolution)
 
     def of_user(self, m: Floats) -> Floats:
         """Predictions as the user sees them, ties decided."""
@@ -170,14 +181,12 @@ class Counted:
 
     def fewer(self) -> Counted:
         """Some of the rows, for a rough look."""
-        step = len(self.q) // ROUGH_ROWS
-        if step < 2:
-            return self
-        rows = np.arange(step // 2, len(self.q), step)
+        step = len(self.q) // EXACT_ROWS
+        rows = np.arange(step // 2, len(self.q), max(step, 1))
         demands = tuple(
             Demand(each.constraint, each.groups.take(rows)) for each in self.demands
         )
-        if not all(d.groups.total_a > 0 and d.groups.total_b > 0 for d in demands):
+        if step < 2 or not all(each.groups.both for each in demands):
             return self
         return Counted(self.q[rows], self.E[:, rows], demands, Units())
 
@@ -193,19 +202,24 @@ class Counted:
         """The exact value at one ``λ``."""
         return self.values(np.array([x]))[0]
 
+    @property
+    def exact_only(self) -> bool:
+        """Whether there is no quicker way to a value than the exact one."""
+        return len(self.q) <= EXACT_ROWS or not self.demand.constraint.pairs
+
+    @property
+    def ways(self) -> list[Callable[[float], float]]:
+        """How a value may be had, the quickest first."""
+        return [self.value] if self.exact_only else [self.quick_value, self.value]
+
     def estimate(self, x: float) -> tuple[float, float]:
         """The value from histograms, and the most that it is off; of few rows exact."""
-        if len(self.q) <= EXACT_ROWS or not self.demand.constraint.pairs:
+        if self.exact_only:
             return self.value(x), 0.0
         return Rank().estimate(self.standard(np.array([x])), self.demand.groups)
 
     def quick_value(self, x: float) -> float:
         """The value from histograms, or the exact one where these cannot tell."""
-        value, off = self.estimate(x)
-        return value if off <= COARSE * self.demand.unit else self.value(x)
-
-    def sure_value(self, x: float) -> float:
-        """A value on the right side of both ends of the band, exact near them."""
-        value, off = self.estimate(x)
-        near = min(abs(value - end) for end in self.demand.band)
-        return value if off < near or not off else self.value(x)
+        (value, off), demand = self.estimate(x), self.demand
+        sure = off < min(abs(value - end) for end in demand.band)
+        return value if sure or demand.negligible(off, COARSE) else self.value(x)

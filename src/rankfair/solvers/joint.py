@@ -24,22 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from rankfair.constraints.base import ROUNDING
+from rankfair.constraints.rank import NEAR
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups
 from rankfair.solvers.counted import Counted, Demand
 from rankfair.solvers.line import Curved, FoundFit, Line, nearest
 from rankfair.solvers.roots import CLOSEST
 
-LEVEL = 5e-4  # of a standard deviation: means this close are level to start from
-EXACT = 1e-9  # of a standard deviation: how well a programme is solved
 SAME = 1e-6  # of the cost: a direction this near to others follows from them
-LEAST = 1e-8  # of the largest answer of linear values: less is none
 NOTHING = 1e-16  # of the variance of y: the square of a direction that moves nothing
-SETTLED = 1e-3  # of the cost: what another step has to save
-PARTS = (1.0, 0.5, 0.25, 0.125)  # of a step that are tried
-STALLS = 3  # steps that are taken though none of these is better
-MOST = 30  # exact counts of all demands
-LAST = 8  # of these for the closest place, where bands are not met
 
 
 class Place(NamedTuple):
@@ -65,23 +59,25 @@ def search_on(line: Curved, counted: Counted) -> Place:
     return solve_joint(line, counted)
 
 
-def solve_joint(line: Curved, counted: Counted) -> Place:
+def solve_joint(line: Curved, counted: Counted, most: int = 22, last: int = 8) -> Place:
     """The cheapest ``λ`` found whose values are in all bands.
 
-    ``counted`` is ``line.left_out`` or ``line.trained``.  Counts may end outside their
-    band by 0.0005 or one pair, the larger, linear values by 1e-6.  Where no such place
-    is found among fits that err no more than one constant, the cheapest one is kept
-    whose worst gap is within 0.001 of the least.
+    ``counted`` is ``line.left_out`` or ``line.trained``.  There are at most ``most``
+    exact counts, and ``last`` more where bands are not met.
+
+    Counts may end outside their band by 0.0005 or one pair, the larger, linear values
+    by 1e-6.  Where no such place is found among fits that err no more than one
+    constant, the cheapest one is kept whose worst gap is within 0.001 of the least.
     """
     joint = JointSearch.of(line, counted)
     seen = [joint.free]
     if joint.gap(joint.free).any() and joint.T.size:
         seen.append(joint.at(joint.start()))
-        seen.extend(islice(joint.walk(seen[-1]), MOST - LAST - len(seen)))
+        seen.extend(islice(joint.walk(seen[-1]), most - len(seen)))
         if not joint.met(seen):
             closest = min(seen, key=lambda it: joint.gap(it).max())
             wider = float(joint.gap(closest).max()) + CLOSEST
-            seen.extend(islice(joint.walk(closest, wider), MOST - len(seen)))
+            seen.extend(islice(joint.walk(closest, wider), most + last - len(seen)))
     return joint.best(seen)
 
 
@@ -95,7 +91,11 @@ def level(line: Line, count: str) -> FoundFit:
     g = [it.weighted(it.constraint.direction(it.groups)) for it in demands]
     v = [it.constraint.value(counted.q, it.groups) for it in demands]
     answers = np.array(g) @ E.T * ((E * E).mean(axis=1) > NOTHING)
-    lam = np.linalg.lstsq(answers, np.array(v), LEAST)[0]
+    return found_at(line, counted, np.linalg.lstsq(answers, np.array(v), rcond=1e-8)[0])
+
+
+def found_at(line: Line, counted: Counted, lam: Floats) -> FoundFit:
+    """What exact counts say of a place."""
     values = counted.values(lam)
     return FoundFit(line, counted, lam, tuple(values), inside_bands(counted, values))
 
@@ -106,24 +106,6 @@ def inside_bands(counted: Counted, values: Sequence[float]) -> bool:
     strict = len(demands) == 1 and not demands[0].constraint.linear
     gaps = [each.gap(value) for each, value in zip(demands, values, strict=True)]
     return bool((np.array(gaps) <= (0.0 if strict else _slacks(demands))).all())
-
-
-def density_directions(line: Line, counted: Counted) -> list[Floats]:
-    """The directions of a second line, where constraints would share one.
-
-    A counted constraint between the groups of a linear one needs a direction of its
-    own: its slope at the fit where the linear ones are met and, if they allow it,
-    means are level.
-    """
-    own = shared(counted.demands)
-    joint, trained = JointSearch.of(line, counted), line.trained
-    m = trained.q - (joint.T @ joint.start()) @ trained.E
-    return [
-        each.slope(m) * (each.groups.total_a + each.groups.total_b)
-        if dense
-        else each.direction()
-        for each, dense in zip(trained.demands, own, strict=True)
-    ]
 
 
 def shared(demands: Sequence[Demand]) -> NDArray[np.bool_]:
@@ -179,7 +161,7 @@ class JointSearch:
             _slacks(demands),
         )
         ends = np.array([[it.show(end) for end in it.band] for it in demands]).T
-        fine = np.where(linear, EXACT, slack)
+        fine = np.where(linear, ROUNDING, slack)
         T = _independent(line)
         return cls(line, counted, T, linear, np.sort(ends, axis=0), slack, fine)
 
@@ -234,7 +216,7 @@ class JointSearch:
     def start(self) -> Floats:
         """Where linear values are in their bands and, if they allow it, means level."""
         values, J = self.level
-        aim = np.where(self.linear, self.aim(), [[-LEVEL], [LEVEL]])
+        aim = np.where(self.linear, self.aim(), [[-NEAR], [NEAR]])
         both = self.within(J, values, aim)
         if both is not None:
             return both.u
@@ -244,14 +226,14 @@ class JointSearch:
     def walk(self, here: Tried, by: float = 0.0) -> Iterator[Tried]:
         """Every place that is counted, until another step would save little."""
         stalls = 0
-        while stalls <= STALLS:
+        while stalls <= 3:
             J, off = self.slopes(here.u), self.off(here, by)
             step = self.shortest(J, here.shown - J @ here.u, self.aim(by))
             near = off - step.wide <= (self.fine.max() / 10 if step.wide else 0.0)
-            if near and here.cost - step.u @ step.u <= SETTLED * here.cost:
+            if near and here.cost - step.u @ step.u <= CLOSEST * here.cost:
                 return
             tried: list[Tried] = []
-            for x in PARTS:
+            for x in (1.0, 0.5, 0.25, 0.125):
                 tried.append(self.at(here.u + x * (step.u - here.u)))
                 yield tried[-1]
                 new = tried[-1].cost + step.price * self.off(tried[-1], by)
@@ -280,7 +262,7 @@ class JointSearch:
         if found is not None:
             return found
         few, enough = 0.0, float(np.maximum(aim[0] - c, c - aim[1]).max())
-        while enough - few > EXACT:
+        while enough - few > ROUNDING:
             by = (few + enough) / 2
             few, enough = (few, by) if self.within(J, c, aim, by) else (by, enough)
         by = enough + self.fine.max() / 10
@@ -297,7 +279,7 @@ class JointSearch:
         if found is None:
             return None
         error, most = self.line.error(self.T @ found[0]), self.line.squares
-        return Shortest(*found, by) if error <= most * (1 + EXACT) else None
+        return Shortest(*found, by) if error <= most * (1 + ROUNDING) else None
 
 
 def least_distance(J: Floats, low: Floats, high: Floats) -> tuple[Floats, float] | None:
@@ -323,10 +305,10 @@ def least_distance(J: Floats, low: Floats, high: Floats) -> tuple[Floats, float]
     z = nnls(E, np.eye(len(E))[-1], maxiter=100 * len(h))[0]
     r = E @ z
     rest = 1.0 - r[-1]
-    if not rest > EXACT**2:
+    if not rest > ROUNDING**2:
         return None
     u = far * r[:-1] / rest
-    if (h - G @ u).max() > EXACT / 10 * max(far, 1.0):
+    if (h - G @ u).max() > ROUNDING / 10 * max(far, 1.0):
         return None
     return u, 4.0 * far * float(z.sum()) / rest
 
@@ -362,4 +344,4 @@ def _outside(shown: Floats, band: Floats) -> Floats:
 def _slacks(demands: Sequence[Demand]) -> Floats:
     """How far outside their bands several values may end, as people read them."""
     slacks = [it.constraint.slack(it.groups) / it.unit for it in demands]
-    return np.array(slacks) * (1 + EXACT)
+    return np.array(slacks) * (1 + ROUNDING)

@@ -10,9 +10,9 @@ predictions are a line as well:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ from rankfair.engines.chunked import ChunkedEngine
 from rankfair.penalties import Penalty
 from rankfair.solvers.base import Fitter, Solution, Status, Step, package
 from rankfair.solvers.counted import Counted, Demand, Units
-from rankfair.solvers.roots import CLOSE, CLOSEST, Bracket, Root, close_in
-from rankfair.solvers.streamed import FewPasses, Streamed, counted_elsewhere
+from rankfair.solvers.roots import CLOSE, CLOSEST, Bracket, Root, close_in, first_beyond
+from rankfair.solvers.streamed import counted_elsewhere
 
 MOST_LEVERAGE = 0.999  # rows above it cannot be left out
 PROBES = 16  # of the first look along the line, on either side of 0
@@ -119,76 +119,110 @@ def bent(problem: Engine, W: Floats) -> Floats:
     return out
 
 
-def make_line(
-    fitter: Fitter,
-    of_g: Fitter,
-    demands: Sequence[Demand],
-    directions: Sequence[Any],
-    sums: Floats,
-    count: str = "loo",
-) -> Line:
-    """Fit y and the directions, and predict every row with and without itself.
+@dataclass(frozen=True)
+class TiltedFits:
+    """How y and the directions are fitted, and what is asked of which rows.
 
-    ``sums`` (k, n + 1, 1 + r) are the moments of y and of the directions.
+    A given β serves both fitters, which are then one.
     """
-    W0 = fitter.solve(sums[:, :, 0])
-    D = np.zeros((len(directions), *W0.shape))
-    for i in range(len(directions)):
-        D[i] = of_g.solve(sums[:, :, i + 1])
-    return line_through(fitter, of_g, W0, D, demands, directions, count)
 
+    fitter: Fitter  # of y
+    of_g: Fitter  # of directions
+    demands: Sequence[Demand]
+    count: str
 
-def line_through(
-    fitter: Fitter,
-    of_g: Fitter,
-    W0: Floats,
-    D: Floats,
-    demands: Sequence[Demand],
-    directions: Sequence[Any],
-    count: str = "loo",
-    at: Floats | None = None,
-) -> Line:
-    """The line of these coefficients, ``W₀`` of y and ``D`` of the directions.
+    def line(self, directions: Sequence[Any], sums: Floats) -> Line:
+        """Fit y and the directions, and predict every row with and without itself.
 
-    ``at`` is where leverages are taken, ``W₀`` unless told; it matters where fits bend.
-    """
-    engine, K = fitter.problem, list[Floats]()  # of y and, if it differs, of g
-    alone = int(np.count_nonzero(engine.row_counts <= 1.0))
-    if fitter.penalty.leverages and (count == "loo" or isinstance(engine, Problem)):
-        K.append(fitter.inverse_blocks(W0 if at is None else at))
-        if of_g is not fitter and len(D):
-            K.append(of_g.inverse_blocks(D[0]))
-    if isinstance(engine, ChunkedEngine):
-        ((a, b),) = directions
-        own = [each[: engine.n_tasks] for each in (W0, *D)]
-        kept = engine.kept_line(own, K, np.array([b, a]), MOST_LEVERAGE)
-        trained, *others = (counted_elsewhere(engine, it, demands) for it in kept)
+        ``sums`` (k, n + 1, 1 + r) are the moments of y and of the directions.
+        """
+        W0 = self.fitter.solve(sums[:, :, 0])
+        D = np.zeros((len(directions), *W0.shape))
+        for i in range(len(directions)):
+            D[i] = self.of_g.solve(sums[:, :, i + 1])
+        return self.through(W0, D, directions)
+
+    def through(
+        self,
+        W0: Floats,
+        D: Floats,
+        directions: Sequence[Any],
+        at: Floats | None = None,
+    ) -> Line:
+        """The line of these coefficients, ``W₀`` of y and ``D`` of the directions.
+
+        ``at`` is where leverages are taken, ``W₀`` unless told; it matters where fits
+        bend.
+        """
+        fitter, engine, K = self.fitter, self.fitter.problem, list[Floats]()
+        single = engine.row_counts <= 1.0
+        whole = isinstance(engine, Problem)
+        if fitter.penalty.leverages and (whole or self.count == "loo"):
+            K.append(fitter.inverse_blocks(W0 if at is None else at))
+            if self.of_g is not fitter and len(D):
+                K.append(self.of_g.inverse_blocks(D[0]))
+        rows: Ints | None = None
+        if isinstance(engine, ChunkedEngine):
+            ((a, b),) = directions
+            own = [each[: engine.n_tasks] for each in (W0, *D)]
+            kept = engine.kept_line(own, K, np.array([b, a]), MOST_LEVERAGE)
+            lines = [counted_elsewhere(engine, it, self.demands) for it in kept]
+        else:
+            M, H = fitter.rows.along([W0, *D], K)
+            lines = [_trained(fitter.rows, W0, D, M, self.demands)]
+            if K:
+                ok = (H < MOST_LEVERAGE).all(axis=0)
+                ok &= np.repeat(~single, fitter.rows.blocks.sizes)
+                rows = None if ok.all() else np.flatnonzero(ok)
+                H[:, ~ok] = 0.0
+                lines.append(
+                    _left_out(fitter.rows, M, H, directions, self.demands, rows)
+                )
+        trained, left_out = (*lines, None)[:2]
         assert trained is not None
-        left_out = others[0] if others else None
-        return Line(engine, fitter, W0, D, left_out, trained, None, alone)
-    problem = fitter.rows
-    M, H = problem.along([W0, *D], K)
-    m, d = M[0], M[1:]
-    units = Units(problem.y_unit, problem.y_centre, problem.resolution)
+        alone = int(np.count_nonzero(single))
+        return Line(engine, fitter, W0, D, left_out, trained, rows, alone)
+
+
+def _trained(
+    problem: Problem, W0: Floats, D: Floats, M: Floats, demands: Sequence[Demand]
+) -> Counted:
+    """The training predictions, ``M`` in standard units."""
 
     def seen(lam: Floats) -> Floats:
         return problem.user_predict(W0 - np.tensordot(lam, D, 1))[problem.order]
 
     asked = tuple(each.of_rows(None, problem.y) for each in demands)
-    trained = Counted(m, d, asked, units, seen)
-    if not K:
-        return Line(problem, fitter, W0, D, None, trained, None, alone)
-    h, h_g = H[0], H[-1]
-    ok = (h < MOST_LEVERAGE) & (h_g < MOST_LEVERAGE)
-    ok &= np.repeat(problem.row_counts > 1.0, problem.blocks.sizes)
-    rows = None if ok.all() else np.flatnonzero(ok)
-    if rows is not None:
-        h, h_g = np.where(ok, h, 0.0), np.where(ok, h_g, 0.0)
-    E = np.empty_like(d)
-    for e, own_d, g in zip(E, d, directions, strict=True):
-        e[:] = _without(own_d, g, h_g)
-    left_out = _left_out(problem, _without(m, problem.y, h), E, demands, rows, units)
-    return Line(problem, fitter, W0, D, left_out, trained, rows, alone)
+    return Counted(M[0], M[1:], asked, Units.of(problem), seen)
+
+
+def _left_out(
+    problem: Problem,
+    M: Floats,
+    H: Floats,
+    directions: Sequence[Floats],
+    demands: Sequence[Demand],
+    rows: Ints | None,
+) -> Counted | None:
+    """The predictions of rows by the fits without them.
+
+    ``M`` and ``H`` are predictions and leverages of y and of directions.  Rows that are
+    alike are at their mean.  None where a group has no row that can be left out.
+    """
+    some = tuple(it.of_rows(rows, problem.y) for it in demands)
+    if not all(it.groups.both for it in some):
+        return None
+    at = slice(None) if rows is None else rows
+    q = _without(M[0], problem.y, H[0])[at]
+    E = np.empty((len(directions), len(q)))
+    for e, d, g in zip(E, M[1:], directions, strict=True):
+        e[:] = _without(d, g, H[-1])[at]
+    twins = problem.twins(problem.order[at])
+    if twins is not None:
+        s = None if problem.weights is None else problem.weights[at]
+        for each in (q, *E):
+            each[:] = _joined(each, twins, s)
+    return Counted(q, E, some, Units.of(problem))
 
 
 def _without(m: Floats, target: Floats, h: Floats) -> Floats:
@@ -197,27 +231,6 @@ def _without(m: Floats, target: Floats, h: Floats) -> Floats:
     np.subtract(m, out, out=out)
     out /= 1.0 - h
     return out
-
-
-def _left_out(
-    problem: Problem,
-    q: Floats,
-    E: Floats,
-    demands: Sequence[Demand],
-    rows: Ints | None,
-    units: Units,
-) -> Counted | None:
-    """The rows that can be left out, or nothing where a group has none of them."""
-    some = tuple(each.of_rows(rows, problem.y) for each in demands)
-    if not all(it.groups.total_a > 0 and it.groups.total_b > 0 for it in some):
-        return None
-    at = slice(None) if rows is None else rows
-    q, E = q[at], E[:, at]
-    twins = problem.twins(problem.order[at])
-    if twins is not None:
-        s = None if problem.weights is None else problem.weights[at]
-        q, E = _joined(q, twins, s), np.array([_joined(e, twins, s) for e in E])
-    return Counted(q, E.reshape(len(demands), len(q)), some, units)
 
 
 def _joined(values: Floats, twins: Ints, weights: Floats | None) -> Floats:
@@ -310,42 +323,55 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Root:
     ``cap`` are the ends of the search.  Where no count between them is in the band, the
     smallest ``|λ|`` whose gap is nearly the least is returned.
     """
-    demand = counted.demand
-    if isinstance(counted, Streamed) and demand.constraint.pairs:
-        guess = nearest(counted.some, cap).x
-        return FewPasses(counted, cap, _probes(cap)).root(guess)
-    start = counted.sure_value(0.0)
-    miss = demand.band.miss(start)
-    if miss == 0:
-        return _root_at(counted, 0.0)
-    sign, edge = (1.0, demand.band.high) if miss > 0 else (-1.0, demand.band.low)
-
-    def beyond(x: float) -> float:
-        """How far the value has to go on to the band; 0 or less beyond its edge."""
-        return sign * (counted.sure_value(x) - edge)
-
-    if demand.constraint.linear:
+    band, start = counted.demand.band, counted.quick_value(0.0)
+    if band.miss(start) == 0:
+        free = _root_at(counted, 0.0)
+        if free.inside:
+            return free
+        start = free.value
+    sign, edge = (1.0, band.high) if band.miss(start) > 0 else (-1.0, band.low)
+    if counted.linear:
         answer = start - counted.value(1.0)
         x = (start - edge + sign * ROUNDING) / answer if answer else np.inf
         return _root_at(counted, x) if cap[0] <= x <= cap[1] else _closest(counted, cap)
-    near, width = CLOSE * demand.unit, demand.band.high - demand.band.low
+    # Counts from histograms lead to the edge; where they do not, exact ones may.
+    for value in counted.ways:
+        found = _edge(counted, cap, sign, start, value)
+        if found is not None:
+            return found
+    return _closest(counted, cap)
 
-    def enough(at: Bracket) -> bool:
-        narrow = abs(at.b - at.a) <= CLOSE * abs(at.b)
-        if narrow and not counted.ties_hold:
-            return True
-        return bool(at.fb >= -width and (at.fb >= -2 * near or narrow))
 
-    for a, b in _brackets(counted, cap, sign):
-        fa, fb = beyond(a), beyond(b)
-        if fa <= 0 and a != 0:  # fewer rows told otherwise
-            a, b, fa, fb = 0.0, a, beyond(0.0), fa
-        if fa > 0 >= fb:
-            bracket = Bracket(a, fa, b, fb)
-            found = _root_at(counted, close_in(beyond, bracket, enough).b)
+def _edge(
+    counted: Counted,
+    cap: tuple[float, float],
+    sign: float,
+    start: float,
+    value: Callable[[float], float],
+) -> Root | None:
+    """The place where a value that comes from above, or below, enters the band."""
+    demand = counted.demand
+    edge = demand.band.high if sign > 0 else demand.band.low
+
+    @cache
+    def beyond(x: float) -> float:
+        """How far the value has to go on to the band; 0 or less beyond its edge."""
+        return sign * (value(x) - edge)
+
+    for places in _places(counted, cap, sign):
+        bracket = first_beyond(beyond, places, sign * (start - edge))
+        if bracket is None:
+            continue
+        at = close_in(beyond, bracket, partial(_enough, counted))
+        # A little deeper, where histograms were off by chance.
+        step = CLOSE * demand.unit * (at.b - at.a) / (at.fa - at.fb)
+        for x in (at.b, at.b + step):
+            found = _root_at(counted, x)
             if found.inside:
                 return found
-    return _closest(counted, cap)
+            if value == counted.value:
+                break
+    return None
 
 
 def _root_at(counted: Counted, x: float) -> Root:
@@ -354,22 +380,35 @@ def _root_at(counted: Counted, x: float) -> Root:
     return Root(float(x), value, counted.demand.band.miss(value) == 0)
 
 
-def _brackets(
+def _enough(counted: Counted, at: Bracket) -> bool:
+    """Whether the end beyond the edge is near to it, or nothing more can be had."""
+    demand = counted.demand
+    narrow = abs(at.b - at.a) <= CLOSE * abs(at.b)
+    if narrow and not counted.ties_hold:
+        return True
+    inside = at.fb >= demand.band.low - demand.band.high
+    return bool(inside and (narrow or at.fb >= -2 * CLOSE * demand.unit))
+
+
+def _places(
     counted: Counted, cap: tuple[float, float], sign: float
-) -> Iterator[tuple[float, float]]:
-    """Pairs of places, outside and beyond the edge of the band by a count of few rows.
+) -> Iterator[list[float]]:
+    """Places between which few rows have the edge of the band, or nearly so.
 
     Those nearest to 0 come first, on either side.
     """
     rough = counted.fewer()
-    band, unit = rough.demand.band, rough.demand.unit
-    edge = band.high if sign > 0 else band.low
-    doubt = 0.0 if rough is counted else 2 * unit / np.sqrt(len(rough.q))
-    last = dict.fromkeys((True, False), 0.0)
+    demand = rough.demand
+    edge = demand.band.high if sign > 0 else demand.band.low
+    doubt = 0.0 if rough is counted else 2 * demand.unit / np.sqrt(len(rough.q))
+    last = dict.fromkeys((True, False), (0.0, sign * (rough.value(0.0) - edge)))
     for x in _probes(cap):
-        if sign * (rough.value(x) - edge) <= doubt:
-            yield last[x > 0], x
-        last[x > 0] = x
+        (a, fa), f = last[x > 0], sign * (rough.value(x) - edge)
+        if f <= doubt and fa >= -doubt:
+            chord = a + (x - a) * (fa + np.array([-doubt, doubt])) / max(fa - f, doubt)
+            window = np.clip(chord, min(a, x), max(a, x)) if doubt else np.array([a])
+            yield sorted({*window.tolist(), x} - {0.0}, key=abs)
+        last[x > 0] = x, f
 
 
 def _probes(cap: tuple[float, float]) -> list[float]:

@@ -11,6 +11,7 @@ import numpy as np
 from rankfair import projections
 from rankfair.core.problem import Problem
 from rankfair.penalties import Task
+from rankfair.penalties.auto import with_intercepts
 from rankfair.solvers.admm import Best, check_unweighted, only_rank
 from rankfair.solvers.base import (
     Fitter,
@@ -67,7 +68,10 @@ class Paper:
                 f'{type(request.penalty).__name__}; use solver="tilt"'
             )
         penalty = request.of_targets(problem, *problem.sums(()))[0]
-        design, best = Design.of(problem), Best(Fitter.of(problem, penalty), demand)
+        design, best = (
+            PaperDesign.of(problem),
+            Best(Fitter.of(problem, penalty), demand),
+        )
         y, in_a, trace = problem.y, demand.groups.in_a, list[Step]()
         M, S, V = np.random.default_rng(self.random_state).random((3, len(y)))
         rho, gamma, L, note = self.rho, self.gamma, 0 * y, noted_in(trace, on_step)
@@ -84,31 +88,26 @@ class Paper:
         return best.solution(penalty, Status.MAX_ITER, trace)
 
 
-class Design(NamedTuple):
-    """Rows standardised over all tasks, as the paper has them, and pseudo-inverses."""
+class PaperDesign(NamedTuple):
+    """Rows standardised over all tasks, as the paper has them, without intercepts."""
 
     problem: Problem
-    centre: Floats  # (k, n) of each task, in standard deviations from the overall mean
-    inverse: list[Floats]  # one (tasks, n, rows) stack for each batch
+    inverse: Floats  # (k, n, n), (XᵀX)⁺ of every task
 
     @classmethod
-    def of(cls, problem: Problem) -> Design:
-        """The pseudo-inverse of every task."""
-        blocks = problem.blocks
-        share = problem.counts / problem.counts.sum()
-        centre = (blocks.centre - share @ blocks.centre) * problem.scale
-        inverse = []
-        for rows, places, size in blocks.batches:
-            Z3 = (blocks.Z[rows] * problem.scale).reshape(-1, size, problem.n_features)
-            inverse.append(np.linalg.pinv(Z3 + centre[places][:, None]))
-        return cls(problem, centre, inverse)
+    def of(cls, problem: Problem) -> PaperDesign:
+        """``X⁺ = (XᵀX)⁺Xᵀ`` of every task."""
+        none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
+        sums = problem.gram, problem.centre, problem.counts
+        G = with_intercepts(*sums, none)[0][:, :-1, :-1]
+        inverse = np.linalg.pinv(G, hermitian=True).astype(float, copy=False)
+        return cls(problem, inverse)
 
     def shrink(self, target: Floats, threshold: float) -> Floats:
         """``max(||c|| − t, 0) c/||c||``, ``c = X⁺ target``, and 0 where ``c = 0``."""
-        C, batches = np.empty_like(self.centre), self.problem.blocks.batches
-        for (rows, places, size), inverse in zip(batches, self.inverse, strict=True):
-            t3 = target[rows].reshape(-1, size, 1)
-            C[places] = np.matmul(inverse, t3)[:, :, 0]
+        B = self.problem.moments(target)
+        moments = B[:, :-1] + self.problem.centre * B[:, -1:]
+        C: Floats = np.matmul(self.inverse, moments[:, :, None])[:, :, 0]
         norm = np.linalg.norm(C, axis=1, keepdims=True)
         C *= np.maximum(norm - threshold, 0.0)
         np.divide(C, norm, out=C, where=norm > 0)
@@ -116,7 +115,7 @@ class Design(NamedTuple):
 
     def standard(self, W: Floats) -> Floats:
         """``W`` with the intercepts at the task centres that make up for none."""
-        return np.column_stack((W, (self.centre * W).sum(axis=1)))
+        return np.column_stack((W, (self.problem.centre * W).sum(axis=1)))
 
     def predict(self, W: Floats) -> Floats:
         """``XW`` of the sorted rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from rankfair.core.blocks import Floats, Ints
 
 CLOSE = 1e-7  # of a shown value, or a share of λ: how near to the edge a search ends
 CLOSEST = 1e-3  # of a shown value: gaps this much above the least count as least
-PATIENCE = 3  # probes that move the same end before the bracket is halved
 
 
 class Root(NamedTuple):
@@ -46,6 +45,7 @@ class Bracket:
     fb: Any
     kept_a: Any = 0  # probes in a row that moved b
     kept_b: Any = 0
+    patience: int = 3  # probes that move the same end before the bracket is halved
 
     def probe(self) -> Any:
         """Where to look next: strictly inside, or at an end if nothing lies between."""
@@ -55,20 +55,33 @@ class Bracket:
         with np.errstate(invalid="ignore", divide="ignore"):
             chord = self.b - fb * (self.b - self.a) / (fb - fa)
         low, high = np.minimum(self.a, self.b), np.maximum(self.a, self.b)
-        stalled = np.maximum(self.kept_a, self.kept_b) >= PATIENCE
+        stalled = np.maximum(self.kept_a, self.kept_b) >= self.patience
         usable = (chord > low) & (chord < high) & ~stalled
         return np.where(usable, chord, middle)[()]
 
     def update(self, x: Any, fx: Any) -> None:
         """Take a probe in: it becomes the end of its sign."""
         above = fx > 0
-        stalled = np.maximum(self.kept_a, self.kept_b) >= PATIENCE
+        stalled = np.maximum(self.kept_a, self.kept_b) >= self.patience
         self.kept_b = np.where(above & ~stalled, self.kept_b + 1, 0)[()]
         self.kept_a = np.where(~above & ~stalled, self.kept_a + 1, 0)[()]
         self.a = np.where(above, x, self.a)[()]
         self.fa = np.where(above, fx, self.fa)[()]
         self.b = np.where(above, self.b, x)[()]
         self.fb = np.where(above, self.fb, fx)[()]
+
+
+def first_beyond(
+    f: Callable[[float], float], places: Iterable[float], start: float
+) -> Bracket | None:
+    """Between the last place with ``f > 0``, or 0, and the first with ``f ≤ 0``."""
+    a, fa = 0.0, start
+    for b in places:
+        fb = f(b)
+        if fb <= 0:
+            return Bracket(a, fa, b, fb)
+        a, fa = b, fb
+    return None
 
 
 def close_in(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from rankfair.core.problem import Problem
@@ -12,10 +11,10 @@ from rankfair.engines import Engine
 from rankfair.penalties import Penalty
 from rankfair.solvers.base import Fitter, OnStep, Request, Solution, Status, package
 from rankfair.solvers.counted import Demand
-from rankfair.solvers.density import density_rounds
-from rankfair.solvers.joint import density_directions, level, shared
-from rankfair.solvers.line import make_line
-from rankfair.solvers.refits import chord, search_along
+from rankfair.solvers.density import density_directions, density_rounds
+from rankfair.solvers.joint import level, shared
+from rankfair.solvers.line import TiltedFits
+from rankfair.solvers.refits import search_along
 
 
 @dataclass(frozen=True)
@@ -45,33 +44,20 @@ class Tilt:
         on_step: OnStep | None = None,
     ) -> Solution:
         """Fit y and each direction once, then count along the line between them."""
-        in_memory = isinstance(problem, Problem)
-        directions: list[Any] = [
-            each.direction() if in_memory else each.levels() for each in demands
-        ]
-        B, squares = problem.sums(directions)
+        whole = isinstance(problem, Problem)
+        g: list[Any] = [it.direction() if whole else it.levels() for it in demands]
+        B, squares = problem.sums(g)
         of_y, of_g = request.of_targets(problem, B, squares)
-        fitter, count = Fitter.of(problem, of_y), self.count
+        fitter = Fitter.of(problem, of_y)
         fitter_g = fitter if of_g is of_y else Fitter.of(problem, of_g)
-        along = partial(search_along, fitter, fitter_g, demands)
+        fits = TiltedFits(fitter, fitter_g, demands, self.count)
         if shared(demands).any():
-            line = (
-                make_line(fitter, fitter_g, demands, directions, B, count)
-                if of_y.quadratic
-                else chord(fitter, demands, directions, count)
-            )
-            directions = density_directions(line, line.counted(count))
-            found = along(directions, count, on_step)
+            g = density_directions(fits, g, B)
+            found = search_along(fits, g, on_step)
         else:
-            found = along(directions, count, on_step, sums=B)
+            found = search_along(fits, g, on_step, sums=B)
         if self.direction == "density" and found.tilted:
-            found = density_rounds(
-                found,
-                directions[0],
-                lambda g: along([g], count, on_step),
-                self.tol,
-                on_step,
-            )
+            found = density_rounds(fits, found, g[0], self.tol, on_step)
         elif on_step is not None and not found.trace:
             on_step(found.steps[0])
         return found.solution(of_y)
@@ -84,8 +70,9 @@ def solve_linear(
 
     Unlike `Tilt` it has no cap: it may err more than one constant.
     """
-    fitter, directions = Fitter.of(problem, penalty), [it.direction() for it in demands]
-    found = search_along(fitter, fitter, demands, directions, "train", find=level)
+    fitter = Fitter.of(problem, penalty)
+    fits = TiltedFits(fitter, fitter, demands, "train")
+    found = search_along(fits, [it.direction() for it in demands], find=level)
     return found.solution(penalty)
 
 
@@ -95,7 +82,6 @@ def unconstrained(problem: Engine, request: Request) -> Solution:
     penalty = request.of_targets(problem, B, squares)[0]
     fitter = Fitter.of(problem, penalty)
     if not isinstance(problem, Problem):
-        W = fitter.solve(B[:, :, 0])
-        return package(fitter, W, Status.INACTIVE, penalty)
-    line = make_line(fitter, fitter, (), (), B)
+        return package(fitter, fitter.solve(B[:, :, 0]), Status.INACTIVE, penalty)
+    line = TiltedFits(fitter, fitter, (), "loo").line((), B)
     return package(fitter, line.W0, Status.INACTIVE, penalty, line=line)

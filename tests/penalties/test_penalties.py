@@ -1,7 +1,6 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
 
 from rankfair.penalties import PENALTIES, make_penalty
 
@@ -136,19 +135,6 @@ def test_optimality_conditions(name, kind, rows, share):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_small_step_lowers_the_objective(name):
-    rng = np.random.default_rng(8)
-    G, B = grams(rng, 4, 3, 20)
-    penalty = make_penalty(name, 0.05 * float(np.linalg.norm(B)))
-    W = penalty.factorise(G).solve(B)
-    least = objective(penalty, G, B, W)
-    for size in (1e-1, 1e-3, 1e-5):
-        for _ in range(30):
-            other = W + size * rng.normal(size=W.shape)
-            assert objective(penalty, G, B, other) >= least - 1e-9 * abs(least)
-
-
-@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["plain", "duplicate", "zero"])
 @pytest.mark.parametrize("rows", [2, 30])
 def test_no_penalty_is_least_squares(name, kind, rows):
@@ -170,44 +156,12 @@ def test_a_large_beta_gives_zero(name):
     assert 0 < np.count_nonzero(sizes) < len(sizes)
 
 
-def test_a_large_beta_shrinks_ridge_to_zero():
-    G, B = grams(np.random.default_rng(10), 4, 3, 20)
-    assert solve("ridge", 1e12, G, B) == pytest.approx(1e-12 * B, rel=1e-6)
-
-
 @pytest.mark.parametrize("rows", [2, 20])
 def test_a_large_beta_pools_shared_tasks(rows):
     G, B = grams(np.random.default_rng(11), 6, 3, rows)
     W = solve("shared", 1e9, G, B)
     pooled = np.linalg.solve(G.sum(axis=0), B.sum(axis=0))
     assert pytest.approx(np.tile(pooled, (7, 1)), rel=1e-7) == W
-
-
-def test_one_task_has_no_need_to_differ_from_the_shared_model():
-    G, B = grams(np.random.default_rng(12), 1, 3, 20)
-    W = solve("shared", 1.0, G, B)
-    assert W[0] == pytest.approx(np.linalg.solve(G[0], B[0]))
-
-
-@pytest.mark.parametrize("beta", [1e-3, 1.0, 1e3])
-def test_ridge_is_scikit_learn_s(beta):
-    rng = np.random.default_rng(13)
-    X, y = rng.normal(size=(5, 20, 4)), rng.normal(size=(5, 20))
-    G = np.einsum("krf,krg->kfg", X, X)
-    W = solve("ridge", beta, G, np.einsum("krf,kr->kf", X, y))
-    for j in range(5):
-        model = Ridge(alpha=beta, fit_intercept=False).fit(X[j], y[j])
-        assert W[j] == pytest.approx(model.coef_)
-
-
-@pytest.mark.parametrize("name", ["task", "feature"])
-def test_orthonormal_columns_have_the_closed_form(name):
-    B = np.random.default_rng(14).normal(size=(4, 3))
-    axis = 1 if name == "task" else 0
-    size = np.linalg.norm(B, axis=axis, keepdims=True)
-    wanted = np.maximum(1 - 0.8 / size, 0) * B
-    W = solve(name, 0.8, np.tile(np.eye(3), (4, 1, 1)), B)
-    assert pytest.approx(wanted, abs=1e-6) == W
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -250,20 +204,6 @@ def test_units_of_the_target_scale_the_answer(name, unit):
     W = solve(name, beta, G, B)
     scaled = solve(name, beta * unit ** (2 - degree), G, unit * B)
     assert scaled / unit == pytest.approx(W, abs=1e-5 * np.abs(W).max())
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_inputs_are_not_modified(name):
-    rng = np.random.default_rng(18)
-    G, B = grams(rng, 5, 4, 20)
-    start = solve(name, 2.0, G, B)
-    arrays = [G, B, start]
-    before = [x.copy() for x in arrays]
-    for x in arrays:
-        x.flags.writeable = False
-    solve(name, 1.0, G, B, start)
-    for now, then in zip(arrays, before, strict=True):
-        assert np.array_equal(now, then)
 
 
 @pytest.mark.parametrize("name", NAMES)
