@@ -120,7 +120,9 @@ def places_of(values: Floats) -> Array | None:
 
     Equal values have one place, and a smaller one no larger place.
     """
-    low, span = values.min(), np.ptp(values)
+    low = values.min()
+    with np.errstate(all="ignore"):  # infinite values have no span
+        span = values.max() - low
     if not 1e-280 < span < np.inf:
         return None
     last = (1 << 31) - 2  # with room for rounding
