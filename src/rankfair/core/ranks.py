@@ -99,7 +99,7 @@ def twice_u_between(values: Floats, in_a: NDArray[np.bool_]) -> int:
     more, are sorted faster than values.  Rows near others in the same place, usually
     few, are then counted exactly.
     """
-    places = None if len(values) < MANY else places_of(values)
+    places = places_of(values)
     if places is None:
         return int(twice_u(*split(values, in_a)))
     keys = 2 * places
@@ -116,10 +116,13 @@ def twice_u_between(values: Floats, in_a: NDArray[np.bool_]) -> int:
 
 
 def places_of(values: Floats) -> Array | None:
-    """Places in 31 bits between the least and the largest value; None if odd.
+    """Places in 31 bits between the least and the largest value.
 
-    Equal values have one place, and a smaller one no larger place.
+    Equal values have one place, and a smaller one no larger place.  None where sorting
+    the values is as quick, or where they are infinite or all alike.
     """
+    if len(values) < MANY:
+        return None
     low = values.min()
     with np.errstate(all="ignore"):  # infinite values have no span
         span = values.max() - low
