@@ -52,7 +52,7 @@ from rankfair.input.folds import deal_folds
 from rankfair.metrics import balanced_residuals, mean_difference, rank_auc
 from refusals import sentence
 
-NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
+NO_GROUPS = "ignore:sensitive_features was not given:UserWarning"
 
 
 @pytest.mark.filterwarnings(NO_GROUPS)

@@ -245,7 +245,7 @@ def test_whole_weights_are_repeated_rows():
 # As part of scikit-learn
 
 
-@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+@pytest.mark.filterwarnings("ignore:sensitive_features was not given:UserWarning")
 @parametrize_with_checks([TiltedRegressor(Ridge(), intersect=True, bins=3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -423,7 +423,7 @@ def test_a_path_and_a_certificate_are_of_one_attribute():
         model.fit(FRAME, Y).certify(FRAME)
 
 
-@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+@pytest.mark.filterwarnings("ignore:sensitive_features was not given:UserWarning")
 @parametrize_with_checks([RankFairRegressor(intersect=True, bins=3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -13,7 +13,7 @@ from rankfair.constraints import Rank
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.penalties import Ridge as RidgePenalty
 
-NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
+NO_GROUPS = "ignore:sensitive_features was not given:UserWarning"
 DATA = make_biased_tasks(6, 30, random_state=1)
 FRAME, Y = DATA.frame, DATA.target
 NUMBERS = FRAME.drop(columns=["task", "z"])
@@ -155,7 +155,7 @@ def test_settings_are_those_of_the_regressor():
 
 
 def test_only_the_last_fit_warns():
-    with pytest.warns(UserWarning, match="fit got no sensitive_features") as record:
+    with pytest.warns(UserWarning, match="sensitive_features was not given") as record:
         RankFairRegressorCV([1.0, 2.0], cv=2).fit(NUMBERS, Y)
     assert len(record) == 1
     with pytest.warns(ConvergenceWarning) as record:

@@ -7,7 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rankfair import RankFairPostprocessor
 
 
-@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+@pytest.mark.filterwarnings("ignore:sensitive_features was not given:UserWarning")
 @parametrize_with_checks(
     [
         RankFairPostprocessor(Ridge()),

@@ -214,7 +214,7 @@ def test_a_rare_group_is_in_every_fold(weighted):
 
 def test_folds_without_groups_are_dealt_as_well():
     model = RankFairPostprocessor(Ridge(), cv=3)
-    with pytest.warns(UserWarning, match="fit got no sensitive_features"):
+    with pytest.warns(UserWarning, match="sensitive_features was not given"):
         assert model.fit(NUMBERS, Y).groups_ is None
 
 
@@ -336,7 +336,7 @@ def test_an_interrupted_fit_leaves_the_old_one():
 
 def test_without_groups_predictions_stay():
     model = fair(sensitive_features=None)
-    with pytest.warns(UserWarning, match="fit got no sensitive_features"):
+    with pytest.warns(UserWarning, match="sensitive_features was not given"):
         model.fit(FRAME[["a", "b"]], Y)
     assert model.groups_ is None and model.maps_ == {} and np.isnan(model.ks_)
     plain = LinearRegression().fit(FRAME[["a", "b"]], Y).predict(FRAME[["a", "b"]])
@@ -370,7 +370,7 @@ def test_a_scorer_hands_on_groups_that_came_as_an_array(name):
             error_score="raise",
         )
     assert np.isfinite(scores["test_score"]).all()
-    with pytest.warns(UserWarning, match="fit got no sensitive_features"):
+    with pytest.warns(UserWarning, match="sensitive_features was not given"):
         bare = clone(model).fit(NUMBERS, Y)
     assert np.isfinite(scorer(name)(bare, NUMBERS, Y, sensitive_features=SEX))
 

@@ -12,8 +12,7 @@ from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.estimators.base import Progress
-from rankfair.estimators.cautions import one_group_note
-from rankfair.estimators.outcome import warn_no_groups
+from rankfair.estimators.outcome import no_groups, one_group_note
 from rankfair.estimators.settings import FairSettings
 from rankfair.input.columns import Columns, Named, TrainingRows
 from rankfair.input.errors import Floats, shown
@@ -72,7 +71,7 @@ class StreamedFit(NamedTuple):
     rows: TrainingRows
     columns: Named
     auc: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Warning, ...] = ()
 
 
 def fit_streamed(
@@ -92,9 +91,9 @@ def fit_streamed(
         engine = make_engine(opened.rows, model.standardize, request.penalty.copies)
         columns, roles = Named(opened.names), opened.coding.roles
         if roles.group is None:
-            warn_no_groups()
             solution = unconstrained(engine, request)
-            return StreamedFit(solution, _standing_for(opened, engine), columns)
+            rows = _standing_for(opened, engine)
+            return StreamedFit(solution, rows, columns, notes=(no_groups(),))
         assert engine.groups is not None
         if isinstance(request.penalty, Pool) and roles.group in roles.predictors:
             own = (roles.predictors.index(roles.group),)
