@@ -34,7 +34,6 @@ TESTS = (
     "tests/constraints",
     "tests/projections",
     "tests/solvers",
-    "tests/postprocess",
     "tests/engines/test_agreement.py",
     "tests/estimators",
     "tests/stats/test_certificate.py",
@@ -44,14 +43,10 @@ TESTS = (
     "tests/test_path.py",
     "tests/test_pool.py",
     "tests/test_projections.py",
-    "tests/test_reduction.py",
-    "tests/test_reduction_groups.py",
     "src/rankfair/constraints",
     "src/rankfair/core",
     "src/rankfair/estimators",
-    "src/rankfair/postprocess",
     "src/rankfair/projections",
-    "src/rankfair/reduction",
     "src/rankfair/solvers",
 )
 PROBE = """

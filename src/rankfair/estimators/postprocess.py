@@ -457,7 +457,12 @@ class RankFairPostprocessor(MetaRegressor):
         for flag in ("blind", "prefit"):
             check_flag(flag, getattr(self, flag))
         needed = ("predict",) if self.prefit else ("fit", "predict", "get_params")
-        check_estimator(self.estimator, *needed)
+        cure = (
+            "Of a fitted one, predict is enough: set ",
+            Argument("prefit", True),
+            ".",
+        )
+        check_estimator(self.estimator, *needed, cure="" if self.prefit else cure)
         if self.cv is not None and self.prefit:
             raise InputError(
                 "cv",

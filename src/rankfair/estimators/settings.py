@@ -80,7 +80,7 @@ def check_flags(model: Any) -> None:
     check_bins(model.bins)
 
 
-def check_estimator(estimator: Any, *methods: str) -> None:
+def check_estimator(estimator: Any, *methods: str, cure: Words = "") -> None:
     """Refuse what is no regressor like scikit-learn's."""
     known = not isinstance(estimator, type)
     if not known or not all(hasattr(estimator, method) for method in methods):
@@ -88,6 +88,7 @@ def check_estimator(estimator: Any, *methods: str) -> None:
             "estimator",
             f"must be a regressor with {', '.join(methods)}, as scikit-learn's have",
             as_given(estimator),
+            cure,
         )
 
 
