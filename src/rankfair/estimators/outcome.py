@@ -415,10 +415,10 @@ def cautions(
     if count == "train":
         return
     if 2 * line.alone > len(rows.y):
-        yield InputWarning(
-            "tasks",
-            f"looks like an identifier: {counted(line.alone, 'row')} of {len(rows.y)} "
-            "are the only one of their task, so training rows were counted",
+        yield UserWarning(
+            f"{counted(line.alone, 'row')} of {len(rows.y)} are the only one of their "
+            "task: left out, they are of no task, so training rows were counted. The "
+            "task column looks like an identifier."
         )
     elif line.left_out is not None:
         yield from _in_steps(rows)
