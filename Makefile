@@ -76,11 +76,11 @@ schema: $(VENV)/.dev  ## The JSON schemas in docs/ again, from the records
 cli-page: $(VENV)/.dev  ## The help of all commands again, into docs/cli.md
 	$(BIN)/python tools/cli_page.py
 
-reproduction: $(VENV)/.dev  ## The paper's tables and figures again, into docs/ (half an hour)
-	$(BIN)/rankfair reproduce --out results --docs docs --resume
+reproduction: $(VENV)/.dev  ## The paper again, into docs/ (half an hour); QUICK=1: minutes
+	$(BIN)/python -m paper $(if $(QUICK),--quick --out results/quick,--docs docs)
 
 constraints: $(VENV)/.dev  ## What each constraint costs and brings, into docs/constraints.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/compare_constraints.py
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.compare_constraints
 
 line-page: $(VENV)/.dev  ## Why a line, left-out counts and means: pictures into docs/line.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/line_page.py $(OPTIONS)
@@ -102,7 +102,7 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 clean:  ## Remove the environment and everything generated
 	rm -rf $(VENV) $(RIVALS) demo results dist build .coverage .coverage.* htmlcov
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks paper tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -50,7 +50,7 @@ def cluster() -> Iterator[object]:
 @contextmanager
 def weighed() -> Iterator[list[tuple[str, int]]]:
     """What each call over all workers is, and its bytes there and back."""
-    from rankfair.engines import cluster as engine
+    from rankfair.engines import dask as engine
 
     said, found = engine.said, []
 
@@ -119,7 +119,7 @@ def growth(client, folder: Path, sizes: list[int]) -> dict[int, dict]:
 
 def lost(client, folder: Path, rows: int) -> float:
     """The largest relative difference of coefficients once a worker was killed."""
-    from rankfair.engines import cluster as engine
+    from rankfair.engines import dask as engine
 
     frame = there(client, folder, rows)
     known, _ = fitted(frame, "ridge")

@@ -4,8 +4,8 @@ Every constraint is fitted twice, counted on the training rows and with the grou
 the predictors: to all rows, for the figures of training rows, and to part of them, for
 those of the rows held out.
 
-    python benchmarks/compare_constraints.py         all, into docs
-    python benchmarks/compare_constraints.py wine    some of them, printed only
+    python -m benchmarks.compare_constraints         all, into docs
+    python -m benchmarks.compare_constraints wine    some of them, printed only
 """
 
 import sys
@@ -16,12 +16,10 @@ from typing import NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
+from paper.cases import Rows, fetch, make_case
+from paper.cells import measure
+from paper.settings import DATASETS, Settings, title_of
 from rankfair import MultiTaskRegressor, RankFairRegressor
-from rankfair.experiments.methods import Rows
-from rankfair.experiments.records import Measures, measure
-from rankfair.experiments.reproduce.cases import fetch, make_case
-from rankfair.experiments.reproduce.settings import DATASETS, Settings
-from rankfair.experiments.reproduce.tables import title_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "constraints.md"
 CLOSE = 0.001  # of AUC, and of a standard deviation of the target
@@ -41,8 +39,8 @@ class Row(NamedTuple):
 
     name: str
     status: str
-    train: Measures
-    held_out: Measures
+    train: dict[str, float]
+    held_out: dict[str, float]
     seconds: float
 
 
@@ -77,8 +75,8 @@ def _fitted(constraint, epsilon, rows: Rows):
         return model.fit(rows.X, rows.y, tasks=rows.tasks)
 
 
-def _measured(model, rows: Rows) -> Measures:
-    return measure(rows.y, model.predict(rows.X, tasks=rows.tasks), rows.in_a)
+def _measured(model, rows: Rows) -> dict[str, float]:
+    return measure(rows, model.predict(rows.X, tasks=rows.tasks))
 
 
 def table(found: dict[str, list[Row]]) -> str:

@@ -21,10 +21,9 @@ from matplotlib.figure import Figure
 from new_rows import Figures, Split, auc_of, biased, figures, in_time, one_proxy
 
 from rankfair import RankFairRegressor
-from rankfair._looks import BLUE, INK, PALE, RUST, STYLE, plain_axes
 from rankfair.datasets.crime import load_crime
 from rankfair.datasets.income import load_income
-from rankfair.experiments.frontier import as_bytes
+from rankfair.report.pictures import BLUE, INK, PALE, RUST, STYLE, as_bytes, plain_axes
 
 DOCS = Path(__file__).parent.parent / "docs"
 SIZES = (5, 10, 25, 50, 100)

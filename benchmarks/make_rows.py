@@ -1,7 +1,7 @@
 """Write synthetic rows to Parquet files, chunk by chunk, however many there are.
 
 Tasks of uneven sizes, rows in no order, a group gap to be closed: what
-``bench_heart.biased_rows`` makes, but never more than a chunk of it in memory.
+``bench_heart.easy_rows`` makes, but never more than a chunk of it in memory.
 
     python benchmarks/make_rows.py rows/ --rows 1e8
     python benchmarks/make_rows.py rows/ --rows 1e6 --compression zstd

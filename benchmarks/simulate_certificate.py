@@ -116,6 +116,8 @@ DESIGNS = (
     Design((1_000, 1_000), (50, 50), first=0.3),
     Design((1_000, 1_000), (40, 40), mixed=True, first=0.3),
     Design((3_000, 3_000), (200, 200), mixed=True, first=0.02),
+    Design((3_000, 3_000), (200, 200), mixed=True, first=0.05),
+    Design((3_000, 3_000), (200, 200), mixed=True, first=0.1),
 )
 
 

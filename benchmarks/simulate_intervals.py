@@ -7,7 +7,7 @@ cell draws data sets anew, asks for limits at 95 % as `audit` does, and counts h
 they hold the population's AUC.  Beside it stand limits on the logit scale from the same
 variance, and the naive ones, AUC ± 1.96 standard errors of independent rows.  Cells
 below the line have groups of other shapes: the spread of one three times the other's,
-or exponential distributions.
+or exponential distributions, or one task that is far larger than the others.
 
     python benchmarks/simulate_intervals.py            2,000 to 10,000 data sets a cell
     python benchmarks/simulate_intervals.py --quick    300 a cell, nothing written
@@ -124,6 +124,10 @@ OTHERS = (
     Design((10, 100), shape="spread 3 v 1"),
     Design((30, 30), shape="exponential"),
     Design((10, 100), shape="exponential"),
+    Design((1_000, 1_000), (200, 200), first=0.02),
+    Design((1_000, 1_000), (200, 200), first=0.05),
+    Design((1_000, 1_000), (50, 50), first=0.1),
+    Design((1_000, 1_000), (50, 50), first=0.3),
 )
 
 
@@ -269,9 +273,10 @@ def table(cells: dict[tuple[Design, float], Tally]) -> list[str]:
 SHAPES = """\
 ## Groups of other shapes
 
-Here the spread of group A is three times that of B, or both are exponential.  No limits
-from ten rows can be right for all shapes: ten rows against many, at an AUC near 1, do
-not show how often the eleventh would lie far out."""
+Here the spread of group A is three times that of B, or both are exponential, or one
+task of each group is far larger than the others.  No limits from ten rows can be right
+for all shapes: ten rows against many, at an AUC near 1, do not show how often the
+eleventh would lie far out.  Limits beside a large task are safe rather than exact."""
 HOW = f"""\
 ## How the limits are made
 

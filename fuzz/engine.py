@@ -23,7 +23,7 @@ def instrumented() -> Any:
     """Return a context in which imports are watched by the fuzzer."""
     if atheris is None:
         return nullcontext()
-    return atheris.instrument_imports(include=["rankfair.tables", "rankfair.models"])
+    return atheris.instrument_imports(include=["rankfair.files"])
 
 
 def go(check: Callable[[bytes], None], seeds: Sequence[bytes]) -> None:

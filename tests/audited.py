@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rankfair.audit import Audit
-from rankfair.audit.records import Attribute, Comparison, ModelLine, Provenance
+from rankfair.audit.records import Comparison, ModelLine, Provenance, SensitiveFeature
 from rankfair.stats import Estimate
 
 
@@ -26,8 +26,12 @@ def simple(auc=0.6, low=0.55, high=0.65, attributes=("sex",)):
     lines |= {"n_group": 10, "n_against": 10, "auc": Estimate(auc, low, high)}
     return Audit(
         models=(ModelLine("m", some, some, some),),
-        attributes=tuple(Attribute(a, (), 0, False, 5) for a in attributes),
-        comparisons=tuple(Comparison(**lines | {"attribute": a}) for a in attributes),
+        sensitive_features=tuple(
+            SensitiveFeature(a, (), 0, False, 5) for a in attributes
+        ),
+        comparisons=tuple(
+            Comparison(**lines | {"sensitive_feature": a}) for a in attributes
+        ),
         tasks=(),
         histograms=(),
         provenance=Provenance(20, 1, ""),

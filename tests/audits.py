@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 from rankfair.audit.records import (
-    Attribute,
     Audit,
     Comparison,
     FrontierPoint,
@@ -14,6 +13,7 @@ from rankfair.audit.records import (
     Histogram,
     ModelLine,
     Provenance,
+    SensitiveFeature,
     TaskLine,
 )
 from rankfair.report import MethodLine
@@ -72,7 +72,7 @@ def comparison(model, attribute, group, against, kind, shift=0.0, target=True):
     auc = 0.5 + shift
     return Comparison(
         model=model,
-        attribute=attribute,
+        sensitive_feature=attribute,
         group=group,
         against=against,
         kind=kind,
@@ -121,7 +121,7 @@ def attribute(name, groups, models, target=True, **more):
         )
         for i, g in enumerate(groups)
     )
-    return Attribute(
+    return SensitiveFeature(
         name,
         made,
         **{"n_missing": 0, "constant_in_tasks": False, "min_group": 5, **more},
@@ -166,15 +166,12 @@ def path(n=9):
     return tuple(
         FrontierPoint(
             epsilon=0.02 * i,
-            rmse=1400 - 900 * math.sqrt(i / n),
-            rmse_ci_low=1360 - 900 * math.sqrt(i / n),
-            rmse_ci_high=1440 - 900 * math.sqrt(i / n),
-            auc_gap=0.02 * i + 0.004,
-            gap_ci_low=max(0.0, 0.02 * i - 0.008),
-            gap_ci_high=0.02 * i + 0.016,
+            rmse=Estimate(error, error - 40, error + 40),
+            auc_gap=Estimate(gap, max(0.0, gap - 0.012), gap + 0.012),
             chosen=i == 2,
         )
         for i in range(n)
+        for error, gap in [(1400 - 900 * math.sqrt(i / n), 0.02 * i + 0.004)]
     )
 
 
@@ -210,7 +207,7 @@ def make_audit(
     return Audit(
         **{
             "models": tuple(ModelLine(m, errors, errors, errors) for m in models),
-            "attributes": tuple(made),
+            "sensitive_features": tuple(made),
             "comparisons": tuple(found),
             "tasks": task_lines(n_tasks, models, first_name, a, b, label),
             "histograms": tuple(drawn),

@@ -36,7 +36,7 @@ ODD = [
     {"$record": ["rankfair.penalties", "Ridge", {}]},
     {"$record": ["rankfair.penalties", "Ridge", 3]},
     {"$record": ["rankfair.constraints", "Rank", {"epsilon": "a"}]},
-    {"$record": ["rankfair._validation", "Layout", {}]},
+    {"$record": ["rankfair.input.columns", "Layout", {}]},
     {"$record": [["a"], {}, []]},
 ]
 OTHER_ARRAYS = [

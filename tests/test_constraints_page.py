@@ -6,14 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import compare_constraints as script
-from rankfair.experiments.reproduce.cases import make_case
-from rankfair.experiments.reproduce.settings import (
-    DATASETS,
-    REAL,
-    SYNTHETIC,
-    Settings,
-)
-from rankfair.experiments.reproduce.tables import title_of
+from paper.cases import make_case
+from paper.settings import DATASETS, REAL, SYNTHETIC, Settings, title_of
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "constraints.md").read_text(encoding="utf-8")

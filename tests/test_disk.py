@@ -10,8 +10,8 @@ import pytest
 from rankfair import MultiTaskRegressor, save_model, stream
 from rankfair.datasets import base as _files
 from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.engines.streams import predict_parquet
 from rankfair.input.disk import read_up_to, working_folder, write_whole
-from rankfair.streams import predict_parquet
 
 
 def names(folder):

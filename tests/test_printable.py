@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair.cli.ends import echo_json
+from rankfair.cli.errors import echo_json
 from rankfair.input.errors import clipped, printable, shown
 
 ANY = st.text(st.characters())

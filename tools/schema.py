@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rankfair.audit import records
-from rankfair.audit.gate import Gate
+from rankfair.audit.records import Gate
 from rankfair.paths import PathRow
-from rankfair.report.records import MethodLine
+from rankfair.report import MethodLine
 from rankfair.stats.estimate import Estimate
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ PLAIN: dict[str, Any] = {
 RECORDS = (
     Estimate,
     records.Group,
-    records.Attribute,
+    records.SensitiveFeature,
     records.Comparison,
     records.TaskLine,
     records.Histogram,
@@ -83,7 +83,7 @@ def schema() -> dict[str, Any]:
     whole = of_record(records.Audit)
     head = {
         "format": {"const": "rankfair-audit"},
-        "version": {"const": 1},
+        "version": {"const": 2},
         "verdict": {"type": "string"},
         "gap": NUMBER,
     }
@@ -99,7 +99,7 @@ def schema() -> dict[str, Any]:
 
 def _printed(command: str, title: str, properties: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an object that a command prints with --json."""
-    head = {"format": {"const": f"rankfair-{command}"}, "version": {"const": 1}}
+    head = {"format": {"const": f"rankfair-{command}"}, "version": {"const": 2}}
     found = {**head, **properties, "notes": of_type("tuple[str, ...]")}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -12,8 +12,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_predict
 
+from paper.cases import Rows
 from rankfair import MultiTaskRegressor, RankFairRegressor, datasets
-from rankfair.experiments.methods import Rows
 from rankfair.metrics import rmse
 
 Kind = Literal["pooled", "tasks", "boosting"]

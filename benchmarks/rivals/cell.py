@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from rankfair.experiments.methods import Rows
-from rankfair.experiments.records import measure
+from paper.cases import Rows
+from paper.cells import measure
 
 from ..memory import forget_peak, peak, resident
 from . import ours, theirs
@@ -121,7 +121,7 @@ def figures_of(rows: Rows, predicted: np.ndarray) -> dict[str, float]:
     """The four measures of predictions."""
     if not np.isfinite(predicted).all():
         raise FloatingPointError("predictions are not finite")
-    found = measure(rows.y, predicted, rows.in_a)
+    found = measure(rows, predicted)
     found["md"] = abs(found["md"])
     return {name: float(found[name]) for name in MEASURES}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.experiments.methods import Rows
+from paper.cases import Rows
 
 from .cases import Base, Kind
 

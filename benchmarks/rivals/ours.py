@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from paper.cases import Rows
 from rankfair import RankFairPostprocessor, TiltedRegressor
 from rankfair.constraints import Mean, Rank
-from rankfair.experiments.methods import Rows
 
 from .cases import Base, folds
 from .methods import ANY, LINEAR, Fit, Method, Predict, Setting

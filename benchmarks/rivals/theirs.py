@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from rankfair.experiments.methods import Rows
+from paper.cases import Rows
 
 from .cases import Base
 from .methods import Fit, Method, Mover, Predict

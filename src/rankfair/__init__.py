@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from rankfair import metrics as metrics
     from rankfair.audit import Audit as Audit
     from rankfair.audit import audit as audit
+    from rankfair.engines.streams import predict_parquet as predict_parquet
+    from rankfair.engines.streams import stream as stream
     from rankfair.estimators.baselines import (
         DecisionBoundaryCovariance as DecisionBoundaryCovariance,
     )
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from rankfair.stats.certificate import certify as certify
     from rankfair.stats.certificate import certify_predictions as certify_predictions
     from rankfair.stats.independence import independence_test as independence_test
-    from rankfair.streams import predict_parquet as predict_parquet
-    from rankfair.streams import stream as stream
 
 __version__ = "0.1.0"
 
@@ -58,10 +58,10 @@ _HOMES = {
     "fairness_path": "rankfair.paths",
     "independence_test": "rankfair.stats.independence",
     "load_model": "rankfair.files.model_files",
-    "predict_parquet": "rankfair.streams",
+    "predict_parquet": "rankfair.engines.streams",
     "read_table": "rankfair.files.read",
     "save_model": "rankfair.files.model_files",
-    "stream": "rankfair.streams",
+    "stream": "rankfair.engines.streams",
 }
 # `rankfair.audit` is a package that can be called: `audit(y, predictions, …)`.
 _SUBMODULES = ("audit", "datasets", "metrics")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankfair.core.ranks import Duels, counts_of, split, twice_u
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import (
     column_name,
     group_mask,
@@ -26,7 +27,6 @@ from rankfair.input.columns import (
     reader_of,
     resolve_columns,
 )
-from rankfair.input.errors import Floats
 from rankfair.input.frames import open_table
 from rankfair.input.groups import CUT_FIRST, Bools, SensitiveGroups, read_attributes
 from rankfair.input.settings import check_choice, check_lengths

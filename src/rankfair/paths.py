@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
@@ -18,13 +19,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from rankfair._looks import BLUE, PALE, RUST, STYLE, need_matplotlib, plain_axes
-from rankfair.audit.describe import errors
 from rankfair.constraints import Distribution, refuse_own_epsilon
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import label_source_of
-from rankfair.input.errors import Codes, Floats, counted, listed
+from rankfair.input.errors import counted, listed
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import FrameTable, open_table
 from rankfair.input.groups import Bools
@@ -39,6 +39,7 @@ from rankfair.input.training import read_target, read_weights
 from rankfair.metrics import mean_difference, rmse
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.means import errors
 from rankfair.stats.ordered import placements
 
 __all__ = [
@@ -48,54 +49,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-def draw(path: Path) -> Figure:
-    """Draw RMSE against ``|AUC − 1/2|``: held-out rows with intervals, and training."""
-    need_matplotlib()
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-
-    with rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
-        axes = figure.subplots()
-        axes.set_xlabel("rank gap  |AUC − 1/2|")
-        axes.set_ylabel("error  (RMSE)")
-        plain_axes(axes)
-        _draw_curves(axes, path)
-        if path.has_knee:
-            _mark_knee(axes, path)
-        axes.legend(frameon=False)
-    return figure
-
-
-def _draw_curves(axes: Axes, path: Path) -> None:
-    x, error = path.column("gap"), path.column("rmse")
-    span = [error - path.column("rmse_ci_low"), path.column("rmse_ci_high") - error]
-    axes.errorbar(x, error, span, color=BLUE, fmt="none", alpha=0.35)
-    axes.plot(x, error, "-o", color=BLUE, markersize=4, label="held-out rows")
-    axes.plot(
-        path.column("train_gap"),
-        path.column("train_rmse"),
-        "--s",
-        color=RUST,
-        markersize=4,
-        label="training rows",
-    )
-
-
-def _mark_knee(axes: Axes, path: Path) -> None:
-    knee = path.knee()
-    row = next(row for row in path.rows if row.epsilon == knee)
-    axes.annotate(
-        f"knee, ε = {knee:.3g}",
-        (row.gap, row.rmse),
-        xytext=(12, 14),
-        textcoords="offset points",
-        arrowprops={"arrowstyle": "-", "color": PALE},
-    )
 
 
 ROUNDING = 1e-9
@@ -260,7 +214,8 @@ class Path:
         >>> len(Path((row, row._replace(epsilon=0.1)), 10, 10).plot().axes)
         1
         """
-        return draw(self)
+        figure: Figure = import_module("rankfair.report").draw_path(self)
+        return figure
 
 
 CONFIDENCE = 0.95

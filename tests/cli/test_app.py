@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import rankfair
 from rankfair import cli
+from rankfair.cli import demo
 from rankfair.cli.app import app
-from rankfair.experiments import demo
-from rankfair.experiments.methods import METHODS
+from rankfair.cli.demo import DEMO_METHODS
 
 run = CliRunner().invoke
 
@@ -38,13 +38,13 @@ def test_without_arguments_help_is_shown():
 def small_demo(monkeypatch):
     """Let `demo` run on a few rows; return what it was asked for."""
     asked = {}
-    whole = demo.run
+    whole = demo.run_demo
 
     def run_small(out, seed, *, on_step):
         asked.update(out=out, seed=seed, on_step=on_step)
         return whole(out, seed, draws=2, n_tasks=4, on_step=on_step)
 
-    monkeypatch.setattr(demo, "run", run_small)
+    monkeypatch.setattr(demo, "run_demo", run_small)
     return asked
 
 
@@ -53,7 +53,7 @@ def test_demo_prints_a_table_and_where_its_files_are(small_demo, tmp_path):
     done = run(app, ["demo", "--out", str(out), "--seed", "3", "--quiet"])
     assert done.exit_code == 0
     assert small_demo == {"out": out, "seed": 3, "on_step": None}
-    for name in METHODS:
+    for name in DEMO_METHODS:
         assert len(re.findall(rf"^{re.escape(name)}  ", done.stdout, re.M)) == 1
     written = re.findall(r"^wrote (.*)$", done.stdout, re.M)
     assert sorted(map(str, out.iterdir())) == written
@@ -77,7 +77,7 @@ def test_demo_says_where_it_cannot_write(small_demo, tmp_path):
 
 
 def test_demo_without_matplotlib_is_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr("rankfair.cli.app.find_spec", lambda name: None)
+    monkeypatch.setattr("rankfair.cli.commands.find_spec", lambda name: None)
     done = run(app, ["demo", "--out", str(tmp_path)])
     assert done.exit_code == 2
     assert 'pip install "rankfair[plot]"' in done.stderr
@@ -102,12 +102,12 @@ def test_signs_that_the_console_does_not_have_stop_nothing(monkeypatch, encoding
     raw = {name: io.BytesIO() for name in ("stdout", "stderr")}
     for name, stream in raw.items():
         monkeypatch.setattr(sys, name, io.TextIOWrapper(stream, encoding=encoding))
-    monkeypatch.setattr(sys, "argv", ["rankfair", "reproduce", "--data", "−Ж"])
+    monkeypatch.setattr(sys, "argv", ["rankfair", "describe", "−Ж"])
     with pytest.raises(SystemExit) as done:
         cli.main()
     sys.stderr.flush()
     assert done.value.code == 2
-    assert b"no data called '??'" in raw["stderr"].getvalue()
+    assert b"??" in raw["stderr"].getvalue()
 
 
 def test_a_console_that_is_no_file_is_left_alone(monkeypatch):

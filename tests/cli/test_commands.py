@@ -317,7 +317,7 @@ def test_tasks_that_are_not_judged_are_not_called_small_unless_they_are(tmp_path
     assert "No task could be judged." in done.stdout
     data["job"] = [f"t{i // 6}" for i in range(150)]
     done = run("audit", write_csv(tmp_path / "small.csv", data), *COMMON)
-    assert "No task has rows enough of both groups to be judged." in done.stdout
+    assert "No task has enough rows of both groups to be judged." in done.stdout
     some = ["--folds", 2, "--method", "tilt"]
     said = " ".join(run("compare", flat, *COMMON, *some).stdout.split())
     assert "estimated from these rows: no row is placed differently" in said
@@ -414,14 +414,14 @@ def test_tasks_that_could_not_be_judged_do_not_count_as_judged(tmp_path):
                 jobs[np.flatnonzero(data["gender"] == gender)[i]] = f"t{i}"
         file = write_csv(tmp_path / "a.csv", {**data, "job": jobs})
         shown = " ".join(run("audit", file, *COMMON).stdout.split())
-        return re.search(r"(\d) of (.*?) stands? out,.* number(.*?)\.", shown)
+        return re.search(r"(\d) of (.*?) (is|are) flagged \(.*?\)(.*?)\.", shown)
 
     assert said(0)[2] == "2 tasks"
-    assert said(0)[3] == ""
-    assert said(4)[2] == "2 tasks that could be judged"
-    assert said(4)[3] == "; 4 could not"
+    assert said(0)[4] == ""
+    assert said(4)[2] == "2 tasks"
+    assert said(4)[4] == "; 4 could not be judged"
     small = write_csv(tmp_path / "b.csv", people(n=4, jobs=("nurse",)))
-    assert "No task has rows enough" in run("audit", small, *COMMON).stdout
+    assert "No task has enough rows" in run("audit", small, *COMMON).stdout
 
 
 def test_both_names_of_a_comparison_are_seen(tmp_path):
@@ -490,7 +490,7 @@ def test_weights_count(tmp_path):
     )
     comparison = found["comparisons"][0]
     assert comparison["n_group"] + comparison["n_against"] == 150
-    assert sum(g["weight"] for g in found["attributes"][0]["groups"]) == 300
+    assert sum(g["weight"] for g in found["sensitive_features"][0]["groups"]) == 300
 
 
 def test_a_path_is_a_table_a_page_and_a_file(here):
@@ -621,7 +621,7 @@ def test_the_command_is_on_the_page(here, monkeypatch):
 
 def test_a_folder_that_stays_out_of_memory_has_no_report(here, monkeypatch):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("rankfair.jobs.folders.SMALL", 10)
+    monkeypatch.setattr("rankfair.cli.fit.SMALL", 10)
     write_table(
         read_table("pay.csv").select(["pay", "gender", "job", "age"]), "d/a.parquet"
     )

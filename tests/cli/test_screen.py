@@ -5,27 +5,16 @@ from pathlib import Path
 import pytest
 
 from rankfair.cli import screen
-from rankfair.experiments.demo import Demo
-from rankfair.experiments.records import Record, summarise
+from rankfair.cli.demo import Demo, MeanOfDraws, MethodMeans, show_demo
 
-ROW = Record(
-    seed=0,
-    method="tilt",
-    needs_group="no",
-    rows="train",
-    epsilon=0.0,
-    rmse=0.75,
-    auc=0.5,
-    gap=0.0,
-    md=0.1,
-    br=1.2,
-    irr=1.0,
-    ks=0.25,
-    seconds=0.1,
-    note="Something to know.",
-)
-ROWS = [ROW, Record(**{**ROW, "rows": "held-out", "rmse": 0.8})]
-DONE = Demo(ROWS, [], summarise(ROWS), [Path("demo") / "frontier.png"])
+ROW = {"seed": 0, "method": "tilt", "needs_group": "no", "note": "Something to know."}
+MEANS = [
+    MethodMeans(
+        "tilt", "no", rows, *(MeanOfDraws(v, 0.0) for v in (rmse, 0.5, 0.1, 0.2))
+    )
+    for rows, rmse in (("train", 0.75), ("held-out", 0.8))
+]
+DONE = Demo([ROW], [], MEANS, [Path("demo") / "frontier.png"])
 
 
 @pytest.fixture(params=[True, False], ids=["rich", "plain"])
@@ -36,7 +25,7 @@ def with_rich(request, monkeypatch):
 
 
 def test_table_note_and_files_are_shown(capsys):
-    screen.show(DONE)
+    show_demo(DONE)
     shown = capsys.readouterr().out
     note = "tilt, in 1 of 1 draws: Something to know."
     for part in ("0.750", "0.800", "0.500", "One draw", note, str(DONE.files[0])):
@@ -72,5 +61,5 @@ def test_labels_in_progress_are_no_commands(with_rich, capsys, monkeypatch, name
 def test_rich_is_not_needed(monkeypatch, capsys):
     monkeypatch.setattr(screen, "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    screen.show(DONE)
+    show_demo(DONE)
     assert "train RMSE" in capsys.readouterr().out

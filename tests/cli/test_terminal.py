@@ -205,4 +205,4 @@ def test_one_place_prints():
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in ("echo", "secho")
     }
-    assert calls == {"ends.py"}
+    assert calls == {"errors.py"}

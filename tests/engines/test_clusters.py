@@ -3,6 +3,8 @@
 import itertools
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,22 +16,22 @@ import pytest
 
 from clusters import one_worker, scheduler, started
 from rankfair import RankFairRegressor
-from rankfair.engines import cluster as engine
+from rankfair.engines import dask as engine
+from rows_elsewhere import BY, LARGE, in_memory, on_cluster, random_rows
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
-BY = {"tasks": "task", "sensitive_features": "group"}
-
 
 def rows(n_rows=6000):
-    rng = np.random.default_rng(0)
-    group = rng.random(n_rows) < 0.4
-    frame = pd.DataFrame(rng.standard_normal((n_rows, 3)), columns=["a", "b", "c"])
-    frame["a"] += group
-    pay = frame.sum(axis=1) + group + rng.standard_normal(n_rows)
-    return frame.assign(pay=pay, task=rng.integers(0, 5, n_rows), group=group)
+    """Numbers ``a``, ``b``, ``c``, a task, a group and what they are paid."""
+    frame, pay = random_rows(n_rows, 5, 3)
+    return frame.set_axis([*"abc", "task", "group"], axis=1).assign(pay=pay)
+
+
+def split(frame):
+    return frame.drop(columns="pay"), frame["pay"]
 
 
 def test_a_series_and_predictions(cluster):
@@ -37,61 +39,60 @@ def test_a_series_and_predictions(cluster):
     there = dd.from_pandas(frame, npartitions=3)
     X = there.drop(columns="pay")
     model = RankFairRegressor(0.02, **BY).fit(X, there["pay"])
-    known = RankFairRegressor(0.02, **BY).fit(frame.drop(columns="pay"), frame["pay"])
+    known = in_memory(*split(frame), epsilon=0.02, **BY)
     np.testing.assert_allclose(model.coef_, known.coef_, rtol=1e-9)
     assert list(model.feature_names_in_) == ["a", "b", "c", "task", "group"]
     found = model.predict(X)
     assert isinstance(found, dd.Series)
     done = found.compute()
-    np.testing.assert_allclose(done, known.predict(frame.drop(columns="pay")))
+    np.testing.assert_allclose(done, known.predict(split(frame)[0]))
     assert done.index.equals(frame.index)
-
-
-@pytest.mark.parametrize(
-    ("change", "y", "words"),
-    [
-        (lambda f: f, None, 'fit needs the target: name its column, fit.frame, "pay"'),
-        (lambda f: f, "pai", '"pai" is no column of the frame. Did you mean "pay"'),
-        (
-            lambda f: f,
-            np.zeros(600),
-            "y is a ndarray, but the rows are in a Dask",
-        ),
-        (
-            lambda f: f.rename(columns={"a": 3}),
-            "pay",
-            "column 3 of the frame has no",
-        ),
-        (
-            lambda f: f.set_axis(["a", "b", "a", *f.columns[3:]], axis=1),
-            "pay",
-            'the frame has several columns called "a": give each',
-        ),
-        (lambda f: f.assign(a="x"), "pay", 'column "a" holds .*: predictors, target'),
-        (lambda f: f.drop(columns="task"), "pay", '"task" is no column of the frame'),
-        (lambda f: f.assign(group=1), "pay", "has one group only"),
-        (
-            lambda f: f.assign(a=np.nan),
-            "pay",
-            "partition .: column 'a' has 300 ",
-        ),
-        (lambda f: f[:0], "pay", "there are no rows: there is nothing to fit"),
-    ],
-)
-def test_what_cannot_be_fitted(cluster, change, y, words):
-    there = dd.from_pandas(change(rows(600)), npartitions=2)
-    with pytest.raises(ValueError, match=words):
-        RankFairRegressor(**BY).fit(there, y)
-
-
-def test_places_of_columns_and_columns_that_are_gone(cluster):
-    there = dd.from_pandas(rows(600), npartitions=2)
-    with pytest.raises(ValueError, match=r"tasks=3: columns .* by their names"):
-        RankFairRegressor(tasks=3, sensitive_features="group").fit(there, "pay")
-    known = rows(600).drop(columns="pay")
-    model = RankFairRegressor(0.02, **BY).fit(known, rows(600)["pay"])
     with pytest.raises(ValueError, match='a column "b", which the frame does not'):
         model.predict(there.drop(columns="b"))
+
+
+CHANGED = {
+    "column 3 of the frame has no": lambda f: f.rename(columns={"a": 3}),
+    'several columns called "a": give': lambda f: f.rename(columns={"c": "a"}),
+    'column "a" holds .*: predictors, target': lambda f: f.assign(a="x"),
+    '"task" is no column of the frame': lambda f: f.drop(columns="task"),
+    "has one group only": lambda f: f.assign(group=1),
+    'partition .* has 300 NaN in column "a"': lambda f: f.assign(a=np.nan),
+    "there are no rows: there is nothing to fit": lambda f: f[:0],
+}
+NAMED = {
+    'fit got no y, but .*: name the column of the target, fit.frame, "pay"': (None, {}),
+    '"pai" is no column of the frame. Did you mean "pay"': ("pai", {}),
+    "y is a ndarray, but the rows are in a Dask": (np.zeros(600), {}),
+    "tasks=3: columns .* by their names": ("pay", {"tasks": 3}),
+}
+
+
+@pytest.mark.parametrize(("words", "change"), CHANGED.items())
+def test_frames_that_cannot_be_fitted(cluster, words, change):
+    there = dd.from_pandas(change(rows(600)), npartitions=2)
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(**BY).fit(there, "pay")
+
+
+@pytest.mark.parametrize(("words", "given"), NAMED.items())
+def test_names_that_cannot_be_fitted(cluster, words, given):
+    (y, named), there = given, dd.from_pandas(rows(600), npartitions=2)
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(**{**BY, **named}).fit(there, y)
+
+
+def test_no_cluster():
+    """In a process of its own: this one may have a client."""
+    code = (
+        "import dask.dataframe as dd, pandas as pd, rankfair;"
+        "rows = dd.from_pandas(pd.DataFrame({'a': [1.0], 'y': [1.0]}), npartitions=1);"
+        "rankfair.RankFairRegressor().fit(rows, 'y')"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "ValueError: a Dask frame is fitted where its partitions" in done.stderr
+    assert "start a cluster first, client = dask.distributed.Client(" in done.stderr
 
 
 def test_shares_are_even(cluster):
@@ -100,61 +101,47 @@ def test_shares_are_even(cluster):
     futures = cluster.scatter(parts, workers=[worker])
     shares = engine.shares_of(engine.Cluster(cluster), futures)
     assert sorted(itertools.chain(*shares)) == list(range(6))
-    assert len(shares) == 2
     sizes = [sum(len(parts[i]) for i in share) for share in shares]
+    assert len(sizes) == 2
     assert max(sizes) <= 1.25 * 100
 
 
-def test_what_is_large_is_lent(cluster, monkeypatch):
-    small, large = partial(np.add, 1.0), partial(np.add, np.zeros(200_000))
-    here = engine.Cluster(cluster)
-    assert engine.lend(here, small) is small
-    monkeypatch.setattr(engine, "LARGE", 1 << 10)
-    futures = engine.asked(here, large, [1.0, 2.0])
-    assert [float(each[0]) for each in cluster.gather(futures)] == [1.0, 2.0]
+def test_what_is_large_goes_once_and_is_not_warned_of(cluster):
+    large = partial(np.add, np.zeros(200_000))
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": 10_000}):
-        (found,) = engine.said(here, large, [3.0])
-    assert found[-1] == 3.0
+        found = list(engine.said(engine.Cluster(cluster), large, [1.0, 2.0]))
+    assert [each[-1] for each in found] == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("n_tasks", [5, 400])
-def test_workers_in_this_process(monkeypatch, n_tasks):
-    monkeypatch.setattr("rankfair.engines.chunked.FEW_ROWS", 1 << 10)
+def test_workers_in_this_process(n_tasks):
     frame = rows()
     frame["task"] = np.arange(len(frame)) % n_tasks
-    frame["w"] = np.arange(len(frame)) % 3
+    w = np.arange(len(frame)) % 3
+    X, y = split(frame)
     by = {**BY, "penalty": "ridge"}
-    X = frame.drop(columns=["pay", "w"])
-    known = RankFairRegressor(0.5, **by).fit(X, frame["pay"], sample_weight=frame["w"])
+    known = in_memory(X, y, w, epsilon=0.5, **by)
     with distributed.Client(
         processes=False, n_workers=2, threads_per_worker=2, dashboard_address=":0"
     ):
-        there = dd.from_pandas(frame, npartitions=5)
-        found = RankFairRegressor(0.5, **by).fit(there, "pay", sample_weight="w")
-        fair = RankFairRegressor(0.02, **by).fit(there, "pay", sample_weight="w")
-        out = fair.predict(there.drop(columns=["pay", "w"])).compute()
-    np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-8, atol=1e-10)
-    np.testing.assert_array_equal(out, fair.predict(X))
-    assert fair.status_ == "satisfied"
+        found = on_cluster(X, y, w, LARGE, epsilon=0.5, **by)
+        out = found.predict(dd.from_pandas(X, npartitions=5)).compute()
+    scale = np.abs(known.coef_).max()
+    np.testing.assert_allclose(found.coef_, known.coef_, rtol=0, atol=1e-8 * scale)
+    np.testing.assert_array_equal(out, found.predict(X))
 
 
-@pytest.mark.parametrize("large", [1 << 20, 0])
-def test_a_worker_is_lost(monkeypatch, large):
+def test_a_worker_is_lost(monkeypatch):
     """The fit ends with the model that it would have given anyway."""
-    monkeypatch.setattr(engine, "LARGE", large)
-    monkeypatch.setattr("rankfair.engines.chunked.FEW_ROWS", 1 << 10)
-    frame = rows()
-    known = RankFairRegressor(0.02, **BY).fit(frame.drop(columns="pay"), frame["pay"])
+    X, y = split(rows())
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0
         ) as made,
         distributed.Client(made) as client,
     ):
-        there = dd.from_pandas(frame, npartitions=6)
-        whole = RankFairRegressor(0.02, **BY).fit(there, "pay")
         killed = threading.Event()
-        each = engine.OnWorkers.each
+        gather = engine.OnWorkers.gather
 
         def kill_first(self, function):
             """Kill a worker that has rows and lines, before it is asked for them."""
@@ -162,13 +149,14 @@ def test_a_worker_is_lost(monkeypatch, large):
                 killed.set()
                 pid = client.run(os.getpid)
                 os.kill(next(iter(pid.values())), signal.SIGKILL)
-            return each(self, function)
+            return gather(self, function)
 
-        monkeypatch.setattr(engine.OnWorkers, "each", kill_first)
-        found = RankFairRegressor(0.02, **BY).fit(there, "pay")
+        monkeypatch.setattr(engine.OnWorkers, "gather", kill_first)
+        found = on_cluster(X, y, sizes=LARGE, epsilon=0.02, **BY)
     assert killed.is_set()
-    np.testing.assert_allclose(found.coef_, whole.coef_, rtol=1e-7)
-    np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-6)
+    known = in_memory(X, y, epsilon=0.02, **BY)
+    scale = np.abs(known.coef_).max()
+    np.testing.assert_allclose(found.coef_, known.coef_, rtol=0, atol=1e-6 * scale)
     assert found.status_ == "satisfied"
 
 
@@ -233,7 +221,7 @@ def test_a_worker_that_comes_late_is_waited_for(tmp_path):
         coming = aside.submit(RankFairRegressor(**BY).fit, there, "pay")
         with started("worker", address, "--nthreads", "1", "--no-nanny"):
             found = coming.result(timeout=60)
-    known = RankFairRegressor(**BY).fit(frame.drop(columns="pay"), frame["pay"])
+    known = in_memory(*split(frame), **BY)
     np.testing.assert_allclose(found.coef_, known.coef_, rtol=1e-9)
 
 

@@ -1,18 +1,26 @@
-"""What cannot be fitted is said in a sentence that names the place."""
+"""What cannot be fitted or predicted is said in a sentence that names the place."""
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from rankfair import RankFairRegressor, stream
-from rankfair.streams import predict_parquet
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    TiltedRegressor,
+    predict_parquet,
+    stream,
+)
+from rows_elsewhere import LARGE, sized
 
 BY = {"tasks": "task", "sensitive_features": "group", "target": "pay"}
 
 
-def rows(n_rows=60):
+def rows(n_rows=60, **columns):
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
@@ -22,111 +30,108 @@ def rows(n_rows=60):
             "group": np.where(np.arange(n_rows) % 2, "f", "m"),
             "pay": rng.standard_normal(n_rows),
         }
+        | columns
     )
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Two files."""
-    rows().to_parquet(tmp_path / "a.parquet")
-    rows().to_parquet(tmp_path / "b.parquet")
+    both(tmp_path, rows())
     return tmp_path
 
 
-def refused(what, match, settings=None, **more):
-    """Fitting these files is refused in these words."""
-    with pytest.raises((ValueError, FileNotFoundError), match=match):
-        RankFairRegressor(**(settings or {})).fit(stream(what, **{**BY, **more}))
+def both(folder, frame):
+    for name in ("a", "b"):
+        frame.to_parquet(folder / f"{name}.parquet")
 
 
-@pytest.mark.parametrize("large", [False, True])
+@pytest.fixture
+def model(folder):
+    return fitted(folder)
+
+
+def fitted(what, settings=None, sizes=None, **more):
+    files = sized(stream(what, **{**BY, **more}), **(sizes or {}))
+    return RankFairRegressor(0.1, **(settings or {})).fit(files)
+
+
+def refused(what, words, *given, **more):
+    with pytest.raises((ValueError, FileNotFoundError), match=words):
+        fitted(what, *given, **more)
+
+
+@pytest.mark.parametrize("sizes", [{}, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        (
-            "age",
-            np.nan,
-            r"b\.parquet: column 'age' has 1 missing value in 60 rows. Fill it,",
-        ),
-        ("age", np.inf, r"b\.parquet: column 'age' has 1 infinite value in"),
-        ("pay", np.nan, r"b\.parquet: column 'pay' has 1 missing value in"),
-        ("years", None, r"b\.parquet: column 'years' has 1 missing value in"),
-        ("task", None, r"b\.parquet: column 'task' has 1 missing label in 60 rows"),
-        ("group", None, r"b\.parquet: column 'group' has 1 missing label in"),
+        ("age", np.nan, r'must be finite, but has 1 NaN in column "age"\. Drop or'),
+        ("age", np.inf, r'has 1 inf in column "age"'),
+        ("pay", np.nan, r'has 1 NaN in column "pay"'),
+        ("years", None, r'has 1 NaN in column "years"'),
+        ("task", None, r'column "task" has 1 missing label in 60 rows'),
+        ("group", None, r'column "group" has 1 missing label in'),
+        ("w", -1.0, r'column "w" has 1 weights below 0 in 60 rows'),
+        ("w", np.nan, r'has 1 NaN in column "w"'),
     ],
 )
-def test_values_that_are_not_there(folder, monkeypatch, large, column, value, words):
-    if large:
-        monkeypatch.setattr("rankfair.engines.chunked.FEW_ROWS", 10)
-    frame = rows()
-    frame[column] = frame[column].astype(object)
+def test_values_that_are_not_there(folder, sizes, column, value, words):
+    both(folder, rows(w=1.0))
+    frame = rows(w=1.0).astype({column: object})
     frame.loc[7, column] = value
     frame.convert_dtypes().to_parquet(folder / "b.parquet")
-    refused(folder, words)
-
-
-def test_several_missing_and_infinite_values(folder):
-    frame = rows()
-    frame.loc[[3, 4], "age"] = [np.nan, -np.inf]
-    frame.to_parquet(folder / "a.parquet")
-    refused(folder, "1 missing and 1 infinite values in 60 rows. Fill them")
+    weight = "w" if column == "w" else None
+    refused(folder, rf"b\.parquet.*{words}", None, sizes, sample_weight=weight)
 
 
 def test_values_too_large_to_be_added_are_numbers_all_the_same(folder):
-    frame = rows().assign(age=1.5e308)
-    frame.to_parquet(folder / "a.parquet")
-    frame.to_parquet(folder / "b.parquet")
-    model = RankFairRegressor(0.2).fit(stream(folder, **BY))
-    assert np.isfinite(model.coef_).all()
+    both(folder, rows(age=1.5e308))
+    assert np.isfinite(fitted(folder).coef_).all()
 
 
 @pytest.mark.parametrize("name", ["age", "years"])
-def test_values_too_large_to_be_squared(folder, monkeypatch, name):
+def test_values_too_large_to_be_squared(folder, name):
     """The column is named, and not one whose product with it is too large as well."""
-    monkeypatch.setattr("rankfair.engines.chunked.FEW_ROWS", 10)
-    frame = rows()
-    frame[name] = frame[name] * 1e305
-    frame.to_parquet(folder / "b.parquet")
+    rows(**{name: rows()[name] * 1e305}).to_parquet(folder / "b.parquet")
     with np.errstate(all="ignore"):
-        refused(folder, f'column "{name}" has values too far apart to be squared')
+        refused(folder, f'column "{name}" has values too far apart to be', None, LARGE)
 
 
-def test_text_among_the_predictors(folder):
-    for name in ("a", "b"):
-        rows().assign(town="x").to_parquet(folder / f"{name}.parquet")
-    refused(folder, '"town" holds .*string: predictors, target and weights are numbers')
-    stream(folder, **BY, features=["age"])
-
-
-def test_a_broken_file(folder):
-    (folder / "b.parquet").write_bytes(b"PAR1 but no more")
-    refused(folder, r"b\.parquet cannot be read as Parquet: ")
-
-
-def test_a_file_that_breaks_off(folder):
+def broken(path):
+    """A file whose pages are damaged, and whose footer is not."""
     rng = np.random.default_rng(0)
     long = pd.concat([rows()] * 300).assign(age=rng.standard_normal(18_000))
-    long.to_parquet(folder / "b.parquet", compression="none")
-    raw = bytearray((folder / "b.parquet").read_bytes())
+    long.to_parquet(path, compression="none")
+    raw = bytearray(path.read_bytes())
     raw[4:100_000] = b"\xff" * len(raw[4:100_000])
-    (folder / "b.parquet").write_bytes(raw)
-    refused(folder, r"b\.parquet is broken: ")
+    path.write_bytes(raw)
 
 
-def test_files_with_other_columns(folder):
-    rows().drop(columns="age").to_parquet(folder / "b.parquet")
-    refused(folder, r'b\.parquet has no column "age", which .*a\.parquet has')
-    rows().assign(more=1.0).to_parquet(folder / "b.parquet")
-    refused(folder, r'b\.parquet has a column "more" that .*a\.parquet has not')
-    rows().astype({"age": str}).to_parquet(folder / "b.parquet")
-    refused(folder, r'b\.parquet: column "age" holds .*string, but double in ')
+WRITE = {
+    r"b\.parquet cannot be read as": lambda path: path.write_bytes(b"PAR1, no more"),
+    r"b\.parquet cannot be read as Parquet: ": broken,
+    r'b\.parquet has no column "age", which .*a\.parquet has': lambda path: (
+        rows().drop(columns="age").to_parquet(path)
+    ),
+    r'a\.parquet has no column "more", which .*b\.parquet has': lambda path: rows(
+        more=1.0
+    ).to_parquet(path),
+    r'b\.parquet: column "age" holds .*string, but double in ': lambda path: (
+        rows().astype({"age": str}).to_parquet(path)
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "write"), WRITE.items())
+def test_a_file_unlike_the_first(folder, words, write):
+    write(folder / "b.parquet")
+    refused(folder, words)
 
 
 @pytest.mark.parametrize("name", ["age", "pay", "group", "task"])
 def test_columns_of_the_same_name(folder, name):
     table = pa.table(rows())
-    column = table.column(name)
-    pq.write_table(table.append_column(name, column), folder / "b.parquet")
+    pq.write_table(table.append_column(name, table[name]), folder / "b.parquet")
     place = table.column_names.index(name) + 1
     said = rf'b\.parquet: columns {place} and 6 are both called "{name}": rename'
     refused(folder, said)
@@ -135,119 +140,58 @@ def test_columns_of_the_same_name(folder, name):
         stream(folder)
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "category"])
-def test_text_of_another_type_is_text(folder, tmp_path, kind, first):
-    """Predictions keep the type that a column has in the first file."""
-    known = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    table = pa.table(rows())
-    text = table.column("group").cast(pa.string())
-    as_kind = text.dictionary_encode() if kind == "category" else text.cast(kind)
-    other = table.set_column(table.column_names.index("group"), "group", as_kind)
-    pq.write_table(other, folder / ("a.parquet" if first else "b.parquet"))
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    np.testing.assert_array_equal(model.coef_, known.coef_)
-    out = predict_parquet(model, folder, tmp_path / "p.pq", keep=["group", "years"])
-    found = pq.read_table(out)
-    assert found["group"].cast(pa.string()).to_pylist() == 2 * text.to_pylist()
+BY_COLUMNS = {
+    '"town" holds .*string: predictors, target and weights are num': {"town": "x"},
+    'has one group only ."f".: there is nothing to balance': {"group": "f"},
+    "has 3 groups .*are balanced between two. Join": {"group": list("abc") * 20},
+}
+BY_STREAM = {
+    '"agee" is no column of the files. Did you mean "age"': {"target": "agee"},
+    '"aage" is no column of the files. Did you mean "age"': {"tasks": "aage"},
+    '"zz" is no column of the files. There are "age"': {"sensitive_features": "zz"},
+    "tasks=3: columns of rows in files .* by their names": {"tasks": 3},
+    'name the column to predict: stream.…, target="pay"': {"target": None},
+    '"pay" is named as target and as tasks': {"tasks": "pay"},
+    '"age" is named as sample_w.* and as t': {"tasks": "age", "sample_weight": "age"},
+    '"pay" is named as target and as sens': {"sensitive_features": "pay"},
+    "no column is left to predict from": {"features": []},
+    "no rows that weigh more than nothing": {"sample_weight": "none"},
+}
+BY_MODEL = {
+    "tasks=.* have one column for it. Join": {"tasks": ["task", "age"]},
+    "features=.* have one column for": {"sensitive_features": ["group", "task"]},
+    'tasks was given twice: "task" in .*, "years" in the': {"tasks": "years"},
+    "sensitive_features was given twice": {"sensitive_features": "task"},
+    'solver="ncadmm" needs the rows in memory': {"solver": "ncadmm"},
+    'scope="task" needs the rows in memory': {"scope": "task"},
+    "bins needs the rows in memory": {"bins": 3},
+    "intersect needs the rows in memory": {"intersect": True},
+    "a list of 2 constraints needs": {"constraints": ["rank", "mean"]},
+    'constraints="distribution" needs the': {"constraints": "distribution"},
+    'direction="density" needs the rows': {"direction": "density"},
+}
 
 
-def test_kept_columns_that_do_not_fit_together(folder, tmp_path):
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    rows().astype({"years": "int8"}).to_parquet(folder / "a.parquet")
-    rows().assign(years=1000).to_parquet(folder / "b.parquet")
-    said = 'keep names "years", which holds int8 in the first file and int64 in another'
-    with pytest.raises(ValueError, match=said):
-        predict_parquet(model, folder, tmp_path / "p.pq", keep=["years"])
-    assert not (tmp_path / "p.pq").exists()
+@pytest.mark.parametrize(("words", "columns"), BY_COLUMNS.items())
+def test_columns_that_cannot_be_fitted(folder, words, columns):
+    both(folder, rows(**columns))
+    refused(folder, words)
 
 
-@pytest.mark.parametrize("value", [[1.0], {"a": 1.0}])
-def test_predictors_that_are_neither_numbers_nor_text(folder, value):
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    for name in ("a", "b"):
-        odd = rows().assign(age=[value] * 60)
-        odd.to_parquet(folder / f"{name}.parquet")
-    with pytest.raises(
-        ValueError, match=r'column "age" holds .*: the model reads numb'
-    ):
-        model.predict(stream(folder))
+@pytest.mark.parametrize(("words", "named"), BY_STREAM.items())
+def test_names_that_cannot_be_fitted(folder, words, named):
+    both(folder, rows(none=0.0))
+    refused(folder, words, **named)
 
 
-def test_numbers_of_another_width_are_numbers(folder):
-    kinds = {"age": "float32", "years": "uint8", "task": "int16"}
-    rows().astype(kinds).to_parquet(folder / "b.parquet")
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    assert model.tasks_.tolist() == [0, 1, 2]
+@pytest.mark.parametrize(("words", "settings"), BY_MODEL.items())
+def test_settings_that_cannot_be_fitted(folder, words, settings):
+    refused(folder, words, settings)
 
 
-@pytest.mark.parametrize("role", ["target", "tasks", "sensitive_features"])
-def test_a_column_that_is_not_there(folder, role):
-    refused(
-        folder, '"agee" is no column of the files. Did you mean "age"', **{role: "agee"}
-    )
-    refused(folder, '"zzz" is no column of the files. There are ', **{role: "zzz"})
-
-
-def test_names_that_are_no_names(folder):
-    refused(folder, "tasks=3: columns of rows in files .* by their names", tasks=3)
-    more = {"sensitive_features": None}
-    settings = {"sensitive_features": ["group", "task"]}
-    refused(folder, "sensitive_features=.* one column for it", settings, **more)
-    refused(folder, 'name the column to predict: stream.…, target="pay"', target=None)
-
-
-def test_one_column_for_two_things(folder):
-    refused(folder, '"pay" is named as target and as tasks', tasks="pay")
-    refused(
-        folder,
-        '"age" is named as sample_weight and as tasks',
-        tasks="age",
-        sample_weight="age",
-    )
-    only = {"sensitive_features": "pay", "features": ["age"]}
-    refused(folder, '"pay" is named as target and as sens', **only)
-    for name in ("a", "b"):
-        rows()[["task", "pay"]].to_parquet(folder / f"{name}.parquet")
-    refused(folder, "no column is left to predict from", sensitive_features=None)
-
-
-@pytest.mark.parametrize(
-    ("words", "settings", "fit"),
-    [
-        ('the target was given twice: "pay" in .*, "age" in fit', {}, ("age", None)),
-        ("sample_weight was given .* Give one of them", {}, (None, "age")),
-        ('tasks was given twice: "task" in .*, "years" in the', {"tasks": "years"}, ()),
-        ("sensitive_features was given", {"sensitive_features": "task"}, ()),
-    ],
-)
-def test_a_stream_and_a_model_that_name_two_things(folder, words, settings, fit):
-    rows().assign(w=1.0).to_parquet(folder / "a.parquet")
-    there = stream(folder / "a.parquet", **BY, sample_weight="w")
-    y, weight = fit or (None, None)
-    with pytest.raises(ValueError, match=words):
-        RankFairRegressor(0.1, **settings).fit(there, y, sample_weight=weight)
-    same = RankFairRegressor(0.1, tasks="task", sensitive_features="group")
-    same.fit(there, "pay", sample_weight="w")
-    assert same.predictors_.tolist() == ["age", "years"]
-
-
-def test_a_column_may_be_called_none(folder):
-    for name in ("a", "b"):
-        renamed = rows().rename(columns={"task": "None"})
-        renamed.to_parquet(folder / f"{name}.parquet")
-    model = RankFairRegressor(0.1).fit(stream(folder, **{**BY, "tasks": "None"}))
-    assert model.tasks_.tolist() == [0, 1, 2]
-
-
-def test_groups_that_cannot_be_balanced(folder):
-    for name in ("a", "b"):
-        rows().assign(group="f").to_parquet(folder / f"{name}.parquet")
-    refused(folder, 'has one group only ."f".: there is nothing to balance')
-    rows().assign(group=np.arange(60) % 3).astype({"group": str}).to_parquet(
-        folder / "b.parquet"
-    )
-    refused(folder, "has 4 groups .*are balanced between two. Join groups")
+def test_columns_that_are_left_out_may_hold_text(folder):
+    both(folder, rows(town="x"))
+    assert fitted(folder, features=["age"]).predictors_.tolist() == ["age"]
 
 
 def test_no_rows_and_no_files(tmp_path):
@@ -255,74 +199,94 @@ def test_no_rows_and_no_files(tmp_path):
     refused(tmp_path / "*.parquet", "no Parquet file is there")
     rows()[:0].to_parquet(tmp_path / "a.parquet")
     refused(tmp_path, "there are no rows: there is nothing to fit")
-    rows().assign(w=0.0).to_parquet(tmp_path / "a.parquet")
-    refused(tmp_path, "no rows that weigh more than nothing", sample_weight="w")
 
 
 @pytest.mark.parametrize(
-    ("weight", "words"),
-    [(-1.0, "has 1 negative weights"), (np.nan, "has 1 missing or infinite weights")],
-)
-def test_weights_that_are_none(folder, weight, words):
-    frame = rows().assign(w=1.0)
-    frame.to_parquet(folder / "a.parquet")
-    frame.loc[3, "w"] = weight
-    frame.to_parquet(folder / "b.parquet")
-    refused(folder, rf"b\.parquet: column 'w' {words} in 60 rows", sample_weight="w")
-
-
-@pytest.mark.parametrize("name", ["tasks", "sensitive_features", "sample_weight"])
-def test_arrays_beside_a_stream(folder, name):
-    with pytest.raises(ValueError, match=f"{name} was passed as an array"):
-        RankFairRegressor().fit(stream(folder, **BY), **{name: np.zeros(120)})
-
-
-def test_a_target_beside_a_stream(folder):
-    with pytest.raises(ValueError, match="y is a ndarray, but the rows are in files"):
-        RankFairRegressor().fit(stream(folder, **BY), np.zeros(120))
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
+    ("words", "given"),
     [
-        ({"solver": "ncadmm"}, 'solver="ncadmm" needs the rows in memory'),
-        ({"scope": "task"}, 'scope="task" needs the rows in memory'),
-        ({"bins": 3}, "bins needs the rows in memory"),
-        (
-            {"constraints": "distribution"},
-            'constraints="distribution" needs the rows in mem',
-        ),
+        ('the target was given twice: "pay" in .*, "age" in fit', {"y": "age"}),
+        ("sample_weight was given .* Give one of them", {"sample_weight": "age"}),
+        ("y is a ndarray, but the rows are in files", {"y": np.zeros(120)}),
+        ("tasks was passed as an array", {"tasks": np.zeros(120)}),
+        ("sample_weight was passed as an", {"sample_weight": np.zeros(120)}),
+        ("features was passed as an", {"sensitive_features": np.zeros(120)}),
     ],
 )
-def test_what_needs_the_rows_in_memory(folder, settings, words):
-    refused(folder, words, settings)
+def test_what_fit_says_beside_a_stream(folder, words, given):
+    both(folder, rows(w=1.0))
+    there = stream(folder, **BY, sample_weight="w")
+    with pytest.raises(ValueError, match=words):
+        RankFairRegressor(0.1).fit(there, **given)
+    same = RankFairRegressor(0.1, tasks="task", sensitive_features="group")
+    same.fit(there, "pay", sample_weight="w")
+    assert same.predictors_.tolist() == ["age", "years"]
 
 
-def test_predictions_of_files_without_a_column(folder, tmp_path):
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    other = tmp_path.with_name("other")
-    other.mkdir(exist_ok=True)
-    rows().drop(columns="age").to_parquet(other / "a.parquet")
+def test_a_column_may_be_called_none(folder):
+    both(folder, rows().rename(columns={"task": "None"}))
+    assert fitted(folder, tasks="None").tasks_.tolist() == [0, 1, 2]
+
+
+def test_the_index_of_a_pandas_frame_is_no_predictor(folder):
+    rows().set_index(np.arange(60) * 7).to_parquet(folder / "b.parquet")
+    names = fitted(folder).feature_names_in_
+    assert list(names) == ["age", "years", "task", "group"]
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "category"])
+def test_text_of_another_type_is_text(folder, model, tmp_path, kind, first):
+    """Predictions keep the type that a column has in the first file."""
+    table = pa.table(rows())
+    text = table.column("group").cast(pa.string())
+    as_kind = text.dictionary_encode() if kind == "category" else text.cast(kind)
+    other = table.set_column(table.column_names.index("group"), "group", as_kind)
+    pq.write_table(other, folder / ("a.parquet" if first else "b.parquet"))
+    np.testing.assert_array_equal(fitted(folder).coef_, model.coef_)
+    out = predict_parquet(model, folder, tmp_path / "p.pq", keep=["group", "years"])
+    found = pq.read_table(out)
+    assert found["group"].cast(pa.string()).to_pylist() == 2 * text.to_pylist()
+
+
+def test_kept_columns_that_do_not_fit_together(folder, model, tmp_path):
+    rows().astype({"years": "int8"}).to_parquet(folder / "a.parquet")
+    rows(years=1000).to_parquet(folder / "b.parquet")
+    said = 'keep names "years", which holds int8 in the first file and int64 in another'
+    with pytest.raises(ValueError, match=said):
+        predict_parquet(model, folder, tmp_path / "p.pq", keep=["years"])
+    assert not (tmp_path / "p.pq").exists()
+
+
+@pytest.mark.parametrize("value", [[1.0], {"a": 1.0}])
+def test_predictors_that_are_neither_numbers_nor_text(folder, model, value):
+    both(folder, rows(age=[value] * 60))
+    with pytest.raises(ValueError, match=r'"age" holds .*: the model reads numbers'):
+        model.predict(stream(folder))
+
+
+def test_predictions_that_cannot_be_made(folder, model, tmp_path):
+    place = tmp_path.with_name("other")
+    place.mkdir(exist_ok=True)
+    rows().drop(columns="age").to_parquet(place / "a.parquet")
     with pytest.raises(ValueError, match='fitted with a column "age", which the files'):
-        model.predict(stream(other))
-    with pytest.raises(ValueError, match='keep names "pai", which is no column'):
-        predict_parquet(model, stream(folder), other / "p.parquet", keep=["pai"])
-    with pytest.raises(ValueError, match=r'no column\. Did you mean "pay"'):
-        predict_parquet(model, stream(folder), other / "p.parquet", keep="pai")
-    with pytest.raises(ValueError, match='"pay", which is the name of the new column'):
-        predict_parquet(model, folder, tmp_path / "p.pq", keep=["pay"], name="pay")
+        model.predict(stream(place))
     with pytest.raises(ValueError, match="tasks of rows in files"):
         model.predict(stream(folder), tasks=np.zeros(120))
-    rows()[:0].to_parquet(other / "a.parquet")
+    for words, keep in (
+        (r'keep names "pai", which is no column\. Did you mean "pay"', "pai"),
+        ('"pay", which is the name of the new column', ["pay"]),
+    ):
+        with pytest.raises(ValueError, match=words):
+            predict_parquet(model, folder, place / "p.pq", keep=keep, name="pay")
+    rows()[:0].to_parquet(place / "a.parquet")
     with pytest.raises(ValueError, match="no rows: there is nothing to predict"):
-        predict_parquet(model, stream(other), tmp_path / "p.parquet")
-    assert len(model.predict(stream(other))) == 0
+        predict_parquet(model, stream(place), tmp_path / "p.parquet")
+    assert len(model.predict(stream(place))) == 0
     assert not (tmp_path / "p.parquet").exists()
 
 
 @pytest.mark.parametrize("what", ["same", "link", "hard", "through a folder"])
-def test_predictions_do_not_go_over_the_rows(folder, what):
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+def test_predictions_do_not_go_over_the_rows(folder, model, what):
     own = folder / "a.parquet"
     before = own.read_bytes()
     place = folder / "elsewhere" / "p.parquet"
@@ -347,6 +311,7 @@ def test_predictions_do_not_go_over_the_rows(folder, what):
         ("", "p.parquet", True),
         ("", "sub/p.parquet", True),
         ("*.parquet", "p.parquet", True),
+        ("**/*.parquet", "p.parquet", True),
         ("**/*.parquet", "sub/deep/p.parquet", True),
         ("*.parquet", "sub/p.parquet", False),
         ("a*", "p.parquet", False),
@@ -354,8 +319,7 @@ def test_predictions_do_not_go_over_the_rows(folder, what):
         ("", "p.pq", False),
     ],
 )
-def test_predictions_do_not_go_among_the_rows(folder, given, out, refused):
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
+def test_predictions_do_not_go_among_the_rows(folder, model, given, out, refused):
     rows = folder / given if given else folder
     if refused:
         with pytest.raises(ValueError, match="the next time: write to another folder"):
@@ -365,34 +329,27 @@ def test_predictions_do_not_go_among_the_rows(folder, given, out, refused):
         assert predict_parquet(model, rows, folder / out).exists()
 
 
-def test_a_batch_that_fails_leaves_nothing(folder, tmp_path):
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    rows().assign(age=np.nan).to_parquet(folder / "b.parquet")
+def test_a_batch_that_fails_leaves_nothing(folder, model, tmp_path):
+    rows(age=np.nan).to_parquet(folder / "b.parquet")
     out = tmp_path / "new" / "p.parquet"
     with pytest.raises(ValueError, match="age"):
         predict_parquet(model, [folder / "a.parquet", folder / "b.parquet"], out)
     assert list(out.parent.iterdir()) == []
 
 
-def test_a_path_is_not_rows(folder):
-    for given in (str(folder), folder):
-        for y in ("pay", None):
-            with pytest.raises(TypeError, match=r"pass rankfair\.stream\("):
-                RankFairRegressor(0.1, tasks="task").fit(given, y)
+@pytest.mark.parametrize("y", ["pay", None])
+@pytest.mark.parametrize("kind", [str, lambda path: path])
+def test_a_path_is_not_rows(folder, kind, y):
+    with pytest.raises(TypeError, match=r"pass rankfair\.stream\("):
+        RankFairRegressor(0.1, tasks="task").fit(kind(folder), y)
 
 
-def test_no_cluster():
-    dd = pytest.importorskip("dask.dataframe")
-    frame = dd.from_pandas(rows(), npartitions=2)
-    distributed = pytest.importorskip("distributed")
-    try:
-        distributed.get_client()
-    except ValueError:
-        with pytest.raises(ValueError, match="start a cluster first"):
-            RankFairRegressor().fit(frame, "pay")
-
-
-def test_the_index_of_a_pandas_frame_is_no_predictor(folder):
-    rows().set_index(np.arange(60) * 7).to_parquet(folder / "b.parquet")
-    model = RankFairRegressor(0.1).fit(stream(folder, **BY))
-    assert list(model.feature_names_in_) == ["age", "years", "task", "group"]
+@pytest.mark.parametrize("y", [None, np.zeros(120)], ids=["no y", "y"])
+@pytest.mark.parametrize(
+    "other",
+    [MultiTaskRegressor(), RankFairRegressorCV(), TiltedRegressor(LinearRegression())],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_estimators_need_rows_in_memory(folder, other, y):
+    with pytest.raises(TypeError, match="rows in memory are expected"):
+        other.fit(stream(folder, **BY), y)

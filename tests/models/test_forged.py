@@ -5,6 +5,7 @@ import json
 import tracemalloc
 import warnings
 import zipfile
+from dataclasses import replace
 from functools import cache
 from random import Random
 
@@ -21,9 +22,10 @@ from rankfair import (
     StratifiedEqualMeans,
     load_model,
 )
-from rankfair.cli.describe import described
+from rankfair.cli.models import show_model
 from rankfair.files.archive import META, ModelFileError, pack, unpack
 from rankfair.files.model_files import (
+    check_sound,
     describe_bytes,
     describe_model,
     model_bytes,
@@ -446,7 +448,7 @@ def test_whatever_is_forged_is_refused_or_works(name, seed):
         said = None
     if said is not None:
         assert json.loads(json.dumps(said, allow_nan=False)) == said
-        described(said)
+        show_model(said)
     try:
         model = model_of(forged)
     except ModelFileError as error:
@@ -522,3 +524,11 @@ def test_any_bytes_are_refused(raw):
         model_of(raw)
     with pytest.raises(ModelFileError):
         model_of(b"PK\x03\x04" + raw)
+
+
+@pytest.mark.parametrize("forged", [{}, [], 0, "", False])
+def test_an_empty_value_is_not_taken_for_no_task_columns(forged):
+    model = MultiTaskRegressor().fit(np.arange(8.0)[:, None], np.arange(8.0) % 3)
+    model._layout = replace(model._layout, task_columns=forged)
+    with pytest.raises(ModelFileError, match="columns of tasks are no columns"):
+        check_sound(model)

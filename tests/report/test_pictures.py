@@ -6,13 +6,17 @@ import pytest
 
 import audits
 from rankfair.report.distributions import COLOURS, MOST_ROWS, panels
-from rankfair.report.frontier import Dot, draw
-from rankfair.report.labels import AIR, place
+from rankfair.report.frontier import AIR, Dot, draw, place
+from rankfair.stats import Estimate
+
+
+def dot(gap, error, gap_ends=(math.nan, math.nan), ends=(math.nan, math.nan), **more):
+    return Dot(Estimate(gap, *gap_ends), Estimate(error, *ends), **more)
 
 
 def test_every_model_has_a_picture_on_the_same_scales():
     audit = audits.make_audit(models=("a", "b", "c"))
-    one, *others = panels(audit, audit.attributes[0])
+    one, *others = panels(audit, audit.sensitive_features[0])
     assert [one.model, *(p.model for p in others)] == ["a", "b", "c"]
     assert all(p.x_ticks == one.x_ticks and p.y_ticks == one.y_ticks for p in others)
 
@@ -21,7 +25,7 @@ def test_the_area_of_an_outline_is_the_same_for_all_groups():
     audit = audits.make_audit()
     areas = [
         sum(h * w for h, w in _steps(shape.path, shape.base))
-        for panel in panels(audit, audit.attributes[0])
+        for panel in panels(audit, audit.sensitive_features[0])
         for shape in panel.shapes
     ]
     assert areas == pytest.approx([areas[0]] * len(areas), rel=2e-3)
@@ -38,7 +42,7 @@ def _steps(path, base):
 @pytest.mark.parametrize("n", [2, 3])
 def test_few_groups_lie_over_each_other(n):
     audit = audits.make_audit(attributes=(("race", tuple("abc"[:n])),))
-    for panel in panels(audit, audit.attributes[0]):
+    for panel in panels(audit, audit.sensitive_features[0]):
         assert {shape.base for shape in panel.shapes} == {panel.base}
         assert len({shape.colour for shape in panel.shapes}) == n
 
@@ -46,7 +50,7 @@ def test_few_groups_lie_over_each_other(n):
 def test_many_groups_stand_in_rows_the_largest_of_them():
     names = tuple(f"group {i:02}" for i in range(MOST_ROWS + 3))
     audit = audits.make_audit(attributes=(("race", names),))
-    for panel in panels(audit, audit.attributes[0]):
+    for panel in panels(audit, audit.sensitive_features[0]):
         assert [shape.group for shape in panel.shapes] == list(names[3:])
         assert len({shape.base for shape in panel.shapes}) == MOST_ROWS
         assert {shape.colour for shape in panel.shapes} == set(range(1, COLOURS + 1))
@@ -54,7 +58,7 @@ def test_many_groups_stand_in_rows_the_largest_of_them():
 
 def test_a_mean_outside_the_picture_or_unknown_is_not_drawn():
     audit = audits.make_audit(models=("m",))
-    (attribute,) = audit.attributes
+    (attribute,) = audit.sensitive_features
     groups = tuple(
         replace(group, mean_predicted={"m": mean})
         for group, mean in zip(attribute.groups, (math.nan, 1e9), strict=True)
@@ -66,44 +70,43 @@ def test_a_mean_outside_the_picture_or_unknown_is_not_drawn():
 def test_one_prediction_for_all_rows_can_be_drawn():
     audit = audits.make_audit(models=("m",))
     flat = tuple(replace(h, edges=(3.0, 3.0), shares=(1.0,)) for h in audit.histograms)
-    (panel,) = panels(replace(audit, histograms=flat), audit.attributes[0])
+    (panel,) = panels(replace(audit, histograms=flat), audit.sensitive_features[0])
     assert all(shape.path for shape in panel.shapes)
 
 
 def test_without_histograms_there_is_no_picture():
     audit = audits.make_audit(histograms=())
-    assert panels(audit, audit.attributes[0]) == []
+    assert panels(audit, audit.sensitive_features[0]) == []
 
 
 def test_a_model_or_a_group_without_histograms_is_left_out():
     audit = audits.make_audit()
     some = tuple(h for h in audit.histograms if h.model == "after" and h.group == "F")
-    (panel,) = panels(replace(audit, histograms=some), audit.attributes[0])
+    (panel,) = panels(replace(audit, histograms=some), audit.sensitive_features[0])
     assert panel.model == "after"
     assert [shape.group for shape in panel.shapes] == ["F"]
 
 
 def test_a_frontier_keeps_the_order_of_errors_and_gaps():
-    dots = [Dot(0.1, 3.0), Dot(0.2, 2.0), Dot(0.3, 1.0)]
+    dots = [dot(0.1, 3.0), dot(0.2, 2.0), dot(0.3, 1.0)]
     spots = draw((), dots).spots
     assert [s.x for s in spots] == sorted(s.x for s in spots)
     assert [s.y for s in spots] == sorted(s.y for s in spots)
 
 
 def test_unknown_points_are_left_out_and_nothing_is_no_picture():
-    known = Dot(0.1, 1.0, label="a")
-    assert len(draw([known, Dot(math.nan, 1.0), Dot(0.1, math.nan)]).spots) == 1
-    assert draw([Dot(math.nan, 1.0)]) is None
+    known = dot(0.1, 1.0, label="a")
+    assert len(draw([known, dot(math.nan, 1.0), dot(0.1, math.nan)]).spots) == 1
+    assert draw([dot(math.nan, 1.0)]) is None
     assert draw(()) is None
 
 
 def test_a_single_point_of_a_path_is_no_curve():
-    assert draw((), [Dot(0.0, 1.0)]).curve == ""
+    assert draw((), [dot(0.0, 1.0)]).curve == ""
 
 
 def test_whiskers_are_drawn_where_both_limits_are_known():
-    nan = math.nan
-    spots = draw([Dot(0.1, 1.0, 0.05, 0.15), Dot(0.2, 1.0, nan, nan, 0.5, 1.5)]).spots
+    spots = draw([dot(0.1, 1.0, (0.05, 0.15)), dot(0.2, 1.0, ends=(0.5, 1.5))]).spots
     assert [len(spot.bars) for spot in spots] == [1, 1]
     (across,), (upright,) = (spot.bars for spot in spots)
     assert across[1] == across[3]
@@ -137,26 +140,24 @@ def test_no_text_no_label():
 
 
 def test_numbers_of_points_that_lie_together_are_written_once():
-    dots = [Dot(0.1, 1.0, label=name, number=i) for i, name in enumerate("abc", 1)]
-    picture = draw([*dots, Dot(0.3, 2.0, label="d", number=4)])
+    dots = [dot(0.1, 1.0, label=name, number=i) for i, name in enumerate("abc", 1)]
+    picture = draw([*dots, dot(0.3, 2.0, label="d", number=4)])
     assert [label.text for label in picture.labels if label] == ["1, 2, 3", "4"]
     assert [spot.name for spot in picture.spots] == list("abcd")
 
 
 def test_a_band_holds_the_limits_of_a_path_or_whiskers_do():
-    nan = math.nan
-    path = [Dot(0.0, 2.0, nan, nan, 1.5, 2.5), Dot(0.2, 1.0, nan, nan, 0.5, 1.5)]
+    path = [dot(0.0, 2.0, ends=(1.5, 2.5)), dot(0.2, 1.0, ends=(0.5, 1.5))]
     picture = draw((), path)
     assert picture.band.count("L") == 3
     assert not any(spot.bars for spot in picture.spots)
-    half = draw((), [path[0], Dot(0.2, 1.0)])
+    half = draw((), [path[0], dot(0.2, 1.0)])
     assert half.band == ""
     assert [len(spot.bars) for spot in half.spots] == [1, 0]
 
 
 def test_a_band_of_a_path_that_turns_back_goes_from_left_to_right():
-    nan = math.nan
-    path = [Dot(gap, 1.0, nan, nan, 0.5, 1.5) for gap in (0.1, 0.0, 0.2)]
+    path = [dot(gap, 1.0, ends=(0.5, 1.5)) for gap in (0.1, 0.0, 0.2)]
     picture = draw((), path)
     points = picture.band.strip("MZ").split("L")
     across = [float(point.split()[0]) for point in points]

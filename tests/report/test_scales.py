@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rankfair.report.scales import Scale, around_half, covering, ticks
+from rankfair.report.text import Scale, around_half, covering, ticks
 
 numbers = st.floats(-1e6, 1e6)
 

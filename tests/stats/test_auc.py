@@ -23,7 +23,7 @@ from rankfair.stats.auc import (
     over_tasks,
     tied_share,
 )
-from rankfair.stats.estimate import Estimate, TwoGroups, clusters_of
+from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
 from rankfair.stats.variance import Difference
 
@@ -141,25 +141,6 @@ def test_it_is_near_the_spread_of_many_samples(kind):
     assert spread == pytest.approx(np.std(aucs), rel=0.15)
 
 
-def test_rows_of_a_cluster_that_are_alike_count_once():
-    m, in_a, _ = sample(3, n=60)
-    clusters = np.arange(60)
-    once = auc_spread(m, in_a, clusters).se
-    thrice = auc_spread(*(np.repeat(v, 3) for v in (m, in_a, clusters))).se
-    assert thrice == pytest.approx(once)
-    assert auc_spread(np.repeat(m, 3), np.repeat(in_a, 3)).se < 0.7 * once
-
-
-def test_inputs_are_left_alone():
-    m, in_a, clusters = sample(0)
-    copies = [array.copy() for array in (m, in_a, clusters)]
-    for array in (m, in_a, clusters):
-        array.flags.writeable = False
-    auc_spread(m, in_a, clusters)
-    for array, copy in zip((m, in_a, clusters), copies, strict=True):
-        assert (array == copy).all()
-
-
 # The safe bound
 
 
@@ -202,16 +183,6 @@ def test_one_row_with_all_the_weight_does_not_rule_out_parity(tiny):
     assert not found.estimable or found.covers(0.5)
 
 
-def test_weights_of_one_size_change_nothing_but_the_test():
-    m, in_a, clusters = sample(2, n=80, ties=True)
-    for tasks in (None, clusters):
-        equal = estimate(m, in_a, tasks, np.full(len(m), 3.0))
-        plain = estimate(m, in_a, tasks)
-        assert equal.value == pytest.approx(plain.value)
-        ends = plain.ci_low, plain.ci_high
-        assert (equal.ci_low, equal.ci_high) == pytest.approx(ends)
-
-
 def test_weights_are_repeats_within_a_cluster():
     """Tasks of one group each: their variance is the same; only rows count less."""
     rng = np.random.default_rng(1)
@@ -224,15 +195,6 @@ def test_weights_are_repeats_within_a_cluster():
     once = Difference.of(*placed, groups, clustered=True)
     repeated = auc_spread(m[again], in_a[again], clusters[again])
     assert once.se == pytest.approx(repeated.se)
-
-
-def test_swapping_groups_mirrors_the_limits():
-    m, in_a, clusters = sample(4)
-    for labels in (None, clusters):
-        one, other = auc_spread(m, in_a, labels), auc_spread(m, ~in_a, labels)
-        assert one.bound(0.9) == pytest.approx(other.bound(0.9))
-        low, high = one.interval(0.9)
-        assert other.interval(0.9) == pytest.approx((1 - high, 1 - low))
 
 
 @pytest.mark.parametrize("by", [0.0, 0.7, 1.2])
@@ -281,18 +243,6 @@ def test_one_row_or_cluster_is_not_estimable():
         assert not spread.estimable
         assert math.isnan(spread.bound(0.95))
         assert all(map(math.isnan, spread.interval(0.95)))
-
-
-def test_clusters_are_chosen_by_how_tasks_hold_the_groups():
-    in_a = np.arange(40) % 2 == 0
-    assert clusters_of(None, in_a)[:2] == (None, None)
-    apart = np.arange(40) % 2 + 2 * (np.arange(40) // 8)
-    needed, possible, why = clusters_of(apart, in_a)
-    assert needed is apart and possible is None and "clusters" in why
-    few, many = np.arange(40) // 20, np.arange(40) // 4
-    assert clusters_of(few, in_a)[:2] == (None, None)
-    needed, possible, _ = clusters_of(many, in_a)
-    assert needed is None and possible is many
 
 
 def test_mixed_clusters_that_cancel_have_no_spread_below_zero():
@@ -375,13 +325,6 @@ def test_the_share_is_that_of_all_pairs_of_different_units(values, units):
 
 
 # The score interval
-
-
-@settings(max_examples=60, deadline=None)
-@given(samples())
-def test_auc_is_that_of_scikit_learn(case):
-    m, in_a = case
-    assert estimate(m, in_a).value == pytest.approx(roc_auc_score(in_a, m))
 
 
 @settings(max_examples=60, deadline=None)
@@ -472,40 +415,6 @@ def test_more_confidence_and_fewer_rows_are_wider():
     assert single[0].size == 100
 
 
-def test_tasks_of_one_group_are_clusters():
-    rng = np.random.default_rng(0)
-    tasks = np.repeat(np.arange(20), 30)
-    in_a = tasks % 2 == 0
-    m = rng.normal(size=600) + rng.normal(size=20)[tasks]
-    found, naive = estimate(m, in_a, tasks), estimate(m, in_a)
-    assert found.value == naive.value
-    assert found.ci_high - found.ci_low > 2 * (naive.ci_high - naive.ci_low)
-    assert found.p_value > naive.p_value
-    assert "over 20 tasks" in found.method
-
-
-def test_rows_alike_within_tasks_count_once():
-    m, in_a = shifted(30, 30)
-    once = estimate(m, in_a, np.arange(60))
-    thrice = estimate(*(np.repeat(v, 3) for v in (m, in_a, np.arange(60))))
-    assert (once.ci_low, once.ci_high) == pytest.approx(
-        (thrice.ci_low, thrice.ci_high), abs=0.02
-    )
-
-
-def test_where_tasks_mix_the_groups_the_wider_interval_counts():
-    rng = np.random.default_rng(1)
-    tasks = np.repeat(np.arange(40), 20)
-    in_a = rng.random(800) < 0.5
-    bias = rng.normal(size=40)
-    m = rng.normal(size=800) + bias[tasks] * in_a  # groups differ by task
-    assert "40 tasks" in estimate(m, in_a, tasks).method
-    flat = rng.normal(size=800) + 3 * rng.normal(size=40)[tasks]
-    by_rows = estimate(flat, in_a)
-    found = estimate(flat, in_a, tasks)
-    assert found.ci_high - found.ci_low >= by_rows.ci_high - by_rows.ci_low - 1e-12
-
-
 def test_one_unit_is_not_estimable():
     m, in_a = shifted(1, 20)
     assert "rests on one row only" in estimate(m, in_a).note
@@ -513,16 +422,6 @@ def test_one_unit_is_not_estimable():
     found = estimate(m, in_a, in_a.astype(int))
     assert "rests on one task only" in found.note and not found.estimable
     assert "placed differently" in estimate(np.zeros(40), in_a).note
-
-
-def test_groups_apart_get_a_wide_interval():
-    m = np.r_[np.zeros(20), np.ones(20)] + np.arange(40) * 1e-3
-    in_a = np.arange(40) >= 20
-    found, mirrored = estimate(m, in_a), estimate(-m, in_a)
-    assert (found.value, found.ci_high) == (1.0, 1.0)
-    assert found.ci_low <= 0.025 ** (1 / 20) + 1e-12
-    assert (mirrored.ci_low, mirrored.ci_high) == pytest.approx((0.0, 1 - found.ci_low))
-    assert found.p_value < 1e-9
 
 
 def test_an_estimate_is_short_whatever_its_size():

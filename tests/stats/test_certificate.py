@@ -16,7 +16,6 @@ from rankfair import (
     TiltedRegressor,
 )
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.input.columns import label_source_of
 from rankfair.stats import Certificate, certify, certify_predictions
 
 DATA = make_biased_tasks(12, 50, random_state=3)
@@ -204,19 +203,6 @@ def test_a_model_gets_only_the_labels_that_it_needs():
         assert found.auc == pytest.approx(expected)
 
 
-def test_labels_come_from_what_is_given_or_from_the_model():
-    X = [[1.0, 5.0], [2.0, 6.0]]
-    model = RankFairRegressor(tasks=1)
-
-    def labels(argument, given):
-        return label_source_of(argument, given, model, X).columns[0].tolist()
-
-    assert labels("tasks", None) == [5.0, 6.0]
-    assert labels("tasks", 0) == [1.0, 2.0]
-    assert labels("tasks", ["a", "b"]) == ["a", "b"]
-    assert label_source_of("sensitive_features", None, model, X) is None
-
-
 # What names the groups
 
 
@@ -294,14 +280,3 @@ def test_a_chosen_model_certifies_as_the_model_itself(model):
     )
     chosen.fit(FRAME[TRAIN], Y[TRAIN])
     assert chosen.certify(NEW, NEW_Y) == model.certify(NEW, NEW_Y)
-
-
-def test_other_estimators_of_ours_are_certified_too():
-    moved = RankFairPostprocessor(LinearRegression(), 0.02)
-    numbers = FRAME.drop(columns=["task", "z"])
-    groups = FRAME["z"].to_numpy()
-    moved.fit(numbers[TRAIN], Y[TRAIN], sensitive_features=groups[TRAIN])
-    tilted = TiltedRegressor(LinearRegression(), 0.1, sensitive_features="z")
-    tilted.fit(FRAME[TRAIN], Y[TRAIN])
-    assert certify(moved, numbers[~TRAIN], sensitive_features=GROUPS).estimable
-    assert certify(tilted, NEW).estimable

@@ -106,10 +106,6 @@ def test_pairs_of_categories():
     assert same.p_value == 1.0 and math.isnan(same.statistic)
 
 
-def test_the_sentence():
-    assert str(independence_test([1, 2, 3, 4], list("FFMM"))).startswith("Mann-Whitney")
-
-
 @pytest.mark.parametrize(
     ("y", "z", "change", "message"),
     [

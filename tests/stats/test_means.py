@@ -43,16 +43,6 @@ def test_means_over_tasks_are_those_of_task_means():
     assert "12 tasks" in found.method
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e300])
-def test_means_of_any_size(size):
-    m, in_a = shifted()
-    groups = TwoGroups.of(in_a, ~in_a)
-    one = mean_gap(m[in_a], m[~in_a], groups, 0.95)
-    found = mean_gap(size * m[in_a], size * m[~in_a], groups, 0.95)
-    assert found.ci_low / size == pytest.approx(one.ci_low)
-    assert found.p_value == pytest.approx(one.p_value)
-
-
 @pytest.mark.parametrize("size", [1e-170, 1e-100, 1e100, 1e170])
 def test_differences_of_any_size_have_degrees_of_freedom(size):
     m, in_a = shifted()

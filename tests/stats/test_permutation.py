@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.stats import rankdata
 
 from comparisons import shifted
-from rankfair.stats.permutation import DRAWN, _hands, mann_whitney
+from rankfair.stats.permutation import _subsets, mann_whitney
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -28,12 +28,12 @@ def test_ties_in_small_groups_are_counted_deal_by_deal(seed):
 
 
 @pytest.mark.parametrize(("few", "n"), [(1, 4), (2, 5), (3, 5), (4, 4)])
-def test_all_hands_are_dealt_alike(few, n):
-    hands = np.sort(_hands(n, few, np.random.default_rng(few)), axis=0)
-    assert hands.shape == (few, DRAWN)
+def test_all_subsets_are_equally_likely(few, n):
+    sets = np.sort(_subsets(n, few, 9_999, np.random.default_rng(few)), axis=0)
+    assert sets.shape == (few, 9_999)
     possible = list(itertools.combinations(range(n), few))
-    seen = [int((hand == hands.T).all(axis=1).sum()) for hand in possible]
-    assert sum(seen) == DRAWN  # no row twice
+    seen = [int((each == sets.T).all(axis=1).sum()) for each in possible]
+    assert sum(seen) == 9_999  # no row twice
     assert stats.chisquare(seen).pvalue > 1e-3 or len(possible) == 1
 
 

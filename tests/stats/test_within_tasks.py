@@ -68,14 +68,6 @@ def test_the_pooled_auc_has_van_elterens_weights():
     assert "taken as given" in few.method and few.ci_low < few.value < few.ci_high
 
 
-def test_one_task_pooled_is_that_task():
-    m, in_a = shifted(200, 200)
-    found = pooled(within(m, in_a, np.zeros(400, int)), 0.95)
-    whole = estimate(m, in_a)
-    assert found.value == pytest.approx(whole.value)
-    assert found.ci_low == pytest.approx(whole.ci_low, abs=2e-3)
-
-
 def test_what_cannot_be_pooled():
     m, in_a = shifted(20, 20)
     assert math.isnan(pooled(within(m, in_a, in_a.astype(int)), 0.95).value)

@@ -127,7 +127,8 @@ def test_a_full_disk_keeps_the_old_file(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("old")
     code = (
-        "import resource, sys, numpy as np; from rankfair.tables import *; "
+        "import resource, sys, numpy as np; from rankfair.files.table import Table; "
+        "from rankfair.files.write import write_table; "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
         "write_table(Table({'x': np.arange(99999.0)}), sys.argv[1])"
     )

@@ -1,4 +1,4 @@
-"""Audits: how predictions rank protected groups, measured with intervals.
+"""Audits: how predictions rank groups, with confidence intervals.
 
 The package shares its name with its one function, so it can be called itself:
 ``rankfair.audit(y, predictions, sensitive_features=…)``, whatever was imported before.
@@ -10,8 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from rankfair.audit.api import audit
-from rankfair.audit.gate import Gate
-from rankfair.audit.records import Audit
+from rankfair.audit.records import Audit, Gate
 
 __all__ = ["Audit", "Gate", "audit"]
 

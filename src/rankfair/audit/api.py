@@ -12,10 +12,20 @@ from typing import Any
 import numpy as np
 
 from rankfair import __version__
-from rankfair.audit.measure import measure
+from rankfair.audit import records
+from rankfair.audit.compare import AuditSettings, compare, pairs_of, task_lines
+from rankfair.audit.describe import (
+    SortedModel,
+    edges_of,
+    feature_of,
+    histograms,
+    model_line,
+    shares,
+)
 from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_interval
 from rankfair.input.scored_rows import AuditedRows, read_audited
 from rankfair.input.settings import check_count, check_flag, check_number, check_seed
+from rankfair.stats.estimate import Estimate
 
 __all__ = ["audit"]
 
@@ -37,43 +47,43 @@ def audit(
     random_state: int | None = 0,
     on_step: Callable[[str, int, int], None] | None = None,
 ) -> Audit:
-    """Measure how predictions rank protected groups, with intervals of every number.
+    """Measure how predictions rank the groups, with confidence intervals.
 
     Parameters
     ----------
     y_true : array-like of shape (N,) or None
-        What was observed; without it errors and residuals are not estimable.
+        The target.  Without it, errors and residuals cannot be estimated.
     y_pred : array-like of shape (N,), or dict of them
-        Predictions, or those of several models by name; the last one is judged.
+        Predictions of one model, or of several by name.  The last model is the one
+        that ``gap``, ``gate`` and ``verdict`` are about.
     sensitive_features : array-like of shape (N,), data frame or dict of columns
-        The group of each row, for one or several attributes.  Rows without a group
-        (None, NaN) are counted and left out of comparisons.
+        The group of each row, for one or several sensitive features.  Rows without a
+        group (None, NaN) are counted and left out of comparisons.
     tasks : array-like of shape (N,), optional
-        The task of each row.  Where most rows are in tasks of one group only, tasks
-        are taken as clusters.
+        The task of each row.  If most rows are in tasks with one group only, tasks are
+        the independent units (clusters) of all intervals.
     sample_weight : array-like of shape (N,), optional
-        How much a row counts, in a survey say.  A row of weight 2 counts twice but is
-        one observation; intervals follow the effective size.
+        Weights, of a survey for instance.  A row of weight 2 counts twice but is one
+        observation: intervals use the effective sample size.
     frequency_weights : bool, default=False
-        Take ``sample_weight``, whole numbers then, as how often each row was seen: a
-        row of weight 2 is two observations.
+        Read ``sample_weight`` as how often each row was seen.  A row of weight 2 is
+        then two observations; weights must be whole numbers.
     intersect : bool, default=False
-        Also compare groups of several attributes together (``sex × race``).
+        Also compare the combined groups of several features (``sex × race``).
     confidence : float, default=0.95
-        Of all intervals, from 0.5 to below 1.
+        Confidence level of all intervals, from 0.5 to below 1.
     min_group : int, default=5
-        A group of fewer rows, in all or within a task, is not judged.
+        Groups with fewer rows, in all or within a task, get no interval and no test.
     path : Path, optional
-        What `fairness_path` returned, for the frontier.
+        A result of `fairness_path`, to show error against gap.
     command : str, optional
-        The command that made the audit, to be shown.
+        The command that made the audit; the page shows it.
     title : str, optional
-        A title to be shown.
+        The title of the page.
     random_state : int or None, default=0
-        Seed of permutations, where not all of them can be counted.
+        Seed of random draws and permutations.
     on_step : callable, optional
-        Told of each comparison before it is made: its name, its number and how many
-        there are.
+        Called before each comparison with its name, its number and the number of all.
 
     Returns
     -------
@@ -107,9 +117,9 @@ def audit(
         intersect,
         frequency_weights,
     )
-    parts = measure(rows, confidence, min_group, random_state, on_step)
+    settings = AuditSettings(confidence, min_group, random_state)
     return Audit(
-        **parts,
+        **_measured(rows, settings, on_step),
         frontier=_frontier(path),
         provenance=_provenance(rows, command, random_state),
         confidence=confidence,
@@ -119,25 +129,57 @@ def audit(
     )
 
 
+def _measured(
+    rows: AuditedRows,
+    to: AuditSettings,
+    on_step: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]:
+    """Measure every model: one sort each, then a few passes for each comparison."""
+    pairs = {grouping.name: pairs_of(grouping) for grouping in rows.groupings}
+    steps = len(rows.predicted) * sum(map(len, pairs.values()))
+    edges = edges_of(rows)
+    models: list[records.ModelLine] = []
+    comparisons: list[records.Comparison] = []
+    tasks: list[records.TaskLine] = []
+    pictures: list[records.Histogram] = []
+    above: dict[str, dict[str, list[float]]] = {name: {} for name in pairs}
+    for name, predicted in rows.predicted.items():
+        model = SortedModel.of(name, rows)
+        models.append(model_line(name, predicted, rows, to.confidence))
+        for grouping in rows.groupings:
+            above[grouping.name][name] = shares(model, grouping, rows.weights)
+            pictures += histograms(model, grouping, edges, rows.weights)
+            for pair in pairs[grouping.name]:
+                if on_step is not None:
+                    on_step(" v ".join(pair.labels), len(comparisons) + 1, steps)
+                lines, within = task_lines(model, pair, rows, to)
+                comparisons.append(compare(model, pair, rows, within, to))
+                tasks += lines
+    return {
+        "models": tuple(models),
+        "sensitive_features": tuple(
+            feature_of(grouping, rows, above[grouping.name], to.min_group)
+            for grouping in rows.groupings
+        ),
+        "comparisons": tuple(comparisons),
+        "tasks": tuple(tasks),
+        "histograms": tuple(pictures),
+    }
+
+
 def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
     if path is None:
         return ()
     knee = path.knee() if path.has_knee else None
-    return tuple(_point(row, row.epsilon == knee) for row in path.rows)
-
-
-def _point(row: Any, chosen: bool) -> FrontierPoint:
-    gap_ci_low, gap_ci_high = gap_interval(row.auc_ci_low, row.auc_ci_high)
-    return FrontierPoint(
-        epsilon=row.epsilon,
-        rmse=row.rmse,
-        rmse_ci_low=row.rmse_ci_low,
-        rmse_ci_high=row.rmse_ci_high,
-        auc_gap=row.gap,
-        gap_ci_low=gap_ci_low,
-        gap_ci_high=gap_ci_high,
-        label=row.status,
-        chosen=chosen,
+    return tuple(
+        FrontierPoint(
+            row.epsilon,
+            Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
+            Estimate(row.gap, *gap_interval(row.auc_ci_low, row.auc_ci_high)),
+            row.status,
+            row.epsilon == knee,
+        )
+        for row in path.rows
     )
 
 

@@ -2,70 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import narwhals as nw
 
+from rankfair.audit.records import Audit, Comparison, TaskLine
 from rankfair.stats.estimate import Estimate
 
-if TYPE_CHECKING:
-    from rankfair.audit.records import Audit, Comparison
-
-__all__ = ["comparisons_frame", "measures", "tasks_frame"]
-
-LABELS = ("model", "attribute", "group", "against", "kind", "n_group", "n_against")
-MEASURES = (
-    "auc",
-    "within_task_auc",
-    "between_task_auc",
-    "mean_difference",
-    "balanced_residuals",
-    "impact_rank_ratio",
-    "ks",
-    "wasserstein",
-    "share_above_median",
-    "share_above_median_against",
-    "impact_ratio",
-)
-
-
-def measures(comparison: Comparison) -> dict[str, Estimate]:
-    """Return the estimates of a comparison by name, in the order of tables."""
-    return {name: getattr(comparison, name) for name in MEASURES}
+MEASURES = tuple(f.name for f in fields(Comparison) if f.type == "Estimate")
+LABELS = tuple(f.name for f in fields(Comparison) if f.type != "Estimate")
 
 
 def comparisons_frame(audit: Audit) -> Any:
-    """Return a row for each comparison: labels, then value, low, high and p of each."""
-    columns: dict[str, list[Any]] = {
-        name: [getattr(c, name) for c in audit.comparisons] for name in LABELS
-    }
-    for name in MEASURES:
-        columns |= _spread(name, [getattr(c, name) for c in audit.comparisons])
-    return _frame(columns, audit.backend)
+    """Return a row for each comparison: labels, then every estimate."""
+    return _frame(_columns(Comparison, audit.comparisons), audit.backend)
 
 
 def tasks_frame(audit: Audit) -> Any:
     """Return a row for each task of each comparison."""
-    names = ("model", "attribute", "group", "against", "task", "n_group", "n_against")
-    columns: dict[str, list[Any]] = {
-        name: [getattr(line, name) for line in audit.tasks] for name in names
-    }
-    columns |= _spread("auc", [line.auc for line in audit.tasks])
-    for name in ("adjusted_p", "flagged", "note"):
-        columns[name] = [getattr(line, name) for line in audit.tasks]
+    columns = _columns(TaskLine, audit.tasks)
+    columns["note"] = [line.auc.note for line in audit.tasks]
     return _frame(columns, audit.backend)
 
 
-def _spread(name: str, estimates: list[Estimate]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {
+def _columns(kind: type[Any], records: Sequence[Any]) -> dict[str, list[Any]]:
+    """All fields of records as columns; an estimate has several columns."""
+    columns: dict[str, list[Any]] = {}
+    for field in fields(kind):
+        values = [getattr(record, field.name) for record in records]
+        if field.type != "Estimate":
+            columns[field.name] = values
+            continue
+        columns |= estimate_columns(field.name, values)
+        if any(e.p_value is not None for e in values):
+            columns[f"{field.name}_p"] = [e.p_value for e in values]
+    return columns
+
+
+def estimate_columns(name: str, estimates: Sequence[Estimate]) -> dict[str, list[Any]]:
+    """Return the values of estimates, and the ends of their intervals, as columns."""
+    return {
         name: [e.value for e in estimates],
         f"{name}_ci_low": [e.ci_low for e in estimates],
         f"{name}_ci_high": [e.ci_high for e in estimates],
     }
-    if any(e.p_value is not None for e in estimates):
-        columns[f"{name}_p"] = [e.p_value for e in estimates]
-    return columns
 
 
 def _frame(columns: dict[str, list[Any]], backend: str | None) -> Any:

@@ -1,40 +1,70 @@
-"""What an audit found: plain records that tables, pages and files only show."""
+"""Results of an audit: plain records that tables, pages and files show."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rankfair.audit.gate import Gate, judge
 from rankfair.input.disk import write_whole
 from rankfair.input.settings import check_choice, check_flag, check_number
 from rankfair.stats.estimate import Estimate
 
 __all__ = [
-    "Attribute",
     "Audit",
     "Comparison",
     "FrontierPoint",
+    "Gate",
     "Group",
     "Histogram",
     "ModelLine",
     "Provenance",
+    "SensitiveFeature",
     "TaskLine",
+    "gap_interval",
     "plain",
 ]
+
+
+class Gate(Enum):
+    """Whether a gap is within a limit; the value is the sentence shown.
+
+    Examples
+    --------
+    >>> Gate.EXCEEDED.exit_code, Gate.EXCEEDED.value
+    (1, 'The gap exceeds the limit.')
+    """
+
+    HELD = "The gap is within the limit."
+    EXCEEDED = "The gap exceeds the limit."
+    NOT_ESTIMABLE = "The gap cannot be estimated from these rows."
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command: 0 held, 1 exceeded, 3 not estimable."""
+        return {Gate.HELD: 0, Gate.EXCEEDED: 1, Gate.NOT_ESTIMABLE: 3}[self]
+
+    @classmethod
+    def of(cls, gap: float, max_gap: float) -> Gate:
+        """Compare a gap with a limit; equality passes, NaN is not estimable."""
+        if math.isnan(gap):
+            return cls.NOT_ESTIMABLE
+        # A gap is a ratio of counts: equal fractions may differ in their last bits.
+        return cls.HELD if gap <= max_gap + 1e-12 else cls.EXCEEDED
 
 
 @dataclass(frozen=True)
 class Group:
     """The rows of one group.
 
-    ``mean_target`` is NaN without a target; the other numbers have one entry a model,
+    ``mean_target`` is NaN without a target.  The other numbers have one entry a model,
     by its name.  ``share_above_median`` is the share of the group predicted above the
-    median of all rows, ``impact_ratio`` that share over the highest of any group of the
-    attribute (the score rule of New York's Local Law 144).
+    median of all rows; ``impact_ratio`` is that share over the highest share of any
+    group of the feature (the score rule of New York's Local Law 144).
     """
 
     label: str
@@ -47,8 +77,8 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Attribute:
-    """A protected attribute, or an intersection of several (``sex × race``).
+class SensitiveFeature:
+    """A sensitive feature, or an intersection of several (``sex × race``).
 
     ``n_missing`` rows have no group and are in no comparison.  ``constant_in_tasks``
     says that every task has rows of one group only.
@@ -66,14 +96,14 @@ class Attribute:
 class Comparison:
     """One group against another (``pair``) or against all others (``rest``).
 
-    Numbers above the neutral value (1/2 for an AUC, 1 for a ratio, 0 for a difference)
-    mean that ``group`` is predicted higher than ``against``; balanced residuals above 0
-    that it is predicted too low, compared with ``against``.  ``impact_ratio`` is
+    A number above parity (1/2 for an AUC, 1 for a ratio, 0 for a difference) means that
+    ``group`` is predicted higher than ``against``.  Balanced residuals above 0 mean
+    that ``group`` is predicted too low compared with ``against``.  ``impact_ratio`` is
     ``share_above_median`` over ``share_above_median_against``.
     """
 
     model: str
-    attribute: str
+    sensitive_feature: str
     group: str
     against: str
     kind: str
@@ -96,17 +126,28 @@ class Comparison:
         """``|AUC − 1/2|``; NaN if the AUC does not exist."""
         return abs(self.auc.value - 0.5)
 
+    @property
+    def measures(self) -> dict[str, Estimate]:
+        """All estimates by name."""
+        found = vars(self).items()
+        return {name: value for name, value in found if isinstance(value, Estimate)}
+
+    def changed(self, change: Callable[[Estimate], Estimate]) -> Comparison:
+        """Return the comparison with a function applied to every estimate."""
+        new: dict[str, Any] = {name: change(e) for name, e in self.measures.items()}
+        return replace(self, **new)
+
 
 @dataclass(frozen=True)
 class TaskLine:
     """The AUC within one task.
 
-    ``adjusted_p`` is the p-value corrected for the number of tasks (Benjamini and
-    Hochberg); ``flagged`` tasks have one at or below ``1 − confidence``.
+    ``adjusted_p`` is the p-value adjusted for the number of tasks (Benjamini and
+    Hochberg).  A task is ``flagged`` if it is at most ``1 − confidence``.
     """
 
     model: str
-    attribute: str
+    sensitive_feature: str
     group: str
     against: str
     task: str
@@ -115,18 +156,17 @@ class TaskLine:
     auc: Estimate
     adjusted_p: float | None = None
     flagged: bool = False
-    note: str = ""
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Shares of a group's predictions between ``edges``; they sum to 1.
+    """The share of a group's predictions in each bin between ``edges``.
 
     All groups and models of one audit share their edges.
     """
 
     model: str
-    attribute: str
+    sensitive_feature: str
     group: str
     edges: tuple[float, ...]
     shares: tuple[float, ...]
@@ -134,7 +174,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class ModelLine:
-    """How far off the predictions of one model are; not estimable without a target."""
+    """The errors of one model; not estimable without a target."""
 
     name: str
     rmse: Estimate
@@ -147,12 +187,8 @@ class FrontierPoint:
     """Error and rank gap of one ε along a path."""
 
     epsilon: float
-    rmse: float
-    rmse_ci_low: float
-    rmse_ci_high: float
-    auc_gap: float
-    gap_ci_low: float
-    gap_ci_high: float
+    rmse: Estimate
+    auc_gap: Estimate
     label: str = ""
     chosen: bool = False
 
@@ -175,8 +211,8 @@ def gap_interval(low: float, high: float) -> tuple[float, float]:
 class Provenance:
     """Where the numbers come from.
 
-    ``fingerprint`` is the beginning of a SHA-256 of the values that were read, so that
-    two audits of the same rows can be told from audits of others.
+    ``fingerprint`` is the beginning of a SHA-256 of the values that were read: audits
+    of the same rows have the same fingerprint.
     """
 
     n_rows: int
@@ -193,7 +229,7 @@ def plain(value: Any) -> Any:
 
     Examples
     --------
-    >>> plain(FrontierPoint(0.1, 1.0, 0.9, 1.1, 0.1, 0.0, math.nan))["gap_ci_high"]
+    >>> plain(Estimate(0.1))["ci_low"]
     >>> plain((1, 2.5, "a"))
     [1, 2.5, 'a']
     """
@@ -215,13 +251,13 @@ class Audit:
     Attributes
     ----------
     models : tuple of ModelLine
-        Errors of each model; the last one is the model that is judged.
-    attributes : tuple of Attribute
-        Protected attributes with their groups.
+        Errors of each model; ``gap``, ``gate`` and ``verdict`` are about the last one.
+    sensitive_features : tuple of SensitiveFeature
+        Sensitive features with their groups.
     comparisons : tuple of Comparison
-        Each model, attribute and pair of groups.
+        One for each model, sensitive feature and pair of groups.
     tasks : tuple of TaskLine
-        The AUC within each task, where it has rows of both groups.
+        The AUC within each task that has rows of both groups.
     histograms : tuple of Histogram
         Predictions of each group.
     frontier : tuple of FrontierPoint
@@ -229,11 +265,11 @@ class Audit:
     provenance : Provenance
         Where the numbers come from.
     confidence : float
-        Of the intervals.
+        Confidence level of the intervals.
     min_group : int
-        Groups with fewer rows are not compared.
+        Groups with fewer rows get no interval.
     title : str
-        What the page is called.
+        The title of the page.
     backend : {"pandas", "polars"} or None
         What `to_frame` makes; None for whichever is installed.
 
@@ -249,11 +285,11 @@ class Audit:
     >>> found.gate(0.1).exit_code, round(found.gap, 3)
     (1, 0.245)
     >>> sorted(found.to_dict())[:4]
-    ['attributes', 'comparisons', 'confidence', 'format']
+    ['comparisons', 'confidence', 'format', 'frontier']
     """
 
     models: tuple[ModelLine, ...]
-    attributes: tuple[Attribute, ...]
+    sensitive_features: tuple[SensitiveFeature, ...]
     comparisons: tuple[Comparison, ...]
     tasks: tuple[TaskLine, ...]
     histograms: tuple[Histogram, ...]
@@ -266,7 +302,7 @@ class Audit:
 
     @property
     def model_names(self) -> tuple[str, ...]:
-        """The models, as given; the last one is judged."""
+        """The names of the models, in the order given."""
         return tuple(line.name for line in self.models)
 
     def worst(self, model: str | None = None) -> Comparison | None:
@@ -280,20 +316,19 @@ class Audit:
         Returns
         -------
         Comparison or None
-            None if an attribute has no comparison that is estimable: what is not known
-            may be larger.
+            None if a sensitive feature has no estimable comparison: its gap may be
+            larger than all others.
         """
-        name = self.model_names[-1] if model is None else model
-        check_choice("model", name, self.model_names)
-        known = [c for c in self.comparisons if c.model == name and c.auc.estimable]
-        if {c.attribute for c in known} != {a.name for a in self.attributes}:
+        known = self._estimable(model)
+        names = {feature.name for feature in self.sensitive_features}
+        if {c.sensitive_feature for c in known} != names:
             return None
         return max(known, key=lambda c: c.gap)
 
     def unjudged(
         self, model: str | None = None, *, ignore_small: bool = False
     ) -> tuple[tuple[str, str], ...]:
-        """Return groups that no estimable comparison is about.
+        """Return the groups without an estimable comparison.
 
         Parameters
         ----------
@@ -305,23 +340,23 @@ class Audit:
         Returns
         -------
         tuple of pairs of str
-            Attribute and label of each.
+            Sensitive feature and label of each group.
         """
+        known = self._estimable(model)
+        judged = {(c.sensitive_feature, c.group) for c in known}
+        judged |= {(c.sensitive_feature, c.against) for c in known if c.kind == "pair"}
+        return tuple(
+            (feature.name, group.label)
+            for feature in self.sensitive_features
+            for group in feature.groups
+            if (feature.name, group.label) not in judged
+            and not (ignore_small and group.n_rows < feature.min_group)
+        )
+
+    def _estimable(self, model: str | None) -> list[Comparison]:
         name = self.model_names[-1] if model is None else model
         check_choice("model", name, self.model_names)
-        judged = set()
-        for c in self.comparisons:
-            if c.model == name and c.auc.estimable:
-                judged.add((c.attribute, c.group))
-                if c.kind == "pair":
-                    judged.add((c.attribute, c.against))
-        return tuple(
-            (attribute.name, group.label)
-            for attribute in self.attributes
-            for group in attribute.groups
-            if (attribute.name, group.label) not in judged
-            and not (ignore_small and group.n_rows < attribute.min_group)
-        )
+        return [c for c in self.comparisons if c.model == name and c.auc.estimable]
 
     @property
     def gap(self) -> float:
@@ -331,7 +366,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """What was measured, with its uncertainty, in a sentence."""
+        """The largest gap with its confidence interval, in a sentence."""
         from rankfair.audit.words import verdict
 
         return verdict(self)
@@ -339,7 +374,7 @@ class Audit:
     def gate(
         self, max_gap: float, model: str | None = None, *, ignore_small: bool = False
     ) -> Gate:
-        """Compare the largest gap of a model with the most allowed.
+        """Compare the largest gap of a model with a limit.
 
         Parameters
         ----------
@@ -348,30 +383,28 @@ class Audit:
         model : str, optional
             The last one by default.
         ignore_small : bool, default=False
-            Let the gate hold though groups of fewer than ``min_group`` rows are not
-            judged.
+            Ignore groups of fewer than ``min_group`` rows, which are not judged.
 
         Returns
         -------
         Gate
-            ``HELD``, ``EXCEEDED`` or ``NOT_ESTIMABLE``, with the exit code of each.  A
-            gap that exceeds the limit does so whatever else is not known; none holds
-            while a group is `unjudged`.
+            ``EXCEEDED`` if an estimable gap is above the limit, ``NOT_ESTIMABLE`` if
+            none is but a group is `unjudged`, else ``HELD``.
         """
         limit = check_number("max_gap", max_gap, 0.0, 0.5)
         check_flag("ignore_small", ignore_small)
         worst = self.worst(model)
-        found = judge(math.nan if worst is None else worst.gap, limit)
+        found = Gate.of(math.nan if worst is None else worst.gap, limit)
         if found is Gate.HELD and self.unjudged(model, ignore_small=ignore_small):
             return Gate.NOT_ESTIMABLE
         return found
 
     def passes(self, max_gap: float, *, ignore_small: bool = False) -> bool:
-        """Tell whether the gate held; False if the gap is not estimable."""
+        """Return whether `gate` holds; False if the gap is not estimable."""
         return self.gate(max_gap, ignore_small=ignore_small) is Gate.HELD
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON's types; ``docs/audit.schema.json`` describes it.
+        """Return all records as JSON types; ``docs/audit.schema.json`` describes them.
 
         Returns
         -------
@@ -380,7 +413,7 @@ class Audit:
         """
         found: dict[str, Any] = plain(self)
         del found["backend"]
-        head = {"format": "rankfair-audit", "version": 1}
+        head = {"format": "rankfair-audit", "version": 2}
         return {**head, "verdict": self.verdict, "gap": plain(self.gap), **found}
 
     def to_frame(self) -> Any:
@@ -409,14 +442,14 @@ class Audit:
         return tasks_frame(self)
 
     def to_html(self, path: Any, *, command: str | None = None) -> Path:
-        """Write the audit as one page that needs nothing else.
+        """Write the audit as one HTML page that needs no other file.
 
         Parameters
         ----------
         path : str or Path
-            Where to; a file that is there is replaced at once, or not at all.
+            The file; an existing one is replaced as a whole, or not at all.
         command : str, optional
-            What to show as the command that made the page.
+            The command that made the page, to be shown on it.
 
         Returns
         -------
@@ -426,10 +459,10 @@ class Audit:
         found = self
         if command is not None:
             found = replace(self, provenance=replace(self.provenance, command=command))
-        return write_whole(Path(path), _page(found))
+        return write_whole(Path(path), _report("render")(found))
 
     def _repr_html_(self) -> str:
-        html: str = import_module("rankfair.report").render_fragment(self)
+        html: str = _report("render_fragment")(self)
         return html
 
     def plot(self, ax: Any = None) -> Any:
@@ -438,24 +471,22 @@ class Audit:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to; a new figure by default.
+            Where to draw; a new figure by default.
 
         Returns
         -------
         Axes
             With a line for each comparison and model.
         """
-        from rankfair.audit.picture import draw
-
-        return draw(self, ax)
+        return _report("draw_audit")(self, ax)
 
     def __str__(self) -> str:
-        from rankfair.audit.words import table
+        from rankfair.audit.words import audit_table
 
-        return table(self)
+        return audit_table(self)
 
 
-def _page(found: Audit) -> str:
-    """Show a page by the layer below, which knows these records and not the reverse."""
-    html: str = import_module("rankfair.report").render(found)
-    return html
+def _report(name: str) -> Callable[..., Any]:
+    """Look up a function of the report, a layer below that imports these records."""
+    function: Callable[..., Any] = getattr(import_module("rankfair.report"), name)
+    return function

@@ -26,7 +26,7 @@ def main() -> None:
     _open_closed()
     try:
         from rankfair.cli.app import app
-        from rankfair.cli.ends import ending
+        from rankfair.cli.errors import ending
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise

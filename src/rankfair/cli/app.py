@@ -1,16 +1,13 @@
-"""The commands. Each imports what it needs when it runs, so `--help` stays quick."""
+"""The application: its commands, and the options that come before them."""
 
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rankfair import __version__
-from rankfair.cli import data, models
-from rankfair.cli.ends import echo, fail, writing
-from rankfair.cli.once import Commands, Once
-from rankfair.cli.reproduce import reproduce
+from rankfair.cli import commands
+from rankfair.cli.errors import echo
+from rankfair.cli.options import Commands, Once
 
 __all__ = ["app"]
 
@@ -25,6 +22,17 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+for command in (
+    commands.audit,
+    commands.fit,
+    commands.predict,
+    commands.path,
+    commands.compare,
+    commands.describe,
+    commands.export_onnx,
+    commands.demo,
+):
+    app.command(command.__name__.replace("_", "-"), cls=Once)(command)
 
 
 def _show_version(asked: bool) -> None:
@@ -46,40 +54,3 @@ def root(
     ] = False,
 ) -> None:
     """Hold the options that come before a command."""
-
-
-for command in (data.audit, data.fit, models.predict, data.path, data.compare):
-    app.command(cls=Once)(command)
-app.command()(models.describe)
-app.command("export-onnx")(models.export_onnx)
-
-
-@app.command(cls=Once)
-def demo(
-    out: Annotated[
-        Path,
-        typer.Option(
-            file_okay=False, help="Folder for pictures and records; made if missing."
-        ),
-    ] = Path("demo"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic data.")] = 0,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show no progress, only the table.")
-    ] = False,
-) -> None:
-    """Compare the methods on synthetic data: table and picture.
-
-    Example: rankfair demo --out demo --seed 1
-    """
-    if find_spec("matplotlib") is None:
-        fail('The picture needs an extra: pip install "rankfair[plot]"')
-    from rankfair.cli.screen import progress, show
-    from rankfair.experiments.demo import run
-
-    with writing("--out", out), progress(quiet) as on_step:
-        done = run(out, seed, on_step=on_step)
-    show(done)
-
-
-# In `--tables 2 3` the 3 is an argument more.
-app.command(context_settings={"allow_extra_args": True})(reproduce)

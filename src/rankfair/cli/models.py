@@ -1,128 +1,71 @@
-"""Commands for model files: parse, call one function, show what it returned."""
+"""What `rankfair describe` prints of a model file."""
 
-from pathlib import Path
-from typing import Annotated
-from zipfile import is_zipfile
+from __future__ import annotations
 
-import typer
+from typing import Any
 
-from rankfair.cli.bundles import Files, Scheduler
-from rankfair.cli.ends import (
-    check_outputs,
-    check_sheet,
-    echo,
-    echo_json,
-    fail,
-    telling,
-)
-from rankfair.cli.spread import expanded
+from rankfair.cli.errors import echo
+from rankfair.cli.screen import show_table
 
-__all__ = ["describe", "export_onnx", "predict"]
+MOST_LABELS = 8
 
 
-@expanded
-def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="CSV or Parquet, - for CSV to a pipe."
-        ),
-    ] = "-",
-    name: Annotated[
-        str, typer.Option(metavar="NAME", help="The name of the new column.")
-    ] = "prediction",
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Write this column beside it; repeat it; by default all.",
-        ),
-    ] = None,
-    scheduler: Scheduler = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show no notes.")
-    ] = False,
-    *,
-    files: Files,
-) -> None:
-    """Add a column of predictions to the rows of a file.
-
-    A folder of Parquet files is predicted file by file into another folder, under the
-    same names; with --scheduler a file a partition, part.0.parquet and so on. A folder
-    that is not there yet comes with all files in one step; into one that is there they
-    go one by one, each whole. One that holds Parquet files is refused, and no file is
-    left after an error.
-
-    Example: rankfair predict pay.rankfair new.csv -o predicted.csv
-    """
-    with telling(quiet):
-        from rankfair.cli import show
-        from rankfair.jobs.folders import predict_rows
-
-        _refuse_swapped(model, files.files)
-        check_outputs([out], [model, *files.files])
-        if len(files.files) > 1 or not Path(files.files[0]).is_dir():
-            check_sheet(out)
-        done = predict_rows(
-            model,
-            files.files,
-            files.reading(),
-            scheduler=scheduler,
-            out=out,
-            name=name,
-            keep=keep,
-        )
-        show.predicted(done, out, quiet)
+def show_model(found: dict[str, Any]) -> None:
+    """Print what a model file says of itself, for people."""
+    size = f"{found['bytes']:,} bytes"
+    echo(f"{found['estimator']} by rankfair {found['rankfair']}, {size}")
+    for line in found["notes"].splitlines():
+        echo(line)
+    _block("Reached on the rows fitted", found["achieved"] or {})
+    _block("Settings", found["params"] or {})
+    for name in ("tasks", "groups"):
+        if found[name] and not (name == "tasks" and _is_single(found)):
+            echo()
+            _count(name, found[name])
+    echo()
+    rows = [(c["name"], c["role"], c["type"]) for c in found["columns"]]
+    show_table(("column", "role", "type"), rows)
+    extra = found["extra"]
+    if isinstance(extra, dict) and isinstance(extra.get("target"), str):
+        echo()
+        echo(f"Predicts {extra['target']}.")
 
 
-def _refuse_swapped(model: str, files: list[str]) -> None:
-    """Leave if the model is named where the rows should be."""
-    last = files[-1]
-    if Path(model).is_file() and not is_zipfile(model) and last.endswith(".rankfair"):
-        fail(f"MODEL comes first: rankfair predict {last} {model}")
+def _is_single(found: dict[str, Any]) -> bool:
+    """Whether there is one task because none were named."""
+    named = (found["params"] or {}).get("tasks") is not None
+    return list(found["tasks"]) == [0] and not named
 
 
-def describe(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON instead of text.")
-    ] = False,
-) -> None:
-    """Say what a model file holds, without running anything in it.
-
-    Example: rankfair describe pay.rankfair
-    """
-    with telling():
-        from rankfair.cli.describe import described
-        from rankfair.files.model_files import describe_model
-
-        found = describe_model(model)
-        if as_json:
-            echo_json(found)
-        else:
-            described(found)
+def _block(title: str, pairs: dict[str, Any]) -> None:
+    if not pairs:
+        return
+    echo()
+    echo(title)
+    width = max(map(len, pairs))
+    for name in sorted(pairs):
+        label = name.rstrip("_").ljust(width)
+        echo(f"  {label}  {_shown(pairs[name])}")
 
 
-def export_onnx(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    out: Annotated[
-        Path,
-        typer.Argument(metavar="OUT", dir_okay=False, help="The ONNX file."),
-    ],
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not say what was written.")
-    ] = False,
-) -> None:
-    """Write a model as ONNX, for programs without Python.
+def _count(name: str, labels: Any) -> None:
+    if isinstance(labels, dict):
+        for key, own in labels.items():
+            _count(f"{name} of {key}", own)
+        return
+    shown = ", ".join(_shown(label) for label in list(labels)[:MOST_LABELS])
+    more = f" and {len(labels) - MOST_LABELS} more" if len(labels) > MOST_LABELS else ""
+    named = "task" if len(labels) == 1 and name == "tasks" else name
+    echo(f"{len(labels)} {named}: {shown}{more}")
 
-    Example: rankfair export-onnx pay.rankfair pay.onnx
-    """
-    with telling(quiet):
-        from rankfair.files.model_files import load_model
-        from rankfair.files.onnx import export_onnx as export
 
-        check_outputs([out], [model])
-        path = export(load_model(model), out)
-        if not quiet:
-            echo(f"wrote {path}")
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)

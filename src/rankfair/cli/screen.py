@@ -1,54 +1,74 @@
-"""What the commands show: progress while they work, then tables and sentences."""
+"""What commands show: tables, prose, progress, and where results were written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankfair.cli.ends import echo
-from rankfair.cli.tables import say, show_table
-from rankfair.experiments.demo import Demo, OnStep
-from rankfair.experiments.methods import DEFAULT
-from rankfair.experiments.table import HEAD, LEGEND, cells, errors, notes
-from rankfair.input.errors import clipped
+from rankfair.audit.frames import estimate_columns
+from rankfair.audit.words import number, table_lines
+from rankfair.cli.errors import echo, echo_json
+from rankfair.input.errors import clipped, printable
+from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from rankfair.experiments.reproduce.run import OnCell, Result, Standing
+    from rankfair.cli.options import OutputOptions
+    from rankfair.files.table import Table
 
-__all__ = ["cell_progress", "progress", "show", "show_reproduction"]
+# Told of each step: its name, its number and how many there are.
+OnStep: TypeAlias = Callable[[str, int, int], None]
+LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
+MOST_LETTERS = 40  # of the name of a step, which leave room for the bar
 
-MOST = 40  # signs of a step's name, which leave room for the bar
+
+def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
+    """Return a column of numbers with the same decimals, ``digits`` in the largest."""
+    plain = [v.value if isinstance(v, Estimate) else v for v in values]
+    largest = max((abs(v) for v in plain if math.isfinite(v)), default=0.0)
+    if not SMALL <= largest < LARGE:
+        return [number(v, f".{digits}g") for v in plain]
+    decimals = max(digits - 1 - math.floor(math.log10(largest)), 0)
+    return [number(v, f",.{decimals}f") for v in plain]
+
+
+def say(*paragraphs: str) -> None:
+    """Print prose in lines that fit the screen, 100 signs at most.
+
+    A line end in a paragraph is not one of ours, and begins no line.
+    """
+    width = min(get_terminal_size().columns, 100) - 1
+    for text in paragraphs:
+        # No line begins with a lonely sign.
+        tied = printable(text).replace(" %", "\u00a0%")
+        for line in wrap(tied, width, break_on_hyphens=False) or [""]:
+            echo(line.replace("\u00a0%", " %"))
+
+
+def show_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], strong: Sequence[int] = ()
+) -> None:
+    """Print a table, some rows of it in bold where there is a terminal for it."""
+    # The rest of the world asks for plain text by this name: no-color.org.
+    plain = "NO_COLOR" in os.environ
+    for i, line in enumerate(table_lines(head, rows)):
+        echo(line, bold=i - 2 in strong and not plain)
 
 
 @contextmanager
 def progress(quiet: bool) -> Iterator[OnStep | None]:
-    """Give a function to be told of each step, which shows them on stderr.
-
-    Parameters
-    ----------
-    quiet : bool
-        Give none, and show nothing.
-
-    Yields
-    ------
-    callable or None
-        A function of the step's name, its number and the number of steps.
-
-    Examples
-    --------
-    >>> with progress(quiet=True) as on_step:
-    ...     print(on_step)
-    None
-    """
+    """Give a function to be told of each step, which shows them on stderr."""
     if quiet:
         yield None
     elif find_spec("rich") is None:
 
         def on_line(name: str, step: int, steps: int) -> None:
-            echo(f"{step}/{steps} {clipped(name, MOST)}", err=True)
+            echo(f"{step}/{steps} {clipped(name, MOST_LETTERS)}", err=True)
 
         yield on_line
     else:
@@ -64,149 +84,72 @@ def progress(quiet: bool) -> Iterator[OnStep | None]:
 
             def on_step(name: str, step: int, steps: int) -> None:
                 # A name may hold labels of a file: signs that are no commands here.
-                shown = escape(clipped(name, MOST))
+                shown = escape(clipped(name, MOST_LETTERS))
                 bar.update(task, description=shown, completed=step - 1, total=steps)
 
             yield on_step
 
 
-def show(done: Demo) -> None:
-    """Print the table, what the methods warned of, and where the files are.
+def write_results(
+    out: OutputOptions,
+    *,
+    notes: Sequence[str] = (),
+    table: Table | None = None,
+    sheet: str | None = None,
+    page: Callable[[Any], Any] | None = None,
+    as_dict: Callable[[], Any],
+    say: Callable[[], None],
+    files: Sequence[Any] = (),
+) -> None:
+    """Write table and page, then print notes, the result, and what was written.
 
-    Parameters
-    ----------
-    done : Demo
-        What `rankfair.experiments.demo.run` returned.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from rankfair.experiments.records import Mean, Summary
-    >>> means = [Mean(0.5, 0.0)] * 4
-    >>> rows = [Summary("tilt", "no", kind, *means) for kind in ("train", "held-out")]
-    >>> show(Demo([], [], rows, [Path("demo/frontier.png")]))
-    method...
-    wrote demo/frontier.png
+    Files come first, because the reader of a pipe may have gone.  The result is JSON,
+    the table itself (``sheet`` is ``"-"``), or what ``say`` prints.
     """
-    rows = cells(done.summary)
-    strong = [i for i, row in enumerate(rows) if row[0] == DEFAULT]
-    show_table(HEAD, rows, strong)
-    draws = len({row["seed"] for row in done.records})
-    for paragraph in (errors(done.summary, draws), *LEGEND, *notes(done.records)):
-        say("", paragraph)
-    say("")
-    for path in done.files:
-        echo(f"wrote {path}")
+    from rankfair.files.write import write_table
 
-
-@contextmanager
-def cell_progress(quiet: bool) -> Iterator[OnCell | None]:
-    """Give a function to be told of cells: a bar with the time left, or a few lines.
-
-    Parameters
-    ----------
-    quiet : bool
-        Give none, and show nothing.
-
-    Yields
-    ------
-    callable or None
-        A function of `Standing`.
-
-    Examples
-    --------
-    >>> with cell_progress(quiet=True) as on_cell:
-    ...     print(on_cell)
-    None
-    """
-    if quiet:
-        yield None
-    elif _is_terminal():
-        with _bar() as on_cell:
-            yield on_cell
+    wrote = list(files)
+    if table is not None and sheet not in (None, "-"):
+        write_table(table, str(sheet))
+        wrote.append(sheet)
+    if out.html is not None and page is not None:
+        page(out.html)
+        wrote.append(out.html)
+    tell(notes, out.quiet)
+    if out.as_json:
+        echo_json(as_dict())
+    elif table is not None and sheet == "-":
+        write_table(table, "-")
     else:
-        yield _lines()
+        say()
+    if not out.quiet:
+        for path in wrote:
+            echo(f"wrote {path}", err=out.as_json or sheet == "-")
 
 
-def _is_terminal() -> bool:
-    """Whether there is a terminal to draw a bar on, and something to draw it with."""
-    if find_spec("rich") is None:
-        return False
-    from rich.console import Console
-
-    return Console(stderr=True).is_terminal
+def tell(notes: Sequence[str], quiet: bool = False) -> None:
+    """Print notes on stderr."""
+    if not quiet:
+        for note in notes:
+            echo(f"Note: {note}", err=True)
 
 
-@contextmanager
-def _bar() -> Iterator[OnCell]:
-    from rich import progress as parts
-    from rich.console import Console
+def spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return value and confidence interval of estimates as columns of a table."""
+    import numpy as np
 
-    with parts.Progress(
-        parts.BarColumn(24),
-        parts.TaskProgressColumn(),
-        parts.TextColumn("{task.fields[cells]}"),
-        parts.TimeRemainingColumn(),
-        parts.TextColumn("left  {task.description}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-        speed_estimate_period=600,
-    ) as bar:
-        task = bar.add_task("finding the data", total=1.0, cells="")
-
-        def on_cell(now: Standing) -> None:
-            cells, at = f"{now.done}/{now.cells}", ", ".join(now.at)
-            bar.update(task, completed=now.share, cells=cells, description=at)
-
-        yield on_cell
+    columns: dict[str, list[Any]] = {}
+    for name in names:
+        columns |= estimate_columns(name, [getattr(record, name) for record in records])
+    return {name: np.array(values, float) for name, values in columns.items()}
 
 
-def _lines() -> OnCell:
-    """A line on stderr for every tenth of the work: for logs."""
-    told = -1
+def column(values: list[Any]) -> Any:
+    """Return values as a column of a table: numbers, or text."""
+    import numpy as np
 
-    def on_cell(now: Standing) -> None:
-        nonlocal told
-        tenth = int(now.share * 10 + 1e-9)
-        if tenth > told:
-            told = tenth
-            echo(f"{tenth * 10} %, {now.done} of {now.cells} cells", err=True)
-
-    return on_cell
-
-
-def show_reproduction(result: Result, written: list[Path]) -> None:
-    """Print what holds, what is missing or failed, and where the files are.
-
-    Parameters
-    ----------
-    result : Result
-        What `rankfair.experiments.reproduce.run.reproduce` returned.
-    written : list of Path
-        The files.
-
-    Examples
-    --------
-    >>> from rankfair.experiments.reproduce.run import Result
-    >>> from rankfair.experiments.reproduce.settings import Settings
-    >>> empty = Result(Settings(("wine",)), [], {"wine": "no file"}, {})
-    >>> show_reproduction(empty, [Path("results/tables.md")])
-    Wine was not run: no file
-    wrote results/tables.md
-    """
-    from rankfair.experiments.reproduce.claims import evaluate
-    from rankfair.experiments.reproduce.summary import Summary
-    from rankfair.experiments.reproduce.tables import describe_failure, title_of
-
-    summary = Summary(result.records)
-    for claim in evaluate(summary, result.there) if result.there else ():
-        mark = "holds" if claim.holds else "does not hold"
-        echo(f"{mark}, {claim.held} of {claim.of} datasets: {claim.sentence}")
-        for line in claim.figures:
-            echo(f"    {line.replace('**', '')}")
-    for name, why in result.missing.items():
-        echo(f"{title_of(name)} was not run: {result.said.get(name, why)}")
-    for failure in summary.failures():
-        echo(describe_failure(failure))
-    for path in written:
-        echo(f"wrote {path}")
+    if all(isinstance(value, int | float) for value in values):
+        return np.array(values)
+    out = np.empty(len(values), object)
+    out[:] = [str(value) for value in values]
+    return out

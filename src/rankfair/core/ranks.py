@@ -21,6 +21,7 @@ from rankfair.core.blocks import each
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
+VERY_MANY = 1 << 21  # values of which many share a place
 MANY = 1 << 16  # values that are sorted faster by their places in 31 bits
 PLACES = (1 << 31) - 2  # the last of them, with room for rounding
 BLOCK = 1 << 15  # values handled at a time, so that they stay in the cache
@@ -133,9 +134,11 @@ def twice_u_between(values: Floats, in_a: NDArray[np.bool_]) -> int:
     shared = ordered[1:][ordered[1:] == ordered[:-1]]
     if 8 * len(shared) > len(values):
         return int(twice_u(*split(values, in_a)))
-    near = np.zeros(1 << 16, bool)
-    near[shared >> 15] = True
-    rows = np.flatnonzero(near[keys >> 16])
+    # As few rows as can be, with a table that stays in the cache.
+    bits = 16 if len(values) < VERY_MANY else 22
+    near = np.zeros(1 << bits, bool)
+    near[shared >> 31 - bits] = True
+    rows = np.flatnonzero(near[keys >> 32 - bits])
     exact = twice_u(*split(values[rows], in_a[rows]))
     by_key = twice_u(*split(keys[rows], in_a[rows]))
     total = 2 * int(places.sum()) + len(places) - len(places) ** 2

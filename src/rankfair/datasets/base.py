@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import hashlib
 import http.client
@@ -164,7 +163,7 @@ def find_files(
         )
     for file in missing:
         _fetch(file, home, base_url)
-    return [checked(home / file.name, file.sha256) for file in files]
+    return [_checked(home / file.name, file.sha256) for file in files]
 
 
 def _data_home(data_home: str | os.PathLike[str] | None) -> Path:
@@ -182,13 +181,13 @@ def _cache_folder() -> Path:
     return Path(base) / "rankfair"
 
 
-def checked(path: Path, sha256: str, remedy: str = "put the right file there") -> Path:
-    """Return the path if its content has that checksum, else say what would help."""
+def _checked(path: Path, sha256: str) -> Path:
+    """Return the path if its content has that checksum."""
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != sha256:
         raise ValueError(
             f"{path} is damaged or another version: expected sha256 {sha256}, "
-            f"found {found}; {remedy}"
+            f"found {found}; put the right file there"
         )
     return path
 
@@ -238,21 +237,20 @@ Columns = dict[str, NDArray[np.str_]]
 
 
 def read_columns(paths: Iterable[Path], delimiter: str = ",") -> Columns:
-    """Read files with the same header, one below the other; `.bz2` is unpacked."""
+    """Read files with the same header, one below the other."""
     rows: list[list[str]] = []
     header: list[str] = []
     for path in paths:
-        opener = bz2.open if path.suffix == ".bz2" else open
-        with opener(path, "rt", encoding="utf-8", newline="") as stream:
+        with path.open(encoding="utf-8", newline="") as stream:
             header, *body = csv.reader(stream, delimiter=delimiter)
         rows += body
     cells = zip(*rows, strict=True)
     return {name: np.array(column) for name, column in zip(header, cells, strict=True)}
 
 
-def numbers(column: NDArray[np.str_], missing: str = "") -> NDArray[np.float64]:
-    """Turn text into floats; a cell that holds just `missing` is NaN."""
-    return np.where(column == missing, "nan", column).astype(np.float64)
+def numbers(column: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Turn text into floats; an empty cell is NaN."""
+    return np.where(column == "", "nan", column).astype(np.float64)
 
 
 def fill(column: NDArray[np.float64], tasks: NDArray[np.str_]) -> NDArray[np.float64]:

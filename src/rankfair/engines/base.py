@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -152,17 +153,15 @@ def _needed(n_tasks: int, n_features: int, copies: int) -> int:
     return 8 * n_tasks * n_features * (copies * n_features + BESIDE)
 
 
-def memory_here() -> int | None:
+def memory_here(limits: Iterable[Path] = LIMITS) -> int | None:
     """Bytes of memory of this machine or container; None where nobody says."""
     try:
         found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     except (AttributeError, ValueError, OSError):
         found = []
-    for path in LIMITS:
-        try:
+    for path in limits:
+        with suppress(OSError, ValueError):  # not there, or "max"
             found.append(int(path.read_text(encoding="ascii")))
-        except (OSError, ValueError):  # not there, or "max"
-            continue
     return min(found, default=None)
 
 

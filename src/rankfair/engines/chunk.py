@@ -19,18 +19,6 @@ from rankfair.core.blocks import (
 )
 from rankfair.core.ranks import Bins
 
-__all__ = [
-    "Chunk",
-    "Held",
-    "LeftOut",
-    "Look",
-    "Sorted",
-    "histograms",
-    "joined",
-    "look_at",
-    "some_of",
-]
-
 BLOCK = 4096  # rows handled at a time, within the cache
 
 
@@ -43,7 +31,7 @@ class Chunk:
     codes: Ints
     in_a: NDArray[np.bool_]
     weights: Floats | None
-    source: str = ""  # where they are, for error messages
+    number: int = 0  # of the partition, where chunks come back in any order
 
     def __len__(self) -> int:
         return len(self.y)
@@ -58,9 +46,23 @@ class Chunk:
             np.stack([each[rows] for each in columns], axis=1, out=out[rows])
         return out
 
+    @classmethod
+    def joined(cls, chunks: Iterable[Chunk]) -> Chunk:
+        """All rows of some chunks, by the number of the chunk."""
+        parts = sorted(chunks, key=lambda each: each.number)
+        columns = zip(*(each.columns for each in parts), strict=True)
+        weights = [each.weights for each in parts if each.weights is not None]
+        return cls(
+            tuple(map(np.concatenate, columns)),
+            np.concatenate([each.y for each in parts]),
+            np.concatenate([each.codes for each in parts]),
+            np.concatenate([each.in_a for each in parts]),
+            np.concatenate(weights) if weights else None,
+        )
+
 
 @dataclass(frozen=True)
-class Sorted:
+class TaskOrder:
     """Rows by task: the tasks that occur by size, their sizes, and the rows in order.
 
     Rows of one task stay in the order in which they came.
@@ -71,7 +73,7 @@ class Sorted:
     order: Ints
 
     @classmethod
-    def of(cls, codes: Ints) -> Sorted:
+    def of(cls, codes: Ints) -> TaskOrder:
         """Sort the rows of a chunk."""
         tasks, own = own_codes(codes)
         order, places, sizes = sorted_by_task(own, len(tasks))
@@ -122,7 +124,7 @@ class LeftOut:
 
     def __call__(self, chunk: Chunk) -> list[Held]:
         """The line of training rows and, if there is a ``K``, that of left-out ones."""
-        by_task = Sorted.of(chunk.codes)
+        by_task = TaskOrder.of(chunk.codes)
         tasks, order = by_task.tasks, by_task.order
         Z = chunk.rows().take(order, axis=0, mode="clip")
         Z -= np.repeat(self.centre[tasks], by_task.sizes, axis=0)
@@ -145,20 +147,20 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Look:
+class LineSample:
     """Some of the rows that are kept, and sums over all of them in groups A and B."""
 
     some: Held
     sums: Floats  # (5, 2): rows, weight, its square, and Σ w m, Σ w d
 
 
-def look_at(held: Held, step: int) -> Look:
-    """Look at one row of every ``step``."""
+def sample_of(held: Held, step: int) -> LineSample:
+    """Take one row of every ``step``."""
     w = np.ones(len(held.m)) if held.weights is None else held.weights
     parts = np.ones(len(w)), w, w * w, w * held.m, w * held.d
-    sides = held.in_a, ~held.in_a
-    sums = np.array([[part.sum(where=side) for side in sides] for part in parts])
-    return Look(held.take(some_of(len(w), step)), sums)
+    groups = held.in_a, ~held.in_a
+    sums = np.array([[part.sum(where=group) for group in groups] for part in parts])
+    return LineSample(held.take(some_of(len(w), step)), sums)
 
 
 def some_of(n_rows: int, step: int) -> Ints:
@@ -183,31 +185,11 @@ def histograms(
     return np.concatenate(found)
 
 
-def joined(chunks: Iterable[Chunk]) -> Chunk:
-    """Chunks one after another."""
-    parts = list(chunks)
-    weights = [each.weights for each in parts if each.weights is not None]
-    return Chunk(
-        tuple(map(np.concatenate, zip(*(each.columns for each in parts), strict=True))),
-        np.concatenate([each.y for each in parts]),
-        np.concatenate([each.codes for each in parts]),
-        np.concatenate([each.in_a for each in parts]),
-        np.concatenate(weights) if weights else None,
-    )
-
-
 def own_codes(codes: Ints) -> tuple[Ints, Ints]:
     """The tasks that occur, ascending, and the rows' places among them."""
-    if not len(codes):
-        return np.zeros(0, np.intp), codes
-    if codes.max() > 16 * len(codes):
+    if len(codes) and codes.max() > 16 * len(codes):
         tasks, own = np.unique(codes, return_inverse=True)
         return tasks, own
-    there = np.zeros(int(codes.max()) + 1, bool)
-    there[codes] = True
-    tasks = np.flatnonzero(there)
-    if len(tasks) == len(there):
-        return tasks, codes
-    place = np.empty(len(there), np.int32)
-    place[tasks] = np.arange(len(tasks), dtype=np.int32)
-    return tasks, place[codes]
+    there = np.bincount(codes) > 0
+    places = np.cumsum(there, dtype=np.int32) - 1
+    return np.flatnonzero(there), places.take(codes)

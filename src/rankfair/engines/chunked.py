@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import chain
 from operator import iadd
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,65 +17,50 @@ from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of, resolutio
 from rankfair.core.problem import Part, Problem, scale_of, to_standard, wildest
 from rankfair.core.ranks import Bins
 from rankfair.engines.base import LEAST, Engine, check_room
-from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms, joined
+from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms
 from rankfair.engines.labels import Coding
-from rankfair.engines.summary import Summary
+from rankfair.engines.sums import RowSums
 from rankfair.input.errors import shown
 
-__all__ = ["ChunkedEngine", "Kept", "Rows", "added", "make_engine"]
-
+P = TypeVar("P")
 T = TypeVar("T")
 
-FEW_ROWS = 1 << 17  # so few rows are brought into memory
+
+@dataclass(frozen=True)
+class Sizes:
+    """Up to what size an engine brings things together."""
+
+    few_rows: int = 1 << 17  # fewer rows than that are brought into memory
+    exact_rows: int = 1 << 20  # so many predictions are brought here to be counted
+    batch: int = 1 << 21  # numbers of a file that are read at a time
 
 
-class Rows(ABC):
-    """All rows, chunk by chunk: what can be asked of them."""
-
-    coding: Coding
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows weigh something."""
-        return int(self.coding.sizes.sum())
-
-    @property
-    def n_tasks(self) -> int:
-        """How many tasks there are."""
-        return self.coding.n_tasks
-
-    @property
-    def n_features(self) -> int:
-        """How many predictors there are."""
-        return len(self.coding.roles.predictors)
-
-    def no_rows(self) -> Summary:
-        """Sums to which those of all rows will be added."""
-        return Summary.empty(self.n_tasks, self.n_features, self.n_rows)
+class Pieces(ABC, Generic[P]):
+    """Pieces of data in several places: functions go there, answers come back."""
 
     @abstractmethod
-    def scan(self) -> Summary:
-        """Sums over all rows."""
+    def gather(self, function: Callable[[Iterable[P]], T]) -> Iterator[T]:
+        """What a function says of the pieces in each place, an answer a place."""
 
-    @abstractmethod
-    def each(self, function: Callable[[Chunk], T]) -> Iterator[T]:
-        """What a function says of each chunk, in order."""
+    def each(self, function: Callable[[P], T]) -> Iterator[T]:
+        """What a function says of each piece, place by place."""
+        return chain.from_iterable(self.gather(partial(_each, function)))
 
-    @abstractmethod
-    def keep(self, design: LeftOut) -> list[Kept]:
-        """The lines of each chunk, kept where the chunk is."""
+    def total(self, function: Callable[[P], NDArray[Any]]) -> NDArray[Any]:
+        """The sum of what a function says of each piece."""
+        return reduce(iadd, self.gather(partial(_total, function)))
 
 
-class Kept(ABC):
+def _each(function: Callable[[P], T], pieces: Iterable[P]) -> list[T]:
+    return [function(piece) for piece in pieces]
+
+
+def _total(function: Callable[[P], NDArray[Any]], pieces: Iterable[P]) -> NDArray[Any]:
+    return reduce(iadd, map(function, pieces))
+
+
+class Kept(Pieces[Held]):
     """A line of predictions, kept beside the chunks."""
-
-    @abstractmethod
-    def total(self, function: Callable[[Held], NDArray[Any]]) -> NDArray[Any]:
-        """The sum of what a function says of what is kept of each chunk."""
-
-    @abstractmethod
-    def each(self, function: Callable[[Held], T]) -> Iterator[T]:
-        """What a function says of what is kept of each chunk."""
 
     def histograms(
         self, xs: Sequence[float], bins: Sequence[Bins], resolution: float
@@ -87,20 +73,50 @@ class Kept(ABC):
         return list(zip(parts[::2], parts[1::2], strict=True))
 
 
-def added(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    """The sum of arrays, taken in one by one, in the first of them."""
-    return reduce(iadd, parts)
+class ChunkedRows(Pieces[Chunk]):
+    """All rows, chunk by chunk."""
+
+    coding: Coding
+    sizes: Sizes
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows weigh something."""
+        return int(self.coding.sizes.sum())
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks there are."""
+        return len(self.coding.sizes)
+
+    @property
+    def n_features(self) -> int:
+        """How many predictors there are."""
+        return len(self.coding.roles.predictors)
+
+    def scan(self) -> RowSums:
+        """Sums over all rows."""
+        shape = self.n_tasks, self.n_features, self.n_rows
+        parts = self.gather(partial(RowSums.of, *shape))
+        total = next(parts)
+        for part in parts:
+            total.add(part)
+        return total
+
+    @abstractmethod
+    def keep(self, design: LeftOut) -> list[Kept]:
+        """The lines of each chunk, kept where the chunk is."""
 
 
-def make_engine(rows: Rows, standardize: bool, copies: int = LEAST) -> Engine:
+def make_engine(rows: ChunkedRows, standardize: bool, copies: int = LEAST) -> Engine:
     """The engine for these rows: a problem in memory if there are few of them.
 
     ``copies`` is how many arrays of k n² numbers the penalty needs at once.
     """
     check_room(rows.n_tasks, rows.n_features, copies)
-    if rows.n_rows >= FEW_ROWS:
+    if rows.n_rows >= rows.sizes.few_rows:
         return ChunkedEngine.of(rows, rows.scan(), standardize)
-    found, roles = joined(rows.each(_itself)), rows.coding.roles
+    found, roles = Chunk.joined(rows.each(_itself)), rows.coding.roles
     return Problem.from_rows(
         found.rows(),
         found.y,
@@ -121,15 +137,16 @@ def _itself(chunk: Chunk) -> Chunk:
 class ChunkedEngine(Engine):
     """The engine whose rows are in chunks."""
 
-    rows: Rows
-    total: Summary
+    rows: ChunkedRows
+    total: RowSums  # tasks in the order of blocks, gram in standard units
 
     @classmethod
-    def of(cls, rows: Rows, total: Summary, standardize: bool) -> ChunkedEngine:
+    def of(cls, rows: ChunkedRows, total: RowSums, standardize: bool) -> ChunkedEngine:
         """Units and places as `Problem.from_rows` has them."""
         places = np.argsort(total.rows, kind="stable")
-        gram, total = total.gram[places], total.without_gram()
-        wild = wildest(gram)
+        total = replace(total, by_task=total.by_task.at(places))
+        own = total.by_task
+        wild = wildest(own.gram)
         if wild is not None:
             raise ValueError(
                 f"column {shown(rows.coding.roles.predictors[wild])} has values too "
@@ -139,13 +156,12 @@ class ChunkedEngine(Engine):
             Z=np.zeros((0, rows.n_features)),
             tasks=places,
             batches=tuple(batches_of(total.rows[places])),
-            centre=total.centre[places],
-            gram=gram,
+            centre=own.centre,
+            gram=own.gram,
             unit=np.ones(rows.n_features),
         )
-        counts = total.weight[places]
-        scale, varies = scale_of(blocks, counts, standardize)
-        to_standard(gram, scale, varies)
+        scale, varies = scale_of(blocks, own.weight, standardize)
+        to_standard(own.gram, scale, varies)
         centre, unit = _target_units(total)
         groups = None if rows.coding.roles.group is None else _groups(total)
         return cls(
@@ -155,7 +171,7 @@ class ChunkedEngine(Engine):
             y_centre=centre,
             y_unit=unit,
             beta_unit=1.0 if standardize else unit,
-            counts=counts,
+            counts=own.weight,
             groups=groups,
             user_groups=groups,
             resolution=resolution_of(total.edge),
@@ -168,19 +184,17 @@ class ChunkedEngine(Engine):
 
         A direction is a pair of numbers: that of the rows of A, and of B.
         """
-        total, tasks = self.total, self.blocks.tasks
-        r = 1 + len(directions)
+        own, r = self.total.by_task, 1 + len(directions)
         B = np.empty((self.n_tasks, self.n_features + 1, r))
         squares = np.empty((self.n_tasks, r))
-        mean = total.mean_y[tasks] / self.y_unit - self.y_centre
-        B[:, :-1, 0] = total.cross[tasks] / self.y_unit
-        B[:, -1, 0] = self.counts * mean
-        squares[:, 0] = total.yy[tasks] / self.y_unit**2 + self.counts * mean**2
-        of_a = total.weight_a[tasks]
-        of_b = self.counts - of_a
-        apart = total.cross_a[tasks]
+        mean = own.mean_y / self.y_unit - self.y_centre
+        B[:, :-1, 0] = own.cross / self.y_unit
+        B[:, -1, 0] = own.weight * mean
+        squares[:, 0] = own.yy / self.y_unit**2 + own.weight * mean**2
+        of_a = own.weight_a
+        of_b = own.weight - of_a
         for i, (a, b) in enumerate(directions, start=1):
-            B[:, :-1, i] = (a - b) * apart
+            B[:, :-1, i] = (a - b) * own.cross_a
             B[:, -1, i] = a * of_a + b * of_b
             squares[:, i] = a * a * of_a + b * b * of_b
         B[:, :-1] *= (self.scale * self.varies)[:, :, None]
@@ -216,31 +230,30 @@ class ChunkedEngine(Engine):
 
     def posed(self, constraint: Any) -> Any:
         """A constraint that knows the mean targets of the groups."""
-        a, b = self.total.group[:2]
-        y = self.total.target / np.array([a, b]) / self.y_unit - self.y_centre
+        weight, _, target = self.total.groups
+        y = target / weight / self.y_unit - self.y_centre
         # Two rows, as heavy as the groups and at their means, stand for all.
-        return constraint.on(
-            y, Part(np.array([True, False]), np.array([a, b]), a, b, 1)
-        )
+        (a, b), both = weight, np.array([True, False])
+        return constraint.on(y, Part(both, weight, a, b, 1))
 
 
-def _target_units(total: Summary) -> tuple[float, float]:
+def _target_units(total: RowSums) -> tuple[float, float]:
     """The centre and the unit of the target, as `Problem.from_rows` takes them."""
-    size = float(np.abs(total.edge).max()) or 1.0
-    share = total.weight / total.weight.sum()
-    mean = float(share @ total.mean_y)
-    off = total.mean_y - mean
+    own, size = total.by_task, float(np.abs(total.edge).max()) or 1.0
+    share = own.weight / own.weight.sum()
+    mean = float(share @ own.mean_y)
+    off = own.mean_y - mean
     off -= share @ off  # as the first is rounded
-    spread = float(np.sqrt(total.yy.sum() / total.weight.sum() + share @ (off * off)))
+    spread = float(np.sqrt(own.yy.sum() / own.weight.sum() + share @ (off * off)))
     if not spread > CONSTANT * abs(mean):
         spread = size
     return mean / spread, spread
 
 
-def _groups(total: Summary) -> Part:
+def _groups(total: RowSums) -> Part:
     """How many rows, or how much weight, the groups have."""
-    a, b, squares_a, squares_b = total.group.tolist()
+    (a, b), squares, _ = total.groups.tolist()
     none = np.zeros(0, bool)
     if total.whole:
         return Part(none, None, round(a), round(b), 1)
-    return Part(none, None, a, b, squares_a / a * squares_b / b)
+    return Part(none, None, a, b, squares[0] / a * squares[1] / b)

@@ -1,8 +1,8 @@
-"""Columns of an Arrow batch as numbers and codes, and which labels there are."""
+"""What columns are for, which labels they hold, and Arrow batches as numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,23 +12,31 @@ from numpy.typing import NDArray
 
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
-from rankfair.engines.files import kind_of
-from rankfair.input.errors import counted
-
-__all__ = ["Coding", "Labels", "Roles", "Tally", "checked", "coded", "tally"]
+from rankfair.input.errors import counted, listed, shown
+from rankfair.input.labels import label_array
+from rankfair.input.settings import nearest
+from rankfair.input.training import refuse_infinite
 
 SPARSE = 8  # whole labels spread no wider than this many times their number: a table
+TEXT = ("string", "large_string", "string_view")
 
 
 @dataclass(frozen=True)
-class Roles:
-    """What the columns of the files are for."""
+class StreamRoles:
+    """What the columns of rows in files or on a cluster are for."""
 
-    predictors: tuple[str, ...]
+    names: tuple[str, ...]  # columns of X
     target: str
     task: str | None = None
     group: str | None = None
     weight: str | None = None
+    blind: bool = True
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """The columns of X that predict."""
+        apart = {self.task, self.group if self.blind else None}
+        return tuple(name for name in self.names if name not in apart)
 
     @property
     def columns(self) -> list[str]:
@@ -41,28 +49,82 @@ class Roles:
         names = (self.task, self.group, self.weight)
         return list(dict.fromkeys(name for name in names if name is not None))
 
+    def check(self, others: Mapping[str, Any]) -> None:
+        """Raise if columns have two roles, or hold no numbers where they have to.
+
+        ``others`` are columns that hold no numbers, and what they hold.
+        """
+        seen: dict[str, str] = {}
+        for role, name in (
+            ("target", self.target),
+            ("sample_weight", self.weight),
+            ("tasks", self.task),
+            ("sensitive_features", self.group),
+        ):
+            first = seen.setdefault(name, role) if name else role
+            # A column of groups may also say which task a row is of.
+            if first != role and (first, role) != ("tasks", "sensitive_features"):
+                raise ValueError(
+                    f"column {shown(name)} is named as {first} and as {role}: name "
+                    "another one."
+                )
+        if not self.predictors:
+            raise ValueError("no column is left to predict from.")
+        for name in self.columns:
+            if name in others and name not in (self.task, self.group):
+                raise ValueError(
+                    f"column {shown(name)} holds {others[name]}: predictors, target "
+                    "and weights are numbers. Leave it out (features=… of a stream), "
+                    "encode it as numbers, or name it in tasks= or "
+                    "sensitive_features=."
+                )
+
+
+def column_names(argument: str, given: Any) -> tuple[str, ...]:
+    """One name or several as a tuple; rows that are not in memory know no positions."""
+    several = isinstance(given, list | tuple)
+    names = () if given is None else tuple(given) if several else (given,)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"{argument}={shown(name)}: columns of rows in files or on a cluster "
+                "are given by their names."
+            )
+    return names
+
+
+def one_column(argument: str, given: Any) -> str | None:
+    """The name of the only column for something, or None."""
+    names = column_names(argument, given)
+    if len(names) > 1:
+        raise ValueError(
+            f"{argument}={shown(given)}: rows in files or on a cluster have one column "
+            "for it. Join the columns, or fit in memory."
+        )
+    return names[0] if names else None
+
+
+def refuse_unknown(
+    names: Iterable[str | None], known: Sequence[str], sentence: str
+) -> None:
+    """Raise for a name that is no column; ``sentence`` has a place for it."""
+    for name in names:
+        if name is not None and name not in known:
+            hint = nearest(name, known) or f" There are {listed(known)}."
+            raise ValueError(sentence.format(shown(name)) + hint)
+
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a column, sorted as the estimators sort them."""
+    """The labels of a column, in an Arrow array, sorted as the estimators sort them."""
 
-    known: list[Any]
+    values: Any
 
-    @classmethod
-    def of(cls, labels: set[Any]) -> Labels:
-        """Sort labels; those of several kinds by their text.
-
-        Where all are whole they are whole numbers, in whatever type they came.
-        """
-        if all(type(each) is float and each.is_integer() for each in labels):
-            labels = set(map(int, labels))
-        try:
-            return cls(sorted(labels))
-        except TypeError:
-            return cls(sorted(labels, key=str))
-
-    def __len__(self) -> int:
-        return len(self.known)
+    @cached_property
+    def known(self) -> list[Any]:
+        """The labels as Python has them."""
+        found: list[Any] = self.values.to_pylist()
+        return found
 
     def codes(self, column: Any) -> Ints:
         """The place of each cell of an Arrow column among the labels."""
@@ -76,39 +138,24 @@ class Labels:
                 values = values.astype(np.int64) - self.known[0]
             table: Ints = self._places.take(values, mode="clip")
             return table
-        column = label_column(column)
-        if self._fractions:
-            column = column.cast(pa.float64())
-        places = pc.index_in(column, value_set=self._values(column.type))
+        # Where other rows have fractions, whole numbers are floats as well.
+        column = label_column(column).cast(self.values.type)
+        places = pc.index_in(column, value_set=self.values)
         found: Ints = places.to_numpy(zero_copy_only=False)
         return found
-
-    def _values(self, kind: Any) -> Any:
-        """The labels as an Arrow array of a type, made once: there may be many."""
-        import pyarrow as pa
-
-        if kind not in self._arrays:
-            self._arrays[kind] = pa.array(self.known, type=kind)
-        return self._arrays[kind]
-
-    @cached_property
-    def _arrays(self) -> dict[Any, Any]:
-        return {}
-
-    @cached_property
-    def _fractions(self) -> bool:
-        return any(type(each) is float for each in self.known)
 
     @cached_property
     def _places(self) -> NDArray[np.int32] | None:
         """The place of every whole number from the least label to the greatest."""
-        if not self.known or any(type(each) is not int for each in self.known):
-            return None
-        low, width = self.known[0], self.known[-1] - self.known[0] + 1
-        if width > SPARSE * len(self.known) + 4096 or self.known[-1] >= 1 << 63:
+        import pyarrow as pa
+
+        width = 0
+        if self.values.type == pa.int64():
+            width = self.known[-1] - self.known[0] + 1
+        if not 0 < width <= SPARSE * len(self.known) + 4096:
             return None
         places = np.zeros(width, np.int32)
-        places[np.array(self.known) - low] = np.arange(len(self.known))
+        places[np.array(self.known) - self.known[0]] = np.arange(len(self.known))
         return places
 
 
@@ -116,33 +163,40 @@ class Labels:
 class Coding:
     """The labels of tasks and of groups, and the rows of each task."""
 
-    roles: Roles
-    tasks: Labels
-    groups: Labels
+    roles: StreamRoles
+    tasks: Labels | None
+    groups: Labels | None
     sizes: Ints = field(repr=False)  # (k,)
 
     @property
-    def n_tasks(self) -> int:
-        """How many tasks there are."""
-        return len(self.sizes)
+    def task_labels(self) -> NDArray[Any]:
+        """The labels of the tasks; one task has the label 0."""
+        return np.array([0]) if self.tasks is None else label_array(self.tasks.known)
 
-    def chunk(self, batch: Any, source: str) -> Chunk:
+    @property
+    def group_labels(self) -> NDArray[Any] | None:
+        """The labels of B and A, if there are groups."""
+        return None if self.groups is None else label_array(self.groups.known)
+
+    def chunk(self, batch: Any, source: str, number: int = 0) -> Chunk:
         """The rows of an Arrow batch that weigh something, as numbers and codes."""
         batch, roles = weighing(batch, self.roles, source), self.roles
         codes: Ints = np.zeros(batch.num_rows, np.int32)
-        if roles.task is not None:
-            codes = self.tasks.codes(batch.column(roles.task))
+        if self.tasks is not None:
+            found = self.tasks.codes(batch.column(roles.task))
+            codes = found.astype(np.int32, copy=False)
         in_a = np.zeros(batch.num_rows, bool)
-        if roles.group is not None:
+        if self.groups is not None:
             in_a = self.groups.codes(batch.column(roles.group)) == 1
-        columns = tuple(
+        names = (*roles.predictors, roles.target)
+        columns = [
             in_a.astype(float) if name == roles.group else numbers(batch.column(name))
-            for name in roles.predictors
-        )
+            for name in names
+        ]
+        for name, column in zip(names, columns, strict=True):
+            refuse_infinite(column, [name], source)
         weights = None if roles.weight is None else numbers(batch.column(roles.weight))
-        y = numbers(batch.column(roles.target))
-        codes = codes.astype(np.int32, copy=False)
-        return Chunk(columns, y, codes, in_a, weights, source)
+        return Chunk(tuple(columns[:-1]), columns[-1], codes, in_a, weights, number)
 
 
 @dataclass(frozen=True)
@@ -157,21 +211,22 @@ class Tally:
     n_rows: int
 
 
-def tally(batch: Any, roles: Roles, source: str) -> Tally:
+def tally(batch: Any, roles: StreamRoles, source: str) -> Tally:
     """Count the rows of an Arrow batch that weigh something."""
     batch = weighing(batch, roles, source)
 
     def of(name: str | None) -> Any:
         if name is None:
             return None
-        column = _known(label_column(batch.column(name)), name, source)
+        column = label_column(batch.column(name))
+        _refuse_unlabelled(column, name, source)
         return _counted(column, np.ones(len(column), np.int64))
 
     return Tally(of(roles.task), of(roles.group), batch.num_rows)
 
 
-def coded(parts: Iterable[Tally], roles: Roles) -> Coding:
-    """What all rows together have."""
+def coded(parts: Iterable[Tally], roles: StreamRoles) -> Coding:
+    """What all rows together have; groups are two, if there are any."""
     tasks = groups = None
     n_rows = 0
     for part in parts:
@@ -180,12 +235,10 @@ def coded(parts: Iterable[Tally], roles: Roles) -> Coding:
     if not n_rows:
         more = "" if roles.weight is None else " that weigh more than nothing"
         raise ValueError(f"there are no rows{more}: there is nothing to fit.")
-    by_group = Labels.of(set() if groups is None else {*groups["label"].to_pylist()})
-    if tasks is None:
-        return Coding(roles, Labels([]), by_group, np.array([n_rows]))
-    by_task = Labels.of({*tasks["label"].to_pylist()})
-    sizes = np.zeros(len(by_task), np.int64)
-    sizes[by_task.codes(tasks["label"])] = tasks["rows"].to_numpy()
+    by_task, sizes = _sorted(tasks, n_rows)
+    by_group, _ = _sorted(groups, n_rows)
+    if by_group is not None:
+        _check_two(by_group.known, roles.group)
     return Coding(roles, by_task, by_group, sizes)
 
 
@@ -208,18 +261,49 @@ def _counted(labels: Any, rows: Any) -> Any:
     return found.select(["label", "rows_sum"]).rename_columns(["label", "rows"])
 
 
-def _known(column: Any, name: str, source: str) -> Any:
-    """The column, if no label of it is missing."""
+def _sorted(table: Any, n_rows: int) -> tuple[Labels | None, Ints]:
+    """Labels in order, and the rows of each; all rows where there are no labels."""
+    if table is None:
+        return None, np.array([n_rows])
+    table = table.sort_by("label")
+    return Labels(table["label"].combine_chunks()), table["rows"].to_numpy()
+
+
+def _check_two(labels: list[Any], name: str | None) -> None:
+    if len(labels) == 1:
+        raise ValueError(
+            f"sensitive_features ({shown(name)}) has one group only "
+            f"({shown(labels[0])}): there is nothing to balance."
+        )
+    if len(labels) > 2:
+        raise ValueError(
+            f"sensitive_features ({shown(name)}) has {len(labels)} groups "
+            f"({listed(labels)}): rows in files or on a cluster are balanced between "
+            "two. Join groups, or fit in memory."
+        )
+
+
+def _refuse_unlabelled(column: Any, name: str, source: str) -> None:
     import pyarrow.compute as pc
 
     missing = pc.sum(column.is_null(nan_is_null=True)).as_py()
     if missing:
         raise ValueError(
-            f"{source}: column {name!r} has {counted(missing, 'missing label')} in "
-            f"{counted(len(column), 'row')}; tasks and groups must be known. Leave "
+            f"{source}: column {shown(name)} has {counted(missing, 'missing label')} "
+            f"in {counted(len(column), 'row')}; tasks and groups must be known. Leave "
             "such rows out."
         )
-    return column
+
+
+def kind_of(kind: Any) -> str:
+    """Numbers, text, or the name of another Arrow type."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        return "numbers"
+    return "text" if str(kind) in TEXT else str(kind)
 
 
 def label_column(column: Any) -> Any:
@@ -254,39 +338,18 @@ def numbers(column: Any) -> Floats:
     return found.astype(float, copy=False)
 
 
-def weighing(batch: Any, roles: Roles, source: str) -> Any:
+def weighing(batch: Any, roles: StreamRoles, source: str) -> Any:
     """The rows of a batch that weigh more than nothing."""
     if roles.weight is None:
         return batch
     weights = numbers(batch.column(roles.weight))
-    wrong = int((~np.isfinite(weights)).sum()), int((weights < 0).sum())
-    for count, what in zip(wrong, ("missing or infinite", "negative"), strict=True):
-        if count:
-            raise ValueError(
-                f"{source}: column {roles.weight!r} has {count} {what} weights in "
-                f"{len(weights)} rows; weights are numbers, none below 0."
-            )
+    refuse_infinite(weights, [roles.weight], source)
+    negative = int((weights < 0).sum())
+    if negative:
+        raise ValueError(
+            f"{source}: column {shown(roles.weight)} has {negative} weights below 0 in "
+            f"{counted(len(weights), 'row')}: weights are 0 or more."
+        )
     if weights.all():
         return batch
     return batch.take(np.flatnonzero(weights))
-
-
-def checked(chunk: Chunk, roles: Roles) -> Chunk:
-    """The chunk, if all its numbers are finite; else say where they are not."""
-    for name, column in zip(
-        (*roles.predictors, roles.target), (*chunk.columns, chunk.y), strict=True
-    ):
-        with np.errstate(all="ignore"):
-            if np.isfinite(column.sum()):
-                continue
-        missing, infinite = int(np.isnan(column).sum()), int(np.isinf(column).sum())
-        kinds = [(missing, "missing"), (infinite, "infinite")]
-        what = " and ".join(f"{count} {kind}" for count, kind in kinds if count)
-        if what:
-            one = missing + infinite == 1
-            values, them = ("value", "it") if one else ("values", "them")
-            raise ValueError(
-                f"{chunk.source}: column {name!r} has {what} {values} in {len(chunk)} "
-                f"rows. Fill {them}, or leave such rows out."
-            )
-    return chunk

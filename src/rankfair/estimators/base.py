@@ -20,16 +20,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.base import check_room
+from rankfair.engines.streams import is_elsewhere, predict_elsewhere
 from rankfair.estimators.settings import check_penalty
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import TrainingRows, label_source
-from rankfair.input.errors import Floats, InputError
+from rankfair.input.errors import InputError
 from rankfair.input.frames import FrameTable, PartTable, Table, open_table
 from rankfair.input.groups import group_labels
 from rankfair.input.new_rows import read_new, refuse_unseen
 from rankfair.input.training import finite_predictions, read_target
 from rankfair.penalties import make_penalty
 from rankfair.solvers import Request, Step
-from rankfair.streams import is_elsewhere, predict_elsewhere
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin

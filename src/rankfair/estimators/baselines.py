@@ -16,8 +16,8 @@ from rankfair.core.blocks import Blocks, linear_predict
 from rankfair.core.problem import Groups, Problem, counted_weights, scale_of
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns, TrainingRows
-from rankfair.input.errors import Codes, Floats
 from rankfair.input.groups import quantile_places
 from rankfair.input.settings import (
     check_choice,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import with_callbacks
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns
-from rankfair.input.errors import Codes, Floats
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import open_table
 from rankfair.input.groups import Protected, Source, label_table

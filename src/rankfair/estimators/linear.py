@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankfair.constraints import Constraint
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
+from rankfair.engines.streams import is_elsewhere
 from rankfair.estimators.base import (
     GroupLabels,
     Progress,
@@ -36,8 +37,8 @@ from rankfair.estimators.outcome import (
 )
 from rankfair.estimators.settings import FairSettings, check_groups, read_settings
 from rankfair.estimators.streamed import check_streamed, fit_streamed
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import Columns, TrainingRows, is_pair
-from rankfair.input.errors import Floats
 from rankfair.input.groups import SensitiveGroups, masks_of
 from rankfair.input.training import read_training
 from rankfair.paths import Path
@@ -45,7 +46,6 @@ from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
 from rankfair.solvers.by_task import solve_tasks
 from rankfair.stats import Certificate, certify
-from rankfair.streams import is_elsewhere
 
 
 class _OnLine:

@@ -21,16 +21,9 @@ from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.ranks import Duels, counts_of
 from rankfair.estimators.settings import FairSettings, name_of
 from rankfair.estimators.trade_off import TradeOff, trade_off_of
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import TrainingRows, feature_record
-from rankfair.input.errors import (
-    Argument,
-    Codes,
-    Floats,
-    InputWarning,
-    counted,
-    listed,
-    shown,
-)
+from rankfair.input.errors import Argument, InputWarning, counted, listed, shown
 from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.penalties import Pool
 from rankfair.solvers import Counted, Line, Solution, Status

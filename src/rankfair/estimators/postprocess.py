@@ -39,16 +39,9 @@ from rankfair.estimators.refits import (
     weight_argument,
 )
 from rankfair.estimators.settings import check_estimator
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns, TrainingRows, feature_record, label_source
-from rankfair.input.errors import (
-    Argument,
-    Codes,
-    Floats,
-    InputError,
-    InputWarning,
-    counted,
-    listed,
-)
+from rankfair.input.errors import Argument, InputError, InputWarning, counted, listed
 from rankfair.input.folds import check_cv, out_of_fold
 from rankfair.input.frames import Table, open_table
 from rankfair.input.groups import Source, group_labels

@@ -20,8 +20,9 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from rankfair.estimators.base import FittedRegressor, GroupLabels
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns, Layout, TrainingRows, feature_record
-from rankfair.input.errors import Argument, Codes, Floats, InputError, counted, listed
+from rankfair.input.errors import Argument, InputError, counted, listed
 from rankfair.input.folds import Folds, deal_folds, gives_folds, split_folds
 from rankfair.input.frames import ArrayTable, PartTable, Table, open_table
 from rankfair.input.groups import (

@@ -1,4 +1,4 @@
-"""Fits and predictions of rows in files or on a cluster."""
+"""Fits of rows in files or on a cluster."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import numpy as np
 from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
+from rankfair.engines.labels import Coding
+from rankfair.engines.streams import open_rows
 from rankfair.estimators.base import Progress
 from rankfair.estimators.outcome import no_groups, one_group_note
 from rankfair.estimators.settings import FairSettings
-from rankfair.input.columns import Columns, Named, TrainingRows
-from rankfair.input.errors import Floats, shown
+from rankfair.input.arrays import Floats
+from rankfair.input.columns import Columns, GroupEncoder, Layout, Named, TrainingRows
+from rankfair.input.errors import shown
 from rankfair.input.groups import SensitiveGroups
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Solution, Tilt, unconstrained
-from rankfair.streams import Opened, layout_of, open_rows
 
 __all__ = ["check_streamed", "fit_streamed"]
 
@@ -35,33 +37,20 @@ def check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -
                 f"{name} was passed as an array, but the rows are not in memory: name "
                 "its column in the constructor, or in stream(…)."
             )
-    if not isinstance(settings.solver, Tilt):
-        raise ValueError(
-            f'solver={shown(model.solver)} needs the rows in memory. Use solver="tilt".'
-        )
-    if model.scope != "global":
-        raise ValueError(
-            f'scope="{model.scope}" needs the rows in memory. Use scope="global".'
-        )
-    for name in ("bins", "intersect"):
-        if getattr(model, name):
-            raise ValueError(f"{name} needs the rows in memory. Leave it out.")
-    if len(settings.constraints) > 1:
-        raise ValueError(
-            f"{len(settings.constraints)} constraints need the rows in memory. Ask for "
-            "one."
-        )
-    (asked,) = settings.constraints
-    if not asked.on_histograms:
-        name = type(asked).__name__.lower()
-        raise ValueError(
-            f'constraints="{name}" needs the rows in memory. Use constraints="rank".'
-        )
-    if settings.solver.direction != "mean":
-        raise ValueError(
-            f'direction="{settings.solver.direction}" needs the rows in memory. Use '
-            'direction="mean".'
-        )
+    (asked, *more), solver = settings.constraints, settings.solver
+    direction = getattr(solver, "direction", "mean")
+    named = type(asked).__name__.lower()
+    for refused, what, cure in (
+        (not isinstance(solver, Tilt), f"solver={shown(model.solver)}", 'Use "tilt"'),
+        (model.scope != "global", f'scope="{model.scope}"', 'Use "global"'),
+        (model.bins, "bins", "Leave it out"),
+        (model.intersect, "intersect", "Leave it out"),
+        (more, f"a list of {1 + len(more)} constraints", "Name one"),
+        (not asked.on_histograms, f'constraints="{named}"', 'Use "rank"'),
+        (direction != "mean", f'direction="{direction}"', 'Use "mean"'),
+    ):
+        if refused:
+            raise ValueError(f"{what} needs the rows in memory. {cure}.")
 
 
 class StreamedFit(NamedTuple):
@@ -87,12 +76,12 @@ def fit_streamed(
     request, (constraint, *_), solver = settings
     assert isinstance(solver, Tilt)
     told = on_step.rows if model.verbose else None
-    with open_rows(X, y, weight, named, told) as opened:
-        engine = make_engine(opened.rows, model.standardize, request.penalty.copies)
-        columns, roles = Named(opened.names), opened.coding.roles
+    with open_rows(X, y, weight, named, told) as there:
+        engine = make_engine(there, model.standardize, request.penalty.copies)
+        roles = there.coding.roles
+        rows, columns = _standing_for(there.coding, engine), Named(roles.names)
         if roles.group is None:
             solution = unconstrained(engine, request)
-            rows = _standing_for(opened, engine)
             return StreamedFit(solution, rows, columns, notes=(no_groups(),))
         assert engine.groups is not None
         if isinstance(request.penalty, Pool) and roles.group in roles.predictors:
@@ -103,9 +92,8 @@ def fit_streamed(
         demands = [Demand(constraint, engine.groups)]
         solution = solver.solve(engine, request, demands, on_step)
         _warn_alike(engine, solution, model.count)
-        rows, auc = _standing_for(opened, engine), _auc(solution)
         notes = tuple(one_group_note(_by_task(engine))) if model.blind else ()
-        return StreamedFit(solution, rows, columns, auc, notes)
+        return StreamedFit(solution, rows, columns, _auc(solution), notes)
 
 
 def _by_task(engine: Engine) -> Floats:
@@ -142,24 +130,48 @@ def _warn_alike(engine: Engine, solution: Solution, count: str) -> None:
         )
 
 
-def _standing_for(opened: Opened, engine: Engine) -> TrainingRows:
+def _standing_for(coding: Coding, engine: Engine) -> TrainingRows:
     """Rows without rows: labels and layout, as the estimator stores them."""
-    coding, n = opened.coding, opened.rows.n_features
     share = 0.0
     attributes: tuple[SensitiveGroups, ...] = ()
     if engine.groups is not None:
         total_a, total_b = engine.groups.total_a, engine.groups.total_b
         share = float(total_a / (total_a + total_b))
-    layout = layout_of(opened.names, coding, share)
+    layout = _layout(coding, share)
     if layout.groups is not None:
         name = str(coding.roles.group)
         attributes = (SensitiveGroups(np.array([0, 1]), layout.groups, name),)
     return TrainingRows(
-        X=np.zeros((0, n)),
+        X=np.zeros((0, len(layout.names))),
         y=np.zeros(0),
         codes=np.zeros(0, np.intp),
         in_a=None if layout.groups is None else np.array([False, True]),
         weights=None,
         layout=layout,
         attributes=attributes,
+    )
+
+
+def _layout(coding: Coding, share: float) -> Layout:
+    """The layout that a frame with these columns would have.
+
+    ``share`` is that of group A, which predicts where the group is not known.
+    """
+    roles, groups = coding.roles, coding.group_labels
+    place = {name: j for j, name in enumerate(roles.names)}
+    protected: tuple[GroupEncoder, ...] = ()
+    unused: tuple[int, ...] = ()
+    if roles.group is not None and roles.group in roles.predictors:
+        fill = np.array([share])
+        protected = (GroupEncoder(place[roles.group], roles.group, groups, fill),)
+    elif roles.group is not None and roles.group != roles.task:
+        unused = (place[roles.group],)
+    return Layout(
+        predictors=tuple(place[name] for name in roles.predictors),
+        names=roles.predictors,
+        task_columns=None if roles.task is None else (place[roles.task],),
+        tasks=coding.task_labels,
+        protected=protected,
+        groups=groups,
+        unused=unused,
     )

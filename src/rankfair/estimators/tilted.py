@@ -51,8 +51,9 @@ from rankfair.estimators.settings import (
     check_flags,
     read_constraints,
 )
+from rankfair.input.arrays import Floats
 from rankfair.input.columns import Columns, TrainingRows, feature_record
-from rankfair.input.errors import Floats, InputError
+from rankfair.input.errors import InputError
 from rankfair.input.folds import check_cv
 from rankfair.input.groups import masks_of
 from rankfair.input.settings import check_seed, check_verbose

@@ -12,7 +12,7 @@ import numpy as np
 from rankfair.constraints import Constraint, Distribution, Linear
 from rankfair.core.blocks import Ints
 from rankfair.core.problem import Groups, Problem
-from rankfair.input.errors import Floats
+from rankfair.input.arrays import Floats
 from rankfair.input.settings import check_number, values_to_try
 from rankfair.paths import Judge, Path, PathRow, row_of
 from rankfair.solvers import Counted, Solution, Tilt

@@ -147,8 +147,8 @@ def _check_fitted(model: Any) -> None:
 def _check_layout(model: Any) -> None:
     """See that the columns it reads are there, and give the predictors it names."""
     layout, width = model._layout, model.n_features_in_
-    predictors, tasks = layout.predictors, layout.task_columns
-    tasks = () if tasks is None else tasks
+    predictors = layout.predictors
+    tasks = () if layout.task_columns is None else layout.task_columns
     _demand(
         isinstance(predictors, tuple) and len(predictors) > 0, "it has no predictors"
     )

@@ -17,7 +17,8 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
-from rankfair.input.errors import Codes, Column, Floats, counted, listed, shown
+from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.errors import counted, listed, shown
 from rankfair.input.frames import FrameTable, Table, column_numbers, open_table
 from rankfair.input.groups import (
     Bools,
@@ -79,7 +80,7 @@ def encoder_of(
 
     Examples
     --------
-    >>> groups = Groups(np.array([0, 1, 1, -1]), np.array(["F", "M"]), "sex")
+    >>> groups = SensitiveGroups(np.array([0, 1, 1, -1]), np.array(["F", "M"]), "sex")
     >>> encoder_of(groups, 0, np.array([*"FMM", None]), None).fill.round(3).tolist()
     [0.667]
     """

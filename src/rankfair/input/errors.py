@@ -7,10 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import narwhals as nw
-import numpy as np
-from numpy.typing import NDArray
-
 # What moves the cursor, sets a title or a colour, turns text round, has no width, or is
 # no character at all.  Signs that scripts and emoji need (U+200C, U+200D) are letters.
 _UNSEEN = re.compile(
@@ -59,11 +55,6 @@ def clipped(text: str, most: int) -> str:
     """
     whole = printable(text)
     return whole if len(whole) <= most else whole[: most - 1] + "…"
-
-
-Floats: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.intp]
-Column: TypeAlias = "NDArray[Any] | nw.Series[Any]"
 
 
 def shown(label: Any) -> str:

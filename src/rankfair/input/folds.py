@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from rankfair.input.errors import Codes, Floats, counted, listed
+from rankfair.input.arrays import Codes, Floats
+from rankfair.input.errors import counted, listed
 from rankfair.input.frames import FrameTable, open_table
 from rankfair.input.groups import Bools
 from rankfair.input.settings import check_count

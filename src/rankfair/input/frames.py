@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
-from rankfair.input.errors import Column, Floats, shown
+from rankfair.input.arrays import Column, Floats
+from rankfair.input.errors import shown
 
 EXACT = 2.0**53  # below it floats tell whole numbers apart
 

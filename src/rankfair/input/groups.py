@@ -13,7 +13,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import Codes, Column, Floats, counted, listed, shown
+from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.errors import counted, listed, shown
 from rankfair.input.frames import as_columns
 from rankfair.input.labels import find_known, find_labels
 
@@ -106,7 +107,7 @@ def masks_of(attributes: Sequence[SensitiveGroups]) -> tuple[Bools, Bools | None
 
     Examples
     --------
-    >>> sex = Groups(np.array([0, 1, 1]), np.array(["F", "M"]), "sex")
+    >>> sex = SensitiveGroups(np.array([0, 1, 1]), np.array(["F", "M"]), "sex")
     >>> masks_of([sex])
     (array([[False,  True,  True]]), None)
     """
@@ -151,7 +152,7 @@ def cut_at(groups: SensitiveGroups, edges: Floats) -> SensitiveGroups:
 
     Examples
     --------
-    >>> ages = Groups(np.array([0, 1, -1, 2]), np.array([5, 30, 99]), "age")
+    >>> ages = SensitiveGroups(np.array([0, 1, -1, 2]), np.array([5, 30, 99]), "age")
     >>> cut_at(ages, np.array([18.0, 40.0, 65.0])).codes.tolist()
     [0, 0, -1, 1]
     """
@@ -195,8 +196,8 @@ def crossed(
 
     Examples
     --------
-    >>> sex = Groups(np.array([0, 1, 1]), np.array(["F", "M"]), "sex")
-    >>> old = Groups(np.array([0, 0, -1]), np.array(["no", "yes"]), "old")
+    >>> sex = SensitiveGroups(np.array([0, 1, 1]), np.array(["F", "M"]), "sex")
+    >>> old = SensitiveGroups(np.array([0, 0, -1]), np.array(["no", "yes"]), "old")
     >>> both = crossed([sex, old])
     >>> both.name, both.labels.tolist(), both.codes.tolist()
     ('sex × old', ['F × no', 'M × no'], [0, 1, -1])
@@ -318,7 +319,7 @@ def refuse_quantity(groups: SensitiveGroups, argument: str, cure: str) -> None:
 
     Examples
     --------
-    >>> refuse_quantity(Groups(np.array([0, 1]), np.array([3, 4])), "z", CUT)
+    >>> refuse_quantity(SensitiveGroups(np.array([0, 1]), np.array([3, 4])), "z", CUT)
     """
     if _is_quantity(groups):
         labels = groups.labels.tolist()
@@ -339,7 +340,7 @@ def check_groups(
 
     Examples
     --------
-    >>> groups = Groups(np.array([0, 1]), np.array(["F", "M"]))
+    >>> groups = SensitiveGroups(np.array([0, 1]), np.array(["F", "M"]))
     >>> check_groups(groups, "sensitive_features", None, False) is groups
     True
     """

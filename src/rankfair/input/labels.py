@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import Codes, Column, counted
+from rankfair.input.arrays import Codes, Column
+from rankfair.input.errors import counted
 from rankfair.input.frames import is_missing
 
 

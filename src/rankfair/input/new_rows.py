@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import GroupEncoder, Layout, label_source
-from rankfair.input.errors import Codes, Floats, counted, listed, shown
+from rankfair.input.errors import counted, listed, shown
 from rankfair.input.frames import Table
 from rankfair.input.groups import Source
 from rankfair.input.labels import encode, find_known, recode

@@ -12,8 +12,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.columns import is_reference, label_source_of, naming, reader_of
-from rankfair.input.errors import Codes, Column, Floats, counted, listed, shown
+from rankfair.input.errors import counted, listed, shown
 from rankfair.input.frames import as_columns, column_numbers
 from rankfair.input.groups import (
     CUT_FIRST,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import column_or_1d
 
+from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.columns import (
     Columns,
     GroupEncoder,
@@ -25,7 +26,7 @@ from rankfair.input.columns import (
     label_source,
     refuse_same_columns,
 )
-from rankfair.input.errors import Codes, Column, Floats, counted, shown
+from rankfair.input.errors import counted, shown
 from rankfair.input.frames import (
     ArrayTable,
     Table,

@@ -8,7 +8,7 @@ is taken.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Moments:
     ``G`` (k, n, n) is about each task's own mean, ``centre`` (k, n) is that mean about
     the mean of all rows, and ``B`` (k, n + 1, r) holds the moments of r targets with
     their total last.  ``rows`` counts rows as if each weighed at least one.
+    ``targets`` are those to choose for; ``known`` keeps what one choice finds out for
+    the next, since both look at many of the same places.
     """
 
     G: Floats
@@ -43,6 +45,8 @@ class Moments:
     B: Floats
     squares: Floats  # (r,)
     rows: float
+    targets: slice
+    known: dict[Logs, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
     def unit(self) -> float:
@@ -51,7 +55,8 @@ class Moments:
 
     def score(self, rss: Floats, df: Floats) -> Floats:
         """``RSS / (1 − df/n)²`` relative to the targets' squares, ∞ where df is n."""
-        share = np.maximum(rss / np.maximum(self.squares, 1e-300), 1e-10).sum(axis=-1)
+        shares = np.maximum(rss / np.maximum(self.squares, 1e-300), 1e-10)
+        share = shares[..., self.targets].sum(axis=-1)
         left = 1.0 - df / self.rows
         safe = np.maximum(left, FREE)
         return np.where(left > FREE, share / safe**2, np.inf)
@@ -89,10 +94,12 @@ def _pool(penalty: Pool, sums: Moments, chosen: float | None) -> Pool:
 
     def score(logs: Logs) -> tuple[float, float]:
         """The least score over β_c, and where it is."""
-        P[:-1] = sums.unit * 10.0 ** logs[0] if chosen is None else chosen
-        P[-1] = sums.unit * 10.0 ** logs[1]
-        pulls = C * sums.unit * 10.0 ** grid[:, None]
-        return _least(_pool_scores(sums, G, B, P, pulls), grid)
+        if logs not in sums.known:
+            P[:-1] = sums.unit * 10.0 ** logs[0] if chosen is None else chosen
+            P[-1] = sums.unit * 10.0 ** logs[1]
+            pulls = C * sums.unit * 10.0 ** grid[:, None]
+            sums.known[logs] = _pool_errors(sums.squares, G, B, P, pulls)
+        return _least(sums.score(*sums.known[logs]), grid)
 
     first = (LEAST, MOST) if chosen is None else (START[0], START[0])
     *logs, third = _descend(score, *zip(first, (LEAST_COMMON, MOST), strict=True))
@@ -105,8 +112,10 @@ def _pool(penalty: Pool, sums: Moments, chosen: float | None) -> Pool:
     )
 
 
-def _pool_scores(sums: Moments, G: Floats, B: Floats, P: Floats, C: Floats) -> Floats:
-    """The scores for every row of ``C``, which alone does not need ``A`` again.
+def _pool_errors(
+    squares: Floats, G: Floats, B: Floats, P: Floats, C: Floats
+) -> tuple[Floats, Floats]:
+    """RSS and df for every row of ``C``, which alone does not need ``A`` again.
 
     ``W = V + A P w⁰`` with ``V = A B``, so that RSS is quadratic in ``w⁰``.
     """
@@ -119,13 +128,13 @@ def _pool_scores(sums: Moments, G: Floats, B: Floats, P: Floats, C: Floats) -> F
     H = P[:, None] * AG.sum(axis=0)
     Q = P[:, None] * AGA * P
     b = P[:, None] * V.sum(axis=0)
-    linear = 2.0 * (P[:, None] * np.einsum("jfg,jgr->fr", A, GV, optimize=True) - b)
-    constant = sums.squares + np.einsum("jfr,jfr->r", V, GV - 2.0 * B)
+    linear = 2.0 * (P[:, None] * np.matmul(AG, V).sum(axis=0) - b)
+    constant = squares + np.einsum("jfr,jfr->r", V, GV - 2.0 * B)
     S = pseudo_inverse((H + H.T) / 2 + C[:, :, None] * np.eye(n))
     w0 = np.matmul(S, b)
     rss = constant + (w0 * (linear + np.matmul(Q, w0))).sum(axis=1)
     df = np.einsum("jff->", AG) + np.einsum("cfg,gf->c", S, Q)
-    return sums.score(rss, df)
+    return rss, df
 
 
 def with_intercepts(
@@ -156,7 +165,7 @@ def _scanned(penalty: Penalty, sums: Moments, least: float) -> float:
         beta = sums.unit * 10.0**log
         factor = penalty.scaled(beta / penalty.beta).factorise(G)
         rss, W = total.copy(), np.zeros(0)
-        for i in range(B.shape[2]):
+        for i in range(B.shape[2])[sums.targets]:
             W = factor.solve(B[:, :, i])
             own = W[: len(G)]
             rss[i] += (own * (np.matmul(G, own[:, :, None])[:, :, 0])).sum()

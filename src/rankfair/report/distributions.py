@@ -1,4 +1,4 @@
-"""Where the predictions of each group lie: outlines over each other, or in rows."""
+"""Histograms of the predictions of each group: overlaid, or in rows."""
 
 from __future__ import annotations
 
@@ -8,23 +8,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankfair.input.errors import clipped
-from rankfair.report.scales import Scale, ticks
-from rankfair.report.text import round_number
+from rankfair.report.text import Scale, round_number, ticks
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import Attribute, Audit, Histogram
-
-__all__ = ["COLOURS", "Panel", "Shape", "panels"]
+    from rankfair.audit.records import Audit, Histogram, SensitiveFeature
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 440, 40, 24, 12, 42
 HEIGHT, ROW, NAMES, LONGEST = 236, 46, 118, 17
-# More outlines over each other than this cannot be told apart, nor more colours.
+# At most so many groups are overlaid, have different colours, and are in rows.
 OVERLAID, COLOURS, MOST_ROWS = 3, 6, 12
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The outline of one group: path, colour (1 …), baseline and place of its mean."""
+    """The outline of one group: its path, colour (from 1), baseline, top and mean."""
 
     group: str
     label: str
@@ -37,7 +34,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture: the groups of an attribute as one model predicts them."""
+    """One picture: the predictions of one model by group."""
 
     model: str
     height: int
@@ -51,27 +48,17 @@ class Panel:
     width: int = WIDTH
 
 
-def panels(audit: Audit, attribute: Attribute) -> list[Panel]:
-    """Return a picture for each model, all on the same scales.
+def panels(audit: Audit, feature: SensitiveFeature) -> list[Panel]:
+    """Return a picture for each model that has histograms, all on the same scales.
 
-    Up to three groups lie over each other; more stand in rows, the largest twelve.
-
-    Parameters
-    ----------
-    audit : Audit
-        With its histograms.
-    attribute : Attribute
-        Whose groups.
-
-    Returns
-    -------
-    list of Panel
-        One a model that has histograms, in the order of the models.
+    Up to three groups lie over each other; more are in rows, the twelve largest.
     """
     drawn = {
-        (h.model, h.group): h for h in audit.histograms if h.attribute == attribute.name
+        (h.model, h.group): h
+        for h in audit.histograms
+        if h.sensitive_feature == feature.name
     }
-    groups = _largest(attribute)
+    groups = _largest(feature)
     shown = [h for (_, group), h in drawn.items() if group in groups]
     if not shown:
         return []
@@ -80,7 +67,7 @@ def panels(audit: Audit, attribute: Attribute) -> list[Panel]:
     x = Scale(*_widened(edges[0], edges[-1]), left, WIDTH - RIGHT)
     most = max(max(h.shares, default=0.0) for h in shown) or 1.0
     return [
-        _panel(model.name, attribute, groups, drawn, x, most)
+        _panel(model.name, feature, groups, drawn, x, most)
         for model in audit.models
         if any((model.name, group) in drawn for group in groups)
     ]
@@ -88,7 +75,7 @@ def panels(audit: Audit, attribute: Attribute) -> list[Panel]:
 
 def _panel(
     model: str,
-    attribute: Attribute,
+    feature: SensitiveFeature,
     groups: Mapping[str, int],
     drawn: Mapping[tuple[str, str], Histogram],
     x: Scale,
@@ -102,7 +89,7 @@ def _panel(
         y = Scale(0, most, base, base - (ROW - 8) if rows else TOP)
         histogram = drawn.get((model, group))
         if histogram is not None:
-            mean = _place(x, _mean(attribute, group, model))
+            mean = _place(x, _mean(feature, group, model))
             path = _outline(histogram, x, y)
             label = clipped(group, LONGEST)
             shapes.append(Shape(group, label, colour, path, base, y.end, mean))
@@ -120,11 +107,11 @@ def _panel(
     )
 
 
-def _largest(attribute: Attribute) -> dict[str, int]:
-    """Groups that are drawn, each with its colour, in the order of the attribute."""
-    by_size = sorted(attribute.groups, key=lambda group: -group.n_rows)[:MOST_ROWS]
+def _largest(feature: SensitiveFeature) -> dict[str, int]:
+    """Groups that are drawn, each with its colour, in the order of the feature."""
+    by_size = sorted(feature.groups, key=lambda group: -group.n_rows)[:MOST_ROWS]
     kept = {group.label for group in by_size}
-    labels = [group.label for group in attribute.groups if group.label in kept]
+    labels = [group.label for group in feature.groups if group.label in kept]
     return {label: place % COLOURS + 1 for place, label in enumerate(labels)}
 
 
@@ -132,8 +119,8 @@ def _widened(low: float, high: float) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _mean(attribute: Attribute, label: str, model: str) -> float:
-    group = next(group for group in attribute.groups if group.label == label)
+def _mean(feature: SensitiveFeature, label: str, model: str) -> float:
+    group = next(group for group in feature.groups if group.label == label)
     means: Any = group.mean_predicted
     return float(means.get(model, math.nan))
 

@@ -1,22 +1,19 @@
-"""Methods side by side on a page: one picture, one table."""
+"""The page that compares methods: one picture, one table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rankfair.report.cells import View, cell
+from rankfair.audit.records import FrontierPoint, Provenance
 from rankfair.report.frontier import Dot, draw
 from rankfair.report.page import fill
-from rankfair.report.records import MethodLine, MethodTable
-from rankfair.report.text import alike, decimals
+from rankfair.report.text import View, alike, cell, decimals
 from rankfair.report.view import dots_of, facts_of, origin
 from rankfair.stats.estimate import Estimate
 
-__all__ = ["render_comparison"]
-
-# More names than this beside their points run into each other: numbers do not.
-MOST_NAMES = 3
+__all__ = ["MethodLine", "MethodTable", "render_comparison"]
 
 COLUMNS = (
     ("RMSE", "root of the mean squared error"),
@@ -27,18 +24,68 @@ COLUMNS = (
 FORMS = (alike, decimals, alike, decimals)
 
 
-def render_comparison(table: MethodTable) -> str:
-    """Return methods side by side as one page that needs no other file.
+@dataclass(frozen=True)
+class MethodLine:
+    """One method: its error, and the gaps it leaves between the groups.
 
-    Parameters
+    ``auc_gap`` is ``|AUC − 1/2|``, ``note`` a caution, and ``groups`` the groups that
+    the gaps are between ("M v F").
+    """
+
+    method: str
+    rmse: Estimate
+    auc_gap: Estimate
+    mean_difference: Estimate
+    ks: Estimate
+    chosen: bool = False
+    note: str = ""
+    groups: str = ""
+
+    @property
+    def figures(self) -> tuple[Estimate, ...]:
+        """The estimates, in the order of the columns."""
+        return self.rmse, self.auc_gap, self.mean_difference, self.ks
+
+
+@dataclass(frozen=True)
+class MethodTable:
+    """Methods on one dataset, side by side.
+
+    Attributes
     ----------
-    table : MethodTable
-        Error and distances of each method, and a path if there is one.
+    lines : tuple of MethodLine
+        In the order in which they are shown.
+    provenance : Provenance
+        Where the numbers come from.
+    summary : str
+        The main result, in one sentence.
+    path : tuple of FrontierPoint
+        A curve of one method for several ε, if there is one.
+    confidence : float
+        Confidence level of the intervals.
+    title : str
+        The title of the page.
+    notes : tuple of str
+        How the figures were made, in paragraphs.
+    """
 
-    Returns
-    -------
-    str
-        A whole HTML document.
+    lines: tuple[MethodLine, ...]
+    provenance: Provenance
+    summary: str = ""
+    path: tuple[FrontierPoint, ...] = ()
+    confidence: float = 0.95
+    title: str = "Methods compared"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def of_groups(self) -> str:
+        """The groups of all lines; empty if they differ or are not named."""
+        named = {line.groups for line in self.lines if line.groups}
+        return next(iter(named)) if len(named) == 1 else ""
+
+
+def render_comparison(table: MethodTable) -> str:
+    """Return methods side by side as one HTML page that needs no other file.
 
     Examples
     --------
@@ -56,26 +103,38 @@ def render_comparison(table: MethodTable) -> str:
 def _view(table: MethodTable) -> View:
     made = table.provenance
     confidence = f"{100 * table.confidence:g} %"
-    on_path = {(p.auc_gap, p.rmse) for p in table.path}
+    on_path = {(p.auc_gap.value, p.rmse.value) for p in table.path}
     alone = [
         line
         for line in table.lines
         if (line.auc_gap.value, line.rmse.value) not in on_path
     ]
     numbers = _numbers(alone)
-    picture = draw([_dot(line, numbers) for line in alone], dots_of(table.path))
-    shown = _columns(table.lines)
+    columns = zip(*(line.figures for line in table.lines), strict=True)
+    known = [not all(math.isnan(e.value) for e in column) for column in columns]
+    shown = [i for i in range(len(COLUMNS)) if known[i] or not any(known)]
     return {
         "title": table.title,
         "summary": table.summary,
         "facts": facts_of(made, confidence),
-        "picture": picture,
+        "picture": draw(
+            [
+                Dot(e.auc_gap, e.rmse, e.method, e.chosen, numbers.get(e.method, 0))
+                for e in alone
+            ],
+            dots_of(table.path),
+        ),
         "only_path": bool(table.path) and not alone,
         "has_path": len(table.path) > 1,
         "columns": [COLUMNS[i] for i in shown],
         "rows": [
             {
-                **_row(line, numbers, shown),
+                # "ε = 0.1" stays on one line.
+                "method": line.method.replace("ε = ", "ε\u00a0=\u00a0"),
+                "chosen": line.chosen,
+                "note": line.note,
+                "number": numbers.get(line.method, 0),
+                "cells": [cell(line.figures[i], FORMS[i]) for i in shown],
                 "groups": "" if table.of_groups else line.groups,
             }
             for line in table.lines
@@ -87,53 +146,13 @@ def _view(table: MethodTable) -> View:
     }
 
 
-def _numbers(lines: Sequence[MethodLine]) -> dict[str, int]:
-    """Numbers of the methods that have a point, where there are many."""
+def _numbers(lines: Sequence[MethodLine], most_names: int = 3) -> dict[str, int]:
+    """Numbers of the methods that have a point; none if there is room for names."""
     drawn = [
         line.method
         for line in lines
         if math.isfinite(line.auc_gap.value) and math.isfinite(line.rmse.value)
     ]
-    if len(drawn) <= MOST_NAMES:
+    if len(drawn) <= most_names:
         return {}
     return {method: i for i, method in enumerate(drawn, 1)}
-
-
-def _columns(lines: Sequence[MethodLine]) -> list[int]:
-    """The columns that some line has a figure for; all of them if there is none."""
-    found = [
-        i
-        for i in range(len(COLUMNS))
-        if any(not math.isnan(_figures(line)[i].value) for line in lines)
-    ]
-    return found or list(range(len(COLUMNS)))
-
-
-def _figures(line: MethodLine) -> tuple[Estimate, ...]:
-    return line.rmse, line.auc_gap, line.mean_difference, line.ks
-
-
-def _dot(line: MethodLine, numbers: Mapping[str, int]) -> Dot:
-    gap, error = line.auc_gap, line.rmse
-    return Dot(
-        gap.value,
-        error.value,
-        gap.ci_low,
-        gap.ci_high,
-        error.ci_low,
-        error.ci_high,
-        line.method,
-        line.chosen,
-        numbers.get(line.method, 0),
-    )
-
-
-def _row(line: MethodLine, numbers: Mapping[str, int], shown: Sequence[int]) -> View:
-    return {
-        # A limit stays on one line with its sign.
-        "method": line.method.replace("ε = ", "ε\u00a0=\u00a0"),
-        "chosen": line.chosen,
-        "note": line.note,
-        "number": numbers.get(line.method, 0),
-        "cells": [cell(_figures(line)[i], FORMS[i]) for i in shown],
-    }

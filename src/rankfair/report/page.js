@@ -202,7 +202,7 @@
     select.value = at;
     select.parentElement.hidden = texts.length < 2;
   };
-  options($("task-set"), data.sets.map((s) => `${s.attribute}: ${s.group} against ${s.against}`), 0);
+  options($("task-set"), data.sets.map((s) => `${s.feature}: ${s.group} against ${s.against}`), 0);
   options($("task-model"), data.models, last);
   const listen = (id, event, change) => $(id).addEventListener(event, (e) => { change(e.target); choose(); });
   listen("task-set", "change", (it) => { state.set = Number(it.value); });

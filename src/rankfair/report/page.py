@@ -1,4 +1,4 @@
-"""One file: template, style and script put together under a policy of their own."""
+"""Fill templates into one HTML file with its style, script and content policy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from rankfair.report.cells import STRIP, View
-from rankfair.report.text import shown
+from rankfair.report.text import STRIP, View, shown
 from rankfair.report.view import view
 
 if TYPE_CHECKING:
@@ -20,20 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["fill", "named", "policy", "render", "render_fragment"]
 
-# A page is at most 1 MB: what the rest of it takes is taken from the lines of tasks.
-MOST_BYTES, NOTEBOOK_BYTES = 1_000_000, 60_000
 
+def render(audit: Audit, most_bytes: int = 1_000_000) -> str:
+    """Return an audit as one HTML page that needs no other file and no network.
 
-def render(audit: Audit) -> str:
-    """Return an audit as one page that needs no other file and no network.
-
-    Every name in it is text: the template escapes, control characters are spelt out,
-    and the page's own policy lets only its own style and script work.
+    Names are escaped, control characters are spelt out, and the content policy of the
+    page allows only its own style and script.
 
     Parameters
     ----------
     audit : Audit
-        What was measured.
+        The records.
+    most_bytes : int, default=1_000_000
+        If the page is larger, lines of tasks are left out.
 
     Returns
     -------
@@ -50,7 +48,7 @@ def render(audit: Audit) -> str:
     """
     values = view(audit)
     page = fill("audit.html.j2", values)
-    excess = len(page.encode()) - MOST_BYTES
+    excess = len(page.encode()) - most_bytes
     if excess <= 0 or values["tasks"] is None:
         return page
     left = len(values["tasks"]["json"].encode()) - excess
@@ -58,15 +56,15 @@ def render(audit: Audit) -> str:
 
 
 def render_fragment(audit: Audit) -> str:
-    """Return an audit for a notebook: verdict, a small table, and the page to unfold.
+    """Return an audit for a notebook: verdict, a small table, and the page folded.
 
-    The table has no style and no script, so that it also survives where notebooks are
-    cleaned; the page stands in a frame of its own that can reach nothing else.
+    The table has no style and no script.  The page is in a frame that can reach nothing
+    else.
 
     Parameters
     ----------
     audit : Audit
-        What was measured.
+        The records.
 
     Returns
     -------
@@ -80,26 +78,13 @@ def render_fragment(audit: Audit) -> str:
     >>> "<strong" in render_fragment(found)
     True
     """
-    shortened = view(audit, most_bytes=NOTEBOOK_BYTES)
+    shortened = view(audit, most_bytes=60_000)
     page = fill("audit.html.j2", shortened)
     return _environment().get_template("fragment.html.j2").render(shortened, page=page)
 
 
 def fill(template: str, values: View) -> str:
-    """Return a template of this folder with style, script and policy in their places.
-
-    Parameters
-    ----------
-    template : str
-        Its file name.
-    values : dict
-        What it reads.
-
-    Returns
-    -------
-    str
-        A whole HTML document.
-    """
+    """Return a filled template of this folder, with style, script and policy."""
     style, script = _part("page.css"), _part("page.js")
     return (
         _environment()
@@ -110,7 +95,7 @@ def fill(template: str, values: View) -> str:
 
 
 def policy(style: str, script: str) -> str:
-    """Return the content policy: this style, this script, and nothing from anywhere.
+    """Return a content policy that allows this style and this script only.
 
     Examples
     --------
@@ -166,7 +151,7 @@ def _finalize(value: Any) -> Any:
 
 
 def named(text: str, group: str, against: str) -> Any:
-    """Return a text with the names of two groups in it, each kept apart as a name.
+    """Fill the names of two groups into a text, each marked up as a name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One attribute on the page: pictures, groups and comparisons."""
+"""One sensitive feature on the page: pictures, groups and comparisons."""
 
 from __future__ import annotations
 
@@ -6,132 +6,106 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rankfair.report import words
-from rankfair.report.cells import View, axis, cell, strip
+from rankfair.report import text, words
 from rankfair.report.distributions import panels
-from rankfair.report.scales import Scale
-from rankfair.report.text import alike, count, decimal, rows_of
+from rankfair.report.text import Scale, View
 
 if TYPE_CHECKING:
-    from rankfair.audit.records import Attribute, Audit, Comparison
+    from rankfair.audit.records import Audit, Comparison, SensitiveFeature
 
-__all__ = ["has_target", "section"]
-
-# With many groups the later tables are folded (and open on paper), and those of the
-# smaller gaps left out: a page of hundreds of tables would be read by nobody.
-OPEN_TABLES, MOST_TABLES = 3, 24
+Pairs = dict[tuple[str, str], dict[str, "Comparison"]]  # by groups, then by model
 
 
 def has_target(audit: Audit) -> bool:
-    """Return whether anything is known of a target besides what is audited."""
+    """Return whether the audit knows a target."""
     return any(line.rmse.estimable for line in audit.models) or any(
         not math.isnan(group.mean_target)
-        for attribute in audit.attributes
-        for group in attribute.groups
+        for feature in audit.sensitive_features
+        for group in feature.groups
     )
 
 
-def section(audit: Audit, attribute: Attribute, number: int) -> View:
-    """Return an attribute: its groups, their pictures, and every comparison.
+def section(audit: Audit, feature: SensitiveFeature, number: int) -> View:
+    """Return a sensitive feature: its groups, their pictures, and every comparison.
 
-    Parameters
-    ----------
-    audit : Audit
-        What was measured.
-    attribute : Attribute
-        One of it.
-    number : int
-        Its place, from 1.
-
-    Returns
-    -------
-    dict
-        What the template shows of it.
+    Of many tables only three are open, and only 24 with the largest gaps are shown.
     """
-    pairs = _pairs(audit, attribute)
-    x, marks = axis(
+    pairs: Pairs = {}
+    for found in audit.comparisons:
+        if found.sensitive_feature == feature.name:
+            by_model = pairs.setdefault((found.group, found.against), {})
+            by_model[found.model] = found
+    x, marks = text.axis(
         v
         for by_model in pairs.values()
         for c in by_model.values()
         for v in (c.auc.value, c.auc.ci_low, c.auc.ci_high)
     )
-    drawn = panels(audit, attribute)
+    drawn = panels(audit, feature)
     colours = {s.group: s.colour for panel in drawn for s in panel.shapes}
     return {
-        "id": f"attribute-{number}",
-        "name": attribute.name,
-        "groups": _groups(attribute, audit, colours),
+        "id": f"feature-{number}",
+        "name": feature.name,
+        "groups": _groups(feature, audit, colours),
         "n_drawn": len(colours),
-        "missing": count(attribute.n_missing) if attribute.n_missing else "",
-        "constant": attribute.constant_in_tasks,
-        "note": attribute.note,
-        "n_open": OPEN_TABLES,
+        "missing": text.count(feature.n_missing) if feature.n_missing else "",
+        "constant": feature.constant_in_tasks,
+        "note": feature.note,
+        "n_open": 3,
         "panels": drawn,
         "axis": marks,
         "half": x(0.5),
         "comparisons": [_comparison(by_model, x) for by_model in pairs.values()],
         "tables": [
-            _table(by_model, has_target(audit)) for by_model in _largest_gaps(pairs)
+            _table(by_model, has_target(audit)) for by_model in _largest_gaps(pairs, 24)
         ],
     }
 
 
-Pairs = dict[tuple[str, str], dict[str, "Comparison"]]
-
-
-def _pairs(audit: Audit, attribute: Attribute) -> Pairs:
-    """Comparisons of an attribute by their groups, then by model."""
-    pairs: Pairs = {}
-    for found in audit.comparisons:
-        if found.attribute == attribute.name:
-            by_model = pairs.setdefault((found.group, found.against), {})
-            by_model[found.model] = found
-    return pairs
-
-
 def _groups(
-    attribute: Attribute, audit: Audit, colours: Mapping[str, int]
+    feature: SensitiveFeature, audit: Audit, colours: Mapping[str, int]
 ) -> list[View]:
-    """The groups; means are written alike, so that they can be compared."""
-    models = [model.name for model in audit.models]
-    means = iter(alike([g.mean_predicted[m] for g in attribute.groups for m in models]))
-    targets = alike([group.mean_target for group in attribute.groups])
+    """The groups; all means have the same decimals."""
+    models = audit.model_names
+    found = [g.mean_predicted[m] for g in feature.groups for m in models]
+    means = iter(text.alike(found))
+    targets = text.alike([group.mean_target for group in feature.groups])
     return [
         {
             "label": group.label,
             "colour": colours.get(group.label),
-            "rows": count(group.n_rows),
+            "rows": text.count(group.n_rows),
             "target": target,
             "lines": [
                 {
                     "model": model,
                     "mean": next(means),
-                    "above": decimal(group.share_above_median[model]),
-                    "ratio": decimal(group.impact_ratio[model]),
+                    "above": text.decimal(group.share_above_median[model]),
+                    "ratio": text.decimal(group.impact_ratio[model]),
                 }
                 for model in models
             ],
         }
-        for group, target in zip(attribute.groups, targets, strict=True)
+        for group, target in zip(feature.groups, targets, strict=True)
     ]
 
 
-def _largest_gaps(pairs: Pairs) -> list[dict[str, Comparison]]:
+def _largest_gaps(pairs: Pairs, most: int) -> list[dict[str, Comparison]]:
     """The comparisons with the largest gaps of the last model, in their order."""
 
     def gap(pair: tuple[str, str]) -> float:
         last = list(pairs[pair].values())[-1].gap
         return -1.0 if math.isnan(last) else last
 
-    kept = set(sorted(pairs, key=gap, reverse=True)[:MOST_TABLES])
+    kept = set(sorted(pairs, key=gap, reverse=True)[:most])
     return [by_model for pair, by_model in pairs.items() if pair in kept]
 
 
 def _comparison(by_model: dict[str, Comparison], x: Scale) -> View:
     return {
         **_names(by_model),
-        "strips": [strip(c.auc, x, c.model) for c in by_model.values()],
-        "aucs": [cell(c.auc) for c in by_model.values()],
+        "strips": [text.strip(c.auc, x, c.model) for c in by_model.values()],
+        "aucs": [text.cell(c.auc) for c in by_model.values()],
     }
 
 
@@ -140,10 +114,10 @@ def _names(by_model: dict[str, Comparison]) -> View:
     return {
         "group": first.group,
         "against": first.against,
-        "n_group": count(first.n_group),
-        "n_against": count(first.n_against),
-        "rows_group": rows_of(first.n_group),
-        "rows_against": rows_of(first.n_against),
+        "n_group": text.count(first.n_group),
+        "n_against": text.count(first.n_against),
+        "rows_group": text.number_of(first.n_group),
+        "rows_against": text.number_of(first.n_against),
         "models": list(by_model),
     }
 
@@ -155,14 +129,14 @@ def _table(by_model: dict[str, Comparison], target: bool) -> View:
             {
                 "name": metric.name,
                 "meaning": metric.meaning,
-                "level": metric.level,
+                "parity": metric.parity,
                 "cells": [
-                    cell(getattr(c, metric.field), metric.form)
+                    text.cell(getattr(c, metric.field), metric.form)
                     for c in by_model.values()
                 ],
             }
             for metric in words.METRICS
-            # Without a target there are no residuals to speak of.
+            # Without a target there are no residuals.
             if target or metric.field != "balanced_residuals"
         ],
     }

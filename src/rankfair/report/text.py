@@ -1,31 +1,22 @@
-"""Text as it is shown: numbers in one form, and names that stay names."""
+"""Numbers and names as the page shows them: as text, and as places on a scale."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from rankfair.input.errors import printable
 
-__all__ = [
-    "DASH",
-    "Form",
-    "alike",
-    "amount",
-    "as_json",
-    "between",
-    "chance",
-    "count",
-    "decimal",
-    "decimals",
-    "round_number",
-    "rows_of",
-    "shown",
-]
+if TYPE_CHECKING:
+    from rankfair.stats.estimate import Estimate
 
 DASH = "–"
+STRIP = (280, 26, 12)  # of a strip: its width, height, and the margin at either side
+
+View = dict[str, Any]  # what a template reads
 Form = Callable[[Sequence[float]], list[str]]  # numbers of one kind → texts
 _IN_HTML = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
@@ -67,25 +58,19 @@ def decimal(value: float, places: int = 3) -> str:
     ('0.642', '−0.500', '0.000', '–')
     """
     if not math.isfinite(value):
-        return _endless(value)
+        return _not_finite(value)
     text = f"{value:,.{places}f}"
     unsigned = text.removeprefix("-")
-    # Nothing is below zero that is shown as zero.
+    # A number that rounds to zero has no sign.
     if unsigned == text or not unsigned.strip("0.,"):
         return unsigned
     return f"−{unsigned}"
 
 
-def amount(value: float) -> str:
-    """Return a number of any size with four figures.
-
-    Examples
-    --------
-    >>> amount(12345.6), amount(-0.012341), amount(0.0), amount(2.5e9)
-    ('12,346', '−0.01234', '0', '2.500e+09')
-    """
+def _amount(value: float) -> str:
+    """A number of any size with four figures."""
     if not math.isfinite(value):
-        return _endless(value)
+        return _not_finite(value)
     if value == 0:
         return "0"
     size = math.floor(math.log10(abs(value)))
@@ -101,11 +86,11 @@ def round_number(value: float) -> str:
     >>> round_number(-0.5), round_number(20000.0), round_number(1e9)
     ('−0.5', '20,000', '1.000e+09')
     """
-    text = f"{value:,.10g}" if abs(value) < 1e7 else amount(value)
+    text = f"{value:,.10g}" if abs(value) < 1e7 else _amount(value)
     return text.replace("-", "−", 1) if value < 0 else text
 
 
-def _endless(value: float) -> str:
+def _not_finite(value: float) -> str:
     if math.isnan(value):
         return DASH
     return "∞" if value > 0 else "−∞"
@@ -133,7 +118,7 @@ def alike(values: Sequence[float]) -> list[str]:
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     size = math.floor(math.log10(largest)) if largest else 0
     if not -6 < size < 7:
-        return [amount(value) for value in values]
+        return [_amount(value) for value in values]
     return [decimal(value, max(0, 3 - size)) for value in values]
 
 
@@ -148,15 +133,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def rows_of(value: int) -> str:
-    """Return how many rows there are, one or several.
+def number_of(value: int, unit: str = "row") -> str:
+    """Return how many there are of something, one or several.
 
     Examples
     --------
-    >>> rows_of(1), rows_of(1200)
-    ('1 row', '1,200 rows')
+    >>> number_of(1), number_of(1200, "task")
+    ('1 row', '1,200 tasks')
     """
-    return f"{count(value)} {'row' if value == 1 else 'rows'}"
+    return f"{count(value)} {unit if value == 1 else unit + 's'}"
 
 
 def between(low: str, high: str) -> str:
@@ -181,3 +166,130 @@ def chance(value: float | None) -> str:
     if value is None or math.isnan(value):
         return ""
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A linear map from values ``low … high`` to places ``start … end``.
+
+    Examples
+    --------
+    >>> Scale(0.0, 1.0, 100, 0)(0.25)
+    75.0
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value, rounded to two decimals."""
+        width = self.high - self.low
+        if math.isinf(width):  # halves of the widest range do not overflow
+            width = self.high / 2 - self.low / 2
+            share = (value / 2 - self.low / 2) / width
+        else:
+            share = (value - self.low) / width
+        return round(self.start + share * (self.end - self.start), 2)
+
+    def clipped(self, value: float) -> float:
+        """Return the place of a value, or of the nearest end."""
+        return self(min(max(value, self.low), self.high))
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Return round numbers between two values, near to ``about`` of them.
+
+    Examples
+    --------
+    >>> ticks(0.13, 1.02)
+    [0.2, 0.4, 0.6, 0.8, 1.0]
+    >>> ticks(5.0, 5.0)
+    [5.0]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / about
+    if math.isinf(rough):
+        rough = high / about - low / about
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = unit * next(m for m in (1, 2, 2.5, 5, 10) if m * unit >= rough * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    # Twelve figures remove the rounding of the product.
+    found = (float(f"{i * step:.12g}") + 0.0 for i in range(first, last + 1))
+    return [value for value in found if math.isfinite(value)]
+
+
+def covering(values: Iterable[float], room: float = 0.06) -> tuple[float, float]:
+    """Return a range that holds all finite values, with a margin.
+
+    Examples
+    --------
+    >>> covering([1.0, 2.0, float("nan")], room=0.1)
+    (0.9, 2.1)
+    >>> covering([3.0])
+    (2.5, 3.5)
+    """
+    finite = [value for value in values if math.isfinite(value)] or [0.0]
+    low, high = min(finite), max(finite)
+    width = high - low
+    # One value, or values that differ by rounding, still need a range.
+    margin = room * width if width > 1e-9 * max(abs(low), abs(high)) else 0.5
+    if not math.isfinite(high + margin - (low - margin)):
+        return low, high
+    return low - margin, high + margin
+
+
+def around_half(values: Iterable[float]) -> tuple[float, float]:
+    """Return a range around 1/2 that holds all AUCs.
+
+    Examples
+    --------
+    >>> around_half([0.46, 0.58])
+    (0.4, 0.6)
+    """
+    finite = [abs(value - 0.5) for value in values if math.isfinite(value)]
+    most = max(finite, default=0.0)
+    width = next((w for w in (0.05, 0.1, 0.2, 0.3) if most <= w), 0.5)
+    return round(0.5 - width, 3), round(0.5 + width, 3)
+
+
+def cell(estimate: Estimate, form: Form = decimals) -> View:
+    """Return an estimate as text: number, interval, p-value, and why one is missing.
+
+    Examples
+    --------
+    >>> from rankfair.stats.estimate import Estimate
+    >>> cell(Estimate(0.25, 0.2, 0.3, 0.04))
+    {'text': '0.250', 'interval': '0.200 to 0.300', 'p': 'p = 0.040', 'note': ''}
+    """
+    value, low, high = form((estimate.value, estimate.ci_low, estimate.ci_high))
+    missing = "not estimable" if math.isnan(estimate.value) else ""
+    return {
+        "text": value,
+        "interval": between(low, high),
+        "p": chance(estimate.p_value),
+        "note": estimate.note or missing,
+    }
+
+
+def strip(estimate: Estimate, x: Scale, name: str) -> View:
+    """Return an estimate and its interval as places on a strip (None: unknown).
+
+    ``title`` is the text for readers who do not see the picture.
+    """
+    said = cell(estimate)
+    interval = f" ({said['interval']})" if said["interval"] else ""
+    ends = {"x": estimate.value, "low": estimate.ci_low, "high": estimate.ci_high}
+    return {
+        **{k: x.clipped(v) if math.isfinite(v) else None for k, v in ends.items()},
+        "title": f"{name}: {said['text']}{interval}",
+    }
+
+
+def axis(values: Iterable[float]) -> tuple[Scale, list[tuple[float, str]]]:
+    """Return the scale of a strip that holds all AUCs, and its ticks."""
+    width, _, room = STRIP
+    x = Scale(*around_half(values), room, width - room)
+    return x, [(x(v), f"{v:g}") for v in ticks(x.low, x.high, 4)]

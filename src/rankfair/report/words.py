@@ -1,4 +1,4 @@
-"""What each figure means, in words for a reader who is no statistician."""
+"""What each figure means, for readers who are not statisticians."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from rankfair.report.text import Form, alike, decimals
 
-__all__ = ["ERRORS", "LIMITS", "METRICS", "NOTES", "Metric"]
-
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a comparison: its field, name, meaning and the form of its number.
+    """A figure of a comparison: field, name, meaning, value at parity, and format.
 
     ``{group}`` and ``{against}`` in the meaning stand for the groups compared.
     """
@@ -19,12 +17,12 @@ class Metric:
     field: str
     name: str
     meaning: str
-    level: str
+    parity: str
     form: Form = decimals
 
     @property
     def plain_name(self) -> str:
-        """The name where no groups are at hand."""
+        """The name without the names of groups."""
         return self.name.format(group="a group", against="the other")
 
 
@@ -39,15 +37,15 @@ METRICS = (
     Metric(
         "within_task_auc",
         "Rank AUC within tasks",
-        "The same, but only pairs from one and the same task are compared: what is "
-        "left when the task is held equal.",
+        "The same for pairs of rows of one task: the gap that is left between rows of "
+        "the same task.",
         "0.5",
     ),
     Metric(
         "between_task_auc",
         "Rank AUC between tasks",
-        "The same, but only pairs from different tasks: what the tasks explain, and "
-        "how the groups are spread over them.",
+        "The same for pairs of rows of different tasks: the part that comes from how "
+        "the groups are spread over tasks.",
         "0.5",
     ),
     Metric(
@@ -114,20 +112,20 @@ ERRORS = (
 )
 
 NOTES = (
-    "A rank AUC of 0.5 means that knowing who is ranked higher says nothing about the "
-    "group. At 0.6, a row of the first group is ranked above a row of the second in 60 "
-    "of 100 pairs. The rank gap is the distance of the AUC from 0.5.",
-    "An interval is a range of values that the data do not contradict: an interval "
-    "made in this way holds the true value in {confidence} of 100 samples like this "
-    "one. It says how much chance is in the figure, not whether the data are right.",
-    "A dash means that a figure or its interval cannot be had from these rows; the "
-    "reason stands beside it. It does not mean zero.",
+    "At a rank AUC of 0.5 neither group is ranked higher than the other. At 0.6, a row "
+    "of the first group is ranked above a row of the second in 60 of 100 pairs. The "
+    "rank gap is the distance of the AUC from 0.5.",
+    "A confidence interval made in this way holds the true value in {confidence} of "
+    "100 samples like this one. It shows how much of a figure may be chance, not "
+    "whether the data are right.",
+    "A dash means that these rows do not give the figure or its interval; the reason "
+    "is beside it. It does not mean zero.",
     "Tasks with fewer than {min_group} rows of either group are listed but not "
-    "judged. With many tasks some look striking by chance, so flags rest on p-values "
-    "adjusted for the number of tasks looked at.",
+    "judged. Among many tasks some differ by chance, so a task is flagged by its "
+    "p-value adjusted for the number of tasks.",
 )
 
-LIMITS = (
+CAVEATS = (
     "It measures predictions. It does not say why groups differ, whether a difference "
     "is justified, or whether the target itself is a fair measure of anything.",
     "It is no legal opinion and certifies nothing. Laws and duties ask for more than "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -212,23 +212,21 @@ class Request:
         unit = _unit(problem, self.penalty)
         by_label = np.argsort(problem.blocks.tasks)
         some = by_label[some_tasks(problem.n_tasks, problem.n_features)]
-
-        def chosen(targets: slice, beta: float | None) -> Penalty:
-            sums = Moments(
-                problem.gram[some],
-                problem.centre[some],
-                problem.counts[some],
-                B[some][:, :, targets],
-                squares[some][:, targets].sum(axis=0),
-                float(problem.row_counts[some].sum()),
-            )
-            given = None if beta is None else beta * unit
-            return automatic(self.penalty, sums, given).scaled(1.0 / unit)
-
-        of_y = chosen(slice(1), self.beta)
+        sums = Moments(
+            problem.gram[some],
+            problem.centre[some],
+            problem.counts[some],
+            B[some],
+            squares[some].sum(axis=0),
+            float(problem.row_counts[some].sum()),
+            slice(1),
+        )
+        given = None if self.beta is None else self.beta * unit
+        of_y = automatic(self.penalty, sums, given).scaled(1.0 / unit)
         if self.beta is not None or not of_y.quadratic or B.shape[2] == 1:
             return of_y, of_y
-        return of_y, chosen(slice(1, None), None)
+        of_g = automatic(self.penalty, replace(sums, targets=slice(1, None)))
+        return of_y, of_g.scaled(1.0 / unit)
 
 
 def in_memory(problem: Engine) -> Problem:

@@ -12,7 +12,7 @@ from rankfair.constraints import Rank
 from rankfair.core.blocks import Floats, power_of_two, rounded
 from rankfair.core.problem import Groups, Part
 from rankfair.core.ranks import Bins, Edges, Grid, binned_twice_u, whole_if_so
-from rankfair.engines.chunk import Held, Look, look_at
+from rankfair.engines.chunk import Held, LineSample, sample_of
 from rankfair.engines.chunked import ChunkedEngine, Kept
 from rankfair.solvers.counted import TIED, Counted, Demand, Units
 from rankfair.solvers.roots import CLOSE, CLOSEST, Root
@@ -21,7 +21,6 @@ BINS = 1 << 16  # of counts on the way
 FINE = 1 << 18  # of the last one, and rows that say where bins lie
 LEVELS = 3  # of bins: these two, and such as follow the rows
 SURE = 1e-5  # of an AUC: how far off the last count may be
-EXACT_ROWS = 1 << 20  # so many predictions are brought together and counted exactly
 CHORD = 0.01  # of a bracket: how far a chord may lead astray
 
 
@@ -214,9 +213,9 @@ def counted_elsewhere(
 ) -> Counted | None:
     """What is kept, in memory where it is little; None if a group has no row there."""
     units = Units(engine.y_unit, engine.y_centre, engine.resolution)
-    few = engine.rows.n_rows <= EXACT_ROWS
+    few = engine.rows.n_rows <= engine.rows.sizes.exact_rows
     step = 1 if few else max(1, engine.rows.n_rows // FINE)
-    looks: list[Look] = list(kept.each(partial(look_at, step=step)))
+    looks: list[LineSample] = list(kept.each(partial(sample_of, step=step)))
     rows, weight, squares, q, e = np.sum([each.sums for each in looks], axis=0)
     if not rows.all():
         return None

@@ -2,13 +2,11 @@
 
 The variance is that of the mean placements of the groups (see `variance`).
 
-`auc_estimate` gives a two-sided *score interval*: those values θ that the count does
-not contradict, where ``|AUC − θ|`` is at most Student's quantile times the standard
-error *at θ*.  How the variance changes with θ is taken from two normal distributions of
-equal spread; how large it is comes from the placements, each group on its own.  A
-variance seen on few rows, or on few pairs won or lost, is averaged with that of the
-normal model; the weight of the model falls as rows grow and soon vanishes.
-``docs/intervals.md`` shows what that is worth.
+`auc_estimate` gives a two-sided *score interval*: all values θ for which ``|AUC − θ|``
+is at most Student's quantile times the standard error *at θ*.  Two normal distributions
+of equal spread say how the variance changes with θ; the placements of each group say
+how large it is.  With few rows the variance is averaged with that of the normal model;
+the weight of the model vanishes as rows grow.  ``docs/intervals.md`` has the coverage.
 
 `auc_spread` gives one-sided *safe bounds* on the logit scale, for certificates; see
 ``docs/certificate.md``.
@@ -28,7 +26,7 @@ from scipy.special import expit, logit, ndtr, ndtri, owens_t, rel_entr
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements, snapped
@@ -44,11 +42,8 @@ from rankfair.stats.variance import (
 
 __all__ = ["GroupSpread", "ScoreModel", "Spread", "auc_estimate", "auc_spread"]
 
-STEPS = 34  # of a bisection: far below any digit shown
 # Two normal variables that share one comparison have the correlation 1/2.
 SLOPE = float(np.sqrt((1.0 - 0.5) / (1.0 + 0.5)))
-# Below so many rows (or clusters) won and lost, a variance has seen too few of either.
-FEW = 5
 
 
 def auc_estimate(
@@ -59,12 +54,12 @@ def auc_estimate(
     twice_ranks: tuple[Codes, Codes] | None = None,
     seed: int | None = 0,
 ) -> Estimate:
-    """Return AUC with an interval, and the p-value of "ranks do not tell groups apart".
+    """Return the AUC with an interval, and the p-value of "AUC = 1/2".
 
-    Rows are independent, or tasks are clusters (see `clusters_of`); where both may be,
-    the wider interval counts.  The p-value of independent rows is Mann and Whitney's,
-    by permutations below 30 rows in a group; with clusters or weights it is that of the
-    interval.
+    Rows are independent, or tasks are clusters (see `clusters_of`); if both are
+    possible, the wider interval counts.  The p-value of independent rows is Mann and
+    Whitney's, by permutations below 30 rows in a group; with clusters or weights it is
+    that of the interval.
 
     Parameters
     ----------
@@ -79,13 +74,13 @@ def auc_estimate(
     twice_ranks : pair of integer ndarrays, optional
         Twice the mid-ranks of the rows of A and of B among both.
     seed : int or None
-        Of permutations, where not all can be counted.
+        Seed of random permutations.
 
     Returns
     -------
     Estimate
-        Without an interval where a group has one row (or task), or no placement
-        differs.
+        Without an interval if a group has one row (or task), or all placements are
+        equal.
 
     Examples
     --------
@@ -112,7 +107,7 @@ def auc_estimate(
 
 
 def _wider(rows: ScoreModel, tasks: ScoreModel, confidence: float) -> ScoreModel:
-    """Return what gives the wider interval; rows if tasks say nothing."""
+    """Return the model with the wider interval; that of rows if one is unknown."""
     if rows.doubt or tasks.doubt:
         return rows
     widths = [np.diff(each.interval(confidence)) for each in (rows, tasks)]
@@ -120,36 +115,33 @@ def _wider(rows: ScoreModel, tasks: ScoreModel, confidence: float) -> ScoreModel
 
 
 class Prior(NamedTuple):
-    """What the normal model is worth, for ``units × θ(1 − θ) = 1``, in units.
+    """The weight of the normal model, in units, at ``units × θ(1 − θ) = 1``.
 
-    ``variance`` counts where variances are averaged, ``df`` where their degrees of
-    freedom are added up.
+    ``variance`` is its weight in an average of variances, ``df`` the degrees of freedom
+    that it adds.
     """
 
     variance: float
     df: float
 
 
-# Chosen in simulations among a few round numbers, for coverage in all their cells.
+# Chosen among a few round numbers by the coverage in simulations.
 ROWS = Prior(10.0, 100.0)
 TASKS = Prior(40.0, 100.0)
-# Few tasks hardly show how alike their rows are: so much over their degrees of freedom
-# is added to the correlation, and vanishes with many.
-DOUBT = 0.5
 
 
 @dataclass(frozen=True)
 class GroupSpread:
-    """What one group says about the variance of AUC; numbers, or arrays of many AUCs.
+    """The part of one group in the variance of AUC; numbers, or arrays for many AUCs.
 
     Attributes
     ----------
     variance : float or ndarray
-        Of the mean placement.
+        Variance of the mean placement.
     df : float or ndarray
         Its degrees of freedom.
     size : float or ndarray
-        How many independent rows the group is worth.
+        The effective number of independent rows.
     """
 
     variance: Floats | float
@@ -158,26 +150,26 @@ class GroupSpread:
 
     @property
     def units(self) -> Floats | float:
-        """How many independent units it has: rows, or tasks."""
+        """The number of independent units: rows, or tasks."""
         return self.df + 1.0
 
 
 @dataclass(frozen=True)
 class TaskPart:
-    """What one group says where tasks are the units; numbers, or arrays of many AUCs.
+    """The part of one group if tasks are clusters; numbers, or arrays for many AUCs.
 
     Attributes
     ----------
     variance : float or ndarray
-        Of the mean placement.
+        Variance of the mean placement.
     df : float or ndarray
         Its degrees of freedom.
     rows_a_task : float or ndarray
-        How many rows a task has, large ones counting more.
+        The mean size of tasks, weighted by size.
     alike : float or ndarray
-        How alike rows of a task are, ρ.
+        The correlation ρ of placements within a task.
     n_tasks : int
-        How many tasks say so.
+        The number of tasks.
     """
 
     variance: Floats | float
@@ -188,21 +180,24 @@ class TaskPart:
 
 
 def over_tasks(
-    rows: tuple[GroupSpread, GroupSpread], tasks: tuple[TaskPart, TaskPart]
+    rows: tuple[GroupSpread, GroupSpread],
+    tasks: tuple[TaskPart, TaskPart],
+    doubt: float = 0.5,
 ) -> tuple[GroupSpread, GroupSpread]:
-    """Return what the groups say where tasks are the units.
+    """Return the parts of both groups if tasks are clusters.
 
-    Tasks of s rows make the variance ``1 + (s − 1) ρ`` times that of independent rows.
-    How alike rows of a task are, ρ, is found from both groups together; by that factor
-    the groups are worth fewer rows.
+    Tasks of s rows make the variance ``1 + (s − 1) ρ`` times that of independent rows,
+    and the effective number of rows smaller by that factor.  The correlation ρ is
+    estimated from both groups together.  Few tasks hardly show it: ``doubt`` over the
+    degrees of freedom is added to it.
     """
     seen, weight = np.zeros(()), np.zeros(())
     for part in tasks:
-        # A group whose tasks have one row each says nothing about it.
+        # Tasks of one row do not show the correlation.
         share = (part.n_tasks - 1) * (1.0 - 1.0 / np.maximum(part.rows_a_task, 1.0))
         seen, weight = seen + share * part.alike, weight + share
-    doubt = DOUBT / max(tasks[0].n_tasks + tasks[1].n_tasks - 2, 1)
-    alike = np.clip(seen / np.where(weight > 0.0, weight, 1.0) + doubt, 0.0, 1.0)
+    more = doubt / max(tasks[0].n_tasks + tasks[1].n_tasks - 2, 1)
+    alike = np.clip(seen / np.where(weight > 0.0, weight, 1.0) + more, 0.0, 1.0)
     a, b = (
         GroupSpread(
             part.variance,
@@ -216,20 +211,20 @@ def over_tasks(
 
 @dataclass(frozen=True)
 class ScoreModel:
-    """The variance of AUC as a function of θ, scaled to what was seen.
+    """The variance of AUC as a function of θ, scaled to the observed variance.
 
     Attributes
     ----------
     auc : float or ndarray
-        What was counted: one AUC, or many.
+        The AUC counted, or many of them.
     a, b : GroupSpread
-        The groups.
+        The parts of the groups.
     prior : Prior
-        What the normal model is worth.
+        The weight of the normal model.
     factor : float
-        What tasks with both groups add to the variance, as a ratio.
+        The ratio by which tasks that hold both groups change the variance.
     n_tasks : int or None
-        How many tasks are clusters; None if rows are independent.
+        The number of clusters; None if rows are independent.
 
     Examples
     --------
@@ -281,7 +276,7 @@ class ScoreModel:
 
     @property
     def doubt(self) -> str:
-        """Why nothing is known about the population, if so."""
+        """Why there is no interval; empty if there is one."""
         unit = "row" if self.n_tasks is None else "task"
         total = float(self.a.variance + self.b.variance)
         if math.isnan(total):
@@ -293,7 +288,7 @@ class ScoreModel:
 
     @property
     def method(self) -> str:
-        """How the interval is made, in words."""
+        """How the interval is computed."""
         if self.auc in (0.0, 1.0):
             return "an interval for any distributions (groups do not overlap)"
         if self.n_tasks is None:
@@ -302,7 +297,7 @@ class ScoreModel:
 
     @cached_property
     def _scaled(self) -> tuple[Floats, Floats, Floats]:
-        """What was seen over what the model says, by group; degrees of freedom."""
+        """Observed over modelled variance of each group, and degrees of freedom."""
         a, b, units = self.a, self.b, np.minimum(self.a.units, self.b.units)
         known = information(self.auc, units)
         weight, more = self.prior.variance / known, self.prior.df / known
@@ -322,38 +317,38 @@ class ScoreModel:
         return found
 
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return the ends of the score interval, half of the doubt at either end."""
+        """Return the ends of the score interval; either fails in half of the cases."""
         counted = np.asarray(self.auc, np.float64)
         quantile = student.isf((1.0 - confidence) / 2, self._scaled[2])
         inner = [counted.copy(), counted.copy()]
         for side, outermost in enumerate((0.0, 1.0)):
             outer = np.full_like(counted, outermost)
-            for _ in range(STEPS):
+            for _ in range(34):  # bisections, far below any digit shown
                 middle = (inner[side] + outer) / 2
                 fits = (counted - middle) ** 2 <= quantile**2 * self.variance(middle)
                 inner[side] = np.where(fits, middle, inner[side])
                 outer = np.where(fits, outer, middle)
-        # Where groups do not overlap: Clopper and Pearson's for the smaller group.
+        # If groups do not overlap: Clopper and Pearson's for the smaller group.
         reach = _reach(np.minimum(self.a.units, self.b.units), confidence)
         low = np.where(counted == 1.0, np.minimum(inner[0], 1.0 - reach), inner[0])
         high = np.where(counted == 0.0, np.maximum(inner[1], reach), inner[1])
         return low, high
 
     def p_value(self) -> Floats:
-        """Return the p-value of AUC = 1/2: below α where 1/2 is not in the interval."""
+        """Return the p-value of AUC = 1/2, below α if the interval leaves out 1/2."""
         counted = np.asarray(self.auc, np.float64)
         error = np.sqrt(self.variance(np.full_like(counted, 0.5)))
         p: Floats = 2.0 * student.sf(np.abs(counted - 0.5) / error, self._scaled[2])
-        # Where groups do not overlap the interval is wider than the model's, so is p.
+        # If groups do not overlap, the interval is wider than the model's: so is p.
         least = _apart_p(np.minimum(self.a.units, self.b.units))
         apart = (counted == 0.0) | (counted == 1.0)
         return np.where(apart, np.maximum(p, least), p)
 
 
 def _together(auc: float, way: Difference) -> tuple[float | None, float]:
-    """Degrees of freedom of tasks with both groups, and what these add to the variance.
+    """Degrees of freedom if tasks hold both groups, and the ratio of the variances.
 
-    That is a ratio, averaged with the one that sizes of tasks let expect.
+    The observed ratio is averaged with the one that the sizes of tasks predict.
     """
     a, b, total = way.a, way.b, way.a.variance + way.b.variance
     if not (abs(way.covariance) > ROUNDING * total and a.clusters and b.clusters):
@@ -375,13 +370,13 @@ def apart_interval(
 
 
 def information(auc: Floats | float, units: Floats | float) -> Floats:
-    """Return ``units × θ(1 − θ)``, what a prior is worth the less of."""
+    """Return ``units × θ(1 − θ)``; the larger it is, the less a prior weighs."""
     share = _off_the_edge(auc, units)
     return np.asarray(units * share * (1.0 - share))
 
 
 def _off_the_edge(auc: Floats | float, units: Floats | float) -> Floats:
-    """A share of 0 or 1 is no estimate of the share: half a row in either group."""
+    """An AUC moved off 0 and 1 by half a row of either group."""
     edge = 0.25 / np.asarray(units)
     return np.clip(auc, edge, 1.0 - edge)
 
@@ -392,14 +387,14 @@ def _reach(units: Floats | float, confidence: float) -> Floats:
 
 
 def _apart_p(units: Floats | float) -> Floats:
-    """The doubt with which that end is 1/2."""
+    """The p-value of groups that do not overlap: that of Clopper and Pearson's."""
     return np.minimum(2.0 * 0.5 ** np.asarray(units), 1.0)
 
 
 def _parts(
     theta: Floats, size_a: Floats | float, size_b: Floats | float
 ) -> tuple[Floats, Floats, Floats]:
-    """What DeLong's parts are for two normal groups, and what both of them count.
+    """DeLong's parts of the variance for two normal groups, and what both count.
 
     With ``ξ = P(two rows of one group win against one of the other) − θ²`` the variance
     of AUC is ``ξ/n_A + ξ/n_B + (θ(1 − θ) − 2ξ)/(n_A n_B)``; either part counts the last
@@ -416,16 +411,16 @@ def _parts(
 
 @dataclass(frozen=True)
 class Spread(Difference):
-    """What the AUC of a sample says about that of the population, on the safe side.
+    """Safe bounds of the AUC of the population.
 
-    Limits are made on the logit scale, where they stay inside (0, 1), with Student's t.
-    Where rows of a group tie, they allow for one more that is far from all others.
+    Bounds are computed on the logit scale, where they stay inside (0, 1), with
+    Student's t.  If rows of a group tie, the bounds allow for one more row far from all
+    others.
 
     ``mean_a`` and ``mean_b`` are the mean placements of the groups; ``ties`` is the
     share of pairs of rows (of different clusters) that tie, in either group.  The
-    standard error ``se`` is DeLong's, over clusters Obuchowski's with a large cluster's
-    pull on the mean taken out (the jackknife's factor ``1 / (1 − w)`` for a cluster
-    with a share w of its group; for clusters of one size it changes nothing).
+    standard error ``se`` is DeLong's, over clusters Obuchowski's with the jackknife's
+    factor ``1 / (1 − w)`` for a cluster with a share w of its group.
 
     Examples
     --------
@@ -445,45 +440,43 @@ class Spread(Difference):
 
     @property
     def estimable(self) -> bool:
-        """Whether anything can be said about the population."""
+        """Whether there is a bound."""
         return not math.isnan(self.se)
 
     @property
     def exact(self) -> bool:
-        """Whether the standard error says nothing: no two placements differ."""
+        """Whether no two placements differ, so that there is no standard error."""
         return self.se**2 <= NO_SPREAD or self.auc in (0.0, 1.0)
 
     @property
     def worth(self) -> float:
-        """How many independent rows the smaller group is worth."""
+        """The effective number of rows of the smaller group."""
         return min(self.a.worth, self.b.worth)
 
     @property
     def few(self) -> bool:
-        """Whether too few pairs were won or lost for a variance to be trusted."""
-        return self.worth * min(self.auc, 1.0 - self.auc) < FEW
+        """Whether fewer than 5 rows were won or lost: too few to trust a variance."""
+        return self.worth * min(self.auc, 1.0 - self.auc) < 5
 
     def bound(self, confidence: float) -> float:
-        """Return what ``|AUC − 1/2|`` of the population stays below, that surely.
+        """Return the upper bound of ``|AUC − 1/2|`` of the population.
 
-        If the population's AUC is above 1/2, the bound can only fail where the
-        one-sided upper limit of AUC fails; below 1/2, where the lower one does.  So
-        each limit has all of ``1 − confidence`` to fail, not half of it.  At most 1/2;
-        NaN if the spread is not known.
+        If the population's AUC is above 1/2, the bound can only fail if the upper bound
+        of AUC fails; below 1/2, only if the lower one does.  So either of them may fail
+        with all of ``1 − confidence``, not half of it.  NaN if there is no bound.
         """
-        low, high = self._limits(1.0 - confidence)
+        low, high = self._one_sided(1.0 - confidence)
         return max(high - 0.5, 0.5 - low)
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return an interval that holds AUC, half of the doubt at either end.
+        """Return a two-sided interval of AUC.
 
-        Where few pairs were won or lost, the end towards 1/2 also allows for the
-        greatest variance that any two distributions with that AUC can have,
-        ``AUC (1 − AUC) / n`` with n rows in the smaller group (Birnbaum and Klose), or
-        as many as its clusters are worth.
+        If few pairs were won or lost, the end towards 1/2 also allows for the greatest
+        variance that any two distributions with that AUC can have, ``AUC (1 − AUC) /
+        n`` with n effective rows in the smaller group (Birnbaum and Klose).
         """
         alpha = (1.0 - confidence) / 2
-        low, high = self._limits(alpha)
+        low, high = self._one_sided(alpha)
         if self.estimable and self.few and not self.exact:
             widest = wilson(self.auc, self.worth, float(norm.isf(alpha)))
             if self.auc >= 0.5:
@@ -492,8 +485,8 @@ class Spread(Difference):
                 high = max(high, widest[1])
         return low, high
 
-    def _limits(self, alpha: float) -> tuple[float, float]:
-        """One-sided limits below and above, each failing with probability alpha."""
+    def _one_sided(self, alpha: float) -> tuple[float, float]:
+        """Lower and upper bound; each fails with probability alpha."""
         if not self.estimable:
             return math.nan, math.nan
         if self.exact:
@@ -509,13 +502,12 @@ class Spread(Difference):
         return low, high
 
     def _start(self, end: float) -> Spread:
-        """Where a limit starts, which allows for what rows that tie do not show.
+        """The spread with one more unit in either group, if rows tie.
 
-        Of rows that all tie no variance says how many are elsewhere: twenty are, with
-        95 % confidence, 14 % of the population at most.  So either group gets one unit
-        more, by far above or below all others (``end`` is its placement, 1 or 0), of a
-        weight of ``ties``, the share of pairs that tie: 1 if all do, and 0 if none
-        does, where nothing changes.
+        If all rows of a sample tie, their variance is 0, but other values may exist:
+        not seeing them in 20 rows still allows 14 % of them, with 95 % confidence.  So
+        each group gets one more unit with the placement ``end`` (0 or 1).  Its weight
+        is the share of pairs that tie: 1 if all do, 0 if none does.
         """
         if not any(self.ties):
             return self
@@ -531,7 +523,7 @@ class Spread(Difference):
 def auc_spread(
     predicted: Floats, in_a: Bools, clusters: NDArray[Any] | None = None
 ) -> Spread:
-    """Return the AUC with what is needed for safe limits of the population's AUC.
+    """Return the AUC with its spread, for safe bounds of the population's AUC.
 
     Parameters
     ----------
@@ -545,7 +537,7 @@ def auc_spread(
     Returns
     -------
     Spread
-        With ``se`` NaN where a group has fewer than two rows or clusters.
+        ``se`` is NaN if a group has fewer than two rows or clusters.
     """
     codes = None
     if clusters is not None:
@@ -559,7 +551,7 @@ def auc_spread(
 
 
 def tied_share(values: Floats, units: Codes | None = None) -> float:
-    """Return the chance that two rows of different units have the same value.
+    """Return the probability that two rows of different units have the same value.
 
     With shares p of the rows it is ``(Σ_v p_v² − Σ_vu p_vu²) / (1 − Σ_u p_u²)``, over
     values v and units u; without units each row is one.
@@ -584,16 +576,16 @@ def _with_more(part: MeanVariance, k: float, between: float) -> MeanVariance:
 
 
 def on_logit(auc: float, reach: float) -> float:
-    """Return ``auc + reach``, a reach measured at ``auc``, on the logit scale."""
+    """Return ``auc + reach`` on the logit scale, linearised at ``auc``."""
     return float(expit(logit(auc) + reach / (auc * (1.0 - auc))))
 
 
 def _hoeffding(auc: float, n: float, alpha: float) -> float:
-    """The upper limit that holds for n units whatever the distributions.
+    """The upper bound that holds for n units whatever the distributions.
 
     AUC is the mean, over all ways to match n units of A with n of B, of a mean of n
     independent numbers in [0, 1].  So Hoeffding's bound for such a mean holds for it:
-    ``P(AUC ≤ x) ≤ exp(−n KL(x, θ))``.  With AUC 0 that is θ = 1 − α^(1/n), the limit of
+    ``P(AUC ≤ x) ≤ exp(−n KL(x, θ))``.  With AUC 0 that is θ = 1 − α^(1/n), the bound of
     Clopper and Pearson.
     """
 

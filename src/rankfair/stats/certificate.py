@@ -1,8 +1,8 @@
-"""What new rows prove about a fitted model: a bound of its rank gap in the population.
+"""A bound on the rank gap of a fitted model in the population, from new rows.
 
 Parity on training rows is not parity in the population.  On rows that the fit has not
-seen, the AUC of the predictions is an estimate of the population's, and `certify` says
-below which value ``|AUC − 1/2|`` lies with a given confidence.
+seen, the AUC of the predictions estimates that of the population, and `certify` gives
+an upper bound of ``|AUC − 1/2|`` with a given confidence.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import naming
-from rankfair.input.errors import Codes, Floats, counted, shown
+from rankfair.input.errors import counted, shown
 from rankfair.input.groups import Bools
 from rankfair.input.scored_rows import ScoredRows, read_scored
 from rankfair.input.settings import check_number
@@ -26,32 +27,32 @@ __all__ = ["Certificate", "certify", "certify_predictions"]
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known about the rank gap of a model in the population.
+    """A bound on the rank gap of a model in the population.
 
     Attributes
     ----------
     auc : float
         The AUC of the rows given, group A against group B (or against all others).
     bound : float
-        With this confidence, ``|AUC − 1/2|`` of the population is at most that.  NaN if
-        it is not estimable; `notes` say why.
+        ``|AUC − 1/2|`` of the population is at most this, with the confidence given.
+        NaN if it is not estimable; `notes` say why.
     interval : pair of float
         A two-sided interval of the AUC, with the same confidence.
     confidence : float
-        What was asked for.
+        The confidence of the bound.
     method : {"delong-logit", "clusters", "exact", "none"}
-        Rows independent; tasks as clusters; a limit that holds whatever the
-        distributions, where placements do not vary; not estimable.
+        Rows are independent; tasks are clusters; placements do not vary and the bound
+        holds for all distributions; not estimable.
     n_a, n_b : int
         Rows of the groups.
     n_clusters : int or None
-        How many tasks were taken as clusters.
+        The number of tasks that are clusters; None if rows are independent.
     groups : tuple
         Labels of groups B and A; for one of several groups, None and its label.
     rmse : float
         Root mean squared error, NaN without y.
     notes : tuple of str
-        Sentences on what was done, and what could not be.
+        Sentences about the method and its problems.
     parts : tuple of Certificate
         With three or more groups, each against all others; all bounds hold together.
 
@@ -84,11 +85,11 @@ class Certificate:
 
     @property
     def estimable(self) -> bool:
-        """Whether the rows can say anything about the population."""
+        """Whether there is a bound."""
         return not math.isnan(self.bound)
 
     def holds(self, epsilon: float) -> bool:
-        """Tell whether ``|AUC − 1/2| ≤ epsilon`` is shown; False if nothing is known.
+        """Tell whether the bound is at most ``epsilon``; False if there is none.
 
         Examples
         --------
@@ -114,7 +115,7 @@ class Certificate:
 
     def __str__(self) -> str:
         rows = f"{counted(self.n_a, 'row')} in A, {self.n_b} in B"
-        if self.groups[0] is None:  # one of several groups: which is not known else
+        if self.groups[0] is None:  # one of several groups
             rows = f"{counted(self.n_a, 'row')} of {shown(self.groups[1])}, "
             rows += f"{self.n_b} of others"
         if self.n_clusters is not None:
@@ -138,12 +139,11 @@ def certify(
     tasks: Any = None,
     confidence: float = 0.95,
 ) -> Certificate:
-    """Bound the rank gap of a fitted model in the population, from rows it has not met.
+    """Bound the rank gap of a fitted model in the population, from new rows.
 
-    The bound is honest only on rows that had no part in fitting or choosing the model.
-    Where most rows are in tasks of one group only, tasks are clusters: rows of a task
-    are alike, and many of them say little more than few.  Where tasks mix the groups,
-    rows and (from ten tasks on) tasks are both tried, and the wider bound counts.
+    The bound holds only on rows that were not used to fit or choose the model.  If most
+    rows are in tasks with one group only, tasks are clusters.  If ten tasks or more mix
+    the groups, both rows and tasks are tried, and the wider bound counts.
 
     Parameters
     ----------
@@ -155,21 +155,20 @@ def certify(
     y : array-like of shape (N,), optional
         The target, for the error beside the bound.
     sensitive_features : array-like of shape (N,), or str or int, optional
-        The group of each row, or the column of X that says so; by default the column
-        that the model was given, or one inside a pipeline, a search or a transformed
-        target, cut by `bins` and combined as in training.  Rows of unknown group are
-        left out.
+        The group of each row, or a column of X.  By default the column that the model
+        (or the model inside a pipeline, a search or a transformed target) was fitted
+        with, binned and combined as in training.  Rows of unknown group are left out.
     tasks : array-like of shape (N,) or (N, q), or str or int, optional
-        The task of each row, or the column of X that says so; by default the columns
-        that the model was given.
+        The task of each row, or a column of X; by default the columns that the model
+        was fitted with.
     confidence : float, default=0.95
-        How sure, from 0.5 to below 1.
+        From 0.5 to below 1.
 
     Returns
     -------
     Certificate
-        With three or more groups, of the group that is worst off, at a confidence for
-        all of them together (Bonferroni).
+        With three or more groups, the one with the largest bound; the confidence is for
+        all groups together (Bonferroni).
 
     Examples
     --------
@@ -209,7 +208,7 @@ def certify_predictions(
     tasks: Codes | None = None,
     confidence: float = 0.95,
 ) -> Certificate:
-    """Bound the rank gap of predictions in the population they are a sample of.
+    """Bound the rank gap of predictions in the population.
 
     Parameters
     ----------
@@ -220,7 +219,7 @@ def certify_predictions(
     tasks : integer ndarray of shape (N,), optional
         The task of each row.
     confidence : float, default=0.95
-        How sure.
+        From 0.5 to below 1.
 
     Returns
     -------
@@ -267,7 +266,7 @@ def _doubts(spread: Spread) -> list[str]:
     if not spread.estimable:
         return [f"Not estimable: a group has one {unit} only, which shows no spread."]
     if spread.exact:
-        return ["No placement differs from another: the limit is Hoeffding's."]
+        return ["No placement differs from another: the bound is Hoeffding's."]
     if spread.few:
         return [f"Few {unit}s: the interval allows for the greatest possible variance."]
     return []
@@ -285,7 +284,7 @@ def _certify_rows(rows: ScoredRows, confidence: float) -> Certificate:
 def _certify_each(
     rows: ScoredRows, labels: list[Any], confidence: float
 ) -> Certificate:
-    """Each group against all others; the doubt is shared out among them."""
+    """Each group against all others, with Bonferroni's correction."""
     each = 1.0 - (1.0 - confidence) / len(labels)
     parts = tuple(
         replace(
@@ -294,7 +293,7 @@ def _certify_each(
         )
         for code, label in enumerate(labels)
     )
-    # What is not known may be the worst of all.
+    # A bound that is not known may be the largest.
     worst = max(parts, key=lambda part: part.bound if part.estimable else math.inf)
     return _completed(
         replace(worst, confidence=confidence, parts=parts),
@@ -308,14 +307,9 @@ def _completed(
     found: Certificate, rows: ScoredRows, *notes: str, **more: Any
 ) -> Certificate:
     """Return a certificate with the error and the notes of its rows."""
-    return replace(
-        found, rmse=_rmse(rows), notes=rows.notes + notes + found.notes, **more
-    )
-
-
-def _rmse(rows: ScoredRows) -> float:
-    if rows.y is None:
-        return math.nan
-    error = np.abs(rows.y - rows.predicted)
-    scale = float(error.max()) or 1.0
-    return scale * math.sqrt(np.mean((error / scale) ** 2))
+    rmse = math.nan
+    if rows.y is not None:
+        error = np.abs(rows.y - rows.predicted)
+        scale = float(error.max()) or 1.0  # squares neither overflow nor vanish
+        rmse = scale * math.sqrt(np.mean((error / scale) ** 2))
+    return replace(found, rmse=rmse, notes=rows.notes + notes + found.notes, **more)

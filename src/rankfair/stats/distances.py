@@ -1,10 +1,10 @@
 """Distances between the predictions of two groups: Kolmogorov-Smirnov, Wasserstein.
 
-Intervals are made on a grid of quantiles, so that their cost does not grow with the
-rows.  Groups (or tasks, where they are clusters) are drawn anew; a distance of the
-population differs from the one counted by at most the distance between the drawn and
-the counted difference of distribution functions.  So the intervals are safe, and
-somewhat wide.
+Intervals come from a bootstrap of rows, or of tasks where these are clusters, on a grid
+of quantiles: their cost does not grow with the rows.  By the triangle inequality the
+error of a distance is at most the distance between the drawn and the observed
+difference of distribution functions.  So the intervals are conservative, and somewhat
+wide.
 """
 
 from __future__ import annotations
@@ -16,19 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import ks_2samp, kstwo, kstwobign
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.stats.estimate import Estimate, GroupRows, TwoGroups
 from rankfair.stats.ordered import Ordered
+from rankfair.stats.variance import ROUNDING
 
 __all__ = ["distances"]
 
-CELLS = 256
-DRAWS = 399
-DEALT = 999
-MOST_FINITE = 20_000
-MOST_EXACT = 1_000  # rows of a group up to which scipy counts all paths
-MOST_UNITS = 4_096
-ROUNDING = 1e-12
+CELLS = 256  # of the grid of quantiles
 
 
 def distances(
@@ -37,7 +32,7 @@ def distances(
     masses: tuple[Floats, Floats],
     confidence: float,
     seed: int | None = 0,
-    most_units: int = MOST_UNITS,
+    most_units: int = 4_096,
 ) -> tuple[Estimate, Estimate]:
     """Return the Kolmogorov-Smirnov and the Wasserstein distance with intervals.
 
@@ -52,9 +47,9 @@ def distances(
     confidence : float
         Between 0 and 1.
     seed : int or None
-        Of the draws.
+        Seed of the bootstrap.
     most_units : int
-        Mixed tasks that are drawn; of more, several are drawn as one.
+        Tasks that mix the groups are drawn in so many bundles at most.
 
     Returns
     -------
@@ -98,7 +93,7 @@ def distances(
     if far_ks <= ROUNDING:
         lost = f"no draw of {what} differs from another"
         return Estimate(ks, note=lost), Estimate(moved, note=lost)
-    how = f"{DRAWS} draws of {what}, safe interval"
+    how = f"{draws.n_draws} draws of {what}, safe interval"
     method = f"{how}; {test}" if test else how
     return (
         Estimate(ks, max(ks - far_ks, 0.0), min(ks + far_ks, 1.0), p, method, note),
@@ -135,17 +130,18 @@ class _Draws:
     b: Floats
     sizes: tuple[int, int] = (0, 0)  # rows that a draw has; 0 where tasks are drawn
     mixed: bool = False  # whether the groups share their units, drawn together
+    n_draws: int = 399
 
     @classmethod
     def of(cls, cells: Codes, groups: TwoGroups) -> _Draws:
-        """Groups are drawn apart: their rows, or their tasks where these are needed."""
+        """Groups are drawn separately: their rows, or their tasks if these must be."""
         tables = []
         for group in (groups.a, groups.b):
             units = np.zeros(group.n, np.intp)
             if groups.needed and group.tasks is not None:
                 units = np.unique(group.tasks, return_inverse=True)[1]
             tables.append(_table(cells, group, units, int(units.max(initial=0)) + 1))
-        sizes = (0, 0) if groups.needed else (_kish(groups.a), _kish(groups.b))
+        sizes = (0, 0) if groups.needed else (_size(groups.a), _size(groups.b))
         return cls(tables[0], tables[1], sizes)
 
     @classmethod
@@ -167,21 +163,19 @@ class _Draws:
     def farthest(
         self, rng: np.random.Generator, widths: Floats, confidence: float
     ) -> Floats:
-        """How far drawn differences of distribution functions are from the counted."""
+        """Quantiles of both distances between drawn and observed differences."""
         off = np.abs(np.cumsum(self._off(rng), axis=1))
         ks, half = off.max(axis=1), off @ widths
         return np.asarray(np.quantile((ks, half), confidence, axis=1))
 
     def _off(self, rng: np.random.Generator) -> Floats:
-        """Drawn shares of A less those of B in each cell, less what was counted."""
+        """Drawn shares of A less those of B in each cell, less the observed ones."""
         if self.mixed:
-            times = _times(len(self.a), rng).astype(np.float64)
+            times = self._times(len(self.a), rng).astype(np.float64)
             drawn = [times @ self.a, times @ self.b]
         else:
             drawn = [
-                rng.multinomial(size, table[0] / table.sum(), DRAWS).astype(np.float64)
-                if size
-                else _times(len(table), rng) @ table
+                self._drawn(table, size, rng)
                 for size, table in zip(self.sizes, (self.a, self.b), strict=True)
             ]
         masses = [each.sum(axis=1, keepdims=True) for each in drawn]
@@ -192,10 +186,16 @@ class _Draws:
         )
         return np.asarray(a - b)
 
+    def _drawn(self, table: Floats, size: int, rng: np.random.Generator) -> Floats:
+        """The mass of one group in each cell, in each draw of its rows or tasks."""
+        if not size:
+            return self._times(len(table), rng) @ table
+        shares = table[0] / table.sum()
+        return rng.multinomial(size, shares, self.n_draws).astype(np.float64)
 
-def _times(n: int, rng: np.random.Generator) -> Codes:
-    """How often each of n units is drawn, in each of the draws."""
-    return rng.multinomial(n, np.full(n, 1.0 / n), DRAWS)
+    def _times(self, n: int, rng: np.random.Generator) -> Codes:
+        """How often each of n units is drawn, in each of the draws."""
+        return rng.multinomial(n, np.full(n, 1.0 / n), self.n_draws)
 
 
 def _table(cells: Codes, group: GroupRows, units: Codes, n: int) -> Floats:
@@ -204,11 +204,9 @@ def _table(cells: Codes, group: GroupRows, units: Codes, n: int) -> Floats:
     return flat.reshape(n, CELLS).astype(np.float64)
 
 
-def _kish(group: GroupRows) -> int:
-    """Independent rows: Kish's effective size with weights."""
-    if group.weights is None:
-        return group.n
-    return max(int(group.weights.sum() ** 2 / (group.weights @ group.weights)), 1)
+def _size(group: GroupRows) -> int:
+    """The effective number of rows, a whole number."""
+    return max(int(group.kish()), 1)
 
 
 def _p_value(
@@ -217,34 +215,40 @@ def _p_value(
     ordered: Ordered,
     draws: _Draws,
     rng: np.random.Generator,
+    deals: int = 999,
+    most_exact: int = 1_000,
+    most_finite: int = 20_000,
 ) -> tuple[float | None, str, str]:
-    """The chance of such a distance between groups that are alike, how, and a note."""
+    """The p-value of "both groups have one distribution", its method, and a note.
+
+    Up to ``most_exact`` rows of a group scipy counts all paths; up to ``most_finite``
+    the law of finite samples is used, and beyond it that of the limit.
+    """
     if groups.needed:
         if np.intersect1d(*groups.tasks).size:
             return None, "", "no p-value: some tasks that are clusters mix the groups"
-        return _dealt(draws, rng), f"{DEALT} deals of the tasks", ""
+        return _permuted(draws, rng, deals), f"{deals} deals of the tasks", ""
     if groups.possible:
         return None, "", "no p-value: tasks, which may be clusters, mix the groups"
-    n_a, n_b = _kish(groups.a), _kish(groups.b)
-    if groups.a.weights is None and max(n_a, n_b) <= MOST_EXACT:
+    n_a, n_b = _size(groups.a), _size(groups.b)
+    if groups.a.weights is None and max(n_a, n_b) <= most_exact:
         a, b = ordered.exact[groups.a.rows], ordered.exact[groups.b.rows]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scipy says where it falls back
             return float(ks_2samp(a, b).pvalue), "scipy's ks_2samp", ""
     worth = max(round(n_a * n_b / (n_a + n_b)), 1)
-    # The law of finite samples takes its time where it no longer differs.
-    far = worth > MOST_FINITE
-    p = float(kstwobign.sf(math.sqrt(worth) * ks) if far else kstwo.sf(ks, worth))
+    many = worth > most_finite
+    p = float(kstwobign.sf(math.sqrt(worth) * ks) if many else kstwo.sf(ks, worth))
     return min(max(p, 0.0), 1.0), "Kolmogorov's law", ""
 
 
-def _dealt(draws: _Draws, rng: np.random.Generator) -> float:
-    """Deal whole tasks to the groups at random and count distances as large."""
+def _permuted(draws: _Draws, rng: np.random.Generator, deals: int) -> float:
+    """The p-value of a permutation test that deals whole tasks to the groups."""
     table = np.concatenate((draws.a, draws.b))
     n_a, n = len(draws.a), len(table)
-    deals = np.argsort(rng.random((DEALT + 1, n)), axis=1) < n_a
-    deals[0] = np.arange(n) < n_a
-    in_a = deals.astype(np.float64) @ table
+    dealt = np.argsort(rng.random((deals + 1, n)), axis=1) < n_a
+    dealt[0] = np.arange(n) < n_a
+    in_a = dealt.astype(np.float64) @ table
     in_b = table.sum(axis=0) - in_a
     shares = [each / each.sum(axis=1, keepdims=True) for each in (in_a, in_b)]
     found = np.abs(np.cumsum(shares[0] - shares[1], axis=1)).max(axis=1)

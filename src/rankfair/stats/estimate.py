@@ -1,4 +1,4 @@
-"""A number with its confidence interval, and what was sampled: rows or tasks."""
+"""A number with its confidence interval, and its units of sampling: rows or tasks."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 
 __all__ = ["ENOUGH_TASKS", "Estimate", "GroupRows", "TwoGroups", "clusters_of"]
 
-# Tasks that mix the groups count as a sample of tasks from so many on.
-ENOUGH_TASKS = 10
+ENOUGH_TASKS = 10  # from so many on, tasks that mix the groups may be clusters
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number counted on a sample, with a confidence interval in the population.
+    """A number measured on a sample, with a confidence interval for the population.
 
     Attributes
     ----------
     value : float
-        What was counted; NaN if it does not exist.
+        The number; NaN if it does not exist.
     ci_low, ci_high : float
-        Ends of the confidence interval; NaN where they cannot be known.
+        Ends of the confidence interval; NaN if there is none.
     p_value : float or None
-        Of "no difference between the groups", where a matching test exists.
+        p-value of "the groups do not differ", if there is a test for it.
     method : str
-        How interval and p-value were made, in plain words.
+        How the interval and the p-value were computed.
     note : str
-        Why it is not estimable, or what to beware of.
+        Why there is no interval, or a caution.
 
     Examples
     --------
@@ -65,7 +64,7 @@ class Estimate:
         return self.ci_low <= value <= self.ci_high
 
     def mapped(self, to: Callable[[float], float]) -> Estimate:
-        """Return the estimate of a rising function of what was estimated.
+        """Return the estimate of an increasing function of the number.
 
         Examples
         --------
@@ -76,7 +75,7 @@ class Estimate:
         return replace(self, value=value, ci_low=low, ci_high=high)
 
     def finite(self) -> Estimate:
-        """Return what of the estimate is a number: infinite ends are not known.
+        """Return the estimate without an interval if a number of it is infinite.
 
         Examples
         --------
@@ -102,12 +101,12 @@ def _shown(value: float) -> str:
 def clusters_of(
     codes: Codes | None, in_a: Bools
 ) -> tuple[Codes | None, Codes | None, str]:
-    """Say which tasks are clusters: what is needed, what may be, and why.
+    """Decide whether tasks are clusters, the independent units of a sample.
 
-    Where most rows are in tasks of one group only, the groups differ between tasks and
-    tasks are what was sampled: clusters are needed.  Where tasks mix the groups, rows
-    are compared within them as well and tasks may be taken as given; if there are
-    enough of them they are tried as clusters too, and the wider answer counts.
+    If most rows are in tasks with one group only, tasks must be clusters: the groups
+    differ between tasks.  If tasks mix the groups and there are enough of them, they
+    may be clusters: intervals are computed both ways and the wider one counts.
+    Otherwise rows are independent.
 
     Parameters
     ----------
@@ -119,7 +118,7 @@ def clusters_of(
     Returns
     -------
     needed, possible : codes or None
-        At most one of them is not None.
+        The codes, if tasks must be clusters, or if they may be; at most one is given.
     reason : str
         A sentence.
 
@@ -157,16 +156,24 @@ class GroupRows:
 
     @property
     def mass(self) -> float:
-        """Their weight in all."""
+        """Their total weight."""
         return float(self.n if self.weights is None else self.weights.sum())
+
+    def kish(self, by_task: bool = False) -> float:
+        """Return Kish's effective number of rows, or of tasks."""
+        masses = self.weights
+        if by_task and self.tasks is not None:
+            masses = np.bincount(self.tasks, self.weights).astype(np.float64)
+        return float(
+            self.n if masses is None else masses.sum() ** 2 / (masses @ masses)
+        )
 
 
 @dataclass(frozen=True)
 class TwoGroups:
-    """Group A, group B, and what is independent between their rows.
+    """The rows of group A and group B, and whether tasks are clusters.
 
-    ``needed`` says that tasks are clusters, ``possible`` that they may be (see
-    `clusters_of`).
+    ``needed``: tasks must be clusters; ``possible``: they may be (see `clusters_of`).
     """
 
     a: GroupRows
@@ -201,7 +208,7 @@ class TwoGroups:
 
     @property
     def tasks(self) -> tuple[Codes, Codes]:
-        """The tasks of both groups; only where there are any."""
+        """The tasks of both groups; there must be tasks."""
         assert self.a.tasks is not None and self.b.tasks is not None
         return self.a.tasks, self.b.tasks
 

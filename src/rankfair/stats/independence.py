@@ -1,4 +1,4 @@
-"""Whether a target depends on which of two groups a row is in: the test that fits."""
+"""Test whether a target is independent of the group, by the test that fits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rankfair.core.blocks import power_of_two
-from rankfair.input.errors import Codes, Column, Floats, listed, shown
+from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.errors import listed, shown
 from rankfair.input.frames import as_columns, column_numbers, exact_order
 from rankfair.input.groups import Bools
 from rankfair.input.labels import find_known, find_labels
@@ -22,9 +23,6 @@ from rankfair.input.settings import check_choice, check_flag, check_lengths
 __all__ = ["IndependenceTest", "independence_test"]
 
 NATURES = ("auto", "numeric", "ordinal", "categorical")
-FEW_EXPECTED = 5.0  # below it a chi-square of a table of counts is not trusted
-ENOUGH_NORMAL = 8  # rows below which normality cannot be seen
-MOST_SHAPIRO = 5_000
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def independence_test(
     paired : bool, default=False
         Whether the i-th row of one group belongs to the i-th row of the other.
     nature : {"auto", "numeric", "ordinal", "categorical"}, default="auto"
-        What ``y`` is, if it does not show.
+        What kind of values ``y`` has.
 
     Returns
     -------
@@ -208,31 +206,36 @@ def _paired(a: Floats, b: Floats, kind: str) -> Found:
 
 
 def _scaled(*samples: Floats) -> tuple[Floats, ...]:
-    """Numbers of size 2 or less, whose squares do not overflow."""
+    """Numbers of at most 2, whose squares do not overflow."""
     size = power_of_two(max(float(np.abs(v).max()) for v in samples))
     return tuple(v / size for v in samples)
 
 
 def _deviation(sample: Floats) -> float:
-    """The standard deviation of n − 1; of numbers however close to each other."""
+    """The standard deviation with n − 1, also of numbers that are almost equal."""
     centred = sample - sample.mean()
     size = float(np.abs(centred).max())
     return size * float((centred / size).std(ddof=1))
 
 
-def _looks_normal(samples: tuple[Floats, ...], kind: str) -> tuple[bool, str]:
-    """Tell whether samples may be taken as normal, and why."""
+def _looks_normal(
+    samples: tuple[Floats, ...],
+    kind: str,
+    enough: int = 8,
+    most_shapiro: int = 5_000,
+) -> tuple[bool, str]:
+    """Tell whether samples look normal, and why; fewer than ``enough`` rows do not."""
     if kind == "ordinal":
         return False, "y is ordinal"
     one = len(samples) == 2
     what, looks = ("y is", "looks") if one else ("differences are", "look")
-    if min(map(len, samples)) < ENOUGH_NORMAL:
+    if min(map(len, samples)) < enough:
         return False, f"too few rows to see whether {what} normal"
     for sample in samples:
         if np.ptp(sample) == 0.0:
             return False, f"{what} not normal: constant in a group"
         standard = (sample - sample.mean()) / _deviation(sample)
-        big = len(sample) > MOST_SHAPIRO
+        big = len(sample) > most_shapiro
         p = float((stats.normaltest if big else stats.shapiro)(standard).pvalue)
         if p < 0.05 / len(samples):
             return False, f"{what} not normal, p = {p:.2g}"
@@ -250,10 +253,11 @@ def _categorical(
         return "chi-square", (0.0, 1.0), "y has one category only"
     least = float(stats.contingency.expected_freq(table).min())
     why = f"y is categorical, at least {least:.1f} are expected in a cell"
-    if least < FEW_EXPECTED and n == 2:
+    few = least < 5.0  # the chi-square law is not trusted there
+    if few and n == 2:
         exact = stats.fisher_exact(table)
         return "Fisher's exact", (exact.statistic, exact.pvalue), why
-    if least < FEW_EXPECTED:
+    if few:
         why += ": few; unite rare categories for a surer answer"
     found = stats.chi2_contingency(table, correction=False)
     return "chi-square", (found.statistic, found.pvalue), why

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy.stats import t as student
 
-from rankfair.core.blocks import power_of_two
-from rankfair.input.errors import Codes, Floats
+from rankfair.core.blocks import CONSTANT, power_of_two
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 from rankfair.stats.estimate import ENOUGH_TASKS, Estimate, GroupRows, TwoGroups
 from rankfair.stats.variance import (
@@ -20,10 +20,9 @@ from rankfair.stats.variance import (
     wilson,
 )
 
-__all__ = ["mean_error", "mean_gap", "shares_and_ratio"]
+__all__ = ["errors", "mean_error", "mean_gap", "shares_and_ratio"]
 
-ROUNDING = 1e-14  # of the largest value: a spread below it is none
-MOST = 100.0  # logarithms: intervals wider than that say nothing
+ROUNDING = 1e-14  # of the largest value: a smaller spread is no spread
 
 
 def mean_gap(
@@ -33,19 +32,19 @@ def mean_gap(
     confidence: float,
     size: float = 0.0,
 ) -> Estimate:
-    """Return ``mean(A) − mean(B)`` with Welch's interval, over tasks where they matter.
+    """Return ``mean(A) − mean(B)`` with Welch's interval, over rows or tasks.
 
     Parameters
     ----------
     values_a, values_b : ndarrays of shape (n_A,) and (n_B,)
-        What is averaged.
+        The values of the groups.
     groups : TwoGroups
         The groups.
     confidence : float
         Between 0 and 1.
     size : float
-        The largest number that the values were computed from, if larger than they are:
-        a spread of a trillionth of it is rounding.
+        The largest number that the values were computed from, if it is larger than
+        they are.  A spread below a trillionth of it is rounding.
 
     Returns
     -------
@@ -68,7 +67,7 @@ def mean_gap(
     value, se = found.mean_a - found.mean_b, found.se
     if math.isnan(se):
         return Estimate(scale * value, note=_alone(found))
-    # What one row differs by, not its mean over many rows, is compared with rounding.
+    # Rounding is a property of single rows, not of their mean.
     apart = se * math.sqrt(min(len(values_a), len(values_b)))
     if apart <= ROUNDING * max(1.0, size / scale):
         return Estimate(scale * value, note=f"no two {found.unit}s of a group differ")
@@ -92,9 +91,8 @@ def mean_error(
 ) -> Estimate:
     """Return the mean of positive numbers, errors or their squares, with an interval.
 
-    From ten tasks on, tasks are the sample; else rows are.  Such numbers are skew:
-    their mean is too small more often than too large, and its interval holds better on
-    the scale of logarithms, there with Student's t.
+    With ten tasks or more, tasks are the independent units; else rows are.  The
+    interval is Student's on the logarithmic scale, because errors are skewed.
 
     Parameters
     ----------
@@ -107,7 +105,7 @@ def mean_error(
     confidence : float
         Between 0 and 1.
     rounding : float
-        Values that differ by no more show no spread.
+        Values that differ by less count as equal.
 
     Returns
     -------
@@ -132,10 +130,35 @@ def mean_error(
     if not se * math.sqrt(len(values)) > rounding:  # NaN for one task
         return Estimate(value, note="errors show no spread")
     half = student_quantile(confidence, part.df) * se / value
-    if half > MOST:
+    if half > 100.0:  # a factor of e^100 says nothing
         return Estimate(value, note="a few errors outweigh all others")
     times = math.exp(half)
     return Estimate(value, value / times, value * times, None, method)
+
+
+def errors(
+    target: Floats,
+    predicted: Floats,
+    tasks: Codes | None,
+    weights: Floats | None,
+    confidence: float,
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return RMSE and mean absolute error with intervals, and R²."""
+    size = power_of_two(max(float(np.abs(v).max()) for v in (target, predicted)))
+    # Squares of scaled values neither overflow nor vanish.
+    target = target / size
+    error = np.abs(target - predicted / size)
+    given = tasks, weights, confidence
+    square = mean_error(error**2, *given, 2.0 * float(error.max()) * ROUNDING)
+    mae = mean_error(error, *given, ROUNDING)
+    mean = np.average(target, weights=weights)
+    spread = float(np.average((target - mean) ** 2, weights=weights))
+    r2 = Estimate(math.nan, note="y_true is constant")
+    if spread > (CONSTANT * np.abs(target).max()) ** 2:
+        r2 = Estimate(1.0 - square.value / spread, note="shown without an interval")
+    rmse = square.mapped(lambda v: size * math.sqrt(v))
+    mae = mae.mapped(lambda v: size * v)
+    return rmse.finite(), mae.finite(), r2
 
 
 def shares_and_ratio(
@@ -143,15 +166,15 @@ def shares_and_ratio(
 ) -> tuple[Estimate, Estimate, Estimate]:
     """Return the share chosen of each group, and the ratio of the first to the second.
 
-    The interval of a share is Wilson's, for as many independent rows as the variance
-    over tasks (or weights) is worth; that of the ratio is made on its logarithm.  Where
-    the line is drawn (a median, say) is taken as given.  It is the score rule of New
-    York City's Local Law 144.
+    The interval of a share is Wilson's, with the effective number of rows that tasks
+    (or weights) leave; that of the ratio is made on the logarithmic scale.  The cut-off
+    (a median, for instance) is taken as fixed.  The ratio is the score rule of New York
+    City's Local Law 144.
 
     Parameters
     ----------
     chosen_a, chosen_b : boolean ndarrays of shape (n_A,) and (n_B,)
-        Which rows are above the line.
+        Which rows are above the cut-off.
     groups : TwoGroups
         The groups.
     confidence : float
@@ -191,7 +214,7 @@ def shares_and_ratio(
 
 
 def _widest(ways: list[Estimate]) -> Estimate:
-    """The widest interval; one that is not known is narrower than any."""
+    """The estimate with the widest interval."""
     return max(ways, key=lambda e: e.ci_high - e.ci_low if e.estimable else -1.0)
 
 
@@ -206,18 +229,10 @@ def _of_ratio(value: float, way: Difference, confidence: float) -> Estimate:
         return Estimate(value, note=f"no two {units} of a group differ")
     se = math.sqrt(relative)
     half = min(student_quantile(confidence, way.df) * se, 500.0)  # e^500 is wide enough
-    # The same test as that of the interval, so that the two never disagree.
+    # The test of the interval, so that p-value and interval agree.
     p = 2.0 * float(student.sf(abs(math.log(value)) / se, way.df))
     low, high = value * math.exp(-half), value * math.exp(half)
     return Estimate(value, low, high, p, f"logarithm of the ratio, {units}")
-
-
-def _still(group: GroupRows, clustered: bool) -> float:
-    """How many units a group is worth that do not differ at all: Kish's."""
-    masses = group.weights
-    if clustered and group.tasks is not None:
-        masses = np.bincount(group.tasks, group.weights).astype(np.float64)
-    return float(group.n if masses is None else masses.sum() ** 2 / (masses @ masses))
 
 
 def _share(
@@ -229,11 +244,11 @@ def _share(
 ) -> Estimate:
     """Wilson's interval, for the number of rows that would have this variance."""
     share = min(max(share, 0.0), 1.0)
-    worth = float(group.n)
     if part.variance > NO_SPREAD:
-        worth = min(worth, share * (1.0 - share) / part.variance + 1.0)
+        worth = share * (1.0 - share) / part.variance + 1.0
     else:
-        worth = min(worth, _still(group, way.n_clusters is not None))
+        worth = group.kish(by_task=way.n_clusters is not None)
+    worth = min(worth, float(group.n))
     low, high = wilson(share, worth, student_quantile(confidence, part.df))
     method = f"Wilson's interval, worth {worth:,.0f} rows ({way.units})"
     return Estimate(share, max(low, 0.0), min(high, 1.0), None, method)

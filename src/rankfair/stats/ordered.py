@@ -1,4 +1,4 @@
-"""Predictions sorted once: every comparison after that is a few passes over them."""
+"""Predictions, sorted once; each comparison is then a few passes over them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 
 __all__ = ["Ordered", "is_whole", "placements", "snapped"]
-
-EDGE = 1e-9  # sums of many weights are not rounded by more
 
 
 @dataclass(frozen=True)
@@ -114,8 +112,8 @@ class Ordered:
         at, several = self.segments, len(self.segments) > 1
         up_to = mass = mass.astype(np.float64)
         if several:
-            # A task is not rounded by the weight of another: each is scaled to a mass
-            # of about 1 (by a power of two, which is exact), and the sum starts anew.
+            # Scale each task to a mass of about 1, by a power of two (which is exact),
+            # and restart the sum there: large tasks do not round small ones.
             sizes = np.diff(at, append=len(mass))
             exponents = np.repeat(np.frexp(np.add.reduceat(mass, at))[1], sizes)
             mass = np.ldexp(mass, -exponents)
@@ -153,9 +151,9 @@ def is_whole(mass: Floats) -> bool:
     return bool((mass == np.rint(mass)).all()) and float(mass.sum()) < 2.0**53
 
 
-def snapped(auc: Floats) -> Floats:
-    """Return AUCs of weighted rows within [0, 1], those of groups apart 0 or 1."""
-    near = np.where(auc < EDGE, 0.0, np.where(auc > 1.0 - EDGE, 1.0, auc))
+def snapped(auc: Floats, rounding: float = 1e-9) -> Floats:
+    """Return AUCs of weighted rows; those within rounding of 0 or 1 are set to it."""
+    near = np.where(auc < rounding, 0.0, np.where(auc > 1.0 - rounding, 1.0, auc))
     return near.astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Mann and Whitney's test: by counting all permutations, drawing some, or normal."""
+"""Mann and Whitney's test: all permutations, random ones, or the normal law."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import norm
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 
 __all__ = ["SMALL", "mann_whitney", "normal_p"]
 
 SMALL = 30  # rows of the smaller group below which the normal law is not trusted
-MOST_COUNTED = 3e8  # additions to count all permutations; more take too long
-DRAWN = 9_999
 
 
 def mann_whitney(
@@ -22,7 +20,8 @@ def mann_whitney(
     twice_ranks: Codes,
     n_a: int,
     seed: int | None = 0,
-    most_counted: float = MOST_COUNTED,
+    most_counted: float = 3e8,
+    draws: int = 9_999,
 ) -> tuple[float, str]:
     """Return the two-sided p-value of a rank sum, and how it was made.
 
@@ -35,17 +34,19 @@ def mann_whitney(
     n_a : int
         Rows of group A.
     seed : int or None
-        Of drawn permutations.
+        Seed of random permutations.
     most_counted : float
-        Additions up to which all permutations are counted.
+        All permutations are counted if that needs at most so many additions.
+    draws : int
+        Random permutations otherwise.
 
     Returns
     -------
     p_value : float
-        The chance of a rank sum at least as far from its mean, if groups were dealt at
-        random.
+        The probability of a rank sum at least as far from its mean, if groups were
+        assigned at random.
     method : str
-        Plain words.
+        How the p-value was computed.
 
     Examples
     --------
@@ -62,15 +63,15 @@ def mann_whitney(
         auc = (twice_rank_sum / 2 - n_a * (n_a + 1) / 2) / (n_a * n_b)
         p = float(normal_p(auc, n_a, n_b, float((counts**3 - counts).sum())))
         return p, "Mann and Whitney's test, normal law with ties"
-    # A and B are mirror images: deal the smaller group.
+    # A and B are mirror images: assign the smaller group.
     total = int(twice_ranks.sum())
     observed = twice_rank_sum if n_a <= n_b else total - twice_rank_sum
     distance = abs(n * observed - few * total)  # n × the distance from the mean
     if n * few * _span(twice_ranks, few) <= most_counted:
         p = _counted(twice_ranks, few, distance)
         return p, "Mann and Whitney's test, all permutations counted"
-    p = _drawn(twice_ranks, few, distance, seed)
-    return p, f"Mann and Whitney's test, {DRAWN:,} random permutations"
+    p = _drawn(twice_ranks, few, distance, draws, np.random.default_rng(seed))
+    return p, f"Mann and Whitney's test, {draws:,} random permutations"
 
 
 def normal_p(
@@ -121,8 +122,8 @@ def _ways(ordered: Codes, few: int) -> tuple[Codes, Floats]:
     ways = np.zeros((few + 1, most + 1))
     ways[0, 0] = 1.0
     for i, rank in enumerate(shifted.tolist()):
-        # From the top down, so that no row is chosen twice; only hands that those
-        # before can make and those after can fill, and only sums that they can have.
+        # From the top down, so that no row is chosen twice.  Only sizes that earlier
+        # rows can make and later rows can complete, and only sums they can have.
         for j in range(min(few, i + 1), max(0, few - n + i), -1):
             low, high = least[j - 1], least[i] - least[i - j + 1] + 1
             ways[j, rank + low : rank + high] += ways[j - 1, low:high]
@@ -130,23 +131,25 @@ def _ways(ordered: Codes, few: int) -> tuple[Codes, Floats]:
     return sums, ways[few]
 
 
-def _drawn(twice_ranks: Codes, few: int, distance: int, seed: int | None) -> float:
-    """Deal the smaller group at random; the deal that was seen counts as one."""
+def _drawn(
+    twice_ranks: Codes, few: int, distance: int, draws: int, rng: np.random.Generator
+) -> float:
+    """Assign the smaller group at random; the observed assignment is one draw."""
     n, total = len(twice_ranks), int(twice_ranks.sum())
-    sums = twice_ranks[_hands(n, few, np.random.default_rng(seed))].sum(axis=0)
+    sums = twice_ranks[_subsets(n, few, draws, rng)].sum(axis=0)
     far = int((np.abs(n * sums - few * total) >= distance).sum())
-    return (far + 1) / (DRAWN + 1)
+    return (far + 1) / (draws + 1)
 
 
-def _hands(n: int, few: int, rng: np.random.Generator) -> Codes:
-    """Draw sets of ``few`` of ``n`` rows, all equally likely: (few, DRAWN).
+def _subsets(n: int, few: int, draws: int, rng: np.random.Generator) -> Codes:
+    """Draw sets of ``few`` of ``n`` rows, all equally likely: (few, draws).
 
-    Floyd's way, for all sets at once: the i-th member is one of the first n - few + i
-    rows, or the last of these where that one is in the set already.
+    Floyd's algorithm, for all sets at once: the i-th member is one of the first
+    n - few + i rows, or the last of these if that one is in the set already.
     """
-    hands = np.empty((few, DRAWN), np.intp)
+    sets = np.empty((few, draws), np.intp)
     for i in range(few):
         last = n - few + i
-        hands[i] = rng.integers(0, last + 1, DRAWN)
-        hands[i, (hands[:i] == hands[i]).any(axis=0)] = last
-    return hands
+        sets[i] = rng.integers(0, last + 1, draws)
+        sets[i, (sets[:i] == sets[i]).any(axis=0)] = last
+    return sets

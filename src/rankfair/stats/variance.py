@@ -1,8 +1,8 @@
-"""The one variance: of a mean, and of a difference of two, over rows or tasks.
+"""Variance of a mean, and of a difference of two means, over rows or tasks.
 
 An AUC is a mean too.  The *placement* of a row is the share of the other group below
-it, ties half; the difference of the groups' mean placements is ``2 AUC − 1``, and what
-both groups add to its variance is DeLong's variance of AUC, over tasks Obuchowski's.
+it, ties half.  The difference of the groups' mean placements is ``2 AUC − 1``; the sum
+of their variances is DeLong's variance of AUC, over tasks Obuchowski's.
 """
 
 from __future__ import annotations
@@ -14,29 +14,27 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from rankfair.input.errors import Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.stats.estimate import TwoGroups
 
 __all__ = ["Clusters", "Difference", "MeanVariance", "differences", "welch_degrees"]
 
 ROUNDING = 1e-12
-# What all other clusters weigh, if one has all the weight but for rounding.
-NOTHING = 1e-8
-# A variance of shares (numbers from 0 to 1) that is nothing but rounding.
-NO_SPREAD = 1e-24
+NOTHING = 1e-8  # the share of all other clusters, if one has all weight but rounding
+NO_SPREAD = 1e-24  # a variance of numbers from 0 to 1 that is only rounding
 
 
 class Clusters(NamedTuple):
-    """What clusters add to a mean, or to a difference of two; an entry each."""
+    """The parts of clusters in a mean, or in a difference of two; an entry each."""
 
-    share: Floats  # in the weight
-    sums: Floats  # what its rows add
-    squares: Floats  # the sum of the squares of what they add
-    alone: Floats  # the variance of its sum if rows were independent
-    alike: Floats  # the standard deviation of its sum if its rows were all alike
+    share: Floats  # of the weight
+    sums: Floats  # of the parts of its rows
+    squares: Floats  # sum of squares of the parts of its rows
+    alone: Floats  # variance of the sum if rows were independent
+    alike: Floats  # standard deviation of the sum if its rows were all equal
 
     def less(self, other: Clusters) -> Clusters:
-        """Return the same clusters with what one group adds, less another group."""
+        """Return the clusters of the difference of two groups."""
         return Clusters(
             (self.share + other.share) / 2.0,
             self.sums - other.sums,
@@ -47,10 +45,10 @@ class Clusters(NamedTuple):
 
     @property
     def rho(self) -> float:
-        """How alike rows of a cluster are: 0 not at all, 1 all, by chance below 0.
+        """The correlation of rows within a cluster; 1 if it cannot be estimated.
 
-        It is 1 if that cannot be seen.  Each cluster says so by its size, not by the
-        square of it, so that a large one does not decide alone what it is worth.
+        Clusters count by their size, not by its square, so that a large one does not
+        decide alone.
         """
         share = np.where(self.share > 0.0, self.share, 1.0)
         seen = self.sums**2 / np.where(share < 1.0, 1.0 - share, 1.0) - self.squares
@@ -65,10 +63,9 @@ class Clusters(NamedTuple):
         return found if found.any() else self.share**2  # nothing differs
 
     def degrees(self) -> float:
-        """Return how many degrees of freedom the variance of the sum has, at least 1.
+        """Return the degrees of freedom of the variance of the sum, at least 1.
 
-        Clusters of variances v are worth ``(Σv)² / Σv²`` of one variance, less one for
-        the mean.
+        Clusters with variances v count as ``(Σv)² / Σv²``, less one for the mean.
         """
         v = self.variances()
         v = v / v.max()
@@ -79,12 +76,12 @@ class Clusters(NamedTuple):
 class MeanVariance:
     """The variance of the mean of one group, from its rows or its clusters."""
 
-    pulls: Floats  # of each cluster; its square sum is the variance
+    influences: Floats  # of each cluster on the mean; their squares sum to the variance
     share: Floats  # of each cluster in the weight of the group
     variance: float
-    df: float  # 0 if one cluster has all the weight, and the variance is not known
+    df: float  # 0 if one cluster has all the weight: the variance is unknown
     units: float  # one over the largest share
-    worth: float  # how many independent rows would be as sure; Kish's, of weights
+    worth: float  # the effective number of independent rows
     clusters: Clusters | None = None
 
     @classmethod
@@ -104,27 +101,27 @@ class MeanVariance:
     def of_clusters(
         cls, excess: Floats, codes: Codes, n_labels: int, weights: Floats | None
     ) -> MeanVariance:
-        """Rows are summed by cluster; ``excess`` is what they are above the mean."""
+        """Clusters are independent; ``excess`` is the value of a row less the mean."""
         weights = np.ones(len(codes)) if weights is None else weights
         weights = weights / weights.sum()
-        pull = weights * excess
+        part = weights * excess
         share, sums, squares, row_squares = (
             np.bincount(codes, each, minlength=n_labels).astype(np.float64)
-            for each in (weights, pull, pull**2, weights**2)
+            for each in (weights, part, part**2, weights**2)
         )
         present = int(np.count_nonzero(share))
         if present < 2 or share.max() > 1.0 - NOTHING:
             return cls(sums, share, math.nan, 0.0, 1.0, 1.0)
-        pulls = sums / (1.0 - share) * math.sqrt((present - 1) / present)
+        influences = sums / (1.0 - share) * math.sqrt((present - 1) / present)
         rows = 1.0 / float(weights @ weights)
-        more = rows / (rows - 1.0)  # squares are of distances from the sample's mean
-        spread = math.sqrt(more * float(pull @ excess))
+        more = rows / (rows - 1.0)  # Bessel's correction
+        spread = math.sqrt(more * float(part @ excess))
         alone, alike = spread**2 * row_squares, spread * share
         found = Clusters(share, sums, more * squares, alone, alike)
         # The largest share limits how many disjoint pairs of clusters there can be.
-        variance, units = float(pulls @ pulls), 1.0 / float(share.max())
+        variance, units = float(influences @ influences), 1.0 / float(share.max())
         worth = (spread**2 or 1.0) / float(found.variances().sum())
-        return cls(pulls, share, variance, found.degrees(), units, worth, found)
+        return cls(influences, share, variance, found.degrees(), units, worth, found)
 
 
 def welch_degrees(a: MeanVariance, b: MeanVariance) -> float:
@@ -173,7 +170,7 @@ class Difference:
         a = MeanVariance.of_clusters(values_a - mean_a, code_a, n, w_a)
         b = MeanVariance.of_clusters(values_b - mean_b, code_b, n, w_b)
         present = int(np.count_nonzero((a.share > 0) | (b.share > 0)))
-        covariance, df = float(a.pulls @ b.pulls), welch_degrees(a, b)
+        covariance, df = float(a.influences @ b.influences), welch_degrees(a, b)
         return cls(mean_a, mean_b, a, b, covariance, df, present)
 
     @property
@@ -184,12 +181,12 @@ class Difference:
 
     @property
     def unit(self) -> str:
-        """What is independent, in a word."""
+        """The independent unit."""
         return "row" if self.n_clusters is None else "task"
 
     @property
     def units(self) -> str:
-        """What is independent, and how many tasks."""
+        """The independent units, with the number of tasks."""
         return "rows" if self.n_clusters is None else f"{self.n_clusters:,} tasks"
 
     def half(self, confidence: float) -> float:
@@ -200,10 +197,10 @@ class Difference:
 def differences(
     values_a: Floats, values_b: Floats, groups: TwoGroups
 ) -> list[Difference]:
-    """Compare two means by rows, by tasks, or by both where either may be the sample.
+    """Compare two means over rows, over tasks, or both ways if tasks may be clusters.
 
-    Of two ways the wider interval counts.  A way whose standard error is not known is
-    left out if there is another.
+    The wider interval counts.  A way without a standard error is left out if there is
+    another.
     """
     ways = [Difference.of(values_a, values_b, groups, groups.needed)]
     if groups.possible:
@@ -212,7 +209,7 @@ def differences(
 
 
 def student_quantile(confidence: float, df: float) -> float:
-    """Student's quantile of an interval with half of the doubt at either end."""
+    """Student's quantile of a two-sided interval."""
     return float(student.isf((1.0 - confidence) / 2, df))
 
 

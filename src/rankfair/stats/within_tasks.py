@@ -11,7 +11,8 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
-from rankfair.input.errors import Codes, Floats, counted
+from rankfair.input.arrays import Codes, Floats
+from rankfair.input.errors import counted
 from rankfair.input.groups import Bools
 from rankfair.stats.auc import GroupSpread, ScoreModel, apart_interval, on_logit
 from rankfair.stats.estimate import ENOUGH_TASKS, Estimate
@@ -23,7 +24,6 @@ __all__ = ["WithinTasks", "adjusted", "few_rows", "pooled", "task_estimates"]
 
 Record = TypeVar("Record", "WithinTasks", GroupSpread)
 METHOD = "DeLong's variance, score interval; Mann and Whitney's test"
-MOST_IN_ALL = 2e9  # additions to count permutations of all tasks of a comparison
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,10 @@ def _chosen(record: Record, chosen: Bools) -> Record:
 def _spread(mass: Floats, excess: Floats, at: Codes) -> tuple[Codes, GroupSpread]:
     """Count the rows of a group in each task, and find the variance of their mean.
 
-    As `MeanVariance.of_weighted`: rows of uneven weight pull on their own mean.
+    As `MeanVariance.of_weighted`, for all tasks at once.
     """
-    n, whole = (
-        np.add.reduceat((mass > 0).astype(np.intp), at),
-        np.add.reduceat(mass, at),
-    )
+    n = np.add.reduceat((mass > 0).astype(np.intp), at)
+    whole = np.add.reduceat(mass, at)
     sizes = np.diff(at, append=len(mass))
     share = mass / np.repeat(np.where(whole > 0, whole, 1.0), sizes)
     left = np.where(share < 1.0, 1.0 - share, 1.0)
@@ -150,7 +148,7 @@ def task_estimates(
     labels: tuple[str, str],
     twice_ranks: Callable[[int], tuple[Codes, int]] | None,
     seed: int | None = 0,
-    budget: float = MOST_IN_ALL,
+    budget: float = 2e9,
 ) -> list[Estimate]:
     """Return the AUC of each task with interval and p-value, rows being independent.
 
@@ -163,15 +161,15 @@ def task_estimates(
     min_group : int
         Tasks with fewer rows of a group get no interval and no p-value.
     labels : pair of str
-        The groups, for notes.
+        The names of the groups, for notes.
     twice_ranks : callable or None
-        Gives, for the i-th task found, twice the mid-ranks of its rows and twice the
-        rank sum of group A, for permutations of small tasks.  None with weights: the
-        p-value is then that of the interval.
+        Returns, for the i-th task, twice the mid-ranks of its rows and twice the rank
+        sum of group A.  Small tasks get a permutation test of them.  None with weights:
+        the p-value is then that of the interval.
     seed : int or None
-        Of permutations, where not all can be counted.
+        Seed of random permutations.
     budget : float
-        Additions to count permutations; tasks that come after have the normal law.
+        Additions to count permutations; when it is used up, the normal law is used.
 
     Returns
     -------
@@ -233,11 +231,11 @@ def few_rows(label: str, n: int, least: int) -> str:
 def pooled(found: WithinTasks, confidence: float) -> Estimate:
     """Return the AUC within tasks, pooled with van Elteren's weights.
 
-    ``Σ w_t AUC_t / Σ w_t`` with ``w_t = n_A n_B / (n_A + n_B + 1)``: the weights that
-    find a shift common to all tasks best.  From ten tasks on the tasks are the sample,
-    and the interval comes from how their AUCs differ; with fewer, tasks are taken as
-    given and it comes from the rows within them; tasks with one row of a group show no
-    spread and are left out then.
+    ``Σ w_t AUC_t / Σ w_t`` with ``w_t = n_A n_B / (n_A + n_B + 1)``, the best weights
+    if all tasks have the same shift.  With ten tasks or more, tasks are the independent
+    units, and the interval comes from how their AUCs differ.  With fewer, tasks are
+    fixed and the interval comes from the rows within them; tasks with one row of a
+    group show no spread and are left out.
 
     Parameters
     ----------
@@ -269,7 +267,7 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
         apart = first in (0.0, 1.0) and bool((found.auc == first).all())
         if k < ENOUGH_TASKS or not df or not apart:
             return Estimate(value, note="rows within tasks show no spread")
-        # The value is the first one, without the rounding of weights.
+        # All AUCs are equal: take the first, which weights have not rounded.
         ends, p = apart_interval(first, 1.0 / float(share @ share), confidence)
         how = f"an interval for any distributions ({k:,} tasks do not overlap)"
         return Estimate(first, *ends, p, how)
@@ -282,7 +280,7 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
 
 
 def _with_spread(found: WithinTasks) -> tuple[WithinTasks, str]:
-    """Leave out tasks that show no spread, where there are few; and say so."""
+    """Of few tasks, leave out those without spread, and say so."""
     spread = np.isfinite(found.variance)
     if len(spread) >= ENOUGH_TASKS or spread.all() or not spread.any():
         return found, ""
@@ -291,22 +289,21 @@ def _with_spread(found: WithinTasks) -> tuple[WithinTasks, str]:
 
 
 def _over_tasks(share: Floats, excess: Floats, whole: float) -> tuple[float, float]:
-    """The spread of a mean of AUCs of tasks with these shares of the ``whole`` weight.
+    """Standard error and degrees of freedom of the pooled AUC, over tasks.
 
-    Rows that do not tell the groups apart give an AUC the variance 1 / 12w, and no AUC
-    has more than 1/4.
+    Without any gap the AUC of a task has the variance 1 / 12w; at most it has 1/4.
     """
     k = len(share)
     if share.max() > 1.0 - NOTHING:
         return math.nan, 0.0
     sums, alone = share * excess, share / (12.0 * whole)
-    pulls = sums / (1.0 - share)
+    influences = sums / (1.0 - share)
     df = Clusters(share, sums, alone, alone, share / 2.0).degrees()
-    return math.sqrt((k - 1) / k * float(pulls @ pulls)), df
+    return math.sqrt((k - 1) / k * float(influences @ influences)), df
 
 
 def _over_rows(share: Floats, found: WithinTasks) -> tuple[float, float]:
-    """The spread of the same mean, tasks being given, with Satterthwaite's degrees."""
+    """Standard error of the pooled AUC over rows, with Satterthwaite's degrees."""
     parts = [(share**2 * each.variance, each.df) for each in (found.a, found.b)]
     total = float(sum(variance.sum() for variance, _ in parts))
     if not total > 0.0:
@@ -316,7 +313,7 @@ def _over_rows(share: Floats, found: WithinTasks) -> tuple[float, float]:
 
 
 def adjusted(p_values: list[float | None]) -> list[float | None]:
-    """Return p-values corrected for their number (Benjamini and Hochberg)."""
+    """Return p-values adjusted for their number (Benjamini and Hochberg)."""
     known = [p for p in p_values if p is not None]
     if not known:
         return list(p_values)

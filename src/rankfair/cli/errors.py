@@ -1,0 +1,321 @@
+"""What is printed, and how a command ends when it cannot go on."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from rankfair.input.disk import real
+from rankfair.input.errors import Argument, InputError, InputWarning, printable
+
+__all__ = [
+    "NotEstimableError",
+    "check_outputs",
+    "check_sheet",
+    "echo",
+    "echo_json",
+    "ending",
+    "fail",
+    "sentence_of",
+    "telling",
+    "writing",
+]
+
+DEBUG = "RANKFAIR_TRACEBACK"
+SHEETS = ("", ".csv", ".txt", ".parquet", ".pq")
+STOPPED, CLOSED, FAULT = 130, 141, 70
+# Options whose name is not that of the argument in Python.
+OPTIONS = {
+    "constraints": "--constraint",
+    "cv": "--folds",
+    "epsilons": "--at",
+    "features": "--feature",
+    "sample_weight": "--weight",
+    "sensitive_features": "--sensitive",
+    "tasks": "--task",
+    "y": "--target",
+    "y_pred": "--prediction",
+    "y_true": "--target",
+}
+
+
+# Arguments of Python by the flag they come from; the first words of many sentences.
+FLAGS = {
+    "sample_weight": "--weight",
+    "epsilons": "--at",
+    "tasks": "--task",
+    "y_pred": "--prediction",
+    "y_true": "--target",
+    "min_group": "--min-group",
+    "max_gap": "--max-gap",
+    "each of epsilons": "--at",
+    "y": "--target",
+    "cv": "--folds",
+    "constraints": "--constraint",
+}
+SAME = "epsilon|constraint|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
+FLAG = "--intersect"
+FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
+FILE = re.compile(r"\S*(?:[/\\]|\.\w)")
+PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
+
+
+class NotEstimableError(ValueError):
+    """Something that these rows cannot tell: the exit code is 3."""
+
+
+def spell(argument: Argument) -> str:
+    """Return an argument of Python as an option, a flag without its value.
+
+    Examples
+    --------
+    >>> spell(Argument("tasks")), spell(Argument("unseen", "shared"))
+    ('--task', '--unseen shared')
+    >>> spell(Argument("blind", False)), spell(Argument("intersect", True))
+    ('--no-blind', '--intersect')
+    """
+    name, value = argument.name, argument.value
+    if name == "blind" and value is False:
+        return "--no-blind"
+    option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    return option if value is None or value is True else f"{option} {value}"
+
+
+def sentence_of(error: BaseException, start: bool = True) -> str:
+    """Return what an error or a warning says, in the words of the command line.
+
+    A sentence that is not the ``start`` of a line keeps its first letter.
+    """
+    if isinstance(error, InputError | InputWarning):
+        return error.render(spell)
+    return in_flags(str(error), start)
+
+
+def echo(line: str = "", *, err: bool = False, bold: bool = False) -> None:
+    """Print a line: nothing else does, but `echo_json` and progress.
+
+    What a file says is shown as letters and is no command to the terminal.
+    """
+    line = printable(line)
+    typer.echo(typer.style(line, bold=True) if bold else line, err=err)
+
+
+def echo_json(value: Any) -> None:
+    """Print plain JSON, characters of all languages as they are."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(printable(text, keep="\n", form="\\u{:04x}"))
+
+
+def fail(sentence: str, code: int = 2) -> NoReturn:
+    """Say why, on stderr, and leave."""
+    echo(sentence, err=True)
+    raise typer.Exit(code)
+
+
+def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -> None:
+    """Leave if a file to be written is read, or written twice, or has no place to go.
+
+    Nobody wants to learn that after the work is done.
+    """
+    read = {real(each): each for each in inputs if each != "-"}
+    folders = [path for path in read if path.is_dir()]
+    written: set[Path] = set()
+    for path in outputs:
+        if path is None or str(path) == "-":
+            continue
+        if real(path) in written:
+            fail(f"{path} is named twice as what to write: give each its own name.")
+        written.add(real(path))
+        if real(path) in read:
+            fail(f"{path} is read and would be written over: give another name.")
+        folder = real(path).parent
+        if folder in folders and Path(path).suffix == ".parquet":
+            fail(
+                f"{path} is in a folder that is read, as one of its files: give "
+                "another folder."
+            )
+        if not folder.exists():
+            fail(f"{path} cannot be written: there is no folder {Path(path).parent}.")
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            fail(f"{path} cannot be written: {folder} is no folder that allows it.")
+
+
+def check_sheet(path: str | None) -> None:
+    """Leave if a table's name promises what is not written, a workbook say."""
+    suffix = "" if path is None else Path(path).suffix.lower()
+    if suffix not in SHEETS:
+        fail(
+            f"{path} would not be a {suffix} file: tables are written as CSV (.csv, "
+            ".txt, - for a pipe) or Parquet (.parquet, .pq)."
+        )
+
+
+@contextmanager
+def writing(option: str, folder: Path) -> Iterator[None]:
+    """Name the option whose folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        fail(f"Could not write to {option} {folder}: {error.strerror or error}")
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """End a process as it should, whatever the command in this block does.
+
+    SIGTERM and a closed terminal are treated like Ctrl-C, after which nothing is left
+    behind; the exit code is that of the signal.  What cannot be printed is a sentence.
+    """
+    came: list[int] = []
+
+    def stop(number: int, _: Any) -> NoReturn:
+        signal.signal(number, signal.SIG_IGN)  # once is enough, also on the way out
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = _handled(stop)
+    try:
+        yield
+    except OSError as error:
+        typer.echo(_of_system(error), err=True)
+        raise SystemExit(2) from None
+    except SystemExit:
+        if came:
+            raise SystemExit(128 + came[0]) from None
+        raise
+    finally:
+        for number in before.keys() - came:
+            signal.signal(number, before[number])
+        _flush()
+
+
+def _handled(stop: Any) -> dict[int, Any]:
+    """Set what is done at signals that end a process; return what was done before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}  # only a main thread may
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    # Who ignores one, as nohup does, goes on ignoring it.
+    plain = [n for n in numbers if n and signal.getsignal(n) is signal.SIG_DFL]
+    return {number: signal.signal(number, stop) for number in plain}
+
+
+def _of_system(error: OSError) -> str:
+    """Say what the system said, and of which file."""
+    if error.errno == errno.EBADF and error.filename is None:
+        return "Standard input or output is closed."
+    if error.strerror is None:
+        return _capital(str(error))
+    name = f"{error.filename}: " if error.filename is not None else ""
+    return f"{name}{error.strerror}"
+
+
+@contextmanager
+def telling(quiet: bool = False) -> Iterator[None]:
+    """Turn what a user can mend into a sentence, and warnings into lines on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            with _sentences():
+                yield
+        finally:
+            if not quiet:
+                told = (it.message for it in caught)
+                said = (sentence_of(it) for it in told if isinstance(it, Warning))
+                for line in dict.fromkeys(said):
+                    echo(f"Note: {line}", err=True)
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    from rankfair.files.archive import ModelFileError
+    from rankfair.input.errors import TableError
+
+    try:
+        yield
+    except (typer.Exit, typer.BadParameter):
+        raise
+    except NotEstimableError as error:
+        fail(sentence_of(error), 3)
+    except BrokenPipeError:
+        _leave_quietly()
+    except (TableError, ModelFileError) as error:
+        if isinstance(error.__cause__, BrokenPipeError):
+            _leave_quietly()
+        fail(str(error))
+    except OSError as error:
+        fail(_of_system(error))
+    except ModuleNotFoundError as error:
+        fail(f'This needs an extra: pip install "rankfair[all]" ({error.name})')
+    except ValueError as error:
+        fail(sentence_of(error))
+    except MemoryError:
+        fail("There is not enough memory for these rows.")
+    except KeyboardInterrupt:
+        fail("Stopped.", STOPPED)
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        fail(
+            f"rankfair failed, which is a fault of its own: {type(error).__name__}: "
+            f"{error}. {DEBUG}=1 shows where; please report it.",
+            FAULT,
+        )
+
+
+def in_flags(sentence: str, start: bool = True) -> str:
+    """Return a sentence about arguments of Python as one about options.
+
+    For errors that are not yet records: an `InputError` needs no such guess.
+    """
+    sentence = sentence.replace("constraints=", "constraint=")
+    sentence = sentence.replace("blind=False", "--no-blind")
+    sentence = PAIR.sub(r"--\1 \2", sentence)
+    sentence = re.sub(r'(column "[^"]*"(?:, "[^"]*")*) of X\b', r"\1", sentence)
+    # A flag has no value.
+    sentence = re.sub(r"--intersect True\b|(?<=Leave )intersect\b", FLAG, sentence)
+    sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
+    # Advice to name a column in an argument, without a value.
+    sentence = re.sub(r"--sensitive=(?!\w)", "--sensitive", sentence)
+    sentence = re.sub(r"\btasks=(?!\w)", "--task", sentence)
+    sentence = sentence.replace("features=…", "--drop")
+    sentence = sentence.replace(" equals y in ", " equals the target in ")
+    sentence = sentence.replace("Leave it out of X.", "Leave it out with --drop.")
+    found = FIRST.match(sentence)
+    if found is None:
+        return _capital(sentence) if start else sentence
+    return (FLAGS[found[1]] if found[1] else f"--{found[2]}") + sentence[found.end() :]
+
+
+def _capital(sentence: str) -> str:
+    """Return a sentence with a capital letter in front, unless a file is there."""
+    if FILE.match(sentence) or os.path.exists(sentence.split(": ")[0]):
+        return sentence
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _leave_quietly() -> NoReturn:
+    """End as a program does whose reader has gone away, `| head` say."""
+    _flush()
+    raise typer.Exit(CLOSED)
+
+
+def _flush() -> None:
+    """Let what cannot be printed go, rather than into a traceback at exit."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        with suppress(OSError, ValueError):  # a stand-in has no number
+            os.dup2(null, sys.stdout.fileno())

@@ -1,0 +1,301 @@
+"""Rows in the partitions of a Dask frame: functions go there, sums come back.
+
+Partitions that one worker has are a *share*.  A pass is one call a share, which answers
+with one sum: as many messages as workers have threads, however many rows there are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from rankfair.engines.chunk import Chunk, Held, LeftOut
+from rankfair.engines.chunked import ChunkedRows, Kept, Sizes
+from rankfair.engines.labels import (
+    Coding,
+    StreamRoles,
+    Tally,
+    coded,
+    one_column,
+    refuse_unknown,
+    tally,
+)
+from rankfair.input.errors import shown
+
+T = TypeVar("T")
+Many = list[Any]  # futures
+
+UNEVEN = 1.25  # times an equal share that a worker may have before others help
+TARGET = "rankfair target"  # no column of a user's is likely to be called that
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A client of a scheduler, and how long it waits where nobody works.
+
+    Work on rows takes as long as it takes.
+    """
+
+    client: Any
+    patience: float = 60.0  # seconds without a worker, or an answer of the scheduler
+
+    @classmethod
+    def of(cls, client: Any) -> Cluster:
+        """The cluster of a client, as patient as Dask is configured to be."""
+        import dask
+        from dask.utils import parse_timedelta
+
+        asked = dask.config.get("distributed.scheduler.no-workers-timeout", None)
+        return cls(client) if asked is None else cls(client, parse_timedelta(asked))
+
+    def result(self, future: Any) -> Any:
+        """What a worker answers."""
+        tick = 1.0
+        while True:
+            try:
+                return future.result(timeout=tick)
+            except TimeoutError:
+                if future.status == "error":
+                    raise  # that of the function itself
+            except Exception as error:
+                if type(error).__module__.startswith("distributed"):
+                    raise self.failed(str(error)) from error
+                raise
+            self.threads()
+            # An answer that is under way may be long.
+            tick = 2 * tick if future.status == "finished" else 1.0
+
+    def threads(self) -> dict[str, int]:
+        """How many threads each worker has; while there is none, one is waited for."""
+        end = time.monotonic() + self.patience
+        while not (found := self.ask("ncores")):
+            if time.monotonic() > end:
+                raise self.failed(f"no workers for {self.patience:g} s")
+            time.sleep(0.1)
+        return dict(found)
+
+    def ask(self, question: str, **given: Any) -> Any:
+        """What the scheduler answers."""
+        ask = partial(getattr(self.client.scheduler, question), **given)
+        try:
+            return self.client.sync(ask, callback_timeout=self.patience)
+        except (OSError, TimeoutError) as error:
+            raise self.failed("the scheduler does not answer") from error
+
+    def failed(self, why: str) -> ConnectionError:
+        """An error that names the cluster."""
+        first = why.partition(". ")[0].splitlines()[0].rstrip(".")
+        where = self.client.scheduler.address
+        return ConnectionError(f"the cluster at {where} failed: {first}.")
+
+
+@dataclass(frozen=True)
+class DaskRows(ChunkedRows):
+    """Chunks that stay in the memory of the workers.
+
+    The scheduler knows how each was made: those of a worker that is lost are made again
+    by another.
+    """
+
+    cluster: Cluster
+    shares: Many  # futures of lists of chunks
+    coding: Coding
+    sizes: Sizes
+
+    @classmethod
+    def of(cls, cluster: Cluster, partitions: Many, coding: Coding) -> DaskRows:
+        """Turn partitions into chunks, where they are."""
+        import dask
+
+        lent = lend(cluster, coding)
+        made = [
+            cluster.client.submit(
+                _chunks, [partitions[i] for i in share], share, lent, pure=False
+            )
+            for share in shares_of(cluster, partitions)
+        ]
+        sizes = Sizes(**dask.config.get("rankfair.sizes", {}))
+        return cls(cluster, made, coding, sizes)
+
+    def gather(self, function: Callable[[Iterable[Chunk]], T]) -> Iterator[T]:
+        """What a function says of the chunks of each share."""
+        return said(self.cluster, function, self.shares)
+
+    def keep(self, design: LeftOut) -> list[Kept]:
+        """The lines of each chunk, kept by the worker that has it."""
+        held = asked(self.cluster, partial(_lines, design), self.shares)
+        return [
+            OnWorkers(self.cluster, asked(self.cluster, partial(_line, i), held))
+            for i in range(design.n_lines)
+        ]
+
+
+@dataclass(frozen=True)
+class OnWorkers(Kept):
+    """A line that is kept beside the chunks by the workers that have them."""
+
+    cluster: Cluster
+    held: Many  # futures of lists, one of each share
+
+    def gather(self, function: Callable[[Iterable[Held]], T]) -> Iterator[T]:
+        """What a function says of what is kept of each share."""
+        return said(self.cluster, function, self.held)
+
+
+def _chunks(partitions: list[Any], numbers: list[int], coding: Coding) -> list[Chunk]:
+    """The partitions of a share as chunks."""
+    return [
+        coding.chunk(arrow(part, coding.roles.columns), f"partition {i}", i)
+        for part, i in zip(partitions, numbers, strict=True)
+    ]
+
+
+def _lines(design: LeftOut, chunks: list[Chunk]) -> list[list[Held]]:
+    return [design(chunk) for chunk in chunks]
+
+
+def _line(number: int, lines: list[list[Held]]) -> list[Held]:
+    return [each[number] for each in lines]
+
+
+def shares_of(cluster: Cluster, partitions: Many) -> list[list[int]]:
+    """Partitions by the worker, and its thread, that has them, none much too large."""
+    sizes = list(said(cluster, len, partitions))
+    places = cluster.ask("who_has", keys=[each.key for each in partitions])
+    threads = [
+        (address, i)
+        for address, number in sorted(cluster.threads().items())
+        for i in range(number)
+    ]
+    most = UNEVEN * sum(sizes) / len(threads)
+    load = dict.fromkeys(threads, 0)
+    shares: dict[tuple[str, int], list[int]] = {thread: [] for thread in threads}
+    for i, size in enumerate(sizes):
+        homes = places.get(partitions[i].key, ())
+        near = [each for each in threads if each[0] in homes]
+        one = min(near, key=load.__getitem__, default=threads[0])
+        if load[one] + size > most:
+            one = min(threads, key=load.__getitem__)
+        load[one] += size
+        shares[one].append(i)
+    return [each for each in shares.values() if each]
+
+
+def lend(cluster: Cluster, thing: Any) -> Any:
+    """A future of a thing, which goes to one worker and from there to the others.
+
+    It may be large, and does not go with every task.  The scheduler knows it, as it
+    knows all others: it outlives any worker.
+    """
+    import dask
+
+    # What Dask warns of is a graph that has a large thing in many tasks.
+    with dask.config.set({LARGE_GRAPH: 1 << 60}):
+        return cluster.client.submit(_itself, thing, pure=False)
+
+
+def asked(cluster: Cluster, function: Callable[..., Any], *parts: list[Any]) -> Many:
+    """Futures of what a function says of the parts, where they are."""
+    functions = [lend(cluster, function)] * len(parts[0])
+    found: Many = cluster.client.map(_call, functions, *parts, pure=False)
+    return found
+
+
+def said(
+    cluster: Cluster, function: Callable[..., T], *parts: list[Any]
+) -> Iterator[T]:
+    """What the workers answer, in the order of the parts."""
+    futures = asked(cluster, function, *parts)
+    for i, future in enumerate(futures):
+        yield cluster.result(future)
+        futures[i] = None  # so that its worker lets go of it
+
+
+def _itself(thing: T) -> T:
+    return thing
+
+
+def _call(function: Callable[..., T], *parts: Any) -> T:
+    return function(*parts)
+
+
+def arrow(partition: Any, columns: list[str]) -> Any:
+    """Columns of a pandas frame as an Arrow table of one piece."""
+    import pyarrow as pa
+
+    frame = partition[columns]
+    return pa.Table.from_pandas(frame, preserve_index=False).combine_chunks()
+
+
+def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
+    """The partitions of a Dask frame as rows for an engine.
+
+    ``named`` has the columns that the constructor of the estimator names.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    cluster = _cluster_here()
+    target, frame = _with_target(X, y)
+    roles = StreamRoles(
+        tuple(name for name in X.columns if name not in (target, weight)),
+        target,
+        one_column("tasks", named.tasks),
+        one_column("sensitive_features", named.sensitive_features),
+        weight,
+        named.blind,
+    )
+    refuse_unknown(roles.counted, list(X.columns), "{} is no column of the frame.")
+    kinds = frame.dtypes.items()
+    roles.check({name: kind for name, kind in kinds if not is_numeric_dtype(kind)})
+    partitions = cluster.client.compute(frame.to_delayed())
+    numbers = list(range(len(partitions)))
+    tallies = said(cluster, partial(_tally, roles), partitions, numbers)
+    return DaskRows.of(cluster, partitions, coded(tallies, roles))
+
+
+def _tally(roles: StreamRoles, partition: Any, number: int) -> Tally:
+    columns = roles.counted or [roles.target]
+    return tally(arrow(partition, columns), roles, f"partition {number}")
+
+
+def _cluster_here() -> Cluster:
+    """The cluster at work; without one, an error that says how to start it."""
+    from distributed import get_client
+
+    try:
+        return Cluster.of(get_client())
+    except ValueError:
+        raise ValueError(
+            "a Dask frame is fitted where its partitions are: start a cluster first, "
+            "client = dask.distributed.Client(…)."
+        ) from None
+
+
+def _with_target(X: Any, y: Any) -> tuple[str, Any]:
+    """The name of the target, and the frame that has it."""
+    names = list(X.columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"column {shown(name)} of the frame has no name in text: rename it, "
+                "frame.rename(columns=str)."
+            )
+        if names.count(name) > 1:
+            raise ValueError(
+                f"the frame has several columns called {shown(name)}: give each a name "
+                "of its own."
+            )
+    if isinstance(y, str):
+        refuse_unknown([y], names, "{} is no column of the frame.")
+        return y, X
+    if not hasattr(y, "to_delayed"):
+        got = "fit got no y" if y is None else f"y is a {type(y).__name__}"
+        raise ValueError(
+            f"{got}, but the rows are in a Dask frame: name the column of the target, "
+            'fit(frame, "pay"), or pass a Dask series.'
+        )
+    return TARGET, X.assign(**{TARGET: y})

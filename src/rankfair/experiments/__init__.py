@@ -1,1 +1,0 @@
-"""Comparisons of methods: rows in, records out, then a table and a picture."""

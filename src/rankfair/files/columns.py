@@ -1,0 +1,355 @@
+"""Files as one table, and what its columns are for."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unicodedata import category, normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.files.read import MAX_BYTES, read_table
+from rankfair.files.table import Table, refuse_gaps
+from rankfair.input.disk import real, visible
+from rankfair.input.errors import TableError, listed, shown
+
+__all__ = [
+    "Reading",
+    "Roles",
+    "column_or_none",
+    "files_of",
+    "load",
+    "refuse_gaps",
+    "refuse_taken",
+]
+
+# Cells that often mean so, in small letters.
+UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files are written; see `rankfair.files.read.read_table`."""
+
+    text: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    missing: tuple[str, ...] = ()
+    file_column: str | None = None  # a column more: the name of the file
+    drop_missing: bool = False
+    max_bytes: int = MAX_BYTES
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns are for; all others are predictors unless ``drop`` has them.
+
+    Examples
+    --------
+    >>> roles = Roles(target="pay", sensitive=("sex",), tasks=("job",))
+    >>> roles.predictors(("id", "pay", "sex", "job", "age"))
+    ('id', 'age')
+    """
+
+    target: str | None = None
+    sensitive: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    predictions: tuple[str, ...] = ()
+    weight: str | None = None
+    features: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()  # protected columns that may be numbers all the same
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that are text whatever they hold."""
+        return tuple(n for n in (*self.sensitive, *self.tasks) if n not in self.cut)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns that must hold numbers."""
+        single = tuple(n for n in (self.target, self.weight) if n is not None)
+        return (*single, *self.predictions)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All columns that have a role of their own."""
+        return (*self.sensitive, *self.tasks, *self.numbers)
+
+    @property
+    def needed(self) -> tuple[str, ...] | None:
+        """Columns that are used; None if all but ``drop`` may be predictors."""
+        return None if self.features is None else (*self.named, *self.features)
+
+    def uses(self, name: str) -> bool:
+        """Tell whether a column is one that is used."""
+        needed = self.needed
+        return name not in self.drop if needed is None else name in needed
+
+    def predictors(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns to predict from, the protected ones not among them."""
+        if self.features is not None:
+            return tuple(dict.fromkeys(self.features))
+        taken = {*self.named, *self.drop}
+        return tuple(name for name in names if name not in taken)
+
+    def check(self) -> None:
+        """Raise if a column has two roles."""
+        seen: dict[str, str] = {}
+        for role, names in (
+            ("--target", (self.target,) if self.target else ()),
+            ("--sensitive", self.sensitive),
+            ("--task", self.tasks),
+            ("--prediction", self.predictions),
+            ("--weight", (self.weight,) if self.weight else ()),
+            ("--feature", self.features or ()),
+            ("--drop", self.drop),
+        ):
+            for name in dict.fromkeys(names) if role == "--feature" else names:
+                if name in seen:
+                    twice = "twice" if seen[name] == role else f"and {seen[name]}"
+                    raise ValueError(
+                        f"column {shown(name)} is named by {role} {twice}: a column "
+                        "has one role."
+                    )
+                seen[name] = role
+
+
+def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
+    """Read one or several files as one table.
+
+    Parameters
+    ----------
+    files : sequence of str
+        CSV or Parquet files, folders of Parquet files, or ``"-"``; they must have the
+        same columns.
+    roles : Roles
+        Columns with a role are read as what they have to be.
+    reading : Reading
+        How the files are written.
+
+    Returns
+    -------
+    Table
+        The rows of all files, in order, those with empty cells in columns that matter
+        left out if `reading` says so.
+    """
+    files = [part for each in files for part in _parts(each)]
+    _refuse_twice(files)
+    for name in roles.numbers:
+        if name in reading.text:
+            raise ValueError(
+                f"column {shown(name)} is to be read as text by --text, but what it is "
+                "used for needs numbers."
+            )
+    for name in reading.numbers:
+        if name in (*reading.text, *roles.labels):
+            raise ValueError(
+                f"column {shown(name)} is to be read as numbers by --number, but "
+                "tasks, groups, categories and columns named by --text are text."
+            )
+    parts = [_read(file, roles, reading) for file in files]
+    table = parts[0] if len(parts) == 1 else _joined(parts, roles)
+    table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
+    if reading.drop_missing:
+        table = _whole_rows(table, roles)
+    odd = (*_odd_groups(table, roles), *_near_labels(table, roles))
+    return replace(table, notes=(*table.notes, *odd))
+
+
+def files_of(folder: str) -> list[str]:
+    """Return the Parquet files of a folder, in order, hidden ones left out."""
+    inside = Path(folder).glob("*.parquet")
+    found = sorted(str(path) for path in inside if visible(Path(path.name)))
+    if not found:
+        raise TableError(
+            "is a folder without Parquet files",
+            source=folder,
+            cure="Their names end in .parquet.",
+        )
+    return found
+
+
+def _parts(file: str) -> list[str]:
+    return files_of(file) if Path(file).is_dir() else [file]
+
+
+def _refuse_twice(files: Sequence[str]) -> None:
+    seen: set[Path | str] = set()
+    for file in files:
+        place = file if file == "-" else real(file)
+        if place in seen:
+            raise ValueError(
+                f"{file} is named twice: its rows would count double. Name it once."
+            )
+        seen.add(place)
+
+
+def _odd_groups(table: Table, roles: Roles) -> list[str]:
+    """Return a note for each group whose name may mean that it is not known."""
+    found = []
+    for name in roles.sensitive:
+        labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
+        for label in sorted(each for each in labels if _as_seen(each) in UNKNOWN):
+            found.append(
+                f"{shown(name)} has a group called {shown(label)}; if that means “not "
+                f"known”, say --missing {shlex.quote(label)}."
+            )
+    return found
+
+
+def _near_labels(table: Table, roles: Roles) -> list[str]:
+    """Return a note for each column of labels of which some look alike."""
+    found = []
+    for name in (*roles.sensitive, *roles.tasks):
+        alike: dict[str, list[str]] = {}
+        labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
+        for label in sorted(labels):
+            alike.setdefault(_as_seen(label), []).append(label)
+        for same in (each for each in alike.values() if len(each) > 1):
+            found.append(
+                f"{shown(name)} has {_told_apart(same)}, which differ only in spaces, "
+                "capitals or the way letters are encoded (Unicode form, signs of no "
+                "width); if they are the same, write them alike."
+            )
+            break  # one example will do
+    return found
+
+
+def _as_seen(label: str) -> str:
+    """Return a label without what the eye may miss.
+
+    That is spaces, capitals, signs of no width, and other forms of the same letters.
+
+    Examples
+    --------
+    >>> _as_seen("F\\u200b") == _as_seen(" f") == _as_seen("\\uff26") == "f"
+    True
+    """
+    letters = normalize("NFKC", label)
+    seen = "".join(sign for sign in letters if category(sign) != "Cf")
+    return normalize("NFKC", " ".join(seen.split()).casefold())
+
+
+def _told_apart(labels: list[str]) -> str:
+    """Return labels as they are shown, or by their signs where that shows the same."""
+    if len({normalize("NFC", label) for label in labels}) == len(labels):
+        return listed(labels)
+    return ", ".join(map(ascii, labels))
+
+
+def _read(file: str, roles: Roles, reading: Reading) -> Table:
+    extra = reading.file_column
+    texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
+    table = read_table(
+        file,
+        text=texts,
+        numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
+        encoding=reading.encoding,
+        delimiter=reading.delimiter,
+        decimal=reading.decimal,
+        thousands=reading.thousands,
+        missing=reading.missing,
+        needed=roles.needed,
+        spare=roles.drop,
+        max_bytes=reading.max_bytes,
+    )
+    if extra is None:
+        return table
+    refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
+    stem = "-" if file == "-" else Path(file).stem
+    return table.with_column(extra, np.full(table.n_rows, stem, object))
+
+
+def _joined(parts: list[Table], roles: Roles) -> Table:
+    """Return the rows of several tables with the same columns, kinds agreed.
+
+    A column that is not used may be numbers in one and text in another: it is text.
+    """
+    first = parts[0]
+    for other in parts[1:]:
+        gone = [name for name in first.names if name not in other.names]
+        more = [name for name in other.names if name not in first.names]
+        if gone or more:
+            what = (
+                f"no column {shown(gone[0])}, which {first.source} has"
+                if gone
+                else f"a column {shown(more[0])} that {first.source} has not"
+            )
+            raise TableError(
+                f"has {what}",
+                source=other.source,
+                cure="All files must have the same columns.",
+            )
+        for name in first.names:
+            agree = first.is_text(name) == other.is_text(name)
+            if not agree and roles.uses(name):
+                kinds = "text" if other.is_text(name) else "numbers"
+                raise TableError(
+                    f"holds {kinds}, but not so in {first.source}",
+                    source=other.source,
+                    column=name,
+                    cure="Read it as text in all files with --text "
+                    f"{shlex.quote(name)}.",
+                )
+    columns = {n: _concatenated([part[n] for part in parts]) for n in first.names}
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    sources = ", ".join(part.source for part in parts)
+    return Table(columns, sources, notes, first.why_text)
+
+
+def _concatenated(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    if len({column.dtype.kind == "O" for column in columns}) == 1:
+        return np.concatenate(columns)
+    out = np.empty(sum(map(len, columns)), object)
+    out[:] = [_as_text(cell) for column in columns for cell in column.tolist()]
+    return out
+
+
+def _as_text(cell: Any) -> str | None:
+    """A cell of a column that is not used: text as it is, numbers as CSV has them."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    return None if cell != cell else repr(cell).removesuffix(".0")
+
+
+def _whole_rows(table: Table, roles: Roles) -> Table:
+    """Return the rows without an empty cell where one matters, and count the others."""
+    names = [*roles.named, *roles.predictors(table.names)]
+    gone = np.zeros(table.n_rows, bool)
+    for name in dict.fromkeys(names):
+        gone |= table.missing(name)
+    if gone.all():
+        n = table.n_rows
+        rows = "its only row" if n == 1 else f"each of its {n} rows"
+        raise TableError(
+            f"has an empty cell in {rows}",
+            source=table.source,
+            cure="Leave columns with many empty cells out with --drop.",
+        )
+    if not gone.any():
+        return table
+    note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
+    return replace(table.take(~gone), notes=(*table.notes, note))
+
+
+def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> None:
+    """Raise if a new column has the name of one that is there, or none."""
+    if not name.strip():
+        raise ValueError(f"a new column needs a name, got {name!r}. {cure}")
+    if name in names:
+        raise TableError(
+            f"already has a column {shown(name)}", source=source, cure=cure
+        )
+
+
+def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:
+    """Return a column, or None if it has no name."""
+    return None if name is None else table[name]

@@ -1,1 +1,0 @@
-"""What the commands do, without a command line: files in, records and files out."""

@@ -1,0 +1,309 @@
+"""All pictures by matplotlib: of an audit, of a path, and of methods.
+
+The colours are those of Okabe and Ito, darker: they also serve for text, and can be
+told apart with any kind of colour vision.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.report.frontier import Box, place
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from rankfair.audit.records import Audit
+
+INK, PALE = "#222222", "#8a8a8a"
+BLUE, RUST, GREEN, PURPLE = "#0072B2", "#C04F00", "#00785A", "#A3357A"
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.edgecolor": PALE,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.hashsalt": "rankfair",  # otherwise ids in the file are random
+}
+# Methods that need the group to predict, and others: marker, colour, fill, meaning.
+LOOKS = {
+    "no": ("o", BLUE, BLUE, "predicts without the group"),
+    "yes": ("s", RUST, "white", "needs the group to predict"),
+    "-": ("D", INK, INK, "known to nobody"),
+}
+PANELS = (("rmse", None), ("auc", 0.5), ("md", 0.0), ("ks", 0.0))  # name and parity
+GAP, ERROR = "rank gap  |AUC − 1/2|", "error  (RMSE)"
+
+
+def plain_axes(axes: Axes, grid: Literal["both", "y"] = "both") -> None:
+    """Draw a pale grid behind everything, and no frame above or to the right."""
+    axes.grid(color="#e6e6e6", linewidth=0.8, axis=grid)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def as_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
+    """Return the content of an image file, the same for the same figure.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> as_bytes(Figure(), "png")[1:4]
+    b'PNG'
+    """
+    from matplotlib import rc_context
+
+    # Neither a date nor the name of a program.
+    stamp = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}[kind]
+    content = io.BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(content, format=kind, metadata=stamp, facecolor="white")
+    return content.getvalue()
+
+
+def draw_audit(audit: Audit, axes: Any = None) -> Any:
+    """Draw every AUC with its interval; models lie beside each other."""
+    _need_matplotlib()
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        size = (7, 1.2 + 0.32 * len(audit.comparisons))
+        _, axes = plt.subplots(figsize=size, layout="constrained")
+    names = [(c.sensitive_feature, c.group, c.against) for c in audit.comparisons]
+    place_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    colours = (PALE, BLUE, RUST, GREEN, PURPLE)
+    for j, model in enumerate(audit.model_names):
+        colour, offset = colours[j % 5], 0.5 * ((j + 0.5) / len(audit.models) - 0.5)
+        mine = {
+            place_of[name] + offset: c.auc
+            for name, c in zip(names, audit.comparisons, strict=True)
+            if c.model == model
+        }
+        for y, auc in mine.items():
+            if auc.estimable:
+                axes.plot([auc.ci_low, auc.ci_high], [y, y], color=colour, lw=2)
+        values = [auc.value for auc in mine.values()]
+        axes.plot(values, list(mine), "o", color=colour, label=_plain(model), ms=5)
+    axes.axvline(0.5, color=INK, lw=0.8)
+    rows = [_plain(f"{feature}: {a} v {b}") for feature, a, b in place_of]
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    level = f"{100 * audit.confidence:g} %"
+    axes.set_xlabel(f"AUC with {level} confidence intervals; 0.5 is parity")
+    axes.set_title(_plain(audit.title))
+    if len(audit.models) > 1:
+        axes.legend(frameon=False)
+    return axes
+
+
+def draw_path(path: Any) -> Figure:
+    """Draw RMSE against ``|AUC − 1/2|`` of a path, on held-out and training rows."""
+    _need_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
+        axes = figure.subplots()
+        axes.set_xlabel(GAP)
+        axes.set_ylabel(ERROR)
+        plain_axes(axes)
+        x, y, low, high, train_x, train_y = (
+            path.column(name)
+            for name in [
+                "gap",
+                "rmse",
+                "rmse_ci_low",
+                "rmse_ci_high",
+                "train_gap",
+                "train_rmse",
+            ]
+        )
+        axes.errorbar(x, y, [y - low, high - y], color=BLUE, fmt="none", alpha=0.35)
+        axes.plot(x, y, "-o", color=BLUE, markersize=4, label="held-out rows")
+        axes.plot(
+            train_x, train_y, "--s", color=RUST, markersize=4, label="training rows"
+        )
+        legend = axes.legend(frameon=False)
+        if path.has_knee:
+            knee = path.knee()
+            at = int(np.flatnonzero(path.column("epsilon") == knee)[0])
+            curve = np.column_stack((x, y))
+            others = [*curve, *np.column_stack((train_x, train_y))]
+            for share in np.linspace(0, 1, 12):  # along the intervals
+                others += [*np.column_stack((x, low + share * (high - low)))]
+            text = {f"knee, ε = {knee:.3g}": (curve[at], INK)}
+            _write(figure, axes, text, others, [legend])
+    return figure
+
+
+def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw the paths of tilt with all methods, and the fair ones enlarged.
+
+    Parameters
+    ----------
+    summary : sequence of Summary
+        Means of the methods with their standard errors; held-out rows are drawn.
+    paths : sequence of dict
+        Rows of `model.path()`, each with the "seed" of its draw.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Not shown and not saved.
+    """
+    _need_matplotlib()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    rows = [row for row in summary if row.rows == "held-out"]
+    fair = [row for row in rows if _gap(row) < 0.05]
+    with rc_context(STYLE):
+        figure = Figure(figsize=(11, 4.2), dpi=150, layout="constrained")
+        parts: Any = figure.subfigures(1, 2, width_ratios=(0.8, 1))
+        titles = "All methods, on held-out rows", "The fair ones, enlarged"
+        for part, title in zip(parts, titles, strict=True):
+            part.suptitle(title, x=0.02, ha="left", fontsize=11, fontweight="bold")
+        axes = parts[0].subplots()
+        mean = _draw_paths(axes, paths)
+        for row in rows:
+            _mark(axes, row, _gap(row), row.rmse.value, row.auc.error, row.rmse.error)
+        _draw_fair(parts[1].subplots(1, len(PANELS), sharey=True), fair)
+        _legend(figure)
+        at = {row.method: (_gap(row), row.rmse.value) for row in rows}
+        named = {
+            row.method: (at[row.method], LOOKS[row.needs_group][1])
+            for row in rows
+            if row not in fair
+        }
+        if fair:
+            named["fair methods"] = (at[fair[0].method], INK)
+        _write(figure, axes, named, [*at.values(), *mean.T.tolist()])
+    return figure
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'Pictures need an extra: pip install "rankfair[plot]"', name=error.name
+        ) from error
+
+
+def _plain(label: str) -> str:
+    """A label as it is: matplotlib reads text between dollars as a formula."""
+    return label.replace("$", r"\$")
+
+
+def _gap(row: Any) -> float:
+    return abs(float(row.auc.value) - 0.5)
+
+
+def _draw_paths(axes: Axes, paths: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
+    """Draw the path of each draw, pale, and their mean; return gap and error of it."""
+    axes.set_xlabel(GAP)
+    axes.set_ylabel("error  (RMSE, standard deviations of y)")
+    plain_axes(axes)
+    axes.margins(x=0.08, y=0.12)
+    of: dict[int, list[tuple[float, float]]] = {}
+    for row in paths:
+        of.setdefault(row["seed"], []).append((row["gap"], row["rmse"]))
+    for points in of.values():
+        axes.plot(*zip(*points, strict=True), color=BLUE, alpha=0.2, lw=0.8, zorder=2)
+    mean: NDArray[np.float64] = np.mean([*of.values()], axis=0).T
+    axes.plot(*mean, color=BLUE, lw=2.4, zorder=3)
+    return mean
+
+
+def _mark(
+    axes: Axes, row: Any, x: float, y: float, wide: float, high: float = 0.0
+) -> None:
+    """A method at its means, with 95 % confidence intervals."""
+    marker, colour, fill, _ = LOOKS[row.needs_group]
+    look: Any = {"fmt": marker, "color": colour, "markerfacecolor": fill, "zorder": 4}
+    size: Any = {"markeredgewidth": 1.6, "markersize": 7, "elinewidth": 1.4}
+    upright = 1.96 * high if high else None
+    axes.errorbar(x, y, xerr=1.96 * wide, yerr=upright, **look, **size)
+
+
+def _draw_fair(panels: Sequence[Axes], fair: Sequence[Any]) -> None:
+    """A panel for each figure, a line for each method."""
+    for axes, (name, parity) in zip(panels, PANELS, strict=True):
+        axes.set_title(name.upper(), loc="left", fontsize=10)
+        plain_axes(axes)
+        axes.locator_params(axis="x", nbins=2)
+        axes.tick_params(axis="x", labelsize=9)
+        axes.tick_params(axis="y", length=0)
+        axes.margins(x=0.15)
+        if parity is not None:
+            axes.axvline(parity, color=PALE, linewidth=1, zorder=1)
+        for i, row in enumerate(fair):
+            mean = getattr(row, name)
+            _mark(axes, row, mean.value, i, mean.error)
+    panels[0].set_yticks(range(len(fair)), [row.method for row in fair])
+    panels[0].set_ylim(len(fair) - 0.5, -0.5)
+
+
+def _legend(figure: Figure) -> None:
+    """Explain shapes and colours below the picture."""
+    from matplotlib.lines import Line2D
+
+    curve = "tilt, all ε, left-out rows"
+    handles = [Line2D([], [], color=BLUE, linewidth=2.4, label=curve)]
+    for marker, colour, fill, meaning in LOOKS.values():
+        look: Any = {"marker": marker, "color": colour, "markerfacecolor": fill}
+        handles.append(Line2D([], [], linestyle="none", label=meaning, **look))
+    handles.append(Line2D([], [], color=PALE, lw=1.4, label="95 % over draws"))
+    where: Any = {"loc": "outside lower center", "ncols": 5}
+    figure.legend(handles=handles, frameon=False, fontsize=9.5, **where)
+
+
+def _write(
+    figure: Figure,
+    axes: Axes,
+    texts: Mapping[str, tuple[Any, str]],
+    obstacles: Sequence[Any],
+    artists: Sequence[Any] = (),
+) -> None:
+    """Write texts near their points, in points of the paper, clear of obstacles."""
+    # Free places are known when everything else has its place.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    unit, top = 72 / figure.dpi, 72 * figure.get_figheight()
+
+    def on_paper(points: Any) -> NDArray[np.float64]:
+        found = unit * axes.transData.transform(points)
+        return np.column_stack((found[:, 0], top - found[:, 1]))
+
+    def box(extent: Any) -> Box:
+        left, bottom, right, upper = (unit * float(v) for v in extent.extents)
+        return left, top - upper, right, top - bottom
+
+    near = on_paper([point for point in obstacles if np.isfinite(point).all()])
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in near.tolist()]
+    taken += [box(artist.get_window_extent()) for artist in artists]
+    points = [tuple(point) for point in on_paper([at for at, _ in texts.values()])]
+    labels = place(points, list(texts), taken, box(axes.get_window_extent()))
+    sides: Any = {"start": "left", "middle": "center", "end": "right"}
+    for label, (_, colour) in zip(labels, texts.values(), strict=True):
+        assert label is not None
+        if label.leader:
+            (u, v, x, y), line = label.leader, {"arrowstyle": "-", "color": PALE}
+            ends: Any = {"xycoords": "figure points", "arrowprops": line}
+            axes.annotate("", (u, top - v), (x, top - y), **ends)
+        axes.annotate(
+            label.text,
+            (label.x, top - label.y),
+            xycoords="figure points",
+            ha=sides[label.anchor],
+            color=colour,
+        )

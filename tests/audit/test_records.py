@@ -1,0 +1,124 @@
+"""The records of an audit as dicts, frames, pictures and pages."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from jsonschema import Draft202012Validator
+
+from audited import sample, simple
+from rankfair import audit
+from rankfair.paths import Path as FairnessPath
+from rankfair.paths import PathRow
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_dict_follows_the_schema():
+    schema = json.loads((ROOT / "docs" / "audit.schema.json").read_text("utf-8"))
+    packaged = files("rankfair.audit").joinpath("audit.schema.json").read_text("utf-8")
+    assert schema == json.loads(packaged)
+    Draft202012Validator.check_schema(schema)
+    y, p, g, t = sample()
+    path = FairnessPath(tuple(PathRow(e, *[0.5] * 12, "ok") for e in (0.0, 0.1)), 9, 9)
+    g[:2] = "X"
+    full = audit(
+        y,
+        {"a": p, "b": y},
+        sensitive_features={"sex": g, "site": t % 2},
+        tasks=t,
+        intersect=True,
+        path=path,
+        command="rankfair audit x.csv",
+        title="A title",
+    )
+    for found in (full, simple(), audit(None, p, sensitive_features=t % 2)):
+        text = json.dumps(found.to_dict(), allow_nan=False)
+        Draft202012Validator(schema).validate(json.loads(text))
+    assert full.to_dict()["provenance"]["command"] == "rankfair audit x.csv"
+    assert full.title == "A title"
+
+
+def test_frames_of_the_library_that_came():
+    y, p, g, t = sample()
+    for given, kind in ((pd.Series(g), pd.DataFrame), (pl.Series(g), pl.DataFrame)):
+        found = audit(y, p, sensitive_features=given, tasks=t)
+        frame = found.to_frame()
+        assert isinstance(frame, kind)
+        assert len(frame) == len(found.comparisons)
+        assert frame["auc"].to_list() == [c.auc.value for c in found.comparisons]
+        tasks = found.tasks_frame()
+        assert isinstance(tasks, kind)
+        assert tasks["task"].to_list() == [line.task for line in found.tasks]
+    plain = audit(y, p, sensitive_features=g)
+    assert isinstance(plain.to_frame(), pd.DataFrame)
+
+
+def test_without_frame_libraries_there_is_a_dict(monkeypatch):
+    y, p, g, _ = sample()
+    monkeypatch.setattr("rankfair.audit.frames.find_spec", lambda name: None)
+    found = audit(y, p, sensitive_features=g).to_frame()
+    assert isinstance(found, dict) and found["group"] == ["M"]
+
+
+def test_the_picture_has_a_line_for_each_model():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    y, p, g, _ = sample()
+    found = audit(y, {"$a": p, "b": y}, sensitive_features=g, title="5 $ or 10 $")
+    axes = found.plot()
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == [r"\$a", "b"]
+    axes.figure.canvas.draw()
+    assert found.plot(axes) is axes
+    assert audit(y, p, sensitive_features=g).plot().get_legend() is None
+    matplotlib.pyplot.close("all")
+
+
+def test_the_frontier_comes_from_a_path():
+    rows = [
+        PathRow(e, r, r - 0.1, r + 0.1, 0.6, 0.55, 0.65, 0.1, *[0.0] * 5, "satisfied")
+        for e, r in ((0.0, 1.0), (0.1, 0.4), (0.2, 0.2))
+    ]
+    path = FairnessPath(
+        (*rows, rows[-1]._replace(epsilon=0.3, auc_ci_low=0.45)), 10, 10
+    )
+    _, p, g, _ = sample()
+    found = audit(None, p, sensitive_features=g, path=path).frontier
+    assert [point.epsilon for point in found] == [0.0, 0.1, 0.2, 0.3]
+    assert sum(point.chosen for point in found) == 1
+    first = found[0].auc_gap
+    assert (first.ci_low, first.ci_high) == pytest.approx((0.05, 0.15))
+    assert found[3].auc_gap.ci_low == 0.0
+    lost = FairnessPath((rows[0]._replace(auc_ci_low=np.nan),), 1, 1)
+    (point,) = audit(None, p, sensitive_features=g, path=lost).frontier
+    assert not point.auc_gap.estimable
+
+
+def test_the_fingerprint_is_that_of_the_values():
+    y, p, g, t = sample()
+    one = audit(y, p, sensitive_features=g, tasks=t).provenance
+    same = audit(list(y), p.copy(), sensitive_features=list(g), tasks=t).provenance
+    other = audit(y, p + 1e-9, sensitive_features=g, tasks=t).provenance
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    assert (one.n_rows, one.n_tasks, one.seed) == (240, 12, 0)
+    assert audit(y, p, sensitive_features=g).provenance.n_tasks == 0
+    renamed = audit(y, p, sensitive_features=g, tasks=t + 100).provenance
+    assert renamed.fingerprint != one.fingerprint
+    lone = np.where(g == "M", "\ud800", "\ud801")
+    odd = audit(y, p, sensitive_features=lone, tasks=lone).provenance
+    assert odd.fingerprint != one.fingerprint
+    # Names do not run into each other.
+    pairs = ({"ab": p, "c": y}, {"a": p, "bc": y})
+    made = {audit(y, m, sensitive_features=g).provenance.fingerprint for m in pairs}
+    assert len(made) == 2
+    assert {"rankfair", "numpy", "scipy", "python"} <= set(one.versions)
+
+
+def test_the_same_call_gives_the_same_records():
+    y, p, g, t = sample()
+    a, b = (audit(y, p, sensitive_features=g, tasks=t) for _ in range(2))
+    assert a.comparisons == b.comparisons and a.tasks == b.tasks

@@ -1,0 +1,88 @@
+import warnings
+
+import pytest
+
+from paper import cells
+from paper.cells import COLUMNS, Cell, plan, run_cell
+from paper.methods import METHODS, RANDOM, Choices
+from paper.settings import DATASETS, Settings
+from rankfair.solvers import Paper
+
+RANK = Cell("table", "synthetic 0.9", "Rank")
+
+
+def test_the_plan_has_every_dataset_and_method():
+    found = plan(Settings(), DATASETS)
+    assert len(found) == len(set(found))
+    for data in DATASETS:
+        for method in METHODS:
+            repeats = [it.repeat for it in found if it[:3] == ("table", data, method)]
+            again = data not in ("crime", "income") or method in RANDOM
+            assert repeats == list(range(20 if again else 1))
+    kinds = {cell.kind for cell in plan(Settings(figures=False), DATASETS)}
+    assert kinds == {"cv", "table"}
+
+
+def test_records_are_tidy_and_whole(records):
+    assert {row["kind"] for row in records} == {"cv", "table", "path", "steps"}
+    for row in records:
+        assert "error" not in row and set(row) <= set(COLUMNS)
+        assert all(type(value) in (str, int, float, bool) for value in row.values())
+    table = [row for row in records if row["kind"] == "table"]
+    assert len(table) == 2 * 2 * len(METHODS)
+    for row in table:
+        assert row["gap"] == abs(row["auc"] - 0.5)
+        assert row["n"] == 6 * 25 > row["n_a"] > 0
+
+
+def test_random_methods_differ_between_repeats_of_the_same_data(tiny, monkeypatch):
+    whole = cells.make_case
+    monkeypatch.setattr(cells, "make_case", lambda name, repeat, it: whole(name, 0, it))
+    chosen = Choices(beta_paper=0.1)
+    for method, same in (("Rank (paper)", False), ("Rank", True)):
+        one, two, again = (
+            run_cell(Cell("table", "synthetic 0.9", method, repeat), tiny, chosen)
+            for repeat in (0, 1, 0)
+        )
+        assert one == again
+        assert (one[0]["rmse"] == two[0]["rmse"]) == same
+
+
+def test_held_out_rows_are_predicted_by_a_fit_that_did_not_see_them(
+    tiny, monkeypatch, real_data
+):
+    seen = []
+
+    def method(train, chosen, seed):
+        seen.append(len(train.y))
+        return lambda rows: rows.y
+
+    monkeypatch.setitem(METHODS, "Rank", method)
+    run_cell(Cell("table", "student", "Rank"), tiny, Choices())
+    assert seen[0] == 1044
+    assert seen[1] == pytest.approx(0.7 * 1044, abs=36)
+
+
+def test_warnings_are_noted_once_and_rounding_ranks_nobody(tiny, monkeypatch):
+    def worried(train, chosen, seed):
+        for _ in range(2):
+            warnings.warn("careful", stacklevel=1)
+        return lambda rows: 0.1 + 1e-15 * rows.y
+
+    monkeypatch.setitem(METHODS, "Rank", worried)
+    for row in run_cell(RANK, tiny, Choices()):
+        assert (row["note"], row["auc"], row["ks"]) == ("careful", 0.5, 0.0)
+
+
+def test_the_path_asks_for_its_own_epsilon(records):
+    path = [row for row in records if row["kind"] == "path" and row["rows"] == "train"]
+    assert {row["epsilon"] for row in path} == {0.0, 0.2}
+    assert all(row["gap"] <= row["epsilon"] + 1e-4 for row in path)
+
+
+def test_every_step_of_the_papers_solver_is_there(records):
+    steps = [row for row in records if row["kind"] == "steps"]
+    assert [row["step"] for row in steps] == [*range(1, Paper().max_iter + 1)]
+    # The projected copy is level, the model is not: what the figure is to show.
+    assert abs(steps[-1]["projected_auc"] - 0.5) <= 0.005 + 1e-3
+    assert abs(steps[-1]["auc"] - 0.5) > 0.1

@@ -1,0 +1,93 @@
+import re
+import statistics
+
+import pytest
+
+from paper.claims import evaluate
+from paper.settings import DATASETS
+from paper.summary import Summary
+
+
+def row(method, rows="train", repeat=0, data="wine", **measures):
+    head = {"kind": "table", "data": data, "method": method, "repeat": repeat}
+    base = {"auc": 0.5, "gap": 0.0, "irr": 1.0, "md": 0.0, "br": 0.0, "rmse": 0.5}
+    return head | {"rows": rows, "auc_se": 0.01} | base | measures
+
+
+GOOD = [
+    row("Rank"),
+    row("Rank", "held-out"),
+    row("Rank + Mean", rmse=0.6),
+    row("unconstrained", auc=0.9, gap=0.4, rmse=0.1),
+]
+
+
+def held(rows):
+    return [claim.held == 1 for claim in evaluate(Summary(rows), ["wine"])]
+
+
+@pytest.mark.parametrize(
+    ("worse", "broken"),
+    [
+        # At the edge of the band it still holds.
+        (row("Rank", repeat=1, auc=0.505, gap=0.505 - 0.5), ()),
+        (row("Rank", repeat=1, auc=0.506, gap=0.006), (0,)),
+        (row("Rank", repeat=1, irr=1.03), (0,)),
+        (row("SDBC", auc=0.51, gap=0.01, rmse=0.45), (1,)),
+        (row("Rank + Mean", repeat=1, rmse=0.6, md=-0.006), (2,)),
+        # The paper prints 0.053.
+        (row("Rank + Mean", repeat=1, rmse=0.6, md=0.054), (2, 3)),
+    ],
+)
+def test_one_bad_record_breaks_its_claims_only(worse, broken):
+    assert held(GOOD) == [True] * 6
+    assert held([*GOOD, worse]) == [i not in broken for i in range(6)]
+
+
+def test_what_was_not_run_is_not_claimed():
+    assert held([row("Rank", auc=0.9, gap=0.4)])[1] is False
+    assert not any(claim.holds for claim in evaluate(Summary([]), []))
+    for claim in evaluate(Summary([]), ["wine"]):
+        assert not claim.holds
+        assert re.search("not run|not among them", claim.figures[0])
+        assert "nan" not in claim.figures[0]
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_one_dataset_in_eight_may_miss_the_interval_and_no_claim_is_empty(number):
+    data = DATASETS[:number]
+    rows = [it | {"data": name} for name in data for it in GOOD]
+    far = row("Rank", "held-out", repeat=1, auc=0.7, data=data[-1])
+    claim = evaluate(Summary([*rows, far]), data)[4]
+    assert (claim.held, claim.of) == (number - 1, number)
+    assert claim.holds == (number == 8)
+
+
+@pytest.mark.parametrize(
+    ("method", "broken"),
+    [("Rank", (0, 1, 4, 5)), ("Rank + Mean", (1, 2, 3)), ("SDBC", (1,))],
+)
+def test_a_repeat_that_failed_breaks_every_claim_about_its_method(method, broken):
+    bad = {"kind": "table", "data": "wine", "method": method, "repeat": 1}
+    rows = [*GOOD, row("SDBC", auc=0.6, gap=0.1), bad | {"error": "no luck"}]
+    assert held(rows) == [i not in broken for i in range(6)]
+    said = evaluate(Summary(rows), ["wine"])[broken[0]].figures[0]
+    assert f"{method}: 1 of 2 repeats failed" in said
+
+
+def test_single_repeats_are_counted_each_in_its_own_interval():
+    pairs = [(0.51, 0.01), (0.49, 0.01), (0.53, 0.01), (0.53, 0.02), (0.5, 0.01)]
+    rows = [
+        row("Rank", "held-out", repeat=i, auc=auc, auc_se=error)
+        for i, (auc, error) in enumerate(pairs)
+    ]
+    # A repeat without an interval is left out.
+    bare = row("Rank", "held-out", repeat=9, auc=0.9)
+    del bare["auc_se"]
+    mean, single = evaluate(Summary([*GOOD[:1], *rows, bare]), ["wine"])[4:]
+    assert single.holds and "inside in 4 of 5 repeats" in single.figures[0]
+    # The drift has its own error: of the mean, not of a repeat.
+    spread = statistics.stdev(auc for auc, _ in pairs) / 5**0.5
+    assert f"drift +0.0120 ± {spread:.4f} (standard error)" in mean.figures[0]
+    worse = row("Rank", "held-out", repeat=5, auc=0.4, auc_se=0.01)
+    assert not evaluate(Summary([*rows, worse]), ["wine"])[5].holds

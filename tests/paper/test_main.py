@@ -1,0 +1,87 @@
+import pytest
+
+from paper import __main__ as command
+from paper.run import Result
+from paper.settings import QUICK, SYNTHETIC, Settings
+
+FIVE = (*SYNTHETIC, "wine")
+
+
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """Let the command run nothing; return what it would have run."""
+    seen = {}
+
+    def reproduce(out, settings, **how):
+        seen.update(out=out, settings=settings, **how)
+        missing = dict.fromkeys(settings.data, "no file")
+        return Result(settings, [], missing, missing)
+
+    monkeypatch.setattr(command, "reproduce", reproduce)
+    monkeypatch.chdir(tmp_path)
+    return seen
+
+
+def test_without_options_everything_runs(asked, capsys, tmp_path):
+    assert command.main([]) == 0
+    assert asked["settings"] == Settings()
+    assert (str(asked["out"]), asked["jobs"], asked["quiet"]) == ("results", 2, False)
+    assert "Wine was not run: no file" in capsys.readouterr().out
+    assert (tmp_path / "results" / "reproduction.md").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ("--quick --repeats 3 --seed 4", Settings(seed=4, **QUICK | {"repeats": 3})),
+        ("--data wine synthetic --no-figures", Settings(FIVE, figures=False)),
+        ("--data student synthetic-0.9", Settings(("synthetic 0.9", "student"))),
+    ],
+)
+def test_options_are_settings_and_settings_name_their_command(
+    asked, tmp_path, options, settings
+):
+    assert command.main(options.split()) == 0
+    assert asked["settings"] == settings
+    # The page that names the command may go elsewhere.
+    again = settings.command.split()[3:]
+    assert command.main([*again, "--quiet", "--docs", "docs"]) == 0
+    assert asked["settings"] == settings and asked["quiet"]
+    page = (tmp_path / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert f"    {settings.command} --docs docs\n" in page
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--data wien", "'wien'"),
+        ("--repeats 0", "must be at least 1, got 0"),
+        ("--seed x", "invalid number value: 'x'"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(asked, capsys, options, said):
+    with pytest.raises(SystemExit, match="2"):
+        command.main(options.split())
+    assert said in capsys.readouterr().err
+    assert asked == {}
+
+
+def test_a_run_that_was_stopped_says_how_to_go_on(monkeypatch, capsys):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "reproduce", stopped)
+    assert command.main(["--out", "here"]) == 130
+    assert "kept in here: the same command goes on" in capsys.readouterr().err
+
+
+def test_a_method_that_failed_is_named_and_the_exit_code_is_1(
+    monkeypatch, asked, capsys
+):
+    row = {"kind": "table", "data": "wine", "method": "SDBC", "error": "no luck"}
+    result = Result(Settings(("wine",)), [row])
+    monkeypatch.setattr(command, "reproduce", lambda *_, **__: result)
+    assert command.main([]) == 1
+    shown = capsys.readouterr().out
+    assert "Wine, SDBC (repeat 0) failed: no luck" in shown
+    assert "does not hold, 0 of 1 datasets: Rank has" in shown

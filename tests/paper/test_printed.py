@@ -1,0 +1,66 @@
+import re
+
+import pytest
+
+from paper.methods import PAPERS
+from paper.printed import (
+    agreement,
+    best_printed,
+    printed,
+    printed_tables,
+    residual_identity,
+)
+from paper.settings import DATASETS
+from paper.summary import Summary
+
+BLOCK = re.compile(r"\\multicolumn\{12\}\{\|c\|\}\{(.*)\}\\\\")
+LINE = re.compile(r"(AUC|MD|BR|IRR)\s*&(.*)\\\\")
+
+
+def parsed(tex):
+    """Return Tables II and III as they stand in the source of the paper."""
+    found, block = {}, None
+    for line in map(str.strip, tex.splitlines()):
+        if title := BLOCK.match(line):
+            alpha = re.search(r"alpha\$ = (\S+)", title[1])
+            name = f"synthetic {alpha[1]}" if alpha else title[1].split()[0].lower()
+            block = found.setdefault(name, {})
+        elif (row := LINE.match(line)) and block is not None:
+            cells = [re.findall(r"-?\d+\.\d+", cell) for cell in row[2].split("&")]
+            named = zip(PAPERS, cells, strict=True)
+            block[row[1].lower()] = {n: [*map(float, c)] for n, c in named if c}
+    return found
+
+
+def test_every_value_is_the_one_of_the_paper(real_data):
+    path = real_data.parent / "paper.tex"
+    if not path.is_file():
+        pytest.skip("the source of the paper is not beside the data")
+    assert parsed(path.read_text(encoding="utf-8")) == printed_tables()
+
+
+def test_a_column_of_ours_stands_for_one_of_the_paper():
+    assert printed("income", "Rank", "md") == (-0.003, 0.005)
+    assert printed("wine", "Rank (paper)", "auc") == printed("wine", "Rank", "auc")
+    assert printed("wine", "Rank", "rmse") is None
+    assert printed("wine", "unconstrained", "auc") is None
+
+
+def test_agreement_counts_close_cells_in_one_orientation():
+    row = {"kind": "table", "data": "wine", "method": "Data", "rows": "train"}
+    turned = Summary([row | {"auc": 1 - 0.769, "irr": 1 / 0.7}])
+    counts = agreement(turned, ["wine"])[0].counts
+    assert (counts["auc"], counts["irr"], counts["br"]) == ((1, 1), (0, 1), (0, 0))
+
+
+def test_few_printed_columns_meet_their_own_definitions():
+    found = residual_identity(DATASETS)
+    assert found.of == 80 and 0 < found.close < 40
+
+
+def test_the_best_printed_value_is_that_of_the_paper_in_our_orientation():
+    strata = [f"SSEM s={s}" for s in (2, 3, 4, 5)]
+    assert best_printed("synthetic 0.9", strata, "auc") == 0.525
+    assert best_printed("wine", ["Rank"], "auc") == pytest.approx(1 - 0.489)
+    assert best_printed("wine", ["Rank"], "irr") == pytest.approx(1 / 1.020)
+    assert best_printed("wine", ["Rank"], "rmse") is None

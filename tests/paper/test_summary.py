@@ -1,0 +1,74 @@
+import statistics
+
+import pytest
+
+from paper.summary import Failure, Stat, Summary
+
+
+def row(method, repeat=0, rows="train", kind="table", **measures):
+    head = {"kind": kind, "data": "wine", "method": method, "repeat": repeat}
+    return head | {"rows": rows} | measures
+
+
+def test_mean_and_standard_deviation_are_over_repeats():
+    values = [0.2, 0.5, 0.6]
+    found = Summary([row("Rank", i, auc=it) for i, it in enumerate(values)])
+    stat = found.stat("wine", "Rank", "auc")
+    assert stat.mean == pytest.approx(statistics.fmean(values))
+    assert stat.sd == pytest.approx(statistics.stdev(values))
+    assert Stat.of([0.5]).sd is None
+
+
+def test_swapping_the_groups_shows_the_same():
+    pairs = [(0.2, 0.5), (0.45, 0.9), (0.6, 1.2)]
+    one, two = (
+        Summary([row("Rank", i, auc=a, irr=r) for i, (a, r) in enumerate(each)])
+        for each in (pairs, [(1 - a, 1 / r) for a, r in pairs])
+    )
+    shown, swapped = (it.shown("wine", "Rank", "auc") for it in (one, two))
+    assert shown.mean >= 0.5
+    assert (shown.mean, shown.sd) == pytest.approx((swapped.mean, swapped.sd))
+    assert all(it.shown("wine", "Rank", "irr").mean <= 1 for it in (one, two))
+
+
+@pytest.mark.parametrize(
+    ("rows", "metric", "best"),
+    [
+        ([row("a", auc=0.47), row("b", auc=0.6)], "auc", "a"),
+        # Far off on both sides is not near.
+        ([row("a", 0, md=-5.0), row("a", 1, md=5.0), row("b", md=0.3)], "md", "b"),
+        # A constant is level, and no model.
+        ([row("a", auc=0.5, rmse=1.0), row("b", auc=0.51, rmse=0.8)], "auc", "b"),
+        ([row("a", auc=0.5, rmse=1.0)], "auc", "a"),
+    ],
+)
+def test_the_best_is_the_nearest_to_ideal(rows, metric, best):
+    assert Summary(rows).best("wine", ["a", "b"], metric)[0] == best
+
+
+def test_failures_are_found_with_all_their_repeats():
+    def bad(repeat, kind="table", why="no luck"):
+        it = row("b", repeat, kind=kind, error=why)
+        del it["rows"]
+        return it
+
+    found = Summary([row("b", auc=0.5), bad(1), bad(3), bad(4, why="x"), bad(0, "cv")])
+    assert found.failed("wine", "b") == ["no luck", "no luck", "x"]
+    assert found.repeats("wine", "b") == 4
+    assert found.failures() == [
+        Failure("table", "wine", "b", "no luck", (1, 3)),
+        Failure("table", "wine", "b", "x", (4,)),
+        Failure("cv", "wine", "b", "no luck", (0,)),
+    ]
+    assert found.untuned("wine") == ["b"]
+
+
+def test_a_path_is_in_the_order_of_epsilon():
+    rows = [
+        row("Rank", i, kind="path", epsilon=e, rmse=1 - e + i)
+        for e in (0.2, 0.0)
+        for i in (0, 1)
+    ]
+    curve = Summary(rows).path("wine", "train")
+    assert curve.x == (0.0, 0.2)
+    assert [stat.mean for stat in curve.stats] == pytest.approx([1.5, 1.3])
