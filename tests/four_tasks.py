@@ -5,7 +5,7 @@ import pandas as pd
 
 from rankfair import RankFairRegressor
 
-NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
+NO_GROUPS = "ignore:sensitive_features was not given:UserWarning"
 
 rng = np.random.default_rng(7)
 N = 240

@@ -1,50 +1,25 @@
-import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from four_tasks import FRAME, IN_A, NO_GROUPS, NUMBERS, SEX, TASK, N, Y, fair
+from four_tasks import FRAME, IN_A, NUMBERS, SEX, TASK, N, Y, fair
 from rankfair import (
-    DecisionBoundaryCovariance,
     MultiTaskRegressor,
     RankFairRegressor,
-    StratifiedBalancedResiduals,
-    StratifiedEqualMeans,
 )
 from rankfair.constraints import Mean, Rank
 from rankfair.metrics import rank_auc, scorer
 from rankfair.penalties import Ridge
 from rankfair.solvers import Status, Tilt
 from refusals import sentence
-
-
-@pytest.mark.filterwarnings(NO_GROUPS)
-@parametrize_with_checks(
-    [
-        RankFairRegressor(),
-        RankFairRegressor(constraints=["rank", "mean"]),
-        RankFairRegressor(constraints="distribution"),
-        RankFairRegressor(scope="both"),
-        MultiTaskRegressor(),
-        StratifiedEqualMeans(),
-        StratifiedBalancedResiduals(),
-        DecisionBoundaryCovariance(),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
 
 # What a fit promises
 
@@ -93,17 +68,6 @@ def test_a_band_already_met_is_the_unconstrained_fit():
     assert model.multiplier_ == 0
 
 
-def test_without_groups_a_warning_and_the_unconstrained_fit():
-    with pytest.warns(UserWarning, match="there is nothing to balance") as caught:
-        model = RankFairRegressor(tasks="task").fit(FRAME.drop(columns="sex"), Y)
-    assert caught[0].filename == __file__
-    free = MultiTaskRegressor().fit(NUMBERS, Y, tasks=TASK)
-    np.testing.assert_allclose(model.coef_, free.coef_)
-    assert model.status_ == "inactive"
-    assert np.isnan(model.rank_auc_)
-    assert model.groups_ is None
-
-
 class Ended:
     """A solver that ends with a given status."""
 
@@ -125,7 +89,7 @@ def test_a_fit_that_did_not_end_well_warns_with_the_auc(status):
     assert constant == (status is Status.INFEASIBLE)
     assert model.status_ == status.name.lower()
     assert caught[0].filename == __file__
-    with pytest.warns(ConvergenceWarning, match=r"Reached: mean imbalance .* 0\.02"):
+    with pytest.warns(ConvergenceWarning, match=r"Reached: mean gap .* 0\.02"):
         model.set_params(constraints="mean").fit(FRAME, Y)
 
 
@@ -205,7 +169,7 @@ def test_retyped_tasks_are_refused_even_with_a_shared_model():
 def test_shared_needs_a_penalty_with_a_shared_model():
     for make in (fair, MultiTaskRegressor):
         words = sentence(make(penalty="ridge", unseen="shared").fit, FRAME, Y)
-        assert 'unseen="shared" needs a model that all tasks share' in words
+        assert 'unseen "shared" needs a penalty that fits a model of all tasks' in words
     model = fair(penalty="ridge").fit(FRAME, Y).set_params(unseen="shared")
     assert "not seen" in sentence(model.predict, FRAME.assign(task="x"))
 
@@ -253,15 +217,15 @@ def test_a_refit_forgets_the_names():
         ({"constraints": [Rank(), "rank"]}, 'constraints names "rank" 2 times'),
         (
             {"constraints": ["rank", "mean"], "epsilon": {"rank": 0.1, "mean": 0.1}},
-            "a list with one for each of constraints, in their order; got {'rank'",
+            "a list with one for each, in their order; got {'rank'",
         ),
         (
             {"constraints": ["rank", "mean"], "epsilon": [0.1]},
-            "epsilon holds 1 number for 2 constraints",
+            "in their order; got [0.1] for",
         ),
         (
             {"constraints": ["rank", "mean"], "epsilon": [0.1, 0.1, 0.2]},
-            "epsilon holds 3 numbers for 2 constraints",
+            "in their order; got [0.1, 0.1, 0.2] for",
         ),
         (
             {"constraints": ["rank", "mean"], "epsilon": [0.6, 0.0]},
@@ -277,26 +241,26 @@ def test_a_refit_forgets_the_names():
         ),
         (
             {"constraints": "rank", "epsilon": [0.1, 0.2]},
-            "epsilon holds 2 numbers, but constraints='rank' is one constraint",
+            'got [0.1, 0.2] for constraints="rank"',
         ),
         (
             {"constraints": ["rank", "mean"], "solver": "ncadmm"},
-            'solver="ncadmm" keeps one constraint at a time; got 2. Use solver="tilt"',
+            'solver "ncadmm" keeps one constraint',
         ),
         (
             {"constraints": ["rank", "mean"], "solver": "paper"},
-            'solver="paper" keeps one constraint at a time; got 2. Use solver="tilt"',
+            'solver "paper" keeps one constraint',
         ),
         ({"side": "uper"}, 'side must be one of "both", "upper"; got "uper"'),
         ({"unseen": "share"}, 'Did you mean "shared"?'),
         ({"scope": "tasks"}, 'got "tasks". Did you mean "task"?'),
         (
             {"scope": "task", "solver": "paper"},
-            'scope="task" searches one multiplier a task, as solver="tilt" does',
+            'over all rows (scope="global"). Use solver="tilt"',
         ),
         (
             {"scope": "both", "constraints": ["rank", "mean"]},
-            'scope="both" keeps one constraint in each task; got 2',
+            'scope "both" keeps one constraint in each task',
         ),
         ({"beta": -1}, "beta must be a number ≥ 0; got -1"),
         ({"max_iter": 0}, "max_iter must be a whole number ≥ 1; got 0"),
@@ -318,13 +282,6 @@ def test_bad_settings_are_refused_before_any_computing(settings, words):
 # Pipelines, searches, copies
 
 
-def test_clone_and_pickle():
-    model = fair(penalty="feature", beta=0.3).fit(FRAME, Y)
-    assert clone(model).get_params() == model.get_params()
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
-
-
 def test_score_is_r2():
     model = fair().fit(FRAME, Y)
     w = np.random.default_rng(8).random(N)
@@ -334,29 +291,6 @@ def test_score_is_r2():
     assert model.score(FRAME, Y, w) == pytest.approx(weighted)
     by_array = MultiTaskRegressor().fit(NUMBERS, Y, tasks=TASK)
     assert by_array.score(NUMBERS, Y, tasks=TASK, sample_weight=w) > 0
-
-
-def test_pipeline_and_search_with_labels_inside_x():
-    scaler = make_column_transformer(
-        (StandardScaler(), ["a", "b", "c"]),
-        remainder="passthrough",
-        verbose_feature_names_out=False,
-    ).set_output(transform="pandas")
-    pipeline = make_pipeline(scaler, fair(blind=False))
-    search = GridSearchCV(
-        pipeline,
-        {"rankfairregressor__beta": [0.1, 10.0]},
-        cv=3,
-        scoring={
-            "auc": scorer("rank_auc", sensitive_features="sex"),
-            "rmse": scorer("rmse"),
-        },
-        refit="rmse",
-    )
-    search.fit(FRAME, Y)
-    assert search.best_estimator_[-1].status_ == "satisfied"
-    assert (search.cv_results_["mean_test_auc"] > -0.2).all()
-    assert search.predict(FRAME).shape == (N,)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 from four_tasks import FRAME, NUMBERS, Y, fair
 from rankfair import MultiTaskRegressor, RankFairRegressor
 from rankfair.solvers import Tilt
-from refusals import sentence
 
 
 def test_verbose_writes_to_stderr(capsys):
@@ -98,10 +97,3 @@ def test_ctrl_c_leaves_a_fitted_estimator_as_it_was():
         model.fit(FRAME.rename(columns={"a": "z"}), -Y)
     np.testing.assert_array_equal(model.predict(FRAME), predicted)
     assert set(vars(model)) == set(before)
-
-
-def test_a_refused_fit_leaves_a_fitted_estimator_as_it_was():
-    model = fair().fit(FRAME, Y)
-    predicted = model.predict(FRAME)
-    sentence(model.fit, FRAME.assign(a=np.nan), Y)
-    np.testing.assert_array_equal(model.predict(FRAME), predicted)

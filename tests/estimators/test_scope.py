@@ -1,20 +1,15 @@
 """`scope="task"` and `"both"` of the estimator, on frames and arrays."""
 
-import pickle
 import warnings
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
-from rankfair import RankFairRegressor, RankFairRegressorCV, fairness_path
+from rankfair import RankFairRegressor, fairness_path
 from rankfair.datasets.crime import load_crime
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.metrics import rank_auc
@@ -113,14 +108,14 @@ def test_many_tasks_out_of_reach_are_not_all_named():
     with pytest.warns(ConvergenceWarning) as seen:
         model.fit(frame, DATA.target)
     words = str(seen[-1].message)
-    assert words.startswith("12 of 12 tasks") and "and others" in words
+    assert words.startswith("12 of 12 tasks") and "and 9 more" in words
 
 
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.filterwarnings("ignore:.*blind in name only:UserWarning")
 def test_groups_that_no_task_holds_both_of(scope):
     frame = DATA.frame.assign(z=(DATA.frame["task"] > "06").astype(str))
-    with pytest.warns(UserWarning, match="no task has rows of both groups"):
+    with pytest.warns(UserWarning, match="no task with rows of both groups"):
         model = fair(scope=scope).fit(frame, DATA.target)
     assert set(model.task_status_) == {"one group only"}
     assert len(model.unbalanced_tasks_) == 12
@@ -147,23 +142,23 @@ def test_a_fit_over_all_rows_forgets_the_tasks_of_the_fit_before():
 
 def test_three_groups_are_refused():
     frame = DATA.frame.assign(z=np.arange(len(DATA.frame)) % 3)
-    with pytest.raises(ValueError, match=r"takes two groups .* has 3\. Use .*merge"):
+    with pytest.raises(ValueError, match=r"takes two groups .* got 3 groups .*merge"):
         fair().fit(frame, DATA.target)
 
 
 def test_several_attributes_and_unknown_groups_are_refused():
     frame = DATA.frame.assign(z2=np.arange(len(DATA.frame)) % 2)
     model = fair().set_params(sensitive_features=["z", "z2"])
-    with pytest.raises(ValueError, match="has 2 attributes"):
+    with pytest.raises(ValueError, match="got 2 attributes"):
         model.fit(frame, DATA.target)
     unknown = DATA.frame.assign(z=DATA.frame["z"].where(np.arange(len(frame)) > 3))
-    words = 'has 4 rows of unknown group. Use scope="global", or leave these rows out'
+    words = 'got 4 rows of unknown group .* Use scope="global", or leave these rows out'
     with pytest.raises(ValueError, match=words):
         fair().fit(unknown, DATA.target)
 
 
 def test_distributions_are_refused_within_tasks():
-    with pytest.raises(ValueError, match='has no constraints="distribution"'):
+    with pytest.raises(ValueError, match='got "distribution"'):
         fair(constraints="distribution").fit(DATA.frame, DATA.target)
 
 
@@ -191,14 +186,6 @@ def test_the_upper_side(scope):
     assert (model.task_auc_ <= 0.55 + 1e-12).all()
 
 
-def test_whole_weights_count_as_repeated_rows():
-    w = np.random.default_rng(0).integers(1, 4, len(DATA.frame))
-    model = fair().fit(DATA.frame, DATA.target, sample_weight=w)
-    again = DATA.frame.loc[np.repeat(DATA.frame.index, w)].reset_index(drop=True)
-    for auc, pair in within(again, model.predict(again)).values():
-        assert abs(auc - 0.5) <= max(0.02, pair) + 1e-12
-
-
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("penalty", ["task", "ridge", "shared"])
 def test_the_unit_of_a_predictor_does_not_matter(penalty, scope):
@@ -216,43 +203,6 @@ def test_the_unit_of_a_predictor_does_not_matter(penalty, scope):
         np.testing.assert_allclose(found.coef_ * unit, known.coef_, atol=1e-9)
         assert found.objective_ == pytest.approx(known.objective_)
         assert (found.task_status_ == known.task_status_).all()
-
-
-def test_arrays_as_well_as_columns():
-    model = RankFairRegressor(0.02, scope="task")
-    model.fit(DATA.X, DATA.target, tasks=DATA.tasks, sensitive_features=DATA.sensitive)
-    frame = pd.DataFrame({"task": DATA.tasks, "z": DATA.sensitive})
-    for auc, pair in within(frame, model.predict(DATA.X, tasks=DATA.tasks)).values():
-        assert abs(auc - 0.5) <= max(0.02, pair) + 1e-12
-
-
-def test_clone_pickle_and_refit_are_the_same():
-    model = fair().fit(DATA.frame, DATA.target)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.task_auc_, model.task_auc_)
-    np.testing.assert_array_equal(again.predict(DATA.frame), model.predict(DATA.frame))
-    other = clone(model)
-    assert other.scope == "task" and not hasattr(other, "task_auc_")
-    other.fit(DATA.frame, DATA.target)
-    np.testing.assert_array_equal(other.coef_, model.coef_)
-
-
-def test_search_pipeline_and_choice():
-    search = GridSearchCV(
-        make_pipeline(FunctionTransformer(), fair()),
-        {
-            "rankfairregressor__beta": [1.0, 10.0],
-            "rankfairregressor__scope": ["task", "both"],
-        },
-        cv=KFold(3, shuffle=True, random_state=0),
-    )
-    best = search.fit(DATA.frame, DATA.target).best_estimator_[-1]
-    assert best.scope in SCOPES and best.task_auc_.shape == (12,)
-    chosen = RankFairRegressorCV(
-        [0.1, 10.0], tasks="task", sensitive_features="z", scope="task", cv=3
-    )
-    chosen.fit(DATA.frame, DATA.target)
-    assert (np.abs(chosen.task_auc_ - 0.5) <= 0.01 + 1e-12).all()
 
 
 def test_path_and_certificate():

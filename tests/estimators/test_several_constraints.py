@@ -1,19 +1,15 @@
 """Several constraints at once: one that is counted, and linear ones beside it."""
 
-import pickle
-
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV
 
 import four_tasks
-from four_tasks import FRAME, IN_A, NUMBERS, SEX, TASK, N, Y
+from four_tasks import FRAME, IN_A, NUMBERS, SEX, Y
 from rankfair import MultiTaskRegressor, RankFairRegressor
 from rankfair.constraints import Mean, Rank, Residual
-from rankfair.metrics import rank_auc, scorer
+from rankfair.metrics import rank_auc
 
 
 def apart(values, in_a, weights=None):
@@ -153,7 +149,7 @@ def test_demands_that_exclude_each_other_are_named_in_a_warning(names, penalty, 
     assert caught[0].filename == __file__
     for name in names[-2:]:
         value = model.constraint_values_[name]
-        assert f"{name} imbalance {value:.4g}, asked for {width:g}" in words
+        assert f"{name} gap {value:.4g}, asked for {width:g}" in words
     assert ("AUC" in words) == ("rank" in names)
     assert "One value" not in words  # whose residuals differ
     gap = apart(Y, IN_A) / Y.std()
@@ -223,48 +219,6 @@ def test_a_list_of_one_is_the_constraint_itself():
         listed = fair([0.1], constraints=[name]).fit(FRAME, Y)
         np.testing.assert_array_equal(alone.coef_, listed.coef_)
         assert [*alone.constraint_values_] == [name]
-
-
-def test_lists_are_cloned_searched_and_pickled():
-    model = fair([0.02, 0.05], constraints=BOTH, penalty="ridge")
-    search = GridSearchCV(
-        model,
-        {"epsilon": [[0.02, 0.0], [0.05, 0.1], 0.03]},
-        cv=3,
-        scoring=scorer("rmse"),
-    ).fit(FRAME, Y)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    copy = clone(model.fit(FRAME, Y))
-    assert copy.get_params() == model.get_params()
-    np.testing.assert_array_equal(copy.fit(FRAME, Y).coef_, model.coef_)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(FRAME), model.predict(FRAME))
-    assert again.constraint_values_ == model.constraint_values_
-    assert model.epsilon == [0.02, 0.05] and model.constraints == ["rank", "mean"]
-
-
-@pytest.mark.parametrize("penalty", LINES)
-def test_whole_weights_are_repeated_rows_to_several_constraints(penalty):
-    w = np.random.default_rng(3).integers(0, 3, N)
-    i = np.repeat(np.arange(N), w)
-    how = {"constraints": BOTH, "penalty": penalty}
-    weighted = fair([0.01, 0.0], **how).fit(FRAME, Y, sample_weight=w)
-    repeated = fair([0.01, 0.0], **how).fit(FRAME.iloc[i], Y[i])
-    m = weighted.predict(FRAME)
-    assert abs(apart(m[i], IN_A[i])) <= OF_MEANS * Y.std()
-    assert weighted.rank_auc_ == rank_auc(Y[i], m[i], sensitive_features=SEX[i])
-    assert weighted.status_ == repeated.status_ == "satisfied"
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=5e-3)
-
-
-def test_several_constraints_leave_inputs_alone():
-    given = {"tasks": TASK.copy(), "sensitive_features": SEX.copy()}
-    X, y = NUMBERS.copy(), Y.copy()
-    for array in (X, y, *given.values()):
-        array.flags.writeable = False
-    model = RankFairRegressor(constraints=BOTH, penalty="ridge").fit(X, y, **given)
-    again = RankFairRegressor(constraints=BOTH, penalty="ridge").fit(X, y, **given)
-    np.testing.assert_array_equal(model.coef_, again.coef_)
 
 
 def test_a_refit_without_groups_forgets_the_constraint():

@@ -266,7 +266,7 @@ def test_coefficients_are_finite(name, bad):
         (DecisionBoundaryCovariance, "method", "guess"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:fit got no sensitive_features")
+@pytest.mark.filterwarnings("ignore:sensitive_features was not given")
 def test_each_kind_of_model_checks_its_settings(cls, name, value):
     raw = model_bytes(cls().fit([[0.0], [1.0], [2.5]], [0, 1, 2]))
     body, _ = unpack(raw)

@@ -52,7 +52,7 @@ def test_it_is_the_auc_of_the_predictions(model):
     assert math.isnan(certify(model, NEW).rmse)
 
 
-@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
+@pytest.mark.filterwarnings("ignore:sensitive_features was not given:UserWarning")
 def test_columns_arrays_and_frames_say_the_same(model):
     expected = certify(model, NEW)
     for groups in ("z", GROUPS, GROUPS.tolist(), pd.Series(GROUPS), pl.Series(GROUPS)):

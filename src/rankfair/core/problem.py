@@ -93,7 +93,7 @@ class Groups:
         """A direction of the rows that weigh something here, and 0 in the others."""
         return g if self.known is None else g * self.known
 
-    def take(self, rows: Ints) -> Groups:
+    def take(self, rows: Ints | slice) -> Groups:
         """The groups of some rows."""
         return Groups(
             self.in_a[rows], None if self.weights is None else self.weights[rows]

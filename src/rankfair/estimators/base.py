@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,22 +21,19 @@ from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.base import check_room
 from rankfair.engines.streams import is_elsewhere, predict_elsewhere
+from rankfair.estimators.settings import check_penalty
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import TrainingRows
+from rankfair.input.columns import TrainingRows, label_source
+from rankfair.input.errors import InputError
 from rankfair.input.frames import FrameTable, PartTable, Table, open_table
+from rankfair.input.groups import group_labels
 from rankfair.input.new_rows import read_new, refuse_unseen
-from rankfair.input.settings import (
-    check_choice,
-    check_flag,
-    check_number,
-    check_verbose,
-)
 from rankfair.input.training import finite_predictions, read_target
-from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
+from rankfair.penalties import make_penalty
 from rankfair.solvers import Request, Step
 
 try:
-    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
     from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
     _with_callbacks = None
@@ -43,15 +41,6 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand-in without any callback."""
 
-
-__all__ = [
-    "CallbackSupportMixin",
-    "Progress",
-    "TaskRegressor",
-    "check_penalty",
-    "new_table",
-    "with_callbacks",
-]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -63,8 +52,106 @@ def with_callbacks(fit: Method) -> Method:
     return cast(Method, _with_callbacks(fit))
 
 
-class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
-    """What all estimators share: one linear model a task."""
+def r_squared(y: Any, predicted: Floats, sample_weight: Any) -> float:
+    """Return R².  It has no unit: scaled, squares neither overflow nor vanish."""
+    observed = read_target(y)
+    scale = power_of_two(float(np.abs(observed).max()))
+    return float(
+        r2_score(observed / scale, predicted / scale, sample_weight=sample_weight)
+    )
+
+
+class FittedRegressor(RegressorMixin, BaseEstimator):
+    """A regressor that stores all it has found at once, and last."""
+
+    def _store(self, fitted: dict[str, Any]) -> None:
+        """Replace all fitted attributes."""
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(fitted)
+
+
+class TaskScore:
+    """The score of regressors that predict tasks."""
+
+    predict: Callable[..., Any]
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
+    ) -> float:
+        """Return R², the share of the target's variance that predictions explain.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training.
+        y : array-like of shape (N,)
+            What was observed.
+        sample_weight : array-like of shape (N,), optional
+            Weights of the rows.
+        tasks : array-like of shape (N,), optional
+            The task of each row, if `fit` got them as an array.
+
+        Returns
+        -------
+        float
+            1 at best.
+
+        Examples
+        --------
+        >>> from rankfair import MultiTaskRegressor
+        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
+        >>> round(model.score([[0.0], [1.0]], [1, 3]), 6)
+        1.0
+        """
+        return r_squared(y, self.predict(X, tasks=tasks), sample_weight)
+
+
+class GroupLabels:
+    """The groups of new rows, as training read them."""
+
+    # Set by `fit`, as they were then.
+    _group_columns: Any
+    _intersect: bool
+    bin_edges_: dict[str, Floats]
+
+    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Return the group of each row, read from X as in training.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            Rows with the columns of training, those of `sensitive_features` among them.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (N,)
+            Labels by attribute, cut at the edges of training where it cut them, and
+            combined where it combined them; None where the group is not known.
+
+        Examples
+        --------
+        >>> from rankfair import RankFairRegressor
+        >>> X = [[0.0, 31], [1.0, 67], [2.0, 20], [3.0, 44], [4.0, 35]]
+        >>> model = RankFairRegressor(0.5, sensitive_features=1, bins=2)
+        >>> _ = model.fit(X, [0.0, 2.0, 1.0, 3.5, 2.0])
+        >>> model.group_labels([[1.0, 18], [2.0, 40]])
+        {'x1': array(['[20, 35)', '[35, 67]'], dtype=object)}
+        """
+        check_is_fitted(self)
+        named, argument = self._group_columns, "sensitive_features"
+        source = label_source(argument, named, None, open_table(X))
+        if source is None:
+            raise InputError(
+                argument,
+                "names no column of X: the groups were passed to fit or named by a "
+                "stream, and the model cannot tell those of new rows",
+                cure="Fit with the groups as a column of X, named in the constructor.",
+            )
+        return group_labels(source, self.bin_edges_, self._intersect)
+
+
+class TaskRegressor(CallbackSupportMixin, TaskScore, FittedRegressor, ABC):
+    """What all linear estimators share: one linear model a task."""
 
     # Set by the constructors.
     tasks: Any
@@ -115,42 +202,6 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
             m = linear_predict(rows, codes, coef, intercept, self.resolution_)
             return finite_predictions(m)
 
-    def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
-    ) -> float:
-        """Return R², the share of the target's variance that predictions explain.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training.
-        y : array-like of shape (N,)
-            What was observed.
-        sample_weight : array-like of shape (N,), optional
-            Weights of the rows.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
-
-        Returns
-        -------
-        float
-            1 at best.
-
-        Examples
-        --------
-        >>> from rankfair import MultiTaskRegressor
-        >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
-        >>> round(model.score([[0.0], [1.0]], [1, 3]), 6)
-        1.0
-        """
-        predicted = self.predict(X, tasks=tasks)
-        observed = read_target(y)
-        # R² has no unit: scaled values neither overflow nor vanish when squared.
-        scale = power_of_two(float(np.abs(observed).max()))
-        return float(
-            r2_score(observed / scale, predicted / scale, sample_weight=sample_weight)
-        )
-
     def state_without_rows(self) -> dict[str, Any]:
         """Return all attributes for a file: nothing in them is of a single row."""
         state = dict(vars(self))
@@ -184,11 +235,6 @@ class TaskRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator, ABC):
             names=rows.layout.names,
         )
 
-    def _store(self, fitted: dict[str, Any]) -> None:
-        """Replace all fitted attributes at once."""
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted)
-
     @abstractmethod
     def fit(self, X: Any, y: Any, *, tasks: Any = None) -> Any:
         """Fit the model."""
@@ -209,46 +255,6 @@ def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
             return PartTable(table, tuple(known))
     validate_data(model, X, reset=False, skip_check_array=True)
     return table
-
-
-def check_penalty(model: TaskRegressor, default: Any = "pool") -> Request:
-    """Return the penalty asked for; check the settings that all estimators have.
-
-    ``default`` is what ``penalty="pool"`` stands for.
-    """
-    check_flag("standardize", model.standardize)
-    check_verbose(model.verbose)
-    plain = isinstance(model.penalty, str) and model.penalty == "pool"
-    penalty = default if plain else model.penalty
-    request = _request(penalty, model.beta)
-    check_choice("unseen", model.unseen, ("error", "shared"))
-    if model.unseen == "shared" and not request.penalty.shares:
-        raise ValueError(
-            'unseen="shared" needs a model that all tasks share, as penalty="pool" and '
-            f'"shared" fit it; got penalty={penalty!r}. Set penalty="pool", or '
-            'unseen="error".'
-        )
-    return request
-
-
-def _request(penalty: Any, beta: Any) -> Request:
-    """Return the penalty with its β: given, or chosen by cross-validation."""
-    if isinstance(penalty, Penalty):
-        return Request(penalty, fixed=True)
-    check_choice("penalty", penalty, PENALTIES)
-    if isinstance(beta, str):
-        check_choice("beta", beta, ("auto",))
-        return Request(make_penalty(penalty))
-    if np.ndim(beta) == 0:
-        given = check_number("beta", beta, 0.0)
-        return Request(make_penalty(penalty, given), given, fixed=penalty != "pool")
-    if penalty != "pool" or len(beta) != 3:
-        raise ValueError(
-            'beta must be "auto" or a number, or for penalty="pool" three numbers; '
-            f"got {len(beta)} for penalty={penalty!r}."
-        )
-    numbers = [check_number("beta", each, 0.0) for each in beta]
-    return Request(Pool(numbers[0], numbers[1], numbers[2]), fixed=True)
 
 
 class Progress:

@@ -15,7 +15,7 @@ from rankfair.constraints.base import KEPT
 from rankfair.core.blocks import Blocks, linear_predict
 from rankfair.core.problem import Groups, Problem, counted_weights, scale_of
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
-from rankfair.estimators.outcome import linear_attributes, warn_no_groups
+from rankfair.estimators.outcome import linear_attributes, no_groups, tell
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns, TrainingRows
 from rankfair.input.groups import quantile_places
@@ -36,12 +36,6 @@ from rankfair.solvers import (
     solve_linear,
     unconstrained,
 )
-
-__all__ = [
-    "DecisionBoundaryCovariance",
-    "StratifiedBalancedResiduals",
-    "StratifiedEqualMeans",
-]
 
 METHODS = ("exact", "adm")
 SAME = 1e-9  # directions closer than this are one direction
@@ -113,7 +107,6 @@ class _Baseline(TaskRegressor):
         progress = Progress(self, X, y)
         problem = self._problem(rows)
         if rows.in_a is None:
-            warn_no_groups()
             solution, own = unconstrained(problem, request), self._without()
         else:
             sums = problem.sums(())
@@ -127,6 +120,7 @@ class _Baseline(TaskRegressor):
         }
         progress.close(fitted)
         self._store(fitted)
+        tell([no_groups()] if rows.in_a is None else [])
         return self
 
     def _check_settings(self) -> Request:

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from rankfair.constraints import refuse_own_epsilon
-from rankfair.estimators.base import TaskRegressor, with_callbacks
-from rankfair.estimators.linear import RankFairRegressor
+from rankfair.estimators.base import with_callbacks
+from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns
 from rankfair.input.folds import Folds, make_folds, take_rows
@@ -25,14 +24,9 @@ from rankfair.input.labels import find_known
 from rankfair.input.settings import check_number, check_seed, values_to_try
 from rankfair.input.training import read_given, task_labels
 from rankfair.penalties import Penalty
-from rankfair.stats import Certificate
-
-__all__ = ["RankFairRegressorCV"]
-
-NOT_OURS = ("betas", "epsilons", "penalties", "cv")
 
 
-class RankFairRegressorCV(TaskRegressor):
+class RankFairRegressorCV(FairRegressor):
     """`RankFairRegressor` with β, and if asked ε and the penalty, by cross-validation.
 
     Every candidate is fitted with its constraint on part of the rows and judged by its
@@ -217,63 +211,6 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         )
         return self
 
-    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
-        """Return the group of each row; see `RankFairRegressor.group_labels`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (N,)
-            Labels by attribute.
-
-        Examples
-        --------
-        >>> X = [[float(i), i % 2] for i in range(20)]
-        >>> model = RankFairRegressorCV([1.0], sensitive_features=1, cv=2)
-        >>> model.fit(X, [float(i % 7) for i in range(20)]).group_labels(X[:2])
-        {'x1': array([0, 1], dtype=object)}
-        """
-        check_is_fitted(self)
-        labels: dict[str, NDArray[Any]] = self.estimator_.group_labels(X)
-        return labels
-
-    def certify(self, X: Any, y: Any = None, **settings: Any) -> Certificate:
-        """Bound the rank gap in the population; see `RankFairRegressor.certify`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows that had no part in the fit or in the choice.
-        y : array-like of shape (N,), optional
-            The target, for the error beside the bound.
-        **settings
-            As for `RankFairRegressor.certify`.
-
-        Returns
-        -------
-        Certificate
-            See `rankfair.stats.certify`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X = np.random.default_rng(0).normal(size=(80, 3))
-        >>> X[:, 2] = X[:, 2] > 0
-        >>> model = RankFairRegressorCV(
-        ...     [1.0], epsilon=0.2, sensitive_features=2, cv=2
-        ... )
-        >>> _ = model.fit(X[:40], X[:40].sum(axis=1))
-        >>> model.certify(X[40:]).estimable
-        True
-        """
-        check_is_fitted(self)
-        certificate: Certificate = self.estimator_.certify(X, y, **settings)
-        return certificate
-
     def _candidates(self) -> list[_Candidate]:
         betas = values_to_try("betas", self.betas)
         betas = [
@@ -307,10 +244,10 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
             )
 
     def _settings(self, candidate: _Candidate) -> RankFairRegressor:
-        shared = self.get_params(deep=False)
-        for name in NOT_OURS:
-            del shared[name]
-        return RankFairRegressor(**{**shared, **candidate._asdict()})
+        own = self.get_params(deep=False)
+        for name in ("betas", "epsilons", "penalties", "cv"):
+            del own[name]
+        return RankFairRegressor(**{**own, **candidate._asdict()})
 
 
 def _betas_of(penalty: Any, betas: list[float]) -> list[float]:

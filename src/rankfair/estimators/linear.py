@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import update_wrapper
 from types import MethodType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,31 +16,36 @@ from rankfair.constraints import Constraint
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
 from rankfair.engines.streams import is_elsewhere
-from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
-from rankfair.estimators.cautions import cautions, counted_error
+from rankfair.estimators.base import (
+    GroupLabels,
+    Progress,
+    TaskRegressor,
+    with_callbacks,
+)
 from rankfair.estimators.outcome import (
     attributes_at,
+    cautions,
+    counted_error,
     fitted_attributes,
     linear_attributes,
+    no_groups,
+    not_reached,
+    other_ways,
+    outside_in_tasks,
     reached,
-    warn_no_groups,
-    warn_not_reached,
-    warn_tasks,
+    tell,
 )
 from rankfair.estimators.settings import FairSettings, check_groups, read_settings
 from rankfair.estimators.streamed import check_streamed, fit_streamed
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import Columns, TrainingRows, is_pair, label_source
-from rankfair.input.frames import open_table
-from rankfair.input.groups import SensitiveGroups, group_labels, masks_of
+from rankfair.input.columns import Columns, TrainingRows, is_pair
+from rankfair.input.groups import SensitiveGroups, masks_of
 from rankfair.input.training import read_training
 from rankfair.paths import Path
 from rankfair.penalties import Pool
 from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
 from rankfair.solvers.by_task import solve_tasks
 from rankfair.stats import Certificate, certify
-
-__all__ = ["MultiTaskRegressor", "RankFairRegressor"]
 
 
 class _OnLine:
@@ -66,7 +69,59 @@ class _OnLine:
         return MethodType(self.method, model)
 
 
-class RankFairRegressor(TaskRegressor):
+class FairRegressor(GroupLabels, TaskRegressor):
+    """Linear regressors that keep groups in a band."""
+
+    def certify(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        tasks: Any = None,
+        confidence: float = 0.95,
+    ) -> Certificate:
+        """Bound the rank gap in the population, from rows that had no part in the fit.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, n_features_in_)
+            New rows, as for `predict`.
+        y : array-like of shape (N,), optional
+            The target, for the error beside the bound.
+        sensitive_features, tasks : array-like of shape (N,), or columns of X, optional
+            By default the columns that the model was given.
+        confidence : float, default=0.95
+            How sure the bound is.
+
+        Returns
+        -------
+        Certificate
+            See `rankfair.stats.certify`.
+
+        Examples
+        --------
+        >>> from rankfair import RankFairRegressor
+        >>> from rankfair.datasets import make_biased_tasks
+        >>> data = make_biased_tasks(40, 100, random_state=0)
+        >>> train = data.frame.index % 2 == 0
+        >>> model = RankFairRegressor(0.01, tasks="task", sensitive_features="z")
+        >>> _ = model.fit(data.frame[train], data.target[train])
+        >>> model.certify(data.frame[~train]).bound < 0.1
+        True
+        """
+        check_is_fitted(self)
+        return certify(
+            self,
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            tasks=tasks,
+            confidence=confidence,
+        )
+
+
+class RankFairRegressor(FairRegressor):
     r"""Linear regression over many tasks that does not rank one group above another.
 
     Fits, over one coefficient vector :math:`w^j` and intercept a task, the least
@@ -380,20 +435,36 @@ class RankFairRegressor(TaskRegressor):
         progress = Progress(self, X, y)
         advice = ""
         if rows.in_a is None:
-            warn_no_groups()
             settings = settings._replace(constraints=())
             solution = unconstrained(self._problem(rows), settings.request)
         else:
             check_groups(self, settings, rows)
             solution = self._solve(rows, settings, progress)
+            advice = other_ways(solution, settings.constraints)
             if solution.status is Status.INFEASIBLE and self.blind:
-                advice = self._with_the_group(rows, settings, solution)
-        self._finish(settings, solution, rows, X, progress)
-        for note in (*rows.notes, *cautions(self, settings, solution, rows)):
-            warnings.warn(note, UserWarning, stacklevel=3)
-        warn_not_reached(solution, settings.constraints, rows.attributes, advice)
-        warn_tasks(solution, rows)
+                advice += self._with_the_group(rows, settings, solution)
+        fitted = fitted_attributes(self, settings, solution, rows, X)
+        progress.close(fitted)
+        notes = [
+            *([no_groups()] if rows.in_a is None else ()),
+            *map(UserWarning, rows.notes),
+            *cautions(self, settings, solution, rows),
+            *self._not_reached(settings, solution, rows, advice),
+            *outside_in_tasks(solution, rows),
+        ]
+        self._store(fitted)
+        tell(notes)
         return self
+
+    def _not_reached(
+        self,
+        settings: FairSettings,
+        solution: Solution,
+        rows: TrainingRows,
+        advice: str,
+    ) -> Iterator[Warning]:
+        asked, values = settings.constraints, solution.values
+        return not_reached(solution.status, values, asked, rows.attributes, advice)
 
     def _solve(
         self,
@@ -439,7 +510,8 @@ class RankFairRegressor(TaskRegressor):
         count = settings.counted_on
         error, which = counted_error(other.line, count, np.array(other.multipliers))
         own, _ = counted_error(line, count, np.array(solution.multipliers))
-        came = "; ".join(reached(other, settings.constraints, rows.attributes))
+        asked = settings.constraints
+        came = "; ".join(reached(other.values, asked, rows.attributes))
         does = "would not reach" if other.status is Status.INFEASIBLE else "would reach"
         return (
             " With the group among the predictors (blind=False, and the group a column "
@@ -452,66 +524,22 @@ class RankFairRegressor(TaskRegressor):
     ) -> RankFairRegressor:
         """Fit rows in files or on a cluster."""
         progress = Progress(self, X, y)
-        fitted = fit_streamed(self, X, y, weight, named, settings, progress)
-        rows, solution = fitted.rows, fitted.solution
+        found = fit_streamed(self, X, y, weight, named, settings, progress)
+        rows, solution = found.rows, found.solution
         if not rows.attributes:
             settings = settings._replace(constraints=())
-        self._finish(settings, solution, rows, fitted.columns, progress, fitted.auc)
-        for note in fitted.notes:
-            warnings.warn(note, UserWarning, stacklevel=3)
-        warn_not_reached(solution, settings.constraints, rows.attributes)
-        return self
-
-    def _finish(
-        self,
-        settings: FairSettings,
-        solution: Solution,
-        rows: TrainingRows,
-        X: Any,
-        progress: Progress,
-        auc: float | None = None,
-    ) -> None:
-        """Store what was found, and report the end of the fit."""
-        fitted = fitted_attributes(self, settings, solution, rows, X, auc)
+        fitted = fitted_attributes(
+            self, settings, solution, rows, found.columns, found.auc
+        )
         progress.close(fitted)
         self._store(fitted)
+        advice = other_ways(solution, settings.constraints)
+        notes = self._not_reached(settings, solution, rows, advice)
+        tell((*found.notes, *notes), depth=2)
+        return self
 
     def _check_settings(self) -> Request:
         return read_settings(self).request
-
-    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
-        """Return the group of each row, read from X as in training.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training, those of `sensitive_features` among them.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (N,)
-            Labels by attribute, cut by `bins` at the edges of training and combined
-            where `intersect` says so; None where the group is not known.
-
-        Examples
-        --------
-        >>> X = [[0.0, 31], [1.0, 67], [2.0, 20], [3.0, 44], [4.0, 35]]
-        >>> model = RankFairRegressor(0.5, sensitive_features=1, bins=2)
-        >>> _ = model.fit(X, [0.0, 2.0, 1.0, 3.5, 2.0])
-        >>> model.group_labels([[1.0, 18], [2.0, 40]])
-        {'x1': array(['[20, 35)', '[35, 67]'], dtype=object)}
-        """
-        check_is_fitted(self)
-        named = self._group_columns
-        source = label_source("sensitive_features", named, None, open_table(X))
-        if source is None:
-            raise ValueError(
-                "sensitive_features names no column of X: the groups were passed to "
-                "fit or named by a stream, and the model cannot tell those of new "
-                "rows. Fit with the groups as a column of X, named by "
-                "sensitive_features of the constructor."
-            )
-        return group_labels(source, self.bin_edges_, self._intersect)
 
     @_OnLine
     def at(self, epsilon: float) -> RankFairRegressor:
@@ -572,53 +600,6 @@ class RankFairRegressor(TaskRegressor):
         """
         path: Path = self._trade_off.path(epsilons, self.groups_.tolist())
         return path
-
-    def certify(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        tasks: Any = None,
-        confidence: float = 0.95,
-    ) -> Certificate:
-        """Bound the rank gap in the population, from rows that had no part in the fit.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            New rows, as for `predict`.
-        y : array-like of shape (N,), optional
-            The target, for the error beside the bound.
-        sensitive_features, tasks : array-like of shape (N,), or columns of X, optional
-            By default the columns that the model was given.
-        confidence : float, default=0.95
-            How sure the bound is.
-
-        Returns
-        -------
-        Certificate
-            See `rankfair.stats.certify`.
-
-        Examples
-        --------
-        >>> from rankfair.datasets import make_biased_tasks
-        >>> data = make_biased_tasks(40, 100, random_state=0)
-        >>> train = data.frame.index % 2 == 0
-        >>> model = RankFairRegressor(0.01, tasks="task", sensitive_features="z")
-        >>> _ = model.fit(data.frame[train], data.target[train])
-        >>> model.certify(data.frame[~train]).bound < 0.1
-        True
-        """
-        check_is_fitted(self)
-        return certify(
-            self,
-            X,
-            y,
-            sensitive_features=sensitive_features,
-            tasks=tasks,
-            confidence=confidence,
-        )
 
 
 class MultiTaskRegressor(TaskRegressor):

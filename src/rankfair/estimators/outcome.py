@@ -1,44 +1,43 @@
-"""What a fit came to: attributes of every linear estimator, and warnings."""
+"""What a fit came to: attributes of every estimator, and warnings.
+
+A warning is an object; `tell` shows all that a fit has collected.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair.constraints import Constraint, Distribution, Mean, Rank
+from rankfair.constraints import Constraint, Rank
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.ranks import Duels, counts_of
-from rankfair.estimators.settings import FairSettings
+from rankfair.estimators.settings import FairSettings, name_of
 from rankfair.estimators.trade_off import TradeOff, trade_off_of
-from rankfair.input.arrays import Floats
-from rankfair.input.columns import TrainingRows, feature_record, is_pair
-from rankfair.input.errors import shown
+from rankfair.input.arrays import Codes, Floats
+from rankfair.input.columns import TrainingRows, feature_record
+from rankfair.input.errors import Argument, InputWarning, counted, listed, shown
 from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.penalties import Pool
-from rankfair.solvers import Solution, Status
+from rankfair.solvers import Counted, Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus
+from rankfair.stats.auc import auc_estimate
+from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.ordered import placements
 
-__all__ = [
-    "attributes_at",
-    "fitted_attributes",
-    "linear_attributes",
-    "reached",
-    "spread",
-    "warn_no_groups",
-    "warn_not_reached",
-    "warn_tasks",
-]
+GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
+SAMPLE = 4096  # rows on which predictors are looked at first
+FEW_DISTINCT = 16
+EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
 
-NAMED = 3  # tasks that a warning names
-OF_TASKS = ("task_auc_", "task_values_", "task_status_", "unbalanced_tasks_")
+# Attributes
 
 
 def linear_attributes(solution: Solution, rows: TrainingRows, X: Any) -> dict[str, Any]:
@@ -73,24 +72,18 @@ def fitted_attributes(
 
     ``auc`` is that of two groups in training rows that are not in memory.
     """
-    attributes, asked = rows.attributes, settings.constraints
-    counts = _counts(solution, rows, auc)
-    aucs = [of_groups for of_groups, _ in counts]
-    # Of two groups it is that of A, the last; of several the farthest off.
-    off = [[*it.values()][-1:] if len(it) == 2 else it.values() for it in aucs]
+    asked = settings.constraints
+    linear = solution.coef, solution.intercept, solution.resolution
+    if auc is not None:
+        aucs = pair_attributes(auc, rows.attributes[0].labels)
+    else:
+        aucs = auc_attributes(rows, linear_predict(rows.X, rows.codes, *linear))
     return {
         **linear_attributes(solution, rows, X),
-        "groups_": _by_name(attributes, [each.labels for each in attributes], None),
-        "n_unknown_": _by_name(attributes, [it.n_unknown for it in attributes], 0),
-        "bin_edges_": dict(rows.edges),
-        # As they were: settings changed later mean nothing to this fit.
-        "_group_columns": model.sensitive_features,
-        "_intersect": bool(model.intersect),
+        **group_attributes(model, rows),
+        **aucs,
         "status_": str(solution.status),
-        "rank_auc_": max(itertools.chain(*off), key=_off_half, default=math.nan),
-        "group_auc_": _by_name(attributes, aucs, {}),
-        "pairwise_auc_": _by_name(attributes, [pairs for _, pairs in counts], {}),
-        "constraint_values_": _came_to(solution, asked),
+        "constraint_values_": farthest_values(solution.values, asked),
         "loo_auc_": max(solution.left_out_aucs, key=_off_half, default=math.nan),
         "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
         "multiplier_": _multiplier(solution),
@@ -99,6 +92,81 @@ def fitted_attributes(
         **_task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
     }
+
+
+def group_attributes(model: Any, rows: TrainingRows) -> dict[str, Any]:
+    """Return what a fit knows of groups, as its settings were."""
+    attributes = rows.attributes
+    return {
+        "groups_": _by_name(attributes, [each.labels for each in attributes], None),
+        "n_unknown_": _by_name(attributes, [it.n_unknown for it in attributes], 0),
+        "bin_edges_": dict(rows.edges),
+        "_group_columns": model.sensitive_features,
+        "_intersect": bool(model.intersect),
+    }
+
+
+def auc_attributes(rows: TrainingRows, m: Floats) -> dict[str, Any]:
+    """Return the AUC of each group over the rest and over each other one."""
+    weights = None if rows.weights is None else counts_of(rows.weights)
+    aucs, pairs = [], []
+    for each in rows.attributes:
+        labels = each.labels.tolist()
+        duels = Duels.of(m, each.codes, len(labels), weights)
+        aucs.append(dict(zip(labels, duels.of_rest().tolist(), strict=True)))
+        pairs.append(duels.by_label(labels))
+    return {
+        "rank_auc_": rank_auc(aucs),
+        "group_auc_": _by_name(rows.attributes, aucs, {}),
+        "pairwise_auc_": _by_name(rows.attributes, pairs, {}),
+    }
+
+
+def pair_attributes(auc: float, labels: NDArray[Any]) -> dict[str, Any]:
+    """Return the same of two groups, from the AUC of A."""
+    b, a = labels.tolist()
+    return {
+        "rank_auc_": auc,
+        "group_auc_": {b: 1 - auc, a: auc},
+        "pairwise_auc_": {b: {a: 1 - auc}, a: {b: auc}},
+    }
+
+
+def rank_auc(aucs: Sequence[dict[Any, float]]) -> float:
+    """Return the AUC of A, of two groups the last; of several the farthest off."""
+    off = [[*it.values()][-1:] if len(it) == 2 else it.values() for it in aucs]
+    return max(itertools.chain(*off), key=_off_half, default=math.nan)
+
+
+def _off_half(auc: float) -> float:
+    return abs(auc - 0.5)
+
+
+def _by_name(
+    attributes: tuple[SensitiveGroups, ...], values: list[Any], none: Any
+) -> Any:
+    """Return the value of the only attribute, or of several a dict by name."""
+    if len(attributes) < 2:
+        return values[0] if values else none
+    return {each.name: value for each, value in zip(attributes, values, strict=True)}
+
+
+def farthest_values(
+    values: Sequence[float], asked: Sequence[Constraint]
+) -> dict[str, float]:
+    """Return what each constraint came to, of several groups the farthest off."""
+    if not asked:
+        return {}
+    by_constraint = np.reshape(values, (len(asked), -1))
+    return {
+        name_of(each): _farthest(each, row)
+        for each, row in zip(asked, by_constraint, strict=True)
+    }
+
+
+def _farthest(constraint: Constraint, values: Floats) -> float:
+    at = np.abs(values - constraint.middle).argmax()
+    return float(values[at])
 
 
 def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[str, Any]:
@@ -114,7 +182,7 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
         "shared_intercept_": float(intercept[k]) if len(coef) > k else None,
         "status_": str(status if inside else Status.INFEASIBLE),
         "multiplier_": x,
-        "constraint_values_": {type(asked).__name__.lower(): value},
+        "constraint_values_": {name_of(asked): value},
         "rank_auc_": math.nan,
         "loo_auc_": math.nan,
         "loo_predictions_": None,
@@ -127,8 +195,7 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
         return fitted
     lam = np.array([x])
     (auc,) = trade_off.trained.aucs(lam)
-    fitted["rank_auc_"] = auc
-    fitted["group_auc_"], fitted["pairwise_auc_"] = _of_pair(auc, model.groups_)
+    fitted |= pair_attributes(auc, model.groups_)
     if trade_off.left_out:
         fitted["loo_auc_"] = trade_off.counted.aucs(lam)[0]
         places, n_rows = model._rows
@@ -176,40 +243,6 @@ def _user_rows(
     return np.flatnonzero(rows.kept)[order], len(rows.kept)
 
 
-def _counts(
-    solution: Solution, rows: TrainingRows, auc: float | None
-) -> list[tuple[dict[Any, float], dict[Any, dict[Any, float]]]]:
-    """Return, for each attribute, the AUC of each group over the rest and of each pair.
-
-    ``auc`` is that of two groups, where rows are not in memory.
-    """
-    if auc is not None:
-        return [_of_pair(auc, rows.attributes[0].labels)]
-    linear = solution.coef, solution.intercept, solution.resolution
-    m = linear_predict(rows.X, rows.codes, *linear)
-    weights = None if rows.weights is None else counts_of(rows.weights)
-    if rows.in_a is not None and is_pair(rows.attributes):
-        groups, rank = RowGroups(rows.in_a, weights), Rank()
-        counted = rank.show(rank.value(m, groups), groups)
-        return [_of_pair(counted, rows.attributes[0].labels)]
-    found = []
-    for each in rows.attributes:
-        labels = each.labels.tolist()
-        codes = each.codes.astype(np.intp, copy=False)
-        duels = Duels.of(m, codes, len(labels), weights)
-        of_rest = dict(zip(labels, duels.of_rest().tolist(), strict=True))
-        found.append((of_rest, duels.by_label(labels)))
-    return found
-
-
-def _of_pair(
-    auc: float, labels: NDArray[Any]
-) -> tuple[dict[Any, float], dict[Any, dict[Any, float]]]:
-    """Return the AUC of each of two groups over the rest, and of each pair."""
-    b, a = labels.tolist()
-    return {b: 1 - auc, a: auc}, {b: {a: 1 - auc}, a: {b: auc}}
-
-
 def _multiplier(solution: Solution) -> float:
     """Return the multiplier of the constraint, of several the largest; NaN if none."""
     if solution.status is Status.INACTIVE:
@@ -217,46 +250,15 @@ def _multiplier(solution: Solution) -> float:
     return max(solution.multipliers, key=abs, default=math.nan)
 
 
-def _by_name(
-    attributes: tuple[SensitiveGroups, ...], values: list[Any], none: Any
-) -> Any:
-    """Return the value of the only attribute, or of several a dict by name."""
-    if len(attributes) < 2:
-        return values[0] if values else none
-    return {each.name: value for each, value in zip(attributes, values, strict=True)}
-
-
-def _values(solution: Solution, asked: tuple[Constraint, ...]) -> Floats:
-    """What was reached: a row for each constraint, a column for each group compared."""
-    return np.reshape(solution.values, (len(asked), -1))
-
-
-def _came_to(solution: Solution, asked: tuple[Constraint, ...]) -> dict[str, float]:
-    """Return each constraint's value, of several groups the farthest off."""
-    if not asked:
-        return {}
-    return {
-        type(constraint).__name__.lower(): max(values.tolist(), key=_off(constraint))
-        for constraint, values in zip(asked, _values(solution, asked), strict=True)
-    }
-
-
-def _off(constraint: Constraint) -> Callable[[float], float]:
-    return lambda value: abs(value - constraint.middle)
-
-
-def _off_half(auc: float) -> float:
-    return abs(auc - 0.5)
-
-
 def _task_attributes(solution: Solution, rows: TrainingRows) -> dict[str, Any]:
     """Return what became of each task; None where tasks were not asked."""
+    names = ("task_auc_", "task_values_", "task_status_", "unbalanced_tasks_")
     if not isinstance(solution, TaskSolution):
-        return dict.fromkeys(OF_TASKS)
+        return dict.fromkeys(names)
     status = np.array([str(each) for each in solution.task_status])
     unbalanced = _unbalanced(solution, rows)
     values = (solution.task_aucs, solution.task_values, status, unbalanced)
-    return dict(zip(OF_TASKS, values, strict=True))
+    return dict(zip(names, values, strict=True))
 
 
 def _unbalanced(solution: TaskSolution, rows: TrainingRows) -> dict[Any, str]:
@@ -279,97 +281,309 @@ def _unbalanced(solution: TaskSolution, rows: TrainingRows) -> dict[Any, str]:
     return found
 
 
-def warn_no_groups() -> None:
+# Warnings
+
+
+def tell(found: Iterable[Warning], depth: int = 1) -> None:
+    """Show warnings where the user has called ``fit``.
+
+    ``depth`` is how many calls lie between: scikit-learn's callbacks are one.
+    """
+    for each in found:
+        warnings.warn(each, stacklevel=depth + 3)
+
+
+def no_groups(then: str = "the fit is unconstrained") -> InputWarning:
     """Say that there is nothing to balance."""
-    warnings.warn(
-        "fit got no sensitive_features: there is nothing to balance, and the fit is "
-        "unconstrained. Name a column of X in the constructor or pass labels to fit.",
-        UserWarning,
-        stacklevel=4,
+    return InputWarning(
+        "sensitive_features",
+        f"was not given: there is nothing to balance, and {then}",
+        cure="Name a column of X in the constructor or pass labels to fit.",
     )
 
 
-def warn_not_reached(
-    solution: Solution,
-    asked: tuple[Constraint, ...],
-    attributes: tuple[SensitiveGroups, ...],
+def not_reached(
+    status: Status,
+    values: Sequence[float],
+    asked: Sequence[Constraint],
+    attributes: Sequence[SensitiveGroups],
     advice: str = "",
-) -> None:
-    """Warn if a band was not reached: what came instead, and what can help."""
-    if solution.status not in (Status.INFEASIBLE, Status.MAX_ITER):
+) -> Iterator[Warning]:
+    """Say that a band was not reached: what came instead, and what can help."""
+    if status not in (Status.INFEASIBLE, Status.MAX_ITER):
         return
-    said = reached(solution, asked, attributes)
-    pairs = zip(said, asked, strict=True)
+    pairs = zip(reached(values, asked, attributes), asked, strict=True)
     came = "; ".join(f"{it}, asked for {_asked_for(each)}" for it, each in pairs)
-    told = f"{solution.status.value} Reached: {came}."
-    if solution.status is Status.INFEASIBLE:
-        told += _help(asked)
-    warnings.warn(f"{told}{advice}", ConvergenceWarning, stacklevel=4)
+    yield ConvergenceWarning(f"{status.value} Reached: {came}.{advice}")
 
 
 def reached(
-    solution: Solution,
-    asked: tuple[Constraint, ...],
-    attributes: tuple[SensitiveGroups, ...],
+    values: Sequence[float],
+    asked: Sequence[Constraint],
+    attributes: Sequence[SensitiveGroups],
 ) -> list[str]:
     """Return what each constraint came to, in each attribute."""
     ends = np.cumsum([len(each.masks()) for each in attributes])[:-1]
-    pairs = zip(asked, _values(solution, asked), strict=True)
-    return [_reached(each, np.split(row, ends), attributes) for each, row in pairs]
+    rows = np.reshape(values, (len(asked), -1))
+    said = []
+    for constraint, row in zip(asked, rows, strict=True):
+        digits = ".4g" if constraint.linear else ".4f"
+        worst = [_farthest(constraint, part) for part in np.split(row, ends)]
+        each = [f"{value:{digits}}" for value in worst]
+        if len(attributes) > 1:
+            names = [it.name for it in attributes]
+            each = [f"{it} for {name}" for it, name in zip(each, names, strict=True)]
+        said.append(f"{_measure(constraint)} {', '.join(each)}")
+    return said
 
 
-def _reached(
-    constraint: Constraint, parts: list[Floats], attributes: tuple[SensitiveGroups, ...]
-) -> str:
-    """The value farthest off in each attribute."""
-    worst = [max(part.tolist(), key=_off(constraint)) for part in parts]
-    digits = ".4f" if isinstance(constraint, Rank | Distribution) else ".4g"
-    said = [f"{value:{digits}}" for value in worst]
-    if len(attributes) > 1:
-        names = [each.name for each in attributes]
-        said = [f"{it} for {name}" for it, name in zip(said, names, strict=True)]
-    names_of = {Rank: "AUC", Distribution: "KS"}
-    kind = f"{type(constraint).__name__.lower()} imbalance"
-    return f"{names_of.get(type(constraint), kind)} {', '.join(said)}"
+def _measure(constraint: Constraint) -> str:
+    """What the value of a constraint is called."""
+    if constraint.pairs:
+        return "AUC"
+    return f"{name_of(constraint)} gap" if constraint.linear else "KS"
 
 
 def _asked_for(constraint: Constraint) -> str:
-    if not isinstance(constraint, Rank):
+    if not constraint.pairs:
         return f"{constraint.epsilon:g}"
     within = f"within {constraint.epsilon:g} of 0.5"
     return within if constraint.epsilon else "exactly 0.5"
 
 
-def _help(asked: tuple[Constraint, ...]) -> str:
-    """What is left to do where no fit was found."""
+def other_ways(solution: Solution, asked: Sequence[Constraint]) -> str:
+    """Say what is left to do where no fit was found."""
+    if solution.status is not Status.INFEASIBLE:
+        return ""
     said = ""
-    if all(isinstance(each, Rank | Distribution | Mean) for each in asked):
+    if not any(name_of(each) == "residual" for each in asked):
         said = " A constant prediction would satisfy the constraint; it was not used."
-    if any(isinstance(each, Distribution) for each in asked):
+    if any(each.two_groups_only for each in asked):
         said += " RankFairPostprocessor on an unconstrained fit reaches any KS."
     return said
 
 
-def warn_tasks(solution: Solution, rows: TrainingRows) -> None:
+def outside_in_tasks(solution: Solution, rows: TrainingRows) -> Iterator[Warning]:
     """Say how many tasks are outside their band, or that none has one."""
     if not isinstance(solution, TaskSolution):
         return
     states, names = solution.task_status, rows.layout.tasks.tolist()
     alone = states.count(TaskStatus.ONE_GROUP_ONLY)
     if alone == len(states):
-        warnings.warn(
-            "no task has rows of both groups: there is nothing to balance within "
-            'tasks. scope="global" constrains all rows together.',
-            UserWarning,
-            stacklevel=4,
+        yield InputWarning(
+            "tasks",
+            "has no task with rows of both groups: there is nothing to balance within "
+            "tasks",
+            cure=(Argument("scope", "global"), " balances all rows together."),
         )
-    outside = states.count(TaskStatus.INFEASIBLE)
-    if outside:
-        far = [names[j] for j, s in enumerate(states) if s is TaskStatus.INFEASIBLE]
-        warnings.warn(
-            f"{outside} of {len(states) - alone} tasks with both groups are outside "
-            f"their band, {', '.join(map(shown, far[:NAMED]))}"
-            f"{' and others' if outside > NAMED else ''}; see unbalanced_tasks_.",
-            ConvergenceWarning,
-            stacklevel=4,
+    far = [names[j] for j, s in enumerate(states) if s is TaskStatus.INFEASIBLE]
+    if far:
+        yield ConvergenceWarning(
+            f"{len(far)} of {len(states) - alone} tasks with both groups are outside "
+            f"their band: {listed(far, 3)}; see unbalanced_tasks_."
+        )
+
+
+def cautions(
+    model: Any, settings: FairSettings, solution: Solution, rows: TrainingRows
+) -> Iterator[Warning]:
+    """Return what a user should know of this fit."""
+    if rows.weights is not None and rows.weights.mean() > 10:
+        yield InputWarning(
+            "sample_weight",
+            f"has a mean of {rows.weights.mean():.3g}: whole weights mean repeated "
+            "rows",
+            cure="Divide survey weights by their mean.",
+        )
+    if not rows.attributes:
+        return
+    if model.blind:
+        for each in rows.attributes:
+            yield from one_group_note(_by_task(rows, each), _of(each, rows))
+            yield from _tellers(rows, each)
+    line, count = solution.line, settings.counted_on
+    if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
+        return
+    yield from _within_noise(solution, line, count)
+    if count == "train":
+        return
+    if 2 * line.alone > len(rows.y):
+        yield UserWarning(
+            f"{counted(line.alone, 'row')} of {len(rows.y)} are the only one of their "
+            "task: left out, they are of no task, so training rows were counted. The "
+            "task column looks like an identifier."
+        )
+    elif line.left_out is not None:
+        yield from _in_steps(rows)
+        if len(rows.attributes) == 1 and len(rows.attributes[0].labels) == 2:
+            yield from _even_shares(_by_task(rows, rows.attributes[0]))
+
+
+def _of(each: SensitiveGroups, rows: TrainingRows) -> str:
+    """Name the attribute where there are several."""
+    return f" of {each.name}" if len(rows.attributes) > 1 else ""
+
+
+def _by_task(rows: TrainingRows, groups: SensitiveGroups) -> Floats:
+    """How many rows each task has of each group: (k, groups)."""
+    k, g = len(rows.layout.tasks), len(groups.labels)
+    cells = g * rows.codes + groups.codes
+    if groups.known is not None:
+        cells = cells[groups.known]
+    return np.bincount(cells, minlength=k * g).reshape(k, g).astype(np.float64)
+
+
+def one_group_note(table: Floats, of: str = "") -> Iterator[Warning]:
+    """Most rows in tasks of one group, from the rows of each task and group."""
+    sizes = table.sum(axis=1)
+    alone = sizes[table.max(axis=1) == sizes].sum()
+    shares = table.sum(axis=0) / sizes.sum()
+    chance = (sizes * (shares ** sizes[:, None]).sum(axis=1)).sum()
+    share, by_chance = alone / sizes.sum(), chance / sizes.sum()
+    if share > max(0.5, by_chance + 0.25):
+        yield UserWarning(
+            f"{share:.0%} of rows are in tasks of one group{of}: a task's intercept is "
+            "the group there, and the model is blind in name only."
+        )
+
+
+def _tellers(rows: TrainingRows, groups: SensitiveGroups) -> Iterator[Warning]:
+    """Predictors that tell a group from the others alone."""
+    labels, masks = groups.labels.tolist(), groups.masks()
+    named = labels if len(masks) > 1 else [None]
+    known, own = np.arange(len(rows.y)), {*rows.group_predictors}
+    if groups.known is not None:
+        known = known[groups.known]
+    for f, name in enumerate(rows.layout.names):
+        if f in own:
+            continue
+        for label, mask in zip(named, masks, strict=True):
+            auc = _told_apart(rows.X[:, f], mask, known)
+            if max(auc, 1 - auc) < GIVEN_AWAY:
+                continue
+            who = "the groups" if label is None else f"group {shown(label)}"
+            yield UserWarning(
+                f"predictor {shown(name)} tells {who}{_of(groups, rows)} apart alone "
+                f"(AUC {auc:.3f}): the model is blind in name only. Leave the column "
+                "out of X."
+            )
+
+
+def _told_apart(column: Floats, mask: Any, known: Codes) -> float:
+    """The AUC of one column, all rows counted only where a sample is near an end."""
+    rank, auc = Rank(), 0.5
+    for at in (known[:: max(1, len(known) // SAMPLE)], known):
+        groups = RowGroups(mask[at])
+        if min(groups.total_a, groups.total_b) < 10:
+            continue
+        auc = rank.show(rank.value(column[at], groups), groups)
+        if max(auc, 1 - auc) < GIVEN_AWAY or len(at) == len(known):
+            break
+    return auc
+
+
+def counted_error(line: Line, count: str, lam: Floats) -> tuple[float, str]:
+    """Return the root mean squared error at ``λ``, and of which rows it is."""
+    problem, rows = line.fitter.rows, _counted(line, count)
+    off = rows.standard(lam) - problem.y[_places(line, count)]
+    w = None if problem.weights is None else problem.weights[_places(line, count)]
+    error = float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
+    return error, "training" if rows is line.trained else "left-out"
+
+
+def _counted(line: Line, count: str) -> Counted:
+    """The rows in memory that are counted."""
+    rows = line.counted(count)
+    assert isinstance(rows, Counted)
+    return rows
+
+
+def _places(line: Line, count: str) -> Any:
+    """Where these rows are among the sorted ones."""
+    every = line.counted(count) is line.trained or line.rows is None
+    return slice(None) if every else line.rows
+
+
+def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warning]:
+    """Free gaps that chance explains, where meeting the band costs something."""
+    rows, lam = _counted(line, count), np.array(solution.multipliers)
+    free = np.zeros(len(lam))
+    if not (lam.any() and line.fitter.penalty.quadratic):
+        return
+    if not all(each.constraint.pairs for each in rows.demands):
+        return
+    (before, which), (after, _) = (counted_error(line, count, x) for x in (free, lam))
+    if not after > EXPENSIVE * before > 0:
+        return
+    problem = line.fitter.rows
+    tasks = np.repeat(problem.blocks.tasks, problem.blocks.sizes)[_places(line, count)]
+    found = []
+    for demand in rows.demands:
+        groups, constraint = demand.groups, demand.constraint
+        low, high = 0.5 - constraint.epsilon, 0.5 + constraint.epsilon
+        low = 0.5 if constraint.side == "upper" else low
+        auc = Rank().show(Rank().estimate(rows.q, groups)[0], groups)
+        if low <= auc <= high:
+            continue
+        predicted = rows.at(free)
+        for step in (max(1, len(tasks) >> 15), 1):  # a sample of large data first
+            at = slice(None, None, step)
+            if not (sample := groups.take(at)).both:
+                continue
+            own = _auc(predicted[at], sample, tasks[at])
+            if own.ci_low > high or own.ci_high < low:
+                return
+        found.append(own)
+    if not found:
+        return
+    worst = max(found, key=lambda each: abs(each.value - 0.5))
+    yield UserWarning(
+        f"what is outside the band may be chance: without the constraint the AUC is "
+        f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
+        f"{worst.ci_high:.3f}). The constraint costs {after / before - 1:.1%} of "
+        f"error on {which} rows (RMSE {before:.4g} before, {after:.4g} after); a "
+        "larger epsilon costs less."
+    )
+
+
+def _auc(predicted: Floats, groups: RowGroups, tasks: Codes) -> Estimate:
+    """The AUC with its confidence interval, tasks as clusters as in an audit."""
+    known = np.ones(len(tasks), bool) if groups.known is None else groups.known
+    in_a, own = groups.in_a[known], tasks[known].astype(np.intp)
+    weights = None if groups.weights is None else groups.weights[known].astype(float)
+    placed = placements(predicted[known], in_a, weights)
+    sides = TwoGroups.of(in_a, ~in_a, own if tasks.any() else None, weights)
+    return auc_estimate(*placed, sides, 0.95)
+
+
+def _in_steps(rows: TrainingRows) -> Iterator[Warning]:
+    """Few distinct rows: ranks move in steps."""
+    head = np.column_stack((rows.codes[:SAMPLE], rows.X[:SAMPLE]))
+    if len(np.unique(head[: 4 * FEW_DISTINCT], axis=0)) >= FEW_DISTINCT:
+        return
+    every = np.column_stack((rows.codes, rows.X))
+    distinct = len(np.unique(every, axis=0))
+    if distinct < min(FEW_DISTINCT, len(every) / 2):
+        yield InputWarning(
+            "X",
+            f"has {distinct} distinct rows: ranks move in steps, and a band may be met "
+            "by ties alone",
+        )
+
+
+def _even_shares(table: Floats) -> Iterator[Warning]:
+    """Groups in equal shares of every task, which left-out counts do not expect."""
+    table = table[table.sum(axis=1) > 1]
+    if len(table) < 10:
+        return
+    sizes, share = table.sum(axis=1), table[:, 1].sum() / table.sum()
+    expected = share * sizes
+    spread = ((table[:, 1] - expected) ** 2 / (expected * (1 - share))).sum()
+    free = len(table) - 1
+    if spread < free - 3 * np.sqrt(2 * free):  # three standard deviations
+        yield InputWarning(
+            "sensitive_features",
+            "has groups whose shares of tasks vary less than by chance, as if by "
+            "design: left-out counts are 0.01 to 0.02 low then",
+            cure=(Argument("count", "train"), " does not have this bias."),
         )

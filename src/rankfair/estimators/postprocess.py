@@ -3,218 +3,60 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import r2_score
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
+from rankfair.estimators.base import r_squared
 from rankfair.estimators.maps import (
     CONSTRAINTS_OF,
     GAPS,
     MapStatus,
     Moved,
-    Standing,
     between,
     move,
     nearest,
 )
+from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
 from rankfair.estimators.refits import (
+    EstimatorRefits,
+    MetaRegressor,
     check_unit,
+    columns_seen,
     explained,
-    fitted_to,
+    folds_of,
     predictions_of,
-    taken,
+    read_seen_rows,
+    table_of,
     weight_argument,
 )
+from rankfair.estimators.settings import check_estimator
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import feature_record, label_source, label_source_of_rows
-from rankfair.input.errors import counted, listed
-from rankfair.input.folds import (
-    Folds,
-    check_cv,
-    deal_folds,
-    gives_folds,
-    out_of_fold,
-    split_folds,
-)
-from rankfair.input.frames import ArrayTable, open_table
-from rankfair.input.groups import (
-    CUT_FIRST,
-    SensitiveGroups,
-    Source,
-    check_groups,
-    group_labels,
-    plain_labels,
-    refuse_quantity,
-)
-from rankfair.input.labels import find_known, find_labels, label_array, recode
+from rankfair.input.columns import Columns, TrainingRows, feature_record, label_source
+from rankfair.input.errors import Argument, InputError, InputWarning, counted, listed
+from rankfair.input.folds import check_cv, out_of_fold
+from rankfair.input.frames import Table, open_table
+from rankfair.input.groups import Source, group_labels
+from rankfair.input.labels import find_known, recode
 from rankfair.input.new_rows import (
     SORTED_ROWS,
     as_in_training,
     has_names,
     refuse_retyped,
 )
-from rankfair.input.settings import (
-    check_choice,
-    check_flag,
-    check_lengths,
-    check_number,
-    check_seed,
-)
-from rankfair.input.training import finite_predictions, read_target, read_weights
+from rankfair.input.settings import check_choice, check_flag, check_number, check_seed
+from rankfair.input.training import finite_predictions
 from rankfair.projections import Sample
 
-ARGUMENT = "sensitive_features"
-
-
-def read_labels(X: Any, named: Any, passed: Any, n_rows: int) -> Source | None:
-    """Return the labels of the rows; None if neither X nor an array has any.
-
-    Entries of a dict are columns in the order of their names, so that a dict of new
-    rows may have them in any order.
-
-    Examples
-    --------
-    >>> read_labels([[1.0, 7], [2.0, 8]], 1, None, 2).at
-    (1,)
-    """
-    if isinstance(passed, dict):
-        passed = {name: passed[name] for name in sorted(passed, key=str)}
-    if named is not None:
-        return label_source(ARGUMENT, named, passed, open_table(X))
-    return None if passed is None else label_source_of_rows(passed, n_rows)
-
-
-def find_groups(
-    source: Source, weights: Floats | None = None
-) -> tuple[Codes, NDArray[Any]]:
-    """Return the group of each row and the labels of two or more groups.
-
-    Groups of several columns are their combinations, as tuples.  A row that misses a
-    label is of unknown group, code −1.
-
-    Examples
-    --------
-    >>> codes, groups = find_groups(read_labels(None, None, [*"bacca", None], 6))
-    >>> codes.tolist(), groups.tolist()
-    ([1, 0, 2, 2, 0, -1], ['a', 'b', 'c'])
-    """
-    for part in source.parts():
-        own = SensitiveGroups(*find_known(part.columns[0], part.argument), part.name)
-        refuse_quantity(own, part.argument, CUT_FIRST)
-    codes, labels = _known_labels(source)
-    if not len(labels):
-        raise ValueError(
-            f"{source.argument} is unknown in all {len(codes)} rows: there is nothing "
-            "to balance"
-        )
-    if len(labels) > 2 and 2 * len(labels) > len(codes):
-        raise ValueError(
-            f"{source.argument} has {len(labels)} groups in {len(codes)} rows: labels "
-            "of a few groups are expected. Cut a numeric attribute into classes first."
-        )
-    check_groups(
-        SensitiveGroups(codes, labels, source.name), source.argument, weights, True
-    )
-    return codes, labels
-
-
-def known_groups(source: Source, groups: NDArray[Any]) -> Codes:
-    """Return the group of each new row; refuse groups not seen in training.
-
-    Rows of unknown group have code −1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> known_groups(read_labels(None, None, ["b", None], 2), np.array(["a", "b"]))
-    array([ 1, -1])
-    """
-    here, labels = _known_labels(source)
-    codes, others = recode(here, labels, groups)
-    if others:
-        _refuse_other_labels(source, others, groups)
-        n_rows = int((codes[here >= 0] < 0).sum())
-        raise ValueError(
-            f"{source.argument} has groups not seen in training: {listed(others)} "
-            f"({counted(n_rows, 'row')}); training had "
-            f"{listed(groups.tolist())}. Use the labels of training, or fit with rows "
-            f"of these too. {SORTED_ROWS}"
-        )
-    return codes
-
-
-def _refuse_other_labels(
-    source: Source, others: list[Any], groups: NDArray[Any]
-) -> None:
-    """Refuse labels of other columns, and those that differ by their type only."""
-    first = groups.tolist()[0]
-    width = len(first) if isinstance(first, tuple) else 1
-    if len(source.columns) != width:
-        raise ValueError(
-            f"{source.argument} has {len(source.columns)} columns; training had "
-            f"{width}. Pass labels of the same columns as to fit."
-        )
-    if width == 1:
-        refuse_retyped(source.argument, others, groups)
-        return
-    for here, there in zip(
-        zip(*others, strict=True), zip(*groups.tolist(), strict=True), strict=True
-    ):
-        new = [label for label in dict.fromkeys(here) if label not in there]
-        refuse_retyped(source.argument, new, label_array(list(dict.fromkeys(there))))
-
-
-def _known_labels(source: Source) -> tuple[Codes, NDArray[Any]]:
-    """Return codes and sorted labels, −1 where one of the labels is missing."""
-    found = [find_known(column, source.argument) for column in source.columns]
-    if len(found) == 1:
-        return found[0]
-    known = np.all([codes >= 0 for codes, _ in found], axis=0)
-    cells, present = find_labels([codes[known] for codes, _ in found], source.argument)
-    labels = [
-        tuple(own.tolist()[place] for (_, own), place in zip(found, cell, strict=True))
-        for cell in present.tolist()
-    ]
-    codes = np.full(len(known), -1, np.intp)
-    codes[known] = cells
-    return codes, label_array(labels)
-
-
-def without(X: Any, columns: tuple[int, ...]) -> Any:
-    """Return X without some columns, in its own type.
-
-    Examples
-    --------
-    >>> without([[1.0, 7], [2.0, 8]], (1,)).tolist()
-    [[1.0], [2.0]]
-    """
-    if not columns:
-        return X
-    table = open_table(X)
-    kept = [j for j in range(table.shape[1]) if j not in columns]
-    if not kept:
-        raise ValueError(
-            "X has no column left for the estimator: with blind=True the protected "
-            "one is left out."
-        )
-    if isinstance(table, ArrayTable):
-        return np.asarray(table.values[:, kept])
-    return _safe_indexing(X, kept, axis=1)
-
-
+GROUPS = "sensitive_features"
 MOST = {"rank": 0.5, "distribution": 1.0}  # of ε; of the others it has no end
 
 
@@ -226,279 +68,15 @@ class MapSettings(NamedTuple):
     epsilon: float
 
 
-def check_settings(model: Any) -> MapSettings:
-    """Check the settings of a `RankFairPostprocessor`, and settle on a method."""
-    constraint, method = model.constraints, model.method
-    check_choice("constraints", constraint, tuple(GAPS))
-    check_choice("method", method, ("auto", *CONSTRAINTS_OF))
-    if method == "auto":
-        method = "least" if constraint in CONSTRAINTS_OF["least"] else "line"
-    if constraint not in CONSTRAINTS_OF[method]:
-        known = " or ".join(f'"{name}"' for name in CONSTRAINTS_OF[method])
-        raise ValueError(
-            f'method="{method}" knows constraints={known}; got "{constraint}". Use '
-            'method="line", which knows all.'
-        )
-    epsilon = check_number("epsilon", model.epsilon, 0.0, MOST.get(constraint, np.inf))
-    for flag in ("blind", "prefit"):
-        check_flag(flag, getattr(model, flag))
-    needed = ("predict",) if model.prefit else ("fit", "predict")
-    if isinstance(model.estimator, type) or not all(
-        hasattr(model.estimator, name) for name in needed
-    ):
-        raise TypeError(
-            f"estimator must be a regressor with {' and '.join(needed)}; got "
-            f"{model.estimator!r:.60}."
-        )
-    if not model.prefit and not hasattr(model.estimator, "get_params"):
-        raise TypeError(
-            f"estimator ({type(model.estimator).__name__}) cannot be cloned: it has no "
-            "get_params as scikit-learn's have. Fit it yourself and set prefit=True."
-        )
-    if model.cv is not None and model.prefit:
-        raise ValueError(
-            "cv refits the estimator on folds, which prefit=True rules out. Leave "
-            "cv=None and pass rows that it has not seen."
-        )
-    check_cv(model.cv)
-    check_seed("random_state", model.random_state)
-    return MapSettings(method, constraint, epsilon)
+class LearntMaps(NamedTuple):
+    """Maps of predictions in multiples of ``resolution``, and the groups' shares."""
 
-
-@dataclass(frozen=True)
-class GivenPredictions:
-    """Checked training rows, beside what the estimator sees of them.
-
-    Attributes
-    ----------
-    target : ndarray of shape (N,), or None if it is not needed
-    weights : ndarray of shape (N,), or None if all weigh one
-    columns : tuple of the columns of X that hold groups, empty for groups passed as an
-        array; None if there are no groups, as then `codes` and `groups` are
-    codes : ndarray of shape (N,), places in `groups`, −1 for rows of unknown group
-    groups : ndarray of shape (n_groups,)
-    names : tuple of the names under which groups were passed, None if not by name
-    """
-
-    target: Floats | None
-    weights: Floats | None
-    columns: tuple[int, ...] | None = None
-    codes: Codes | None = None
-    groups: NDArray[Any] | None = None
-    names: tuple[str, ...] | None = None
-
-    @property
-    def n_unknown(self) -> int:
-        """How many rows are of no group; those of weight zero count as absent."""
-        if self.codes is None:
-            return 0
-        unknown = self.codes < 0
-        return int(
-            (unknown if self.weights is None else unknown & (self.weights > 0)).sum()
-        )
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation of the target, NaN without one."""
-        if self.target is None:
-            return math.nan
-        return deviation(self.target, self.weights)
-
-
-def read_given(
-    model: Any, constraint: str, X: Any, y: Any, labels: Any, sample_weight: Any
-) -> GivenPredictions:
-    """Check what was passed to ``fit`` of a `RankFairPostprocessor`."""
-    n_rows = count_rows(X)
-    feature_record(X)  # what could not be stored is not fitted either
-    target = None if y is None and model.prefit else read_target(y)
-    if target is None and constraint not in MOST:
-        raise ValueError(
-            f'y is missing: with constraints="{constraint}" epsilon is in its standard '
-            "deviations. Pass y."
-        )
-    check_lengths(n_rows, y=target)
-    if target is not None:
-        check_unit(target)
-    weights = read_weights(sample_weight, n_rows)
-    source = read_labels(X, model.sensitive_features, labels, n_rows)
-    if source is None:
-        return GivenPredictions(target, weights)
-    codes, groups = find_groups(source, weights)
-    names = source.names if has_names(labels) else None
-    return GivenPredictions(target, weights, source.at, codes, groups, names)
-
-
-def count_rows(X: Any) -> int:
-    """Return how many rows a table has, sparse or not."""
-    return X.shape[0] if issparse(X) else open_table(X).shape[0]
-
-
-def fit_and_predict(model: Any, X: Any, given: GivenPredictions) -> tuple[Any, Floats]:
-    """Return the fitted estimator, and predictions of the training rows.
-
-    They are its own, or with ``cv`` those of fits that did not see the row.
-    """
-    if model.prefit:
-        _check_fitted(model.estimator)
-        return model.estimator, predictions_of(model.estimator, X)
-    _warn_weightless(model.estimator, given.weights)
-    estimator = fitted_to(model.estimator, X, given.target, given.weights)
-    whole = predictions_of(estimator, X)
-    if model.cv is None:
-        return estimator, whole
-    n_rows = _num_samples(X)
-    if gives_folds(model.cv):
-        folds = split_folds(model.cv, X, given.target)
-    else:
-        folds = _dealt(model, given, n_rows)
-    y, weights = given.target, given.weights
-    assert y is not None
-
-    def predicted(train: Codes, test: Codes) -> tuple[Floats, Floats]:
-        seen = taken(model.estimator, X, train)
-        own = None if weights is None else weights[train]
-        fold = fitted_to(model.estimator, seen, y[train], own)
-        held = taken(model.estimator, X, test, train)
-        return predictions_of(fold, seen), predictions_of(fold, held)
-
-    codes = np.zeros(n_rows, np.intp) if given.codes is None else given.codes
-    return estimator, out_of_fold(whole, folds, predicted, codes, weights)
-
-
-def _dealt(model: Any, given: GivenPredictions, n_rows: int) -> Folds:
-    """Deal rows out by group, so that a rare one is in as many folds as can be."""
-    cells = np.zeros(n_rows, np.intp) if given.codes is None else given.codes + 1
-    if given.weights is not None:
-        # Rows of weight zero count as absent: they must not stand in for others.
-        cells = 2 * cells + (given.weights > 0)
-    if n_rows < model.cv:
-        raise ValueError(
-            f"cv={model.cv} folds need as many rows; there are {n_rows}. Use fewer "
-            "folds."
-        )
-    return deal_folds(cells, model.cv, np.random.default_rng(model.random_state))
-
-
-def _check_fitted(estimator: Any) -> None:
-    if not hasattr(estimator, "__sklearn_tags__"):
-        return  # of another library: what it predicts is all there is to know
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        raise NotFittedError(
-            f"prefit=True, but this {type(estimator).__name__} is not fitted. Fit it "
-            "first, or leave prefit=False. Clones, which searches, cross-validation "
-            "and fairness_path make, forget a fit: "
-            "sklearn.frozen.FrozenEstimator(estimator) keeps it."
-        ) from None
-
-
-def _warn_weightless(estimator: Any, weights: Floats | None) -> None:
-    if weights is not None and weight_argument(estimator) is None:
-        warnings.warn(
-            f"{type(estimator).__name__}.fit takes no sample_weight: it is fitted "
-            "without weights, and only the maps are weighted.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
-@dataclass(frozen=True)
-class Learnt:
-    """Groups, their distributions in multiples of ``resolution``, and their maps."""
-
-    resolution: float
-    groups: NDArray[Any]
-    samples: Sequence[Sample]
     moved: Moved
+    resolution: float
+    shares: Floats
 
 
-def learn(asked: MapSettings, m: Floats, given: GivenPredictions) -> Learnt | None:
-    """Move predictions of each group as asked; None if there are no groups.
-
-    Rows of weight zero count as absent.
-    """
-    codes, groups = given.codes, given.groups
-    if codes is None or groups is None:
-        return None
-    counts = None if given.weights is None else counts_of(given.weights)
-    known = codes >= 0 if counts is None else (codes >= 0) & (counts > 0)
-    resolution = resolution_of(m[known])
-    m = rounded(m, resolution)
-    rows = [np.flatnonzero(known & (codes == g)) for g in range(len(groups))]
-    samples = [Sample.of(m[at], None if counts is None else counts[at]) for at in rows]
-    return Learnt(resolution, groups, samples, move(samples, *asked, given.spread))
-
-
-def attributes_of(learnt: Learnt | None) -> dict[str, Any]:
-    """Return fitted attributes of the maps, or of none.
-
-    Examples
-    --------
-    >>> attributes_of(None)["status_"]
-    'inactive'
-    """
-    if learnt is None:
-        nothing = ("rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_")
-        return {
-            "groups_": None,
-            "maps_": {},
-            "status_": str(MapStatus.INACTIVE),
-            "group_auc_": {},
-            "resolution_": 0.0,
-            **dict.fromkeys(nothing, math.nan),
-        }
-    moved, standing = learnt.moved, learnt.moved.standing
-    labels = plain_labels(learnt.groups.tolist())
-    aucs = standing.aucs
-    farthest = np.argmax(np.abs(aucs - 0.5)) if len(aucs) > 2 else 1
-    totals = np.array([sample.total for sample in learnt.samples], np.float64)
-    return {
-        "groups_": learnt.groups,
-        "maps_": dict(zip(labels, moved.maps, strict=True)),
-        "status_": str(moved.status),
-        "rank_auc_": float(aucs[farthest]),
-        "group_auc_": dict(zip(labels, aucs.tolist(), strict=True)),
-        "ks_": float(standing.ks.max()),
-        "wasserstein_": float(standing.wasserstein.max()),
-        "mean_difference_": _mean_difference(standing),
-        "theta_": moved.theta,
-        "resolution_": learnt.resolution,
-        "_shares": totals / totals.sum(),
-        "_straight": moved.follow is between,
-    }
-
-
-def _mean_difference(standing: Standing) -> float:
-    """Of two groups the last less the first, of more the largest."""
-    means = standing.means
-    return float(means[1] - means[0] if len(means) == 2 else np.ptp(means))
-
-
-def warn_of(learnt: Learnt | None) -> None:
-    """Say that there was nothing to balance, or that the band was not reached."""
-    if learnt is None:
-        warnings.warn(
-            "fit got no sensitive_features: there is nothing to balance, and "
-            "predictions stay as they are. Name a column of X in the constructor or "
-            "pass labels to fit.",
-            UserWarning,
-            stacklevel=3,
-        )
-    elif learnt.moved.status is MapStatus.INFEASIBLE:
-        standing = learnt.moved.standing
-        farthest = float(np.abs(standing.aucs - 0.5).max())
-        warnings.warn(
-            f"{learnt.moved.status.value} KS is {standing.ks.max():.4g}, means differ "
-            f"by {np.ptp(standing.means):.4g}, and AUC is off 1/2 by {farthest:.4g}, "
-            "on the rows that the maps were learnt on.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-
-class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class RankFairPostprocessor(MetaRegressor):
     r"""A monotone map for each group that makes any regressor's predictions fair.
 
     The estimator is fitted as it is, or was fitted before; its predictions are moved by
@@ -540,8 +118,8 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         - "auto": "least" where it knows the constraint, else "line".
     sensitive_features : str, int or list of them, optional
         The column of X, by name or position, that holds the protected group; with
-        several columns the groups are their combinations, as tuples: each combination
-        has a map of its own.  (`RankFairRegressor` constrains each column alone unless
+        several columns the groups are their combinations, "F × west", each with a map
+        of its own.  (`RankFairRegressor` constrains each column alone unless
         ``intersect=True``.)
     blind : bool, default=False
         Leave the protected columns out of what the estimator sees.  Otherwise it sees X
@@ -566,8 +144,7 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     estimator_ : estimator
         The fitted estimator.
     groups_ : ndarray of shape (n_groups,) or None
-        Labels of the groups, sorted; tuples for several columns, of which dicts by
-        label have the spelling, "F × west".
+        Labels of the groups, sorted; for several columns "F × west".
     n_unknown_ : int
         Training rows of unknown group; of several columns, rows that miss a label.
     maps_ : dict of label to ndarray of shape (2, n_knots)
@@ -719,29 +296,44 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         >>> model.fit([[0.0], [1.0]], [1, 3], sensitive_features=["a", "b"]).status_
         'inactive'
         """
-        asked = check_settings(self)
-        given = read_given(
-            self, asked.constraint, X, y, sensitive_features, sample_weight
+        asked = self._read_settings(y)
+        named = Columns(None, self.sensitive_features, self.blind, intersect=True)
+        rows = read_seen_rows(
+            X,
+            y,
+            named,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            without_y=self.prefit,
+            sparse=True,
         )
-        columns = given.columns or ()
-        apart = columns if self.blind else ()
-        with explained(given.n_unknown if columns and not self.blind else 0):
-            estimator, m = fit_and_predict(self, without(X, apart), given)
+        groups = rows.attributes[0] if rows.attributes else None
+        heavy = np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
+        n_unknown = 0 if groups is None else groups.take(heavy).n_unknown
+        seen = self.sensitive_features is not None and not self.blind
+        with explained(n_unknown if seen else 0):
+            estimator, m = self._fit_and_predict(rows)
         check_unit(m, "the estimator's prediction")
-        learnt = learn(asked, m, given)
-        fitted = {
-            **feature_record(X),
-            "estimator_": estimator,
-            "n_unknown_": given.n_unknown,
-            "_columns": given.columns,
-            "_names": given.names,
-            "_intersect": len(columns) > 1,
-            "_apart": apart,
-            **attributes_of(learnt),
-        }
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted)
-        warn_of(learnt)
+        learnt = None if groups is None else _learn(asked, m, rows, heavy)
+        source = label_source(
+            GROUPS, self.sensitive_features, sensitive_features, table_of(X)
+        )
+        by_name = has_names(sensitive_features)
+        notes = [*_weightless(self, rows), *_cautions(learnt)]
+        self._store(
+            {
+                **feature_record(X),
+                **group_attributes(self, rows),
+                "n_unknown_": n_unknown,
+                "estimator_": estimator,
+                "_layout": rows.layout,
+                "_n_columns": 0 if source is None else len(source.columns),
+                "_names": source.names if source is not None and by_name else None,
+                "_intersect": source is not None and len(source.columns) > 1,
+                **_attributes(learnt, rows),
+            }
+        )
+        tell(notes, depth=0)
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Floats:
@@ -772,26 +364,27 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         [2.0, 3.0, 2.0, 3.0]
         """
         check_is_fitted(self)
-        n_rows = count_rows(X)
+        table = table_of(X) if self._group_columns is None else open_table(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        labels = self._new_labels(X, sensitive_features, n_rows)
-        m = predictions_of(self.estimator_, without(X, self._apart))
+        source = self._new_labels(table, sensitive_features)
+        m = predictions_of(self.estimator_, columns_seen(X, table, self._layout))
         m = rounded(m, self.resolution_)
-        if labels is None:
+        if source is None:
             return m
-        codes = known_groups(labels, self.groups_)
+        codes = self._codes_of(source)
         unknown = np.flatnonzero(codes < 0)
         average = np.zeros(len(unknown))
-        for g in range(len(self.groups_)):
+        for g, label in enumerate(self.groups_.tolist()):
             rows = np.flatnonzero(codes == g)
-            m[rows] = self._followed(g, m[rows])
-            average += self._shares[g] * (self._followed(g, m[unknown]) - m[unknown])
+            m[rows] = self._followed(label, m[rows])
+            moved = self._followed(label, m[unknown])
+            average += self._shares[g] * (moved - m[unknown])
         m[unknown] += average
         return finite_predictions(m)
 
-    def _followed(self, g: int, m: Floats) -> Floats:
+    def _followed(self, label: Any, m: Floats) -> Floats:
         """Move predictions as those of a group."""
-        knots = self.maps_[plain_labels(self.groups_.tolist())[g]]
+        knots = self.maps_[label]
         return between(knots, m) if self._straight else nearest(knots, m)
 
     def score(
@@ -829,73 +422,219 @@ class RankFairPostprocessor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         1.0
         """
         predicted = self.predict(X, sensitive_features=sensitive_features)
-        observed = read_target(y)
-        return float(r2_score(observed, predicted, sample_weight=sample_weight))
-
-    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
-        """Return the group of each row, read from X as in training.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training, those of `sensitive_features` among them.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (N,)
-            Labels by attribute, of several columns those of their combinations; None
-            where the group is not known.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LinearRegression
-        >>> model = RankFairPostprocessor(LinearRegression(), sensitive_features=[0, 1])
-        >>> X, y = [[0, 0], [0, 1], [0, 0], [0, 1]], [0.0, 1.0, 4.0, 5.0]
-        >>> model.fit(X, y).group_labels(X[:2])
-        {'x0 × x1': array(['0 × 0', '0 × 1'], dtype=object)}
-        """
-        check_is_fitted(self)
-        if not self._columns:
-            raise ValueError(
-                "sensitive_features names no column of X: the groups were passed to "
-                "fit, and the model cannot tell those of new rows."
-            )
-        source = self._new_labels(X, None, count_rows(X))
-        assert source is not None
-        return group_labels(source, {}, self._intersect)
-
-    def _inside(self, X: Any) -> tuple[Any, Any]:
-        """The estimator, which may know the task columns of X, and what it sees."""
-        return self.estimator_, without(X, self._apart)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
+        return r_squared(y, predicted, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
-            inner = get_tags(self.estimator).input_tags
-            tags.input_tags.sparse = inner.sparse
-            tags.input_tags.allow_nan = inner.allow_nan
-            tags.input_tags.pairwise = inner.pairwise
+            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.target_tags.required = not self.prefit
         return tags
 
-    def _new_labels(self, X: Any, passed: Any, n_rows: int) -> Source | None:
-        if self._columns is None and passed is not None:
-            raise ValueError(
-                "sensitive_features was passed, but the model was fitted without "
-                "groups. Fit with groups, or leave them out."
+    def _read_settings(self, y: Any) -> MapSettings:
+        """Check the settings, and settle on a method."""
+        constraint, method = self.constraints, self.method
+        check_choice("constraints", constraint, tuple(GAPS))
+        check_choice("method", method, ("auto", *CONSTRAINTS_OF))
+        if method == "auto":
+            method = "least" if constraint in CONSTRAINTS_OF["least"] else "line"
+        if constraint not in CONSTRAINTS_OF[method]:
+            raise InputError(
+                "method",
+                f'"{method}" knows constraints {listed(CONSTRAINTS_OF[method])}',
+                f'"{constraint}"',
+                ("Use ", Argument("method", "line"), ", which knows all."),
             )
-        if self._columns == () and passed is None:
-            raise ValueError(
-                "sensitive_features is missing: the model was fitted with groups as an "
-                "array, so each new row needs its group as well, "
-                "predict(X, sensitive_features=...)."
+        most = MOST.get(constraint, np.inf)
+        epsilon = check_number("epsilon", self.epsilon, 0.0, most)
+        for flag in ("blind", "prefit"):
+            check_flag(flag, getattr(self, flag))
+        needed = ("predict",) if self.prefit else ("fit", "predict", "get_params")
+        cure = (
+            "Of a fitted one, predict is enough: set ",
+            Argument("prefit", True),
+            ".",
+        )
+        check_estimator(self.estimator, *needed, cure="" if self.prefit else cure)
+        if self.cv is not None and self.prefit:
+            raise InputError(
+                "cv",
+                (
+                    "refits the estimator on folds, which ",
+                    Argument("prefit", True),
+                    " rules out",
+                ),
+                cure="Leave it out, and pass rows that the estimator has not seen.",
             )
-        if self._columns is None:
+        check_cv(self.cv)
+        check_seed("random_state", self.random_state)
+        if self.prefit and y is None and constraint not in MOST:
+            raise InputError(
+                "y",
+                (
+                    "is missing: with ",
+                    Argument("constraints", constraint),
+                    " epsilon is in its standard deviations",
+                ),
+                cure="Pass y.",
+            )
+        return MapSettings(method, constraint, epsilon)
+
+    def _fit_and_predict(self, rows: TrainingRows) -> tuple[Any, Floats]:
+        """Return the fitted estimator, and predictions of the training rows.
+
+        They are its own, or with ``cv`` those of fits that did not see the row.
+        """
+        if self.prefit:
+            _check_fitted(self.estimator)
+            return self.estimator, predictions_of(self.estimator, rows.X)
+        folds = folds_of(rows, self.cv, np.random.default_rng(self.random_state))
+        refits, every = EstimatorRefits(self.estimator, rows), np.arange(len(rows.y))
+        models = refits.models(rows.y, every)
+        whole = refits.predict(models, every)
+        if folds is None:
+            return models[0], whole
+
+        def predicted(train: Codes, test: Codes) -> tuple[Floats, Floats]:
+            fold = refits.models(rows.y, train)
+            seen = refits.predict(fold, train, train)
+            return seen, refits.predict(fold, test, train)
+
+        codes = rows.attributes[0].codes
+        return models[0], out_of_fold(whole, folds, predicted, codes, rows.weights)
+
+    def _new_labels(self, table: Table, passed: Any) -> Source | None:
+        """Return the labels of new rows, in the columns of training."""
+        if self.groups_ is None:
+            if passed is not None:
+                raise InputError(
+                    GROUPS,
+                    "was passed, but the model was fitted without groups",
+                    cure="Fit with groups, or leave them out.",
+                )
             return None
-        source = read_labels(X, list(self._columns) or None, passed, n_rows)
-        if source is None or self._names is None or not has_names(passed):
-            return source
-        return as_in_training(source, self._names)
+        source = label_source(GROUPS, self._group_columns, passed, table)
+        if source is None:
+            raise InputError(
+                GROUPS,
+                "is missing: the model was fitted with groups as an array, so each new "
+                "row needs its group as well, predict(X, sensitive_features=...)",
+            )
+        if self._names is not None and has_names(passed):
+            source = as_in_training(source, self._names)
+        if len(source.columns) != self._n_columns:
+            raise InputError(
+                GROUPS,
+                f"has {counted(len(source.columns), 'column')}; training had "
+                f"{self._n_columns}",
+                cure="Pass labels of the same columns as to fit.",
+            )
+        return source
+
+    def _codes_of(self, source: Source) -> Codes:
+        """Return the group of each new row, −1 if it is not known; refuse others."""
+        (labels,) = group_labels(source, {}, self._intersect).values()
+        here, found = find_known(labels, source.argument)
+        codes, others = recode(here, found, self.groups_)
+        refuse_retyped(source.argument, others, self.groups_)
+        if others:
+            n_rows = int((codes[here >= 0] < 0).sum())
+            raise InputError(
+                GROUPS,
+                f"has groups not seen in training: {listed(others)} "
+                f"({counted(n_rows, 'row')}); training had "
+                f"{listed(self.groups_.tolist())}",
+                cure="Use the labels of training, or fit with rows of these too. "
+                f"{SORTED_ROWS}",
+            )
+        return codes
+
+
+def _check_fitted(estimator: Any) -> None:
+    if not hasattr(estimator, "__sklearn_tags__"):
+        return  # of another library: what it predicts is all there is to know
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        raise NotFittedError(
+            f"prefit=True, but this {type(estimator).__name__} is not fitted. Fit it "
+            "first, or leave prefit=False. Clones, which searches, cross-validation "
+            "and fairness_path make, forget a fit: "
+            "sklearn.frozen.FrozenEstimator(estimator) keeps it."
+        ) from None
+
+
+def _learn(
+    asked: MapSettings, m: Floats, rows: TrainingRows, heavy: NDArray[np.bool_]
+) -> LearntMaps:
+    """Move the predictions of each group as asked; rows of weight zero are absent."""
+    (groups,) = rows.attributes
+    counts = None if rows.weights is None else counts_of(rows.weights)
+    known = heavy & (groups.codes >= 0)
+    resolution = resolution_of(m[known])
+    m = rounded(m, resolution)
+    at = [
+        np.flatnonzero(known & (groups.codes == g)) for g in range(len(groups.labels))
+    ]
+    samples = [Sample.of(m[g], None if counts is None else counts[g]) for g in at]
+    unit = deviation(rows.y, rows.weights)
+    totals = np.array([sample.total for sample in samples], np.float64)
+    return LearntMaps(move(samples, *asked, unit), resolution, totals / totals.sum())
+
+
+def _attributes(learnt: LearntMaps | None, rows: TrainingRows) -> dict[str, Any]:
+    """Return fitted attributes of the maps, or of none."""
+    if learnt is None:
+        nothing = ("rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_")
+        return {
+            "maps_": {},
+            "status_": str(MapStatus.INACTIVE),
+            "group_auc_": {},
+            "resolution_": 0.0,
+            **dict.fromkeys(nothing, math.nan),
+        }
+    labels = rows.attributes[0].labels.tolist()
+    moved, standing = learnt.moved, learnt.moved.standing
+    aucs = dict(zip(labels, standing.aucs.tolist(), strict=True))
+    means = standing.means
+    # Of two groups the last less the first, of more the largest.
+    apart = means[1] - means[0] if len(means) == 2 else np.ptp(means)
+    return {
+        "maps_": dict(zip(labels, moved.maps, strict=True)),
+        "status_": str(moved.status),
+        "rank_auc_": rank_auc([aucs]),
+        "group_auc_": aucs,
+        "ks_": float(standing.ks.max()),
+        "wasserstein_": float(standing.wasserstein.max()),
+        "mean_difference_": float(apart),
+        "theta_": moved.theta,
+        "resolution_": learnt.resolution,
+        "_shares": learnt.shares,
+        "_straight": moved.follow is between,
+    }
+
+
+def _weightless(model: RankFairPostprocessor, rows: TrainingRows) -> Iterator[Warning]:
+    """Say that the estimator takes no weights."""
+    estimator = model.estimator
+    if model.prefit or rows.weights is None or weight_argument(estimator) is not None:
+        return
+    yield InputWarning(
+        "sample_weight",
+        f"is not taken by {type(estimator).__name__}.fit: it is fitted without "
+        "weights, and only the maps are weighted",
+    )
+
+
+def _cautions(learnt: LearntMaps | None) -> Iterator[Warning]:
+    """Say that there was nothing to balance, or that the band was not reached."""
+    if learnt is None:
+        yield no_groups("predictions stay as they are")
+    elif learnt.moved.status is MapStatus.INFEASIBLE:
+        standing = learnt.moved.standing
+        farthest = float(np.abs(standing.aucs - 0.5).max())
+        yield ConvergenceWarning(
+            f"{learnt.moved.status.value} KS is {standing.ks.max():.4g}, means differ "
+            f"by {np.ptp(standing.means):.4g}, and AUC is off 1/2 by {farthest:.4g}, "
+            "on the rows that the maps were learnt on."
+        )

@@ -1,4 +1,4 @@
-"""Settings of a fit with groups: checked, and resolved to records."""
+"""Settings of estimators: checked, and resolved to records of the registries."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from rankfair.constraints import (
     CONSTRAINTS,
     SIDES,
     Constraint,
-    Distribution,
     main_and_beside,
     make_constraint,
     refuse_upper,
 )
-from rankfair.estimators.base import check_penalty
 from rankfair.input.columns import TrainingRows, is_pair
-from rankfair.input.errors import counted, shown
+from rankfair.input.errors import Argument, InputError, Words, counted, shown
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.settings import (
+    as_given,
     check_bins,
     check_choice,
     check_count,
     check_flag,
     check_number,
     check_seed,
+    check_verbose,
 )
+from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
 from rankfair.solvers import (
     NCADMM,
     SOLVERS,
@@ -39,9 +40,8 @@ from rankfair.solvers import (
     only_rank,
 )
 
-__all__ = ["FairSettings", "check_groups", "read_constraints", "read_settings"]
-
-SCOPES = ("global", "task", "both")
+USE_TILT = ("Use ", Argument("solver", "tilt"), ".")
+USE_GLOBAL = ("Use ", Argument("scope", "global"), ".")
 
 
 class FairSettings(NamedTuple):
@@ -57,35 +57,91 @@ class FairSettings(NamedTuple):
         return self.solver.count if isinstance(self.solver, Tilt) else "train"
 
 
+def name_of(constraint: Constraint) -> str:
+    """Return the name under which a constraint is asked for."""
+    return type(constraint).__name__.lower()
+
+
 def read_settings(model: Any) -> FairSettings:
     """Check the settings of a `RankFairRegressor`."""
-    check_choice("scope", model.scope, SCOPES)
-    check_flag("blind", model.blind)
-    check_flag("intersect", model.intersect)
-    check_bins(model.bins)
+    check_choice("scope", model.scope, ("global", "task", "both"))
+    check_flags(model)
     asked = read_constraints(model)
-    solver = _read_solver(model, asked)
-    _check_scope(model.scope, solver, asked)
+    solver = _read_solver(model)
     request = check_penalty(model, "task" if isinstance(solver, Paper) else "pool")
-    if isinstance(solver, Tilt):
-        _check_tilt(model, solver, request, asked)
+    _check_together(model, solver, request, asked)
     return FairSettings(request, asked, solver)
 
 
-def _check_tilt(
-    model: Any, solver: Tilt, request: Request, asked: tuple[Constraint, ...]
-) -> None:
-    """Refuse what cannot be counted, or turned."""
-    if solver.count == "loo" and not request.penalty.leverages:
-        raise ValueError(
-            f'count="loo" needs a penalty with leverages; {model.penalty!r} has none. '
-            'Use count="train".'
+def check_flags(model: Any) -> None:
+    """Check how groups are read."""
+    check_flag("blind", model.blind)
+    check_flag("intersect", model.intersect)
+    check_bins(model.bins)
+
+
+def check_estimator(estimator: Any, *methods: str, cure: Words = "") -> None:
+    """Refuse what is no regressor like scikit-learn's."""
+    known = not isinstance(estimator, type)
+    if not known or not all(hasattr(estimator, method) for method in methods):
+        raise InputError(
+            "estimator",
+            f"must be a regressor with {', '.join(methods)}, as scikit-learn's have",
+            as_given(estimator),
+            cure,
         )
-    if solver.direction == "density" and (len(asked) > 1 or model.scope != "global"):
-        raise ValueError(
-            'direction="density" is for one constraint with scope="global". Use '
-            'direction="mean".'
+
+
+# Penalties
+
+
+def check_penalty(model: Any, default: str = "pool") -> Request:
+    """Return the penalty asked for; check the settings that all linear models have.
+
+    ``default`` is what ``penalty="pool"`` stands for.
+    """
+    check_flag("standardize", model.standardize)
+    check_verbose(model.verbose)
+    plain = isinstance(model.penalty, str) and model.penalty == "pool"
+    penalty = default if plain else model.penalty
+    request = _request(penalty, model.beta)
+    check_choice("unseen", model.unseen, ("error", "shared"))
+    if model.unseen == "shared" and not request.penalty.shares:
+        raise InputError(
+            "unseen",
+            '"shared" needs a penalty that fits a model of all tasks',
+            as_given(penalty),
+            cure=("Set ", Argument("penalty", "pool"), " or leave it out."),
         )
+    return request
+
+
+def _request(penalty: Any, beta: Any) -> Request:
+    """Return the penalty with its β: given, or chosen by cross-validation."""
+    if isinstance(penalty, Penalty):
+        return Request(penalty, fixed=True)
+    check_choice("penalty", penalty, PENALTIES)
+    if isinstance(beta, str):
+        check_choice("beta", beta, ("auto",))
+        return Request(make_penalty(penalty))
+    if np.ndim(beta) == 0:
+        given = check_number("beta", beta, 0.0)
+        return Request(make_penalty(penalty, given), given, fixed=penalty != "pool")
+    if penalty != "pool" or len(beta) != 3:
+        raise InputError(
+            "beta",
+            (
+                'must be "auto" or a number, or for ',
+                Argument("penalty", "pool"),
+                " three numbers",
+            ),
+            (f"{len(beta)} numbers for ", Argument("penalty", penalty)),
+        )
+    numbers = [check_number("beta", each, 0.0) for each in beta]
+    return Request(Pool(numbers[0], numbers[1], numbers[2]), fixed=True)
+
+
+# Constraints
 
 
 def read_constraints(model: Any) -> tuple[Constraint, ...]:
@@ -93,17 +149,18 @@ def read_constraints(model: Any) -> tuple[Constraint, ...]:
     side = check_choice("side", model.side, SIDES)
     named = _named_constraints(model.constraints, model.epsilon)
     constraints = [_read_constraint(name, width, side) for name, width in named]
-    kinds = [type(each).__name__.lower() for each in constraints]
+    kinds = [name_of(each) for each in constraints]
     for kind in kinds:
         if kinds.count(kind) > 1:
-            raise ValueError(
-                f'constraints names "{kind}" {kinds.count(kind)} times: once is enough.'
-            )
+            times = f"names {shown(kind)} {kinds.count(kind)} times"
+            raise InputError("constraints", times, cure="Once is enough.")
     constraint, beside = main_and_beside(constraints)
-    if isinstance(constraint, Distribution) and constraint.side == "upper":
-        raise ValueError(
-            'side="upper" puts one group on top, but a distance between '
-            'distributions has no side; use side="both" with "distribution".'
+    if constraint.two_groups_only and constraint.side == "upper":
+        raise InputError(
+            "side",
+            '"upper" puts one group on top, but a distance between distributions has '
+            "no side",
+            cure=("Use ", Argument("side", "both"), ' with "distribution".'),
         )
     return constraint, *beside
 
@@ -113,30 +170,18 @@ def _named_constraints(constraint: Any, epsilon: Any) -> list[tuple[Any, Any]]:
     listed = isinstance(constraint, list | tuple)
     names = list(constraint) if listed else [constraint]
     if not names:
-        raise ValueError("constraints is an empty list; name at least one.")
-    if isinstance(epsilon, Mapping):
-        raise ValueError(
-            "epsilon must be a number, or a list with one for each of constraints, in "
-            f"their order; got {epsilon!r}."
-        )
-    if not (isinstance(epsilon, list | tuple) or np.ndim(epsilon) > 0):
+        raise InputError("constraints", "is an empty list", cure="Name at least one.")
+    several = isinstance(epsilon, list | tuple | Mapping) or np.ndim(epsilon) > 0
+    if not several:
         return [(name, epsilon) for name in names]
-    if not listed:
-        raise ValueError(
-            f"epsilon holds {_numbers(epsilon)}, but constraints={constraint!r} is "
-            "one constraint; give a list of constraints, or one number."
-        )
-    if len(epsilon) != len(names):
-        raise ValueError(
-            f"epsilon holds {_numbers(epsilon)} for {len(names)} "
-            f"constraint{'' if len(names) == 1 else 's'}; give one for each, or a "
-            "single number for all."
+    if isinstance(epsilon, Mapping) or not listed or len(epsilon) != len(names):
+        raise InputError(
+            "epsilon",
+            "must be one number for all constraints, or a list with one for each, in "
+            "their order",
+            (f"{as_given(epsilon)} for ", Argument("constraints", constraint)),
         )
     return list(zip(names, epsilon, strict=True))
-
-
-def _numbers(epsilon: Any) -> str:
-    return "1 number" if len(epsilon) == 1 else f"{len(epsilon)} numbers"
 
 
 def _read_constraint(name: Any, width: Any, side: str) -> Constraint:
@@ -147,11 +192,14 @@ def _read_constraint(name: Any, width: Any, side: str) -> Constraint:
     return make_constraint(name, epsilon, side)
 
 
-def _read_solver(model: Any, asked: tuple[Constraint, ...]) -> Solver:
+# Solvers, and what goes together
+
+
+def _read_solver(model: Any) -> Solver:
     if not hasattr(model.solver, "solve"):
         check_choice("solver", model.solver, SOLVERS)
     check_seed("random_state", model.random_state)
-    solver = make_solver(
+    return make_solver(
         model.solver,
         count=check_choice("count", model.count, ("loo", "train")),
         direction=check_choice("direction", model.direction, ("mean", "density")),
@@ -159,37 +207,42 @@ def _read_solver(model: Any, asked: tuple[Constraint, ...]) -> Solver:
         tol=check_number("tol", model.tol, 0.0),
         random_state=model.random_state,
     )
-    if isinstance(solver, NCADMM | Paper):
-        if len(asked) > 1:
-            raise ValueError(
-                f"solver={shown(model.solver)} keeps one constraint at a time; got "
-                f'{len(asked)}. Use solver="tilt".'
-            )
-        only_rank(asked, type(solver).__name__.lower())
-    return solver
 
 
-def _check_scope(
-    scope: str, solver: Solver, constraints: tuple[Constraint, ...]
+def _check_together(
+    model: Any, solver: Solver, request: Request, asked: tuple[Constraint, ...]
 ) -> None:
-    """Refuse what bands in tasks cannot go with."""
-    if scope == "global":
-        return
+    """Refuse settings that do not go together."""
+    one, by_task = len(asked) == 1, model.scope != "global"
+    projects = isinstance(solver, NCADMM | Paper)
+    if (by_task and not isinstance(solver, Tilt)) or (projects and not one):
+        what = 'keeps one constraint, over all rows (scope="global")'
+        raise InputError("solver", f"{shown(model.solver)} {what}", cure=USE_TILT)
+    if projects:
+        only_rank(asked, type(solver).__name__.lower())
+    if by_task and not (one and asked[0].by_task):
+        names = " and ".join(shown(name_of(each)) for each in asked)
+        raise InputError(
+            "scope",
+            f"{shown(model.scope)} keeps one constraint in each task, and not every "
+            "one can be asked there",
+            names,
+            (*USE_GLOBAL[:-1], " or ", Argument("constraints", "rank"), "."),
+        )
     if not isinstance(solver, Tilt):
-        raise ValueError(
-            f'scope="{scope}" searches one multiplier a task, as solver="tilt" does; '
-            f'got solver={solver!r}. Use solver="tilt", or scope="global".'
+        return
+    if solver.count == "loo" and not request.penalty.leverages:
+        raise InputError(
+            "count",
+            '"loo" needs a penalty with leverages',
+            as_given(model.penalty),
+            ("Use ", Argument("count", "train"), "."),
         )
-    if not constraints[0].by_task:
-        name = type(constraints[0]).__name__.lower()
-        raise ValueError(
-            f'scope="{scope}" has no constraints="{name}": it cannot be asked of every '
-            'task. Use scope="global", or constraints="rank".'
-        )
-    if len(constraints) > 1:
-        raise ValueError(
-            f'scope="{scope}" keeps one constraint in each task; got '
-            f'{len(constraints)}. Use scope="global", or one constraint.'
+    if solver.direction == "density" and (by_task or not one):
+        raise InputError(
+            "direction",
+            '"density" is for one constraint over all rows (scope="global")',
+            cure=("Use ", Argument("direction", "mean"), "."),
         )
 
 
@@ -198,30 +251,35 @@ def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None
     if is_pair(rows.attributes):
         return
     there, cure = _groups_there(rows.attributes)
+    solver, constraint = settings.solver, settings.constraints[0]
+
+    def refuse(argument: str, value: Any, cure: Words) -> None:
+        raise InputError(
+            argument,
+            f"{shown(value)} takes two groups of one attribute, known for all rows",
+            (there, " in ", Argument("sensitive_features")),
+            cure,
+        )
+
     if model.scope != "global":
-        raise ValueError(
-            f'scope="{model.scope}" takes two groups of one attribute, known for all '
-            f'rows; sensitive_features has {there}. Use scope="global", or {cure}.'
-        )
-    if not isinstance(settings.solver, Tilt):
-        raise ValueError(
-            f"solver={shown(model.solver)} knows two groups; sensitive_features has "
-            f'{there}. Use solver="tilt".'
-        )
-    if settings.solver.direction != "mean":
-        raise ValueError(
-            f'direction="{settings.solver.direction}" turns one direction, between two '
-            f'groups; sensitive_features has {there}. Use direction="mean".'
-        )
+        refuse("scope", model.scope, (*USE_GLOBAL[:-1], f", or {cure}."))
+    if not isinstance(solver, Tilt):
+        refuse("solver", model.solver, USE_TILT)
+    elif solver.direction != "mean":
+        cure_of = ("Use ", Argument("direction", "mean"), ".")
+        refuse("direction", solver.direction, cure_of)
     refuse_upper(
         settings.constraints, max(len(each.labels) for each in rows.attributes)
     )
-    if settings.constraints[0].two_groups_only:
-        name = type(settings.constraints[0]).__name__.lower()
-        raise ValueError(
-            f'constraints="{name}" compares two groups; sensitive_features has '
-            f'{there}. Use constraints="rank", or RankFairPostprocessor, whose '
-            '"distribution" takes any number of groups.'
+    if constraint.two_groups_only:
+        refuse(
+            "constraints",
+            name_of(constraint),
+            (
+                "Use ",
+                Argument("constraints", "rank"),
+                ', or RankFairPostprocessor, whose "distribution" takes any number.',
+            ),
         )
 
 
@@ -231,5 +289,5 @@ def _groups_there(attributes: tuple[SensitiveGroups, ...]) -> tuple[str, str]:
         return f"{len(attributes)} attributes", "name one attribute"
     (only,) = attributes
     if len(only.labels) > 2:
-        return f"{len(only.labels)}", "merge groups"
+        return f"{len(only.labels)} groups", "merge groups"
     return f"{counted(only.n_unknown, 'row')} of unknown group", "leave these rows out"

@@ -14,8 +14,7 @@ from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.engines.labels import Coding
 from rankfair.engines.streams import open_rows
 from rankfair.estimators.base import Progress
-from rankfair.estimators.cautions import one_group_note
-from rankfair.estimators.outcome import warn_no_groups
+from rankfair.estimators.outcome import no_groups, one_group_note
 from rankfair.estimators.settings import FairSettings
 from rankfair.input.arrays import Floats
 from rankfair.input.columns import Columns, GroupEncoder, Layout, Named, TrainingRows
@@ -61,7 +60,7 @@ class StreamedFit(NamedTuple):
     rows: TrainingRows
     columns: Named
     auc: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Warning, ...] = ()
 
 
 def fit_streamed(
@@ -82,9 +81,8 @@ def fit_streamed(
         roles = there.coding.roles
         rows, columns = _standing_for(there.coding, engine), Named(roles.names)
         if roles.group is None:
-            warn_no_groups()
             solution = unconstrained(engine, request)
-            return StreamedFit(solution, rows, columns)
+            return StreamedFit(solution, rows, columns, notes=(no_groups(),))
         assert engine.groups is not None
         if isinstance(request.penalty, Pool) and roles.group in roles.predictors:
             own = (roles.predictors.index(roles.group),)

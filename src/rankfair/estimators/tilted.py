@@ -3,414 +3,70 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import r2_score
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from rankfair.constraints import Constraint, Rank, refuse_upper
+from rankfair.constraints import Constraint, refuse_upper
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
-from rankfair.core.problem import Groups, counted_weights, whole_if_so
-from rankfair.core.problem import Groups as RowGroups
-from rankfair.core.ranks import Duels
+from rankfair.core.problem import Groups, counted_weights
 from rankfair.estimators.base import (
     CallbackSupportMixin,
     Progress,
+    TaskScore,
     new_table,
     with_callbacks,
 )
-from rankfair.estimators.outcome import spread, warn_no_groups
+from rankfair.estimators.outcome import (
+    auc_attributes,
+    farthest_values,
+    group_attributes,
+    no_groups,
+    not_reached,
+    spread,
+    tell,
+)
 from rankfair.estimators.refits import (
-    check_unit,
+    EstimatorRefits,
+    MetaRegressor,
+    Models,
+    columns_seen,
     explained,
-    fitted_to,
+    folds_of,
     is_pairwise,
-    predictions_of,
-    taken,
+    predictions_by_task,
+    read_seen_rows,
+    rows_that_weigh,
+    task_codes,
     weight_argument,
 )
-from rankfair.estimators.settings import read_constraints
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import Columns, feature_record, label_source
-from rankfair.input.errors import counted, listed, shown
-from rankfair.input.folds import (
-    Folds,
-    Positions,
-    check_cv,
-    deal_folds,
-    gives_folds,
-    split_folds,
+from rankfair.estimators.settings import (
+    check_estimator,
+    check_flags,
+    read_constraints,
 )
-from rankfair.input.frames import ArrayTable, PartTable, Table, open_table
-from rankfair.input.groups import (
-    Bools,
-    Protected,
-    SensitiveGroups,
-    Source,
-    group_labels,
-    masks_of,
-)
-from rankfair.input.labels import encode, find_labels
-from rankfair.input.new_rows import (
-    SORTED_ROWS,
-    check_same_source,
-    has_names,
-    refuse_retyped,
-)
-from rankfair.input.settings import check_bins, check_flag, check_seed, check_verbose
-from rankfair.input.training import (
-    finite_predictions,
-    read_given,
-    read_target,
-    task_labels,
-)
+from rankfair.input.arrays import Floats
+from rankfair.input.columns import Columns, TrainingRows, feature_record
+from rankfair.input.errors import InputError
+from rankfair.input.folds import check_cv
+from rankfair.input.groups import masks_of
+from rankfair.input.settings import check_seed, check_verbose
+from rankfair.input.training import finite_predictions
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
 from rankfair.solvers.counted import Counted, Demand, Units
 from rankfair.solvers.joint import inside_bands, search_on
 from rankfair.solvers.line import Curved
 from rankfair.solvers.roots import CLOSEST
 
-
-@dataclass(frozen=True)
-class TiltedLayout:
-    """What each column of X is for: decided by fit, reused by predict.
-
-    Columns are positions; an empty tuple stands for labels passed as an array, None
-    for no labels at all.
-    """
-
-    features: tuple[int, ...] | None  # None for all columns, as they are
-    task_columns: tuple[int, ...] | None
-    tasks: NDArray[Any]
-    group_columns: tuple[int, ...] | None
-    groups: NDArray[Any] | None
-    edges: dict[str, Floats] = field(default_factory=dict)  # where bins were cut
-    intersect: bool = False
-    names: tuple[str, ...] = ()  # of the columns that hold groups
-    by_name: bool = False  # whether these came as a dict or a frame
-
-    def select(self, X: Any, table: Table) -> Any:
-        """The columns that the estimator is to see."""
-        whole = table.values if isinstance(table, ArrayTable) else X
-        if self.features is None:
-            return whole
-        if isinstance(table, PartTable):
-            names = [table.names[j] for j in self.features]
-            return nw.from_native(X).select(names).to_native()
-        return _safe_indexing(whole, list(self.features), axis=1)
-
-
-@dataclass(frozen=True)
-class TiltedRows:
-    """Checked training rows; those of weight zero are left out.
-
-    Attributes
-    ----------
-    X : the columns that the estimator is to see
-    y : ndarray of shape (N,), float64
-    codes : ndarray of shape (N,), places in ``layout.tasks``
-    groups : Groups, or None if there are none
-    weights : positive ndarray of shape (N,), or None if all weigh one
-    layout : Layout
-    note : str or None, a warning
-    kept : ndarray of bool, or None if all rows that were given weigh something
-    """
-
-    X: Any
-    y: Floats
-    codes: Codes
-    groups: SensitiveGroups | None
-    weights: Floats | None
-    layout: TiltedLayout
-    note: str | None = None
-    kept: Bools | None = None
-
-    def folds(self, cv: Any, rng: np.random.Generator) -> Folds | None:
-        """Rows to learn from and to count on; None without ``cv``, or groups."""
-        if cv is None or self.groups is None:
-            return None
-        if gives_folds(cv):
-            folds = split_folds(cv, self.X, self.y, "rows that weigh more than zero")
-            self._check_tasks(folds)
-            return folds
-        sizes = np.bincount(self.codes)
-        if len(self.y) < cv or sizes.min() < 2:
-            raise ValueError(
-                f"cv={cv} needs as many rows, and two of each task; there are "
-                f"{len(self.y)} rows, {sizes.min()} of the smallest task."
-            )
-        groups = self.groups
-        cells = (len(groups.labels) + 1) * self.codes + groups.codes + 1
-        return deal_folds(cells, cv, rng)
-
-    def _check_tasks(self, folds: Folds) -> None:
-        """Refuse folds that leave no row of a task to learn from."""
-        labels = self.layout.tasks
-        for train, _ in folds:
-            rows = np.bincount(self.codes[train], minlength=len(labels))
-            if not rows.all():
-                raise ValueError(
-                    "cv holds out all rows of tasks at once: "
-                    f"{listed(labels[rows == 0].tolist())}. Each task has a model of "
-                    "its own: hold out a part of each, cv=5 for instance."
-                )
-
-
-def read_rows(
-    X: Any,
-    y: Any,
-    named: Columns,
-    *,
-    tasks: Any = None,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-) -> TiltedRows:
-    """Check what was passed to ``fit``.
-
-    Examples
-    --------
-    >>> rows = read_rows([[1.0, 0], [2.0, 1]], [3.0, 5.0], Columns(None, 1, blind=True))
-    >>> rows.X.tolist(), rows.groups.codes.tolist()
-    ([[1.0], [2.0]], [0, 1])
-    """
-    table = open_table(X)
-    feature_record(X)  # what could not be stored is not fitted either
-    target, weights, of_tasks, of_groups = read_given(
-        table, y, named, tasks, sensitive_features, sample_weight
-    )
-    check_unit(target)
-    found = None if of_groups is None else _read_groups(of_groups, weights, named)
-    codes, labels = task_labels(of_tasks, table.shape[0])
-    layout = TiltedLayout(
-        _features(table, of_tasks, of_groups if named.blind else None),
-        None if of_tasks is None else of_tasks.at,
-        labels,
-        None if of_groups is None else of_groups.at,
-        None if found is None else found.attributes[0].labels,
-        {} if found is None else _edges(found),
-        named.intersect,
-        () if of_groups is None else of_groups.names,
-        has_names(sensitive_features),
-    )
-    groups, note = (None, None) if found is None else (found.attributes[0], found.note)
-    rows = TiltedRows(
-        layout.select(X, table), target, codes, groups, weights, layout, note
-    )
-    return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
-
-
-def _read_groups(source: Source, weights: Floats | None, named: Columns) -> Protected:
-    """Return the groups of one attribute, or the combinations of several."""
-    if len(source.columns) > 1 and not named.intersect:
-        raise ValueError(
-            f"{source.argument} has {len(source.columns)} columns: one protected "
-            "attribute is expected. Set intersect=True to balance their combinations; "
-            "RankFairRegressor constraints each of several attributes."
-        )
-    return Protected.of(source, weights, named.bins, named.intersect)
-
-
-def _edges(found: Protected) -> dict[str, Floats]:
-    return {it.name: it.edges for it in found.columns if it.edges is not None}
-
-
-def _features(table: Table, *apart: Source | None) -> tuple[int, ...] | None:
-    """The columns beside those of tasks and of a hidden group; None for all."""
-    away = {j for source in apart if source is not None for j in source.at}
-    if not away:
-        return None
-    features = tuple(j for j in range(table.shape[1]) if j not in away)
-    if not features:
-        raise ValueError(
-            "X has no feature left: every column names tasks or the protected group. "
-            "Add a column to predict from."
-        )
-    return features
-
-
-def _weighted(rows: TiltedRows, keep: Bools) -> TiltedRows:
-    """Leave out the rows of weight zero, and tasks that no other row has."""
-    codes, present = find_labels([rows.codes[keep]], "tasks")
-    assert rows.weights is not None
-    return TiltedRows(
-        _safe_indexing(rows.X, np.flatnonzero(keep)),
-        rows.y[keep],
-        codes,
-        None if rows.groups is None else rows.groups.take(keep),
-        rows.weights[keep],
-        replace(rows.layout, tasks=rows.layout.tasks[present]),
-        rows.note,
-        keep,
-    )
-
-
-def task_codes(table: Table, tasks: Any, layout: TiltedLayout) -> Codes:
-    """The task of each new row; refuse one that training did not have."""
-    source = label_source("tasks", layout.task_columns or None, tasks, table)
-    check_same_source(source, layout.task_columns)
-    if source is None:
-        return np.zeros(table.shape[0], np.intp)
-    codes, others = encode(source.columns, layout.tasks, source.argument)
-    _refuse_others(others, int((codes < 0).sum()), layout.tasks, source)
-    return codes
-
-
-def _refuse_others(
-    others: list[Any], n_rows: int, labels: NDArray[Any], source: Source
-) -> None:
-    argument = source.argument
-    refuse_retyped(argument, others, labels)
-    if others:
-        raise ValueError(
-            f"{argument} has labels not seen in training: {listed(others)} "
-            f"({counted(n_rows, 'row')}); training had {listed(labels.tolist())}. "
-            f"Use the labels of training, or fit with rows of these too. {SORTED_ROWS}"
-        )
-
-
-Models: TypeAlias = list[Any]
-
-
-@dataclass(frozen=True)
-class EstimatorRefits:
-    """Fits of one template to any target, on all rows or fold by fold.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LinearRegression
-    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])
-    >>> refits = EstimatorRefits(LinearRegression(), X, np.zeros(3, np.intp), 1)
-    >>> models, m = refits.fit(y)
-    >>> m.round(6).tolist()
-    [1.0, 3.0, 5.0]
-    """
-
-    template: Any
-    X: Any
-    codes: Codes  # the task of each row
-    n_tasks: int
-    weights: Floats | None = None
-    folds: Folds | None = None  # train and test rows of each fold
-
-    def fit(self, target: Floats) -> tuple[Models, Floats]:
-        """The models of all rows and their predictions; by folds, predictions only."""
-        if self.folds is None:
-            models = self.whole(target)
-            return models, predict(models, self.X, self.codes)
-        m = np.empty(len(target))
-        for train, test in self.folds:
-            held = taken(self.template, self.X, test, train)
-            m[test] = predict(self._models(target, train), held, self.codes[test])
-        return [], m
-
-    def whole(self, target: Floats) -> Models:
-        """The models of all rows."""
-        return self._models(target, np.arange(len(target)))
-
-    def _models(self, target: Floats, rows: Positions) -> Models:
-        return [
-            self._model(target, of_task)
-            for of_task in _by_task(self.codes, self.n_tasks, rows)
-        ]
-
-    def _model(self, target: Floats, rows: Positions) -> Any:
-        whole = len(rows) == len(target)
-        X = self.X if whole else taken(self.template, self.X, rows)
-        weights = None if self.weights is None else self.weights[rows]
-        return fitted_to(self.template, X, target[rows], weights)
-
-
-def _by_task(codes: Codes, n_tasks: int, rows: Positions) -> Iterator[Positions]:
-    """These rows, those of each task in turn."""
-    if n_tasks == 1:
-        return iter((rows,))
-    order = rows[np.argsort(codes[rows], kind="stable")]
-    ends = np.searchsorted(codes[order], np.arange(1, n_tasks))
-    return iter(np.split(order, ends))
-
-
-def predict(models: Models, X: Any, codes: Codes) -> Floats:
-    """The prediction of each row by the model of its task."""
-    if len(models) == 1:
-        return predictions_of(models[0], X)
-    m = np.empty(len(codes))
-    for j in np.unique(codes).tolist():
-        rows = np.flatnonzero(codes == j)
-        m[rows] = predictions_of(models[j], _safe_indexing(X, rows))
-    return m
-
-
-def seeded(estimator: Any, rng: np.random.Generator) -> Any:
-    """A clone in which every ``random_state`` that is None has a seed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import Ridge
-    >>> seeded(Ridge(), np.random.default_rng(0)).random_state is None
-    False
-    """
-    template = clone(estimator)
-    open_seeds = [
-        name
-        for name, value in sorted(template.get_params(deep=True).items())
-        if value is None and name.split("__")[-1] == "random_state"
-    ]
-    seeds = {name: int(rng.integers(1 << 31)) for name in open_seeds}
-    return template.set_params(**seeds) if seeds else template
-
-
-def refuse_parts(estimator: Any, n_models: int, absent: bool) -> None:
-    """Raise if X is a matrix of kernels, and models are fitted to parts of its rows.
-
-    New rows come with a column for every row of training, of which such a model knows
-    but some: those of its task, or those of positive weight if some are ``absent``.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> refuse_parts(Ridge(), 3, absent=True)
-    """
-    if is_pairwise(estimator) and (n_models > 1 or absent):
-        what = "tasks, each with a model of its own" if n_models > 1 else "weights of 0"
-        raise ValueError(
-            f"estimator ({type(estimator).__name__}) learns from a matrix of kernels "
-            f"or distances of all rows, which {what} would cut. Leave them out, or "
-            "give it features."
-        )
-
-
-def refuse_weightless(estimator: Any) -> None:
-    """Raise if ``fit`` of this estimator takes no weights.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> refuse_weightless(Ridge())
-    """
-    if weight_argument(estimator) is None:
-        last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-        raise ValueError(
-            "sample_weight was passed, but the fit of estimator "
-            f"({type(last).__name__}) takes none. Leave it out, or take another "
-            "estimator."
-        )
-
-
 REFITS = 4  # to tilted targets, at most; one or two are the rule
 MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
+USELESS = 0.99  # of the squared error of one constant: a model that is as bad
 
 
 @dataclass(frozen=True)
@@ -424,14 +80,15 @@ class Target:
     demands: tuple[Demand, ...]
 
     @classmethod
-    def of(
-        cls,
-        y: Floats,
-        weights: Floats | None,
-        asked: Sequence[Constraint],
-        groups: Sequence[Groups],
-    ) -> Target:
-        """Standard units, and one demand a constraint and pair of groups."""
+    def of(cls, rows: TrainingRows, asked: Sequence[Constraint]) -> Target:
+        """Standard units, and one demand a constraint and group against the rest."""
+        y, weights = rows.y, rows.weights
+        masks, known = masks_of(rows.attributes)
+        parts = [None] * len(masks) if known is None else known
+        groups = [
+            Groups(mask, counted_weights(weights, part))
+            for mask, part in zip(masks, parts, strict=True)
+        ]
         centre = float(np.average(y, weights=weights))
         off = y - centre
         unit = float(np.sqrt(np.average(off * off, weights=weights)))
@@ -565,7 +222,8 @@ def search(
         # The least change of d after which m − δ d passes through both fits (Broyden).
         d += np.outer(step, last.m - step @ d - seen[-1].m) / (step @ step)
     best = _best(seen, target)
-    models = best.models or refits.whole(target.tilted(best.lam))
+    every = np.arange(len(target.y))
+    models = best.models or refits.models(target.tilted(best.lam), every)
     return replace(best, models=models, trace=tuple(trace))
 
 
@@ -579,123 +237,7 @@ def _best(seen: list[Found], target: Target) -> Found:
     return min(close, key=lambda it: it.error)
 
 
-USELESS = 0.99  # of the squared error of one constant: a model that is as bad
-HELP = "a linear model, RankFairRegressor, more rows, or a larger epsilon"
-
-
-def target_of(rows: TiltedRows, asked: tuple[Constraint, ...]) -> Target:
-    """Return the target, and what is asked of each group against the rest."""
-    assert rows.groups is not None
-    masks, known = masks_of([rows.groups])
-    parts = [None] * len(masks) if known is None else known
-    groups = [
-        RowGroups(mask, counted_weights(rows.weights, part))
-        for mask, part in zip(masks, parts, strict=True)
-    ]
-    return Target.of(rows.y, rows.weights, asked, groups)
-
-
-def fitted_attributes(
-    found: Found, target: Target, asked: tuple[Constraint, ...], rows: TiltedRows
-) -> dict[str, Any]:
-    """Return what a fit leaves."""
-    m = target.units.of_user(found.m)
-    assert rows.groups is not None
-    return {
-        **free_attributes(found.models, rows),
-        "status_": str(found.status),
-        **standings(m, rows.groups, rows.weights),
-        "constraint_values_": _came_to(found, target, asked),
-        "multiplier_": max(found.lam.tolist(), key=abs),
-        "oof_predictions_": spread(m, rows.kept),
-        "objective_": found.error,
-        "n_refits_": len(found.trace) - 1,
-        "trace_": [(step.objective, step.auc) for step in found.trace],
-    }
-
-
-def free_attributes(models: Models, rows: TiltedRows) -> dict[str, Any]:
-    """Return what a fit without groups leaves."""
-    return {
-        "estimator_": models[0] if len(models) == 1 else models,
-        "status_": str(Status.INACTIVE),
-        "rank_auc_": math.nan,
-        "group_auc_": {},
-        "pairwise_auc_": {},
-        "n_unknown_": 0,
-        "constraint_values_": {},
-        "multiplier_": 0.0,
-        "oof_predictions_": None,
-        "objective_": math.nan,
-        "n_refits_": 0,
-        "trace_": [],
-        "resolution_": resolution_of(rows.y),
-    }
-
-
-def _came_to(
-    found: Found, target: Target, asked: tuple[Constraint, ...]
-) -> dict[str, float]:
-    """Return each constraint's value, of several groups the farthest off."""
-    values = np.reshape(target.shown(found.values), (len(asked), -1))
-    return {
-        type(each).__name__.lower(): max(
-            row.tolist(), key=lambda value: abs(value - each.middle)
-        )
-        for each, row in zip(asked, values, strict=True)
-    }
-
-
-def standings(
-    m: Floats, groups: SensitiveGroups, weights: Floats | None
-) -> dict[str, Any]:
-    """Ranks of the groups: ``rank_auc_``, ``group_auc_`` and ``pairwise_auc_``."""
-    labels = groups.labels.tolist()
-    duels = Duels.of(m, groups.codes, len(labels), whole_if_so(weights))
-    aucs = duels.of_rest()
-    # Of two groups it is that of A, the last; of several the farthest off.
-    at = 1 if len(labels) == 2 else int(np.abs(aucs - 0.5).argmax())
-    return {
-        "rank_auc_": float(aucs[at]),
-        "group_auc_": dict(zip(labels, aucs.tolist(), strict=True)),
-        "pairwise_auc_": duels.by_label(labels),
-        "n_unknown_": groups.n_unknown,
-    }
-
-
-def warn_of(
-    found: Found,
-    target: Target,
-    asked: tuple[Constraint, ...],
-    note: str | None,
-    out_of_fold: bool,
-) -> None:
-    """Warn of a useless model before all else, then of groups, then of the band."""
-    told: list[tuple[str, type[Warning]]] = []
-    where = "out of fold" if out_of_fold else "on the training rows"
-    error, free = found.error, found.trace[0].objective
-    r2 = f"{where} its R² is {1 - error:.3f} (without the constraint {1 - free:.3f})"
-    if error >= USELESS:
-        useless = f"this model is useless: {r2}, and that of one constant is 0."
-        told.append((f"{useless} Try {HELP}.", UserWarning))
-    if note is not None:
-        told.append((note, UserWarning))
-    if found.status is Status.INFEASIBLE:
-        came = _came_to(found, target, asked).items()
-        said = [
-            f"{'AUC' if isinstance(each, Rank) else name} {value:.4f}, asked for "
-            f"within {each.epsilon:g} of {each.middle:g}"
-            for each, (name, value) in zip(asked, came, strict=True)
-        ]
-        reached = f"{found.status.value} Reached: {'; '.join(said)}; {r2}."
-        told.append((f"{reached} Try {HELP}.", ConvergenceWarning))
-    for message, kind in told:
-        warnings.warn(message, kind, stacklevel=4)
-
-
-class TiltedRegressor(
-    CallbackSupportMixin, MetaEstimatorMixin, RegressorMixin, BaseEstimator
-):
+class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
     r"""Any regressor, refitted so that it does not rank one group above another.
 
     A fair fit is an ordinary fit to tilted targets,
@@ -896,42 +438,50 @@ class TiltedRegressor(
         >>> model.fit(X, y, sensitive_features=["F", "F", "M", "M"]).predict(X).round(6)
         array([1., 2., 1., 2.])
         """
-        asked = _check_settings(self)
-        rows = read_rows(
-            X,
-            y,
-            Columns(
-                self.tasks,
-                self.sensitive_features,
-                self.blind,
-                several=True,
-                bins=self.bins,
-                intersect=self.intersect,
-            ),
-            tasks=tasks,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
+        asked = self._check_settings()
+        named = Columns(
+            self.tasks,
+            self.sensitive_features,
+            self.blind,
+            several=True,
+            bins=self.bins,
+            intersect=self.intersect,
         )
-        rng = np.random.default_rng(self.random_state)
-        refits = self._refits(rows, _num_samples(X), rng)
-        progress = Progress(cast(Any, self), X, y)
+        passed = {
+            "tasks": tasks,
+            "sensitive_features": sensitive_features,
+            "sample_weight": sample_weight,
+        }
+        rows = rows_that_weigh(read_seen_rows(X, y, named, **passed))
+        refits = self._refits(rows)
+        progress = Progress(self, X, y)
         found = None
-        if rows.groups is None:
-            warn_no_groups()
-            fitted = free_attributes(refits.fit(rows.y)[0], rows)
+        if not rows.attributes:
+            notes: list[Warning] = [no_groups()]
+            models, _ = refits.fit(rows.y)
         else:
-            refuse_upper(asked, len(rows.groups.labels))
-            target = target_of(rows, asked)
-            seen = bool(rows.layout.group_columns) and not self.blind
-            with explained(rows.groups.n_unknown if seen else 0):
+            (groups,) = rows.attributes
+            refuse_upper(asked, len(groups.labels))
+            target = Target.of(rows, asked)
+            seen = self.sensitive_features is not None and not self.blind
+            with explained(groups.n_unknown if seen else 0):
                 found = search(refits, target, progress)
-            fitted = fitted_attributes(found, target, asked, rows)
-        fitted |= {**feature_record(X), **_labels(rows.layout)}
-        progress.close(fitted)
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted)
+            models = found.models
+            notes = [*_cautions(found, target, asked, rows, self.cv is not None)]
+        fitted = {
+            **feature_record(X),
+            **group_attributes(self, rows),
+            "_layout": rows.layout,
+            "estimator_": models[0] if len(models) == 1 else models,
+            "tasks_": None if rows.layout.task_columns is None else rows.layout.tasks,
+            "resolution_": resolution_of(rows.y),
+            **_free_attributes(),
+        }
         if found is not None:
-            warn_of(found, target, asked, rows.note, self.cv is not None)
+            fitted |= _attributes(found, target, asked, rows)
+        progress.close(fitted)
+        self._store(fitted)
+        tell(notes)
         return self
 
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
@@ -960,145 +510,115 @@ class TiltedRegressor(
         (2,)
         """
         check_is_fitted(self)
-        layout: TiltedLayout = self._layout
-        table = new_table(self, X, layout.group_columns if self.blind else ())
+        layout = self._layout
+        table = new_table(self, X, layout.unused)
         codes = task_codes(table, tasks, layout)
-        m = predict(self._models, layout.select(X, table), codes)
+        models = self.estimator_
+        models = models if isinstance(models, list) else [models]
+        m = predictions_by_task(models, columns_seen(X, table, layout), codes)
         return finite_predictions(rounded(m, self.resolution_))
 
-    def score(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        tasks: Any = None,
-    ) -> float:
-        """Return R², the share of the target's variance that predictions explain.
+    def _check_settings(self) -> tuple[Constraint, ...]:
+        """Check the settings; return what is asked for."""
+        check_estimator(self.estimator, "fit", "predict", "get_params")
+        check_flags(self)
+        check_verbose(self.verbose)
+        check_seed("random_state", self.random_state)
+        check_cv(self.cv)
+        return read_constraints(self)
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training.
-        y : array-like of shape (N,)
-            What was observed.
-        sample_weight : array-like of shape (N,), optional
-            Weights of the rows.
-        tasks : array-like of shape (N,), optional
-            The task of each row, if `fit` got them as an array.
+    def _refits(self, rows: TrainingRows) -> EstimatorRefits:
+        """Fits of the estimator, every one with the same seeds and folds."""
+        _refuse_unfit(self.estimator, rows)
+        rng = np.random.default_rng(self.random_state)
+        template = seeded(self.estimator, rng)
+        return EstimatorRefits(template, rows, folds_of(rows, self.cv, rng))
 
-        Returns
-        -------
-        float
-            1 at best.
 
-        Examples
-        --------
-        >>> from sklearn.linear_model import LinearRegression
-        >>> X, y, z = [[0.0], [1.0], [2.0], [3.0]], [0.0, 2.0, 1.0, 3.5], [0, 1, 1, 0]
-        >>> model = TiltedRegressor(LinearRegression(), 0.25, cv=None)
-        >>> round(model.fit(X, y, sensitive_features=z).score(X, y), 3)
-        0.675
-        """
-        m = self.predict(X, tasks=tasks)
-        return float(r2_score(read_target(y), m, sample_weight=sample_weight))
+def seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    """A clone in which every ``random_state`` that is None has a seed."""
+    template = clone(estimator)
+    open_seeds = [
+        name
+        for name, value in sorted(template.get_params(deep=True).items())
+        if value is None and name.split("__")[-1] == "random_state"
+    ]
+    seeds = {name: int(rng.integers(1 << 31)) for name in open_seeds}
+    return template.set_params(**seeds) if seeds else template
 
-    def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
-        """Return the group of each row, read from X as in training.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, n_features_in_)
-            Rows with the columns of training, those of `sensitive_features` among them.
-
-        Returns
-        -------
-        dict of str to ndarray of shape (N,)
-            Labels by attribute, cut by `bins` at the edges of training and combined
-            where `intersect` says so; None where the group is not known.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LinearRegression
-        >>> X = [[0.0, 31], [1.0, 67], [2.0, 20], [3.0, 44], [4.0, 35]]
-        >>> model = TiltedRegressor(LinearRegression(), 0.5, sensitive_features=1)
-        >>> _ = model.set_params(bins=2, cv=None).fit(X, [0.0, 2.0, 1.0, 3.5, 2.0])
-        >>> model.group_labels([[1.0, 18], [2.0, 40]])
-        {'x1': array(['[20, 35)', '[35, 67]'], dtype=object)}
-        """
-        check_is_fitted(self)
-        layout: TiltedLayout = self._layout
-        if not layout.group_columns:
-            raise ValueError(
-                "sensitive_features names no column of X: the groups were passed to "
-                "fit, and the model cannot tell those of new rows."
-            )
-        source = label_source(
-            "sensitive_features", list(layout.group_columns), None, open_table(X)
+def _refuse_unfit(estimator: Any, rows: TrainingRows) -> None:
+    """Raise if an estimator takes no weights, or cannot be fitted to parts of rows."""
+    if rows.weights is not None and weight_argument(estimator) is None:
+        last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+        raise InputError(
+            "sample_weight",
+            f"was passed, but the fit of estimator ({type(last).__name__}) takes none",
+            cure="Leave it out, or take another estimator.",
         )
-        assert source is not None
-        return group_labels(source, layout.edges, layout.intersect)
-
-    def _inside(self, X: Any) -> tuple[Any, Any]:
-        """An estimator, which may know the task columns of X, and what it sees."""
-        layout: TiltedLayout = self._layout
-        return self._models[0], layout.select(X, open_table(X))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "__sklearn_tags__"):
-            inner = get_tags(self.estimator).input_tags
-            tags.input_tags.allow_nan = inner.allow_nan
-            tags.input_tags.pairwise = inner.pairwise
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
-    @property
-    def _models(self) -> Models:
-        models = self.estimator_
-        return models if isinstance(models, list) else [models]
-
-    def _refits(
-        self, rows: TiltedRows, n_rows: int, rng: np.random.Generator
-    ) -> EstimatorRefits:
-        if rows.weights is not None:
-            refuse_weightless(self.estimator)
-        absent = len(rows.y) < n_rows
-        refuse_parts(self.estimator, len(rows.layout.tasks), absent)
-        return EstimatorRefits(
-            seeded(self.estimator, rng),
-            rows.X,
-            rows.codes,
-            len(rows.layout.tasks),
-            rows.weights,
-            rows.folds(self.cv, rng),
+    several = len(rows.layout.tasks) > 1
+    if is_pairwise(estimator) and (several or rows.kept is not None):
+        # New rows come with a column for every row of training.
+        what = "tasks, each with a model of its own" if several else "weights of 0"
+        raise InputError(
+            "estimator",
+            f"({type(estimator).__name__}) learns from a matrix of kernels or "
+            f"distances of all rows, which {what} would cut",
+            cure="Leave them out, or give it features.",
         )
 
 
-def _labels(layout: TiltedLayout) -> dict[str, Any]:
+def _free_attributes() -> dict[str, Any]:
+    """Return what a fit without groups leaves."""
     return {
-        "_layout": layout,
-        "groups_": layout.groups,
-        "bin_edges_": dict(layout.edges),
-        "_intersect": layout.intersect,
-        "tasks_": None if layout.task_columns is None else layout.tasks,
+        "status_": str(Status.INACTIVE),
+        "rank_auc_": math.nan,
+        "group_auc_": {},
+        "pairwise_auc_": {},
+        "constraint_values_": {},
+        "multiplier_": 0.0,
+        "oof_predictions_": None,
+        "objective_": math.nan,
+        "n_refits_": 0,
+        "trace_": [],
     }
 
 
-def _check_settings(model: Any) -> tuple[Constraint, ...]:
-    """Check the settings of a `TiltedRegressor`; return what is asked for."""
-    for method in ("fit", "predict", "get_params"):
-        if not hasattr(model.estimator, method) or isinstance(model.estimator, type):
-            raise ValueError(
-                "estimator must be a regressor like scikit-learn's, an object with "
-                f"fit, predict and get_params; got {shown(model.estimator)}."
-            )
-    check_flag("blind", model.blind)
-    check_flag("intersect", model.intersect)
-    check_bins(model.bins)
-    check_verbose(model.verbose)
-    check_seed("random_state", model.random_state)
-    check_cv(model.cv)
-    return read_constraints(model)
+def _attributes(
+    found: Found, target: Target, asked: tuple[Constraint, ...], rows: TrainingRows
+) -> dict[str, Any]:
+    """Return what a fit with groups leaves."""
+    m = target.units.of_user(found.m)
+    return {
+        "status_": str(found.status),
+        **auc_attributes(rows, m),
+        "constraint_values_": farthest_values(target.shown(found.values), asked),
+        "multiplier_": max(found.lam.tolist(), key=abs),
+        "oof_predictions_": spread(m, rows.kept),
+        "objective_": found.error,
+        "n_refits_": len(found.trace) - 1,
+        "trace_": [(step.objective, step.auc) for step in found.trace],
+    }
+
+
+def _cautions(
+    found: Found,
+    target: Target,
+    asked: tuple[Constraint, ...],
+    rows: TrainingRows,
+    out_of_fold: bool,
+) -> Iterator[Warning]:
+    """Warn of a useless model before all else, then of groups, then of the band."""
+    where = "out of fold" if out_of_fold else "on the training rows"
+    error, free = found.error, found.trace[0].objective
+    r2 = f"{where} its R² is {1 - error:.3f} (without the constraint {1 - free:.3f})"
+    ways = "Try a linear model, RankFairRegressor, more rows, or a larger epsilon."
+    if error >= USELESS:
+        yield UserWarning(
+            f"this model is useless: {r2}, and that of one constant is 0. {ways}"
+        )
+    for note in rows.notes:
+        yield UserWarning(note)
+    advice = f" {r2[0].upper()}{r2[1:]}. {ways}"
+    values = target.shown(found.values)
+    yield from not_reached(found.status, values, asked, rows.attributes, advice)

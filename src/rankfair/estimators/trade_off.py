@@ -19,8 +19,6 @@ from rankfair.solvers import Counted, Solution, Tilt
 from rankfair.solvers.line import nearest
 from rankfair.solvers.roots import CLOSEST
 
-__all__ = ["TradeOff", "TradeOffRow", "trade_off_of"]
-
 POINTS = 256  # ε of the table in a model file
 SAMPLE = 1 << 14  # rows that its errors and distances are taken from
 DRAWN = 20  # ε of a path, unless told

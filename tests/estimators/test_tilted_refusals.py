@@ -21,13 +21,13 @@ from refusals import sentence
             "epsilon must be a number ≥ 0; got -1.",
         ),
         ({"constraints": "rnak"}, 'Did you mean "rank"?'),
-        ({"constraints": ["rank", "rank"]}, 'names "rank" 2 times: once is enough.'),
+        ({"constraints": ["rank", "rank"]}, 'names "rank" 2 times. Once is enough.'),
         ({"side": "uper"}, 'Did you mean "upper"?'),
         ({"constraints": "distribution", "side": "upper"}, "has no side"),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1."),
         ({"cv": "five"}, 'cv must be a whole number ≥ 2; got "five".'),
         ({"cv": []}, "cv gives no folds: give two or more pairs"),
-        ({"cv": N + 1}, f"cv={N + 1} needs as many rows"),
+        ({"cv": N + 1}, f"got {N + 1} for {N} rows"),
         ({"blind": 1}, "blind must be True or False; got 1."),
         ({"verbose": -1}, "verbose must be a whole number ≥ 0; got -1."),
         ({"verbose": "much"}, 'verbose must be a whole number ≥ 0; got "much".'),
@@ -54,7 +54,7 @@ def test_bad_rows_are_named():
     told = sentence(fair(KNeighborsRegressor()).fit, X, Y, sample_weight=Y**2)
     assert "estimator (KNeighborsRegressor) takes none. Leave it out" in told
     told = sentence(fair().fit, X[:, -1:], Y)
-    assert told.startswith("X has no feature left")
+    assert told.startswith("X has no column left")
     whole = list(LeaveOneGroupOut().split(X, Y, TASK))
     told = sentence(fair(cv=whole).fit, X, Y, tasks=TASK)
     assert 'cv holds out all rows of tasks at once: "n".' in told

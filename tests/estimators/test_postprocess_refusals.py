@@ -23,7 +23,7 @@ from refusals import sentence
         ({"method": "lines"}, 'Did you mean "line"'),
         (
             {"method": "least", "constraints": "mean"},
-            'method="least" knows constraints="rank" or "distribution"; got "mean". '
+            'method "least" knows constraints "rank", "distribution"; got "mean". '
             'Use method="line", which knows all.',
         ),
         ({"method": "shift", "constraints": "wasserstein"}, 'got "wasserstein"'),
@@ -36,7 +36,7 @@ from refusals import sentence
         ({"cv": KFold}, "cv must be a whole number ≥ 2; got <class"),
         ({"cv": []}, "cv gives no folds: give two or more pairs"),
         ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows."),
-        ({"cv": N + 1}, f"cv={N + 1} folds need as many rows; there are {N}."),
+        ({"cv": N + 1}, f"got {N + 1} for {N} rows"),
         ({"random_state": "abc"}, "random_state must be None, a whole number ≥ 0"),
         ({"cv": 5, "prefit": True}, "cv refits the estimator"),
         ({"sensitive_features": 9}, "sensitive_features=9 is no column of X"),
@@ -47,16 +47,10 @@ def test_settings(settings, words):
 
 
 def test_estimators_that_cannot_be_used():
-    words = "estimator must be a regressor with fit and predict; got"
-    for wrong in (Ridge, StandardScaler(), "ridge"):
-        assert words in sentence(fair(wrong).fit, WITH_CODE, Y, kind=TypeError)
-
-    class Bare(Foreign):
-        fit = None
-
-    assert "(Bare) cannot be cloned" in sentence(
-        fair(Bare()).fit, WITH_CODE, Y, kind=TypeError
-    )
+    words = "estimator must be a regressor with fit, predict, get_params"
+    for wrong in (Ridge, StandardScaler(), "ridge", Foreign()):
+        told = sentence(fair(wrong).fit, WITH_CODE, Y)
+        assert words in told and "set prefit=True" in told
     assert "this Ridge is not fitted" in sentence(
         fair(Ridge(), prefit=True).fit, WITH_CODE, kind=NotFittedError
     )
@@ -95,9 +89,6 @@ def test_groups_that_cannot_be_balanced():
     assert "holds 40 distinct numbers" in words
     words = sentence(model.fit, NUMBERS, Y, sensitive_features={"n": forty, "s": SEX})
     assert 'sensitive_features ("n") holds 40 distinct numbers' in words
-    names = [f"row {i}" for i in range(N)]
-    words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
-    assert "400 groups in 400 rows" in words
     names = [f"place {i % 70}" for i in range(N)]
     words = sentence(model.fit, NUMBERS, Y, sensitive_features=names)
     assert "70 groups" in words and "at most 60" in words
@@ -128,7 +119,7 @@ def test_new_rows_need_known_groups():
 def test_groups_that_are_all_unknown():
     fit = fair(sensitive_features=None).fit
     words = sentence(fit, NUMBERS, Y, sensitive_features=[None] * N)
-    assert "unknown in all 400 rows: there is nothing to balance" in words
+    assert "unknown in all 400 rows: there is nothing to" in words
     some = np.where(KNOWN, "a", None)
     assert "one group only" in sentence(fit, NUMBERS, Y, sensitive_features=some)
 

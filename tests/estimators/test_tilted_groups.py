@@ -1,6 +1,5 @@
 """TiltedRegressor with three or more groups, rows of unknown group and bins."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -11,22 +10,16 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracles import gaps
 from rankfair import RankFairRegressor, TiltedRegressor
 from rankfair.constraints import Mean, Rank, Residual
 from rankfair.datasets.student import load_student
-from rankfair.metrics import pairwise_rank_auc, rank_auc_by_group, scorer
+from rankfair.metrics import pairwise_rank_auc, rank_auc_by_group
 from three_groups import (
-    KNOWN,
-    NAMES,
     NUMBERS,
     RIDGE,
-    SOME,
     TREES,
-    N,
     X,
     Y,
     Z,
@@ -110,13 +103,6 @@ def test_groups_in_constraint_stay():
     np.testing.assert_allclose(model.predict(X), plain, atol=1e-9)
 
 
-def test_one_model_a_task():
-    task = np.arange(N) % 2
-    model = fair(RIDGE, blind=False, cv=None).fit(X, Y, tasks=task)
-    assert len(model.estimator_) == 2 and len(model.tasks_) == 2
-    assert_level(model.predict(X, tasks=task), Z, 0.02 + NEAR)
-
-
 @pytest.mark.parametrize("groups", [2, 4])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*useless")
@@ -146,7 +132,7 @@ def test_what_is_not_reached_is_named():
     with pytest.warns(ConvergenceWarning, match=r"AUC 0\.[67]\d+, asked") as told:
         model = fair(Stubborn()).fit(X, Y)
     assert model.status_ == "infeasible" and told[0].filename == __file__
-    with pytest.warns(ConvergenceWarning, match=r"mean -?\d\.\d+, asked for within 0 "):
+    with pytest.warns(ConvergenceWarning, match=r"mean gap -?\d\.\d+, asked for 0\."):
         fair(Stubborn(), 0.0, constraints="mean").fit(X, Y)
 
 
@@ -214,61 +200,7 @@ def test_one_group_on_top_is_for_two():
 # Symmetries
 
 
-def test_the_names_of_groups_do_not_matter():
-    plain = TiltedRegressor(Ridge(), 0.01, cv=None).fit(X, Y, sensitive_features=NAMES)
-    turned = {"old": "c", "mid": "a", "new": "b"}
-    other = [turned[name] for name in NAMES]
-    again = TiltedRegressor(Ridge(), 0.01, cv=None).fit(X, Y, sensitive_features=other)
-    np.testing.assert_allclose(again.predict(X), plain.predict(X), atol=1e-3)
-    renamed = {turned[name]: auc for name, auc in plain.group_auc_.items()}
-    assert again.group_auc_ == pytest.approx(renamed, abs=1e-3)
-
-
-def test_the_order_of_rows_does_not_matter():
-    order = np.random.default_rng(0).permutation(N)
-    plain = fair(RIDGE, blind=False, cv=None)
-    straight, mixed = plain.fit(X, Y), clone(plain).fit(X[order], Y[order])
-    np.testing.assert_allclose(mixed.predict(X), straight.predict(X), atol=1e-5)
-
-
-def test_whole_weights_are_repeated_rows():
-    w = np.random.default_rng(0).integers(0, 3, N)
-    rows = np.repeat(np.arange(N), w)
-    weighted = TiltedRegressor(Ridge(), 0.02, cv=None)
-    repeated = clone(weighted).fit(X[rows], Y[rows], sensitive_features=SOME[rows])
-    weighted.fit(X, Y, sample_weight=w, sensitive_features=SOME)
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-6)
-    assert weighted.group_auc_ == pytest.approx(repeated.group_auc_)
-    assert weighted.n_unknown_ == (~KNOWN & (w > 0)).sum()
-
-
 # As part of scikit-learn
-
-
-@pytest.mark.filterwarnings("ignore:fit got no sensitive_features:UserWarning")
-@parametrize_with_checks([TiltedRegressor(Ridge(), intersect=True, bins=3)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_clone_pickle_and_search():
-    model = fair(cv=3).fit(X, Y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    grid = {"epsilon": [0.01, 0.2], "estimator__alpha": [0.1, 10.0]}
-    search = GridSearchCV(fair(Ridge()), grid, cv=3, scoring=scorer("rank_gap"))
-    assert search.fit(X, Y).best_params_["epsilon"] == 0.01
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_fits_are_deterministic_and_inputs_stay():
-    rows = np.column_stack((NUMBERS, np.where(KNOWN, Z, np.nan)))
-    before = rows.copy(), Y.copy()
-    one, two = (fair(cv=3, blind=False).fit(rows, Y) for _ in range(2))
-    np.testing.assert_array_equal(one.predict(rows), two.predict(rows))
-    np.testing.assert_array_equal(rows, before[0])
-    np.testing.assert_array_equal(Y, before[1])
 
 
 # The promise on new rows, and on real ones

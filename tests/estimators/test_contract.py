@@ -1,0 +1,222 @@
+"""What every estimator promises: scikit-learn's contract, and what must not matter."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from four_tasks import FRAME, NO_GROUPS, SEX, N, Y
+from rankfair import (
+    DecisionBoundaryCovariance,
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    RankFairRegressorCV,
+    StratifiedBalancedResiduals,
+    StratifiedEqualMeans,
+    TiltedRegressor,
+)
+
+RACE = np.random.default_rng(0).choice(["p", "q", "r"], N)
+X = FRAME.assign(race=RACE)
+LINEAR = {"tasks": "task", "sensitive_features": "sex"}
+RACES = {"tasks": "task", "sensitive_features": "race"}
+SEEN = {"sensitive_features": "sex"}
+MODELS = {
+    "rank": (RankFairRegressor(0.02, **LINEAR), "race"),
+    "ridge on training rows": (
+        RankFairRegressor(0.02, penalty="ridge", beta=2.0, count="train", **LINEAR),
+        "race",
+    ),
+    "task": (RankFairRegressor(0.02, penalty="task", beta=1.0, **LINEAR), "race"),
+    "in tasks": (RankFairRegressor(0.05, scope="task", **LINEAR), "race"),
+    "rank and mean": (
+        RankFairRegressor(0.05, constraints=["rank", "mean"], beta=1.0, **LINEAR),
+        "race",
+    ),
+    "three groups": (RankFairRegressor(0.05, **RACES), "sex"),
+    "two attributes": (
+        RankFairRegressor(0.05, tasks="task", sensitive_features=["sex", "race"]),
+        None,
+    ),
+    "SDBC": (DecisionBoundaryCovariance(**LINEAR), "race"),
+    "SSEM": (StratifiedEqualMeans(2, **LINEAR), "race"),
+    "SSBR": (StratifiedBalancedResiduals(2, **LINEAR), "race"),
+    "tilted": (TiltedRegressor(Ridge(), 0.02, cv=None, **LINEAR), "race"),
+    "tilted, three groups": (TiltedRegressor(Ridge(), 0.1, cv=None, **RACES), "sex"),
+    "maps": (RankFairPostprocessor(Ridge(), 0.02, blind=True, **SEEN), "race task"),
+    "maps, combinations": (
+        RankFairPostprocessor(
+            Ridge(), 0.1, blind=True, sensitive_features=["sex", "race"]
+        ),
+        "task",
+    ),
+}
+SEEDED = {
+    "cross-validated": (
+        RankFairRegressorCV([1.0, 100.0], cv=3, random_state=0, **LINEAR),
+        "race",
+    ),
+    "out of fold": (
+        TiltedRegressor(Ridge(), 0.02, cv=3, random_state=0, **LINEAR),
+        "race",
+    ),
+    "maps, out of fold": (
+        RankFairPostprocessor(Ridge(), 0.02, blind=True, cv=3, **SEEN),
+        "race task",
+    ),
+}
+each = pytest.mark.parametrize("name", MODELS)
+every = pytest.mark.parametrize("name", [*MODELS, *SEEDED])
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def model_of(name):
+    """A new model, and the rows that it takes."""
+    model, away = {**MODELS, **SEEDED}[name]
+    return clone(model), X.drop(columns=(away or "").split())
+
+
+def fitted(name, rows=None, **more):
+    model, frame = model_of(name)
+    rows = np.arange(N) if rows is None else rows
+    return model.fit(frame.iloc[rows], Y[rows], **more)
+
+
+@pytest.mark.filterwarnings(NO_GROUPS)
+@parametrize_with_checks(
+    [
+        RankFairRegressor(),
+        RankFairRegressor(constraints=["rank", "mean"]),
+        RankFairRegressor(constraints="distribution"),
+        RankFairRegressor(scope="both"),
+        RankFairRegressor(intersect=True, bins=3),
+        MultiTaskRegressor(),
+        StratifiedEqualMeans(),
+        StratifiedBalancedResiduals(),
+        DecisionBoundaryCovariance(),
+        RankFairRegressorCV([0.1, 1.0], cv=2),
+        RankFairRegressorCV([1.0], epsilons=[0.0, 0.1], cv=2),
+        TiltedRegressor(Ridge()),
+        TiltedRegressor(Ridge(), intersect=True, bins=3, cv=3),
+        RankFairPostprocessor(Ridge()),
+        RankFairPostprocessor(Ridge(), constraints="wasserstein"),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@each
+def test_whole_weights_are_repeated_rows_and_zero_is_absence(name):
+    weights = np.random.default_rng(1).integers(0, 4, N).astype(float)
+    repeated = fitted(name, np.repeat(np.arange(N), weights.astype(int)))
+    weighted, frame = fitted(name, sample_weight=weights), model_of(name)[1]
+    assert weighted.status_ == repeated.status_
+    np.testing.assert_allclose(
+        weighted.predict(frame), repeated.predict(frame), atol=1e-7
+    )
+
+
+@each
+def test_the_order_of_rows_does_not_matter(name):
+    mixed = fitted(name, np.random.default_rng(2).permutation(N))
+    frame = model_of(name)[1]
+    np.testing.assert_allclose(
+        mixed.predict(frame), fitted(name).predict(frame), atol=1e-7
+    )
+
+
+@each
+def test_names_of_groups_do_not_matter(name):
+    """Neither labels of the same order nor, for bands of two sides, their order."""
+    plain, frame = fitted(name).predict(model_of(name)[1]), model_of(name)[1]
+    for names in ({"F": "a", "M": "b"}, {"F": "y", "M": "x"}):
+        if "sex" not in frame:
+            continue
+        other = frame.assign(sex=frame["sex"].map(names))
+        found = model_of(name)[0].fit(other, Y).predict(other)
+        np.testing.assert_allclose(found, plain, atol=1e-5)
+
+
+@every
+def test_fits_come_out_again_and_leave_inputs_alone(name):
+    model, frame = model_of(name)
+    before, target = frame.copy(), Y.copy()
+    first = model.fit(frame, Y).predict(frame)
+    np.testing.assert_array_equal(clone(model).fit(frame, Y).predict(frame), first)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(frame), first)
+    pd.testing.assert_frame_equal(frame, before)
+    np.testing.assert_array_equal(Y, target)
+
+
+@every
+def test_a_refused_fit_leaves_the_estimator_as_it_was(name):
+    model, frame = model_of(name)
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        model.fit(frame, Y[:-1])
+    assert not model.__sklearn_is_fitted__()
+    kept = dict(vars(model.fit(frame, Y)))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        model.fit(frame, Y[:-1])
+    assert vars(model) == kept
+
+
+@every
+def test_settings_changed_after_a_fit_change_nothing(name):
+    model, frame = model_of(name)
+    before = model.fit(frame, Y).predict(frame)
+    model.set_params(blind=not model.blind, sensitive_features="a")
+    np.testing.assert_array_equal(model.predict(frame), before)
+
+
+@each
+def test_without_groups_a_warning_at_the_callers_line(name):
+    model, frame = model_of(name)
+    model.set_params(sensitive_features=None)
+    numbers = frame[[it for it in frame if it not in ("sex", "race")]]
+    with pytest.warns(UserWarning, match="there is nothing to balance") as caught:
+        model.fit(numbers, Y)
+    assert [each.filename for each in caught] == [__file__]
+    assert model.status_ == "inactive" and model.groups_ is None
+    assert np.isfinite(model.predict(numbers)).all()
+
+
+@pytest.mark.parametrize("name", ["rank", "in tasks", "tilted", "maps", "SSEM"])
+def test_searches_take_labels_inside_x(name):
+    model, frame = model_of(name)
+    grid = {"n_strata": [2, 3]} if name == "SSEM" else {"epsilon": [0.02, 0.3]}
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(model, grid, cv=folds, error_score="raise").fit(frame, Y)
+    assert search.best_params_.keys() == grid.keys()
+    np.testing.assert_array_equal(
+        search.predict(frame), search.best_estimator_.predict(frame)
+    )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RankFairRegressor(0.02),
+        TiltedRegressor(LinearRegression(), 0.02, cv=None),
+        DecisionBoundaryCovariance(),
+    ],
+)
+def test_columns_and_arrays_say_the_same(model):
+    numbers = FRAME[["a", "b", "c"]]
+    passed = {"tasks": FRAME["task"], "sensitive_features": SEX}
+    arrays = clone(model).fit(numbers, Y, **passed)
+    columns = clone(model).set_params(**LINEAR).fit(FRAME, Y)
+    found = arrays.predict(numbers, tasks=FRAME["task"])
+    np.testing.assert_array_equal(found, columns.predict(FRAME))
+    assert list(arrays.tasks_) == list(columns.tasks_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert columns.score(FRAME, Y) == arrays.score(numbers, Y, tasks=FRAME["task"])
