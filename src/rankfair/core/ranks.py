@@ -195,11 +195,15 @@ class Duels:
         weights: Array | None = None,
     ) -> Duels:
         """Count every two groups; rows of code −1 take no part."""
-        rows = [np.flatnonzero(codes == g) for g in range(n_groups)]
-        rows = [at[np.argsort(values[at], kind="stable")] for at in rows]
-        sides = [values[at] for at in rows]
-        w = None if weights is None else [weights[at] for at in rows]
-        sizes = [len(at) for at in rows] if w is None else [each.sum() for each in w]
+        of = [codes == g for g in range(n_groups)]
+        sides, w = [values[own] for own in of], None
+        if weights is None:
+            sides = [np.sort(side) for side in sides]
+        else:
+            order = [np.argsort(side, kind="stable") for side in sides]
+            sides = [side[at] for side, at in zip(sides, order, strict=True)]
+            w = [weights[own][at] for own, at in zip(of, order, strict=True)]
+        sizes = [len(side) for side in sides] if w is None else [x.sum() for x in w]
         totals = np.array(sizes)
         twice = 2 * np.outer(totals, totals)
         for g in range(n_groups):
