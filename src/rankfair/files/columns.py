@@ -12,8 +12,8 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.read import MAX_BYTES, read_table
-from rankfair.files.table import Table, refuse_gaps
+from rankfair.files.read import read_file
+from rankfair.files.table import Reading, Table, refuse_gaps
 from rankfair.input.disk import real, visible
 from rankfair.input.errors import TableError, listed, shown
 
@@ -29,22 +29,6 @@ __all__ = [
 
 # Cells that often mean so, in small letters.
 UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the files are written; see `rankfair.files.read.read_table`."""
-
-    text: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    encoding: str | None = None
-    delimiter: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
-    missing: tuple[str, ...] = ()
-    file_column: str | None = None  # a column more: the name of the file
-    drop_missing: bool = False
-    max_bytes: int = MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -248,19 +232,14 @@ def _told_apart(labels: list[str]) -> str:
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
     extra = reading.file_column
     texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
-    table = read_table(
-        file,
-        text=texts,
+    how = replace(
+        reading,
+        text=tuple(texts),
         numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
-        encoding=reading.encoding,
-        delimiter=reading.delimiter,
-        decimal=reading.decimal,
-        thousands=reading.thousands,
-        missing=reading.missing,
         needed=roles.needed,
         spare=roles.drop,
-        max_bytes=reading.max_bytes,
     )
+    table = read_file(file, how)
     if extra is None:
         return table
     refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
