@@ -87,10 +87,11 @@ class Roles:
     def check(self) -> None:
         """Raise if a column has two roles."""
         named = [
-            *(("--target", self.target), ("--weight", self.weight)),
+            ("--target", self.target),
             *(("--sensitive", name) for name in self.sensitive),
             *(("--task", name) for name in self.tasks),
             *(("--prediction", name) for name in self.predictions),
+            ("--weight", self.weight),
             *(("--feature", name) for name in dict.fromkeys(self.features or ())),
             *(("--drop", name) for name in self.drop),
         ]

@@ -24,6 +24,7 @@ from rankfair.estimators.base import TaskRegressor
 from rankfair.estimators.trade_off import TradeOff, TradeOffRow
 from rankfair.files.archive import (
     ModelFileError,
+    demand,
     distrusted,
     pack,
     unpack,
@@ -326,22 +327,22 @@ def describe_bytes(raw: bytes) -> dict[str, Any]:
 
 
 def _check_body(body: Any) -> dict[str, Any]:
-    _demand(isinstance(body, dict), "its description is no object")
+    demand(isinstance(body, dict), "its description is no object")
     for key, kind in BODY.items():
-        _demand(isinstance(body.get(key), kind), f"its description lacks {key!r}")
+        demand(isinstance(body.get(key), kind), f"its description lacks {key!r}")
     for column in body["columns"]:
         named = isinstance(column, dict) and {*column} == {"name", "role", "type"}
-        _demand(named, "its columns are not described by name, role, type")
-        _demand(_are_text(column.values()), "its columns are not described by text")
+        demand(named, "its columns are not described by name, role, type")
+        demand(_are_text(column.values()), "its columns are not described by text")
     kind = body["estimator"]
-    _demand(kind in MODELS, f"it holds a {kind[:40]!r}; known are {', '.join(MODELS)}")
+    demand(kind in MODELS, f"it holds a {kind[:40]!r}; known are {', '.join(MODELS)}")
     return dict(body)
 
 
 def _named(values: Any) -> dict[str, Any]:
     """Return settings or attributes, if these are values by name."""
     named = isinstance(values, dict) and _are_text(values)
-    _demand(named, "its settings or attributes have no names")
+    demand(named, "its settings or attributes have no names")
     return dict(values)
 
 
@@ -349,7 +350,7 @@ def _labels(values: Any) -> Any:
     """Return labels to be shown, if these are a list, or lists by name."""
     lists = values.values() if isinstance(values, dict) else [values]
     labels = values is None or all(isinstance(each, list) for each in lists)
-    _demand(labels, "its tasks or groups are no labels")
+    demand(labels, "its tasks or groups are no labels")
     return values
 
 
@@ -413,46 +414,46 @@ def _check_fitted(model: Any) -> None:
     balanced = isinstance(model, RankFairRegressor)
     needed = (*LINEAR, *(GROUPED if grouped else ()), *(BALANCED if balanced else ()))
     for name in needed:
-        _demand(name in vars(model), f"it lacks {name}")
-    _demand(isinstance(model._layout, Layout), "it lacks its layout of columns")
+        demand(name in vars(model), f"it lacks {name}")
+    demand(isinstance(model._layout, Layout), "it lacks its layout of columns")
     if grouped:
-        _demand(isinstance(model.status_, str), "status_ is no text")
+        demand(isinstance(model.status_, str), "status_ is no text")
         groups = model.groups_
         of_each = groups.values() if isinstance(groups, dict) else [groups]
         known = groups is None or all(map(_are_labels, of_each))
-        _demand(known, "groups_ are no labels")
+        demand(known, "groups_ are no labels")
     if balanced:
         edges = model.bin_edges_
         named = isinstance(edges, dict)
         numbers = named and all(_floats(each, 1) for each in edges.values())
-        _demand(numbers, "bin_edges_ are no numbers")
+        demand(numbers, "bin_edges_ are no numbers")
 
 
 def _check_coefficients(model: Any) -> None:
     layout, coef, intercept = model._layout, model.coef_, model.intercept_
-    _demand(_floats(coef, 2) and _floats(intercept, 1), "coefficients are no numbers")
+    demand(_floats(coef, 2) and _floats(intercept, 1), "coefficients are no numbers")
     n_tasks, n_predictors = coef.shape
-    _demand(len(intercept) == n_tasks, "it has another number of intercepts than tasks")
+    demand(len(intercept) == n_tasks, "it has another number of intercepts than tasks")
     as_many = len(layout.names) == n_predictors
-    _demand(as_many, "names and coefficients differ in number")
+    demand(as_many, "names and coefficients differ in number")
     as_many = isinstance(layout.tasks, np.ndarray) and layout.tasks.shape == (n_tasks,)
-    _demand(as_many, "tasks and coefficients differ in number")
-    _demand(_are_labels(layout.tasks), "tasks are no labels, or one is there twice")
+    demand(as_many, "tasks and coefficients differ in number")
+    demand(_are_labels(layout.tasks), "tasks are no labels, or one is there twice")
     for name, read in (("tasks_", layout.tasks), ("predictors_", layout.names)):
         said = getattr(model, name)
         same = isinstance(said, np.ndarray) and said.tolist() == list(read)
-        _demand(same, f"{name} are not those that it reads")
+        demand(same, f"{name} are not those that it reads")
     step = model.resolution_
     power = isinstance(step, float) and math.isfinite(step)
     power = power and step >= 0.0 and math.frexp(step)[0] in (0.0, 0.5)
-    _demand(power, "its resolution is no power of two")
+    demand(power, "its resolution is no power of two")
     shared = model.shared_coef_
     if shared is not None:
         fits = _floats(shared, 1) and len(shared) == n_predictors
-        _demand(fits, "the shared coefficients are not as many as the others")
+        demand(fits, "the shared coefficients are not as many as the others")
         offset = model.shared_intercept_
         finite = isinstance(offset, float) and math.isfinite(offset)
-        _demand(finite, "it lacks a shared intercept")
+        demand(finite, "it lacks a shared intercept")
 
 
 def _check_layout(model: Any) -> None:
@@ -460,74 +461,74 @@ def _check_layout(model: Any) -> None:
     layout, width = model._layout, model.n_features_in_
     predictors = layout.predictors
     tasks = () if layout.task_columns is None else layout.task_columns
-    _demand(isinstance(predictors, tuple) and predictors, "it has no predictors")
-    _demand(isinstance(tasks, tuple), "columns of tasks are no columns")
+    demand(isinstance(predictors, tuple) and predictors, "it has no predictors")
+    demand(isinstance(tasks, tuple), "columns of tasks are no columns")
     used = (*predictors, *tasks)
     there = type(width) is int and all(type(j) is int and 0 <= j < width for j in used)
-    _demand(there, "it reads columns that are not there")
-    _demand(len(set(used)) == len(used), "it reads a column twice")
+    demand(there, "it reads columns that are not there")
+    demand(len(set(used)) == len(used), "it reads a column twice")
     all_used = len(used) == width or not isinstance(model, MultiTaskRegressor)
-    _demand(all_used, "it has columns that are neither tasks nor predictors")
+    demand(all_used, "it has columns that are neither tasks nor predictors")
     labels = layout.tasks.tolist()
     single = len(labels) == 1 or layout.task_columns is not None
-    _demand(single, "it has several tasks, and does not read which")
+    demand(single, "it has several tasks, and does not read which")
     of_columns = all(isinstance(it, tuple) and len(it) == len(tasks) for it in labels)
     alike = len(tasks) < 2 or of_columns
-    _demand(alike, "tasks are not as the columns that name them")
+    demand(alike, "tasks are not as the columns that name them")
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
-        _demand(len(names) == width, "names of columns are missing")
+        demand(len(names) == width, "names of columns are missing")
         distinct = _are_labels(names) and _are_text(names)
-        _demand(distinct, "names of columns are no text, or not distinct")
-    _demand(_are_text(layout.names), "a name is no text")
+        demand(distinct, "names of columns are no text, or not distinct")
+    demand(_are_text(layout.names), "a name is no text")
     known = layout.groups is None or _are_labels(layout.groups)
-    _demand(known, "its groups are no labels")
+    demand(known, "its groups are no labels")
 
 
 def _check_protected(layout: Layout) -> None:
     protected = layout.protected
-    _demand(isinstance(protected, tuple), "protected columns are no columns")
+    demand(isinstance(protected, tuple), "protected columns are no columns")
     for each in protected:
-        _demand(isinstance(each, GroupEncoder), "a protected column is not described")
+        demand(isinstance(each, GroupEncoder), "a protected column is not described")
         _check_encoder(each, layout)
     columns = {each.column for each in protected}
-    _demand(len(columns) == len(protected), "a protected column is there twice")
+    demand(len(columns) == len(protected), "a protected column is there twice")
     more = sum(len(each.fill) - 1 for each in protected)
     as_many = len(layout.names) == len(layout.predictors) + more
-    _demand(as_many, "names and the columns that it reads differ in number")
+    demand(as_many, "names and the columns that it reads differ in number")
 
 
 def _check_encoder(each: GroupEncoder, layout: Layout) -> None:
     predicts = type(each.column) is int and each.column in layout.predictors
-    _demand(predicts, "a protected column is no predictor")
-    _demand(isinstance(each.name, str), "a protected column has no name")
+    demand(predicts, "a protected column is no predictor")
+    demand(isinstance(each.name, str), "a protected column has no name")
     fill = each.fill
-    _demand(_floats(fill, 1), "what stands for a group not known is no number")
+    demand(_floats(fill, 1), "what stands for a group not known is no number")
     if each.labels is None:
-        _demand(len(fill) == 1, "a protected number is not one column")
+        demand(len(fill) == 1, "a protected number is not one column")
         return
-    _demand(_are_labels(each.labels), "labels of a protected column are no labels")
+    demand(_are_labels(each.labels), "labels of a protected column are no labels")
     as_many = len(each.labels) == len(fill) + 1
-    _demand(as_many, "labels of a protected column are not as many as its columns")
+    demand(as_many, "labels of a protected column are not as many as its columns")
 
 
 def _check_trade_off(model: Any, found: Any) -> None:
     """See that the line of all ε is of this model; a file has a table of it."""
     if found is None:
         return
-    _demand(isinstance(found, TradeOff), "its line of fits is none")
+    demand(isinstance(found, TradeOff), "its line of fits is none")
     rows = len(model.coef_) + (model.shared_coef_ is not None)
     shape = rows, model.coef_.shape[1]
     said = "the coefficients of its line of fits are not as many as its own"
     for each in (found.coef, found.coef_slope):
-        _demand(_floats(each, 2) and each.shape == shape, said)
+        demand(_floats(each, 2) and each.shape == shape, said)
     for each in (found.intercept, found.intercept_slope):
-        _demand(_floats(each, 1) and len(each) == rows, said)
+        demand(_floats(each, 1) and len(each) == rows, said)
     table = found.without_rows().table
     # No ε is wide enough for some values of a band with one side.
     plain = isinstance(table, np.ndarray) and _floats(np.nan_to_num(table, nan=-1), 2)
     fits = plain and len(table) > 0 and table.shape[1] == len(TradeOffRow._fields)
-    _demand(fits, "the table of its line of fits is no table")
+    demand(fits, "the table of its line of fits is no table")
 
 
 def _check_settings(model: Any) -> None:
@@ -536,7 +537,7 @@ def _check_settings(model: Any) -> None:
         value = getattr(model, name, None)
         refs = value if isinstance(value, list | tuple) else [value]
         named = value is None or all(map(is_reference, refs))
-        _demand(named, f"a setting of it is unsound ({name} names no column)")
+        demand(named, f"a setting of it is unsound ({name} names no column)")
     try:
         model._check_settings()
     except (AttributeError, TypeError, ValueError) as error:
@@ -558,8 +559,3 @@ def _floats(value: Any, ndim: int) -> bool:
     """Tell whether this is an array of finite numbers."""
     plain = isinstance(value, np.ndarray) and value.dtype == np.float64
     return plain and value.ndim == ndim and bool(np.isfinite(value).all())
-
-
-def _demand(kept: Any, otherwise: str) -> None:
-    if not kept:
-        raise ModelFileError(f"{otherwise}.")
