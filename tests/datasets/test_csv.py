@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankfair.datasets.base import above, fill, numbers, read_columns
+from rankfair.datasets.base import fill, numbers, read_columns
 
 
 def test_files_are_read_as_text_one_below_the_other(tmp_path):
@@ -34,9 +34,3 @@ def test_fill_does_not_depend_on_the_order_of_rows():
     np.testing.assert_allclose(
         fill(column[order], tasks[order]), fill(column, tasks)[order]
     )
-
-
-@pytest.mark.parametrize("cut", ["a", None, [1, 2], True])
-def test_a_cut_is_a_number(cut):
-    with pytest.raises(ValueError, match="cut must be a percentage"):
-        above(np.array([1.0, 9.0]), cut)
