@@ -11,7 +11,8 @@ import numpy as np
 from rankfair.files.archive import ModelFileError
 from rankfair.files.csv import split
 from rankfair.files.model_files import describe_bytes, model_of
-from rankfair.files.read import read_table
+from rankfair.files.read import read_file
+from rankfair.files.table import Reading
 from rankfair.input.errors import TableError
 
 
@@ -63,7 +64,7 @@ def check_table(raw, **settings):
     Returns the table, or the error.
     """
     try:
-        table = read_table(raw, **settings)
+        table = read_file(raw, Reading(**settings, small=0))  # polars for all of them
     except TableError as error:
         assert str(error).strip()
         assert error.line is None or error.line >= 1
@@ -73,7 +74,7 @@ def check_table(raw, **settings):
     text = text_of(raw, settings.get("encoding"))
     delimiter = settings.get("delimiter")
     if delimiter is None:
-        delimiter = split(text).delimiter
+        delimiter = split(text, Reading()).delimiter
     if re.match(f"sep={re.escape(delimiter)}[\r\n]", text):
         text = text[5:]
     header, body = records(text, delimiter)

@@ -33,11 +33,12 @@ ODD = [
     *({"$scalar": ["float64", [1, 2]]}, {"$scalar": ["int64", "a"]}, {"$scalar": 3}),
     *({"$dict": [[1, 2]]}, {"$dict": [["a", 1, 2]]}, {"$dict": [[[], 1]]}),
     *({"$decimal": "1"}, {"$decimal": [0, [1], "x"]}, {"$date": 3}, {"$datetime": ""}),
-    {"$record": ["rankfair.penalties", "Ridge", {}]},
-    {"$record": ["rankfair.penalties", "Ridge", 3]},
-    {"$record": ["rankfair.constraints", "Rank", {"epsilon": "a"}]},
-    {"$record": ["rankfair.input.columns", "Layout", {}]},
-    {"$record": [["a"], {}, []]},
+    *(
+        {"$record": ["ridge", {}]},
+        {"$record": ["ridge", 3]},
+        {"$record": ["layout", {}]},
+    ),
+    *({"$record": ["rank", {"epsilon": "a"}]}, {"$record": [["a"], {}, []]}),
 ]
 OTHER_ARRAYS = [
     *(np.zeros(0), np.zeros((0, 3)), np.zeros((2, 2)), np.array(3.0), np.zeros(4, int)),

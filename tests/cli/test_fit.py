@@ -12,7 +12,7 @@ from rankfair.cli.fit import fit_files
 from rankfair.cli.predict import predict_rows
 from rankfair.files.archive import ModelFileError
 from rankfair.files.columns import Reading, Roles
-from rankfair.files.design import Design
+from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import read_extra
 from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
@@ -94,7 +94,7 @@ def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
     csv = pay_csv(tmp_path)
     roles = Roles("pay", ("age", "gender"), cut=("age", "gender"))
     done = fitted(csv, tmp_path, ModelSettings(0.2, bins=2, blind=False), roles)
-    design, _ = Design.of_file(str(done.path))
+    design, _ = ModelColumns.of_file(str(done.path))
     assert design.roles.cut == ("age",)
     again = predictions(done.path, csv, tmp_path)["prediction"]
     data = read_data([csv], roles, PLAIN)
@@ -206,8 +206,8 @@ def test_a_model_made_in_python_has_no_design(tmp_path):
 def test_the_design_survives_the_file(tmp_path):
     done = fitted(pay_csv(tmp_path), tmp_path)
     stored = read_extra(done.path)
-    assert Design.from_dict(stored).to_dict() == stored
-    roles, _ = Design.from_dict(stored).reading(PLAIN)
+    assert ModelColumns.from_dict(stored).to_dict() == stored
+    roles, _ = ModelColumns.from_dict(stored).reading(PLAIN)
     assert roles.needed == ("gender", "job", "age", "education")
 
 

@@ -142,3 +142,6 @@ def test_income_never_has_the_target_or_the_group_as_feature():
 def test_income_cut_must_leave_two_groups():
     with pytest.raises(ValueError, match="cut=100"):
         load_income(cut=100)
+    for cut in ("a", None, [1, 2], True):
+        with pytest.raises(ValueError, match="cut must be a number in"):
+            load_income(cut=cut)

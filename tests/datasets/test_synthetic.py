@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rankfair.datasets.synthetic import make_biased_tasks, pairs_auc
+from rankfair.datasets.synthetic import (
+    deal,
+    make_biased_tasks,
+    pairs_auc,
+    raise_lowest,
+    raise_share,
+)
 
 
 def target_auc(data):
@@ -125,18 +133,18 @@ def test_one_row_is_finite():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"n_tasks": 0}, "n_tasks must hold integers of at least 1, got 0"),
-        ({"n_tasks": True}, "n_tasks must hold"),
-        ({"n_per_task": 2.5}, "n_per_task must hold integers"),
-        ({"n_per_task": 0}, "n_per_task must hold"),
+        ({"n_tasks": 0}, "n_tasks must be a whole number ≥ 1; got 0"),
+        ({"n_tasks": True}, "n_tasks must be a whole"),
+        ({"n_per_task": 2.5}, "n_per_task must be a whole"),
+        ({"n_per_task": 0}, "n_per_task must be a whole"),
         ({"n_tasks": 2, "n_per_task": [3]}, "each of the 2 tasks, got 1 sizes"),
-        ({"n_tasks": 2, "n_per_task": [3, 0]}, "at least 1, got 0"),
-        ({"n_per_task": "ab"}, "n_per_task must hold integers"),
-        ({"auc": 1.0}, "auc must be strictly between 0 and 1, got 1.0"),
-        ({"auc": float("nan")}, "auc must be strictly between"),
-        ({"signal": 1.5}, "signal must be in"),
-        ({"task_spread": -0.1}, "task_spread must be in"),
-        ({"task_spread": float("inf")}, "task_spread must be in"),
+        ({"n_tasks": 2, "n_per_task": [3, 0]}, "whole number ≥ 1; got 0"),
+        ({"n_per_task": "ab"}, "n_per_task must be a whole"),
+        ({"auc": 1.0}, "auc must be strictly between 0 and 1; got 1.0"),
+        ({"auc": float("nan")}, r"auc must be a number in \[0, 1"),
+        ({"signal": 1.5}, "signal must be a number in"),
+        ({"task_spread": -0.1}, "task_spread must be a number ≥ 0"),
+        ({"task_spread": float("inf")}, "task_spread must be a number ≥ 0"),
         ({"random_state": -1}, "random_state must be None"),
         ({"random_state": "x"}, "random_state must be None"),
         ({"backend": "arrow"}, "backend must be"),
@@ -145,3 +153,45 @@ def test_one_row_is_finite():
 def test_bad_arguments_are_named(arguments, sentence):
     with pytest.raises(ValueError, match=sentence.replace("(", r"\(")):
         make_biased_tasks(**arguments)
+
+
+values = st.lists(st.integers(0, 6), min_size=1, max_size=12)
+
+
+@given(values, values)
+def test_pairs_auc_counts_pairs(a, b):
+    a, b = np.array(a, float), np.array(b, float)
+    wins = (a[:, None] > b).sum() + 0.5 * (a[:, None] == b).sum()
+    assert pairs_auc(a, b) == pytest.approx(wins / (a.size * b.size))
+
+
+def test_deal_gives_every_task_its_rows():
+    labels = deal(5, 7, np.random.default_rng(0))
+    assert np.unique(labels, return_counts=True)[1].tolist() == [7] * 5
+    assert labels.tolist() != sorted(labels.tolist())
+
+
+def test_raise_share_touches_that_share_of_group_a_only():
+    y, in_a = np.arange(1.0, 101.0), np.arange(100) < 50
+    raised = raise_share(y, in_a, 1.75, 0.56, np.random.default_rng(0))
+    moved = raised != y
+    assert moved.sum() == 28
+    assert not moved[~in_a].any()
+    np.testing.assert_allclose(raised[moved], 1.75 * y[moved])
+
+
+def test_raise_lowest_stops_as_soon_as_the_auc_is_reached():
+    rng = np.random.default_rng(0)
+    y, in_a = rng.uniform(1, 2, 60), np.arange(60) < 30
+    raised = raise_lowest(y, in_a, 3.0, 0.8)
+    moved = np.flatnonzero(raised != y)
+    assert pairs_auc(raised[in_a], raised[~in_a]) >= 0.8
+    assert y[moved].max() < y[np.setdiff1d(np.flatnonzero(in_a), moved)].min()
+    raised[moved[np.argmax(y[moved])]] /= 3.0
+    assert pairs_auc(raised[in_a], raised[~in_a]) < 0.8
+
+
+def test_raise_lowest_raises_nothing_when_already_there():
+    y = np.array([3.0, 4.0, 1.0, 2.0])
+    in_a = np.array([True, True, False, False])
+    np.testing.assert_array_equal(raise_lowest(y, in_a, 2.0, 0.9), y)

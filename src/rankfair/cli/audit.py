@@ -34,7 +34,7 @@ from rankfair.files.columns import (
     refuse_gaps,
     refuse_taken,
 )
-from rankfair.files.design import Design
+from rankfair.files.encoding import ModelColumns
 from rankfair.files.table import Table
 from rankfair.input.errors import clipped, counted
 from rankfair.input.groups import SensitiveGroups
@@ -124,7 +124,7 @@ def predicted(
     files: Sequence[str], roles: Roles, reading: Reading, model: str
 ) -> Table:
     """Return the rows of some files with a column of a model's predictions."""
-    design, estimator = Design.of_file(model)
+    design, estimator = ModelColumns.of_file(model)
     own, reading = design.reading(reading)
     numbers = set(own.features or ()) - set(design.encoding.categories)
     labels = (*roles.sensitive, *roles.tasks)

@@ -17,7 +17,7 @@ from rankfair.cli.errors import NotEstimableError
 from rankfair.cli.methods import one_or_all
 from rankfair.estimators.linear import RankFairRegressor
 from rankfair.files.columns import Reading, Roles, column_or_none, load, refuse_gaps
-from rankfair.files.design import Design
+from rankfair.files.encoding import ModelColumns
 from rankfair.files.table import Table
 from rankfair.input.errors import counted, listed, shown
 from rankfair.input.folds import Folds, make_folds
@@ -92,7 +92,7 @@ class FitData:
 
     table: Table
     roles: Roles
-    design: Design
+    design: ModelColumns
     X: Any
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
@@ -146,7 +146,7 @@ class FitData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the columns."""
-        return tuple(filter(None, (*self.table.notes, self.design.message)))
+        return tuple(filter(None, (*self.table.notes, self.design.encoding.message)))
 
     @property
     def unknown_notes(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ def read_data(
     table = with_counted_groups(load(files, roles, reading), roles)
     for name in (*roles.numbers, *roles.tasks):
         refuse_gaps(table, name)
-    design = Design.learn(table, roles, cap)
+    design = ModelColumns.learn(table, roles, cap)
     drawn = design.draw(table)
     y = np.asarray(table[roles.target], float)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)

@@ -20,8 +20,7 @@ from rankfair.cli.screen import OnStep, say, write_results
 from rankfair.engines.parquet import n_rows_of, open_parquet
 from rankfair.engines.streams import stream
 from rankfair.files.columns import Reading, Roles, files_of
-from rankfair.files.design import Design
-from rankfair.files.encoding import Encoding
+from rankfair.files.encoding import Encoding, ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.table import check_names
 from rankfair.input.errors import counted, listed, shown
@@ -187,7 +186,7 @@ def fit_files(
         found,
         measured=measured,
         notes=tuple(filter(None, said)),
-        details=data.design.details,
+        details=data.design.encoding.details,
     )
 
 
@@ -245,7 +244,7 @@ def fit_folder(
     predictors = roles.predictors(tuple(kinds))
     labels = (*roles.sensitive, *roles.tasks)
     numbers = tuple(name for name in labels if kinds[name])
-    design = Design(
+    design = ModelColumns(
         Roles(roles.target, roles.sensitive, roles.tasks, cut=numbers),
         Encoding(predictors, {}),
     )

@@ -11,7 +11,7 @@ from typing import Any
 from rankfair.cli.errors import echo
 from rankfair.cli.screen import tell
 from rankfair.files.columns import Reading, files_of, load, refuse_taken
-from rankfair.files.design import Design
+from rankfair.files.encoding import ModelColumns
 from rankfair.files.table import Table
 from rankfair.files.write import write_table
 from rankfair.input.disk import real, sync, visible, working_folder
@@ -43,13 +43,13 @@ class Predictor:
     """A model file, read once: all that it predicts is of one model."""
 
     file: str
-    design: Design
+    design: ModelColumns
     estimator: Any
 
     @classmethod
     def of_file(cls, file: str) -> Predictor:
         """Read a model file that `rankfair fit` wrote."""
-        return cls(file, *Design.of_file(file))
+        return cls(file, *ModelColumns.of_file(file))
 
     def predict(
         self,

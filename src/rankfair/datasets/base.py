@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.input.disk import read_up_to, write_whole
+from rankfair.input.settings import check_choice
 
 Backend = Literal["auto", "pandas", "polars"]
 
@@ -91,10 +92,7 @@ class Dataset:
     backend: Backend = "auto"
 
     def __post_init__(self) -> None:
-        if self.backend not in get_args(Backend):
-            raise ValueError(
-                f'backend must be "auto", "pandas" or "polars", got {self.backend!r}'
-            )
+        check_choice("backend", self.backend, get_args(Backend))
 
     def __repr__(self) -> str:
         n_rows, n_features = self.X.shape
@@ -113,10 +111,8 @@ class Dataset:
         return nw.from_dict(columns, backend=_frame_library(self.backend)).to_native()
 
 
-def _frame_library(backend: Backend) -> Literal["pandas", "polars"]:
-    wanted: tuple[Literal["pandas", "polars"], ...] = (
-        ("pandas", "polars") if backend == "auto" else (backend,)
-    )
+def _frame_library(backend: Backend) -> Any:
+    wanted = ("pandas", "polars") if backend == "auto" else (backend,)
     for library in wanted:
         if find_spec(library) is not None:
             return library
@@ -163,7 +159,14 @@ def find_files(
         )
     for file in missing:
         _fetch(file, home, base_url)
-    return [_checked(home / file.name, file.sha256) for file in files]
+    for file in files:
+        found = hashlib.sha256((home / file.name).read_bytes()).hexdigest()
+        if found != file.sha256:
+            raise ValueError(
+                f"{home / file.name} is damaged or another version: expected sha256 "
+                f"{file.sha256}, found {found}; put the right file there"
+            )
+    return [home / file.name for file in files]
 
 
 def _data_home(data_home: str | os.PathLike[str] | None) -> Path:
@@ -179,17 +182,6 @@ def _cache_folder() -> Path:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base) / "rankfair"
-
-
-def _checked(path: Path, sha256: str) -> Path:
-    """Return the path if its content has that checksum."""
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != sha256:
-        raise ValueError(
-            f"{path} is damaged or another version: expected sha256 {sha256}, "
-            f"found {found}; put the right file there"
-        )
-    return path
 
 
 def _fetch(file: DataFile, home: Path, base_url: str) -> None:
@@ -266,13 +258,3 @@ def fill(column: NDArray[np.float64], tasks: NDArray[np.str_]) -> NDArray[np.flo
 def stack(columns: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Put columns side by side, as a matrix with rows next to each other in memory."""
     return np.ascontiguousarray(np.column_stack(list(columns)))
-
-
-def above(share: NDArray[np.float64], cut: Any) -> NDArray[np.bool_]:
-    """Return which shares, in percent, are above the cut; some must be and some not."""
-    if isinstance(cut, bool) or not isinstance(cut, int | float | np.number):
-        raise ValueError(f"cut must be a percentage, a number; got {cut!r}")
-    found: NDArray[np.bool_] = share > float(cut)
-    if found.all() or not found.any():
-        raise ValueError(f"cut={cut!r} leaves one group empty: nothing to compare")
-    return found

@@ -3,13 +3,11 @@
 import os
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rankfair.datasets.base import (
     Backend,
     DataFile,
     Dataset,
-    above,
     fill,
     find_files,
     numbers,
@@ -17,6 +15,7 @@ from rankfair.datasets.base import (
     stack,
 )
 from rankfair.datasets.synthetic import raise_lowest
+from rankfair.input.settings import check_number
 
 __all__ = ["load_income"]
 
@@ -30,20 +29,9 @@ TARGET, TASK, SHARE, PERIOD = "income_median", "fips", "race_black_perc", "year"
 # Left out: the target by another agency (saipe_median_hh_income) and the two columns
 # that are the protected attribute itself (race_black_perc, pep_black).
 FEATURES = (
-    "education_perc",
-    "unemployed_perc",
-    "poverty_perc",
-    "sex_male_perc",
-    "age_median",
-    "race_white_perc",
-    "population",
-    "pep_asian",
-    "pep_hispanic",
-    "pep_white",
-    "labor_force",
-    "employed",
-    "unemployed",
-    "laus_unemp_rate",
+    *("education_perc", "unemployed_perc", "poverty_perc", "sex_male_perc"),
+    *("age_median", "race_white_perc", "population", "pep_asian", "pep_hispanic"),
+    *("pep_white", "labor_force", "employed", "unemployed", "laus_unemp_rate"),
     "bea_pcpi",
 )
 # Wade Hampton became Kusilvak and Shannon became Oglala Lakota: one county, two codes.
@@ -98,9 +86,11 @@ def load_income(
     FileNotFoundError: income.csv not found: put the file(s) into ...
     """
     columns = read_columns(find_files("income", FILES, data_home))
-    counties = _current_codes(columns[TASK])
+    counties = np.array([RENAMED.get(code, code) for code in columns[TASK].tolist()])
     target = fill(numbers(columns[TARGET]), counties)
-    in_a = above(numbers(columns[SHARE]), cut)
+    in_a = numbers(columns[SHARE]) > check_number("cut", cut, 0.0, 100.0)
+    if in_a.all() or not in_a.any():
+        raise ValueError(f"cut={cut!r} leaves one group empty: nothing to compare")
     if biased:
         target = raise_lowest(target, in_a, FACTOR, BIASED_AUC)
     return Dataset(
@@ -121,7 +111,3 @@ def load_income(
         period_name=PERIOD,
         backend=backend,
     )
-
-
-def _current_codes(fips: NDArray[np.str_]) -> NDArray[np.str_]:
-    return np.array([RENAMED.get(code, code) for code in fips.tolist()])

@@ -9,20 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.datasets.base import Backend, Dataset
+from rankfair.input.arrays import Floats
+from rankfair.input.settings import as_given, check_count, check_number, check_seed
 
 RandomState = int | np.random.Generator | None
-Floats = NDArray[np.float64]
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
     """Return the generator that `random_state` stands for."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "random_state must be None, a non-negative int or a numpy Generator, "
-            f"got {random_state!r}"
-        ) from None
+    check_seed("random_state", random_state)
+    return np.random.default_rng(random_state)
 
 
 def task_labels(sizes: NDArray[np.int64]) -> NDArray[np.str_]:
@@ -147,9 +143,10 @@ def make_biased_tasks(
     0.9
     """
     sizes = _task_sizes(n_tasks, n_per_task)
-    _check_open_unit("auc", auc)
-    _check_range("signal", signal, 0.0, 1.0)
-    _check_range("task_spread", task_spread, 0.0, np.inf)
+    if check_number("auc", auc, 0.0, 1.0) in (0.0, 1.0):
+        raise ValueError(f"auc must be strictly between 0 and 1; got {as_given(auc)}.")
+    check_number("signal", signal, 0.0, 1.0)
+    check_number("task_spread", task_spread, 0.0)
     rng = generator(random_state)
     in_a = _toss(int(sizes.sum()), rng)
     X, seen, u = _features(in_a, sizes, signal, task_spread, rng)
@@ -174,18 +171,16 @@ def make_biased_tasks(
 
 
 def _task_sizes(n_tasks: int, n_per_task: int | Sequence[int]) -> NDArray[np.int64]:
-    _check_count("n_tasks", n_tasks)
-    sizes = list(n_per_task) if isinstance(n_per_task, Iterable) else [n_per_task]
-    for size in sizes:
-        _check_count("n_per_task", size)
+    check_count("n_tasks", n_tasks)
     if not isinstance(n_per_task, Iterable):
-        return np.full(n_tasks, n_per_task, dtype=np.int64)
+        return np.full(n_tasks, check_count("n_per_task", n_per_task))
+    sizes = [check_count("n_per_task", size) for size in n_per_task]
     if len(sizes) != n_tasks:
         raise ValueError(
             f"n_per_task must be an int or hold one size for each of the {n_tasks} "
             f"tasks, got {len(sizes)} sizes"
         )
-    return np.array(sizes, dtype=np.int64)
+    return np.array(sizes)
 
 
 def _toss(n_rows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -202,7 +197,7 @@ def _features(
     signal: float,
     task_spread: float,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[Floats, ...]:
     """Return X, what it says of `u`, and `u`: standard normal in each group."""
     X = rng.standard_normal((in_a.size, len(FEATURES)))
     theta = np.pi / 6 + task_spread * rng.standard_normal(sizes.size)
@@ -213,29 +208,11 @@ def _features(
     return X, seen, seen + unseen
 
 
-def _standardise(
-    values: NDArray[np.float64], like: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def _standardise(values: Floats, like: Floats | None = None) -> Floats:
     """Put values at mean 0 and deviation 1, their own or those of others."""
     like = values if like is None else like
     spread = like.std(axis=0)
     # One row alone has no spread: it becomes 0.
-    scaled: NDArray[np.float64] = values - like.mean(axis=0)
+    scaled: Floats = values - like.mean(axis=0)
     scaled /= np.where(spread > 0, spread, 1.0)
     return scaled
-
-
-def _check_count(name: str, value: object) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < 1:  # type: ignore[operator]
-        raise ValueError(f"{name} must hold integers of at least 1, got {value!r}")
-
-
-def _check_open_unit(name: str, value: float) -> None:
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
-
-
-def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high or np.isinf(value):
-        raise ValueError(f"{name} must be in [{low:g}, {high:g}], got {value!r}")

@@ -75,6 +75,12 @@ def distrusted(
         raise ModelFileError(f"{otherwise} ({why}).") from None
 
 
+def demand(kept: object, otherwise: str) -> None:
+    """Refuse a file unless this holds."""
+    if not kept:
+        raise ModelFileError(f"{otherwise}.")
+
+
 def write_model(path: str | os.PathLike[str], raw: bytes) -> Path:
     """Write a file whole, or say why not."""
     try:
@@ -124,18 +130,16 @@ def unpack(raw: bytes) -> tuple[Any, list[NDArray[Any]]]:
     with _opened(raw) as archive:
         meta = _meta(archive)
         sums = meta["sha256"]
-        named = set(archive.namelist()) - {META}
-        if named != set(sums):
-            odd = sorted(named.symmetric_difference(sums))
-            raise ModelFileError(f"its list of arrays does not match: {odd[0][:80]!r}.")
+        odd = sorted(({*archive.namelist()} - {META}) ^ {*sums})
+        for name in odd:
+            raise ModelFileError(f"its list of arrays does not match: {name[:80]!r}.")
         arrays = []
         for i in range(len(sums)):
             name = f"arrays/{i}.npy"
-            if name not in sums:
-                raise ModelFileError(f"{name} is missing.")
+            demand(name in sums, f"{name} is missing")
             content = _member(archive, name)
-            if _sha256(content) != sums[name]:
-                raise ModelFileError(f"{name} is damaged: its checksum differs.")
+            same = _sha256(content) == sums[name]
+            demand(same, f"{name} is damaged: its checksum differs")
             arrays.append(_from_npy(content, name))
     return meta["body"], arrays
 
@@ -147,13 +151,10 @@ def unpack_meta(raw: bytes) -> Any:
 
 
 def _opened(raw: bytes) -> zipfile.ZipFile:
-    if not raw:
-        raise ModelFileError("it is empty.")
+    demand(raw, "it is empty")
     if not raw.startswith(b"PK\x03\x04"):
-        for magic, what in _MAGIC:
-            if raw.startswith(magic):
-                raise ModelFileError(f"it {what}.")
-        raise ModelFileError("it is no zip archive.")
+        kinds = (what for magic, what in _MAGIC if raw.startswith(magic))
+        raise ModelFileError(f"it {next(kinds, 'is no zip archive')}.")
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
     except _ZIP_ERRORS as error:
@@ -164,30 +165,26 @@ def _opened(raw: bytes) -> zipfile.ZipFile:
 
 def _check_members(archive: zipfile.ZipFile, size: int) -> None:
     members = archive.infolist()
-    if len(members) > MAX_MEMBERS:
-        raise ModelFileError(f"it has {len(members)} members, more than {MAX_MEMBERS}.")
+    few = len(members) <= MAX_MEMBERS
+    demand(few, f"it has {len(members)} members, more than {MAX_MEMBERS}")
     seen: set[str] = set()
     for member in members:
         name = member.orig_filename
-        if name != META and not _ARRAY.fullmatch(name):
-            raise ModelFileError(
-                f"it holds {name[:80]!r}, which is no part of a model file."
-            )
-        if name in seen:
-            raise ModelFileError(f"it holds {name!r} twice.")
+        ours = name == META or _ARRAY.fullmatch(name)
+        demand(ours, f"it holds {name[:80]!r}, which is no part of a model file")
+        demand(name not in seen, f"it holds {name!r} twice")
         seen.add(name)
-        if member.compress_type != zipfile.ZIP_STORED:
-            raise ModelFileError(f"{name} is compressed; model files never are.")
-        if member.flag_bits & 0x1:
-            raise ModelFileError(f"{name} is encrypted; model files never are.")
-        if member.file_size != member.compress_size:
-            raise ModelFileError(f"{name} does not have the size it declares.")
-    if META not in seen:
-        raise ModelFileError(f"it has no {META}: it is another kind of zip archive.")
-    if sum(member.file_size for member in members) > size:
-        raise ModelFileError("its members claim to be larger than the file.")
-    if archive.getinfo(META).file_size > MAX_META:
-        raise ModelFileError(f"{META} is larger than {MAX_META:,} bytes.")
+        stored = member.compress_type == zipfile.ZIP_STORED
+        demand(stored, f"{name} is compressed; model files never are")
+        in_clear = not member.flag_bits & 0x1
+        demand(in_clear, f"{name} is encrypted; model files never are")
+        as_said = member.file_size == member.compress_size
+        demand(as_said, f"{name} does not have the size it declares")
+    demand(META in seen, f"it has no {META}: it is another kind of zip archive")
+    total = sum(member.file_size for member in members)
+    demand(total <= size, "its members claim to be larger than the file")
+    small = archive.getinfo(META).file_size <= MAX_META
+    demand(small, f"{META} is larger than {MAX_META:,} bytes")
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -197,8 +194,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
             content = stream.read(size + 1)
     except _ZIP_ERRORS as error:
         raise ModelFileError(f"{name} is damaged ({error}).") from None
-    if len(content) != size:
-        raise ModelFileError(f"{name} is cut: {len(content)} of {size} bytes.")
+    demand(len(content) == size, f"{name} is cut: {len(content)} of {size} bytes")
     return content
 
 
@@ -210,25 +206,23 @@ def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
             object_pairs_hook=_no_repeats,
             parse_constant=_no_constant,
         )
+    except ModelFileError:
+        raise
     except (ValueError, RecursionError) as error:
-        if isinstance(error, ModelFileError):
-            raise
         raise ModelFileError(f"{META} is not sound JSON ({error}).") from None
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise ModelFileError(f"{META} does not say that it is a {FORMAT}.")
+    ours = isinstance(meta, dict) and meta.get("format") == FORMAT
+    demand(ours, f"{META} does not say that it is a {FORMAT}")
     version = meta.get("version")
-    if version != VERSION or isinstance(version, bool):
-        raise ModelFileError(
-            f"it has format version {str(version)[:20]}; this release reads {VERSION}."
-        )
+    known = type(version) is int and version == VERSION
+    said = f"it has format version {str(version)[:20]}; this release reads {VERSION}"
+    demand(known, said)
     sums = meta.get("sha256")
     texts = isinstance(sums, dict) and all(isinstance(v, str) for v in sums.values())
-    if not texts or "body" not in meta:
-        raise ModelFileError(f"{META} lacks its checksums or its body.")
-    if _sha256(_canonical(meta["body"])) != meta.get("body_sha256"):
-        raise ModelFileError(f"{META} is damaged: its checksum differs.")
+    demand(texts and "body" in meta, f"{META} lacks its checksums or its body")
+    same = _sha256(_canonical(meta["body"])) == meta.get("body_sha256")
+    demand(same, f"{META} is damaged: its checksum differs")
     _check_depth(meta["body"])
-    return meta
+    return dict(meta)
 
 
 def _check_depth(body: Any) -> None:
@@ -240,14 +234,12 @@ def _check_depth(body: Any) -> None:
             if isinstance(each, dict | list):
                 inside.extend(each.values() if isinstance(each, dict) else each)
         level = inside
-    if level:
-        raise ModelFileError("its description is nested too deeply.")
+    demand(not level, "its description is nested too deeply")
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ModelFileError(f"{META} has a name twice in one object.")
+    demand(len(found) == len(pairs), f"{META} has a name twice in one object")
     return found
 
 
@@ -258,10 +250,7 @@ def _no_constant(text: str) -> Any:
 def _canonical(body: Any) -> bytes:
     try:
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # 1e999 for instance, which JSON allows
+    except (ValueError, RecursionError) as error:  # 1e999, which JSON allows
         raise ModelFileError(f"{META} holds what JSON cannot ({error}).") from None
     return text.encode("ascii")
 
@@ -289,16 +278,12 @@ def _from_npy(raw: bytes, name: str) -> NDArray[Any]:
     if header is None:
         raise ModelFileError(f"{name} is no .npy array as model files hold them.")
     kind = header[1].decode("latin-1")
-    if kind not in _KINDS:
-        raise ModelFileError(
-            f"{name} holds {kind!r}: only numbers are read, never pickled objects."
-        )
+    only = "only numbers are read, never pickled objects"
+    demand(kind in _KINDS, f"{name} holds {kind!r}: {only}")
     shape = tuple(int(n) for n in header[2].decode().replace(",", " ").split())
     dtype = np.dtype(kind)
     left = len(raw) - start
-    if math.prod(shape) * dtype.itemsize != left:
-        raise ModelFileError(
-            f"{name} declares shape {shape} of {dtype}, but {left} bytes follow."
-        )
+    fits = math.prod(shape) * dtype.itemsize == left
+    demand(fits, f"{name} declares shape {shape} of {dtype}, but {left} bytes follow")
     values = np.frombuffer(raw, dtype, offset=start).reshape(shape)
     return values.astype(dtype.newbyteorder("="), copy=True)

@@ -7,26 +7,46 @@ stands for them.  Nothing is looked up by a name from the file except in fixed l
 from __future__ import annotations
 
 import datetime
-import importlib
 import math
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankfair.constraints import Distribution, Mean, Rank, Residual
+from rankfair.estimators.trade_off import TradeOff
 from rankfair.files.archive import ModelFileError
+from rankfair.input.columns import GroupEncoder, Layout
+from rankfair.penalties import Feature, Pool, Ridge, Shared, Task
+from rankfair.solvers import NCADMM, Paper, Tilt
 
-# Small frozen records of settings that may stand in a model: looked up here only.
-RECORD_HOMES = (
-    "rankfair.input.columns",
-    "rankfair.penalties",
-    "rankfair.constraints",
-    "rankfair.solvers",
-    "rankfair.estimators.trade_off",
+
+def by_kind(classes: Iterable[type]) -> dict[str, type]:
+    """Return classes by the short names that files have for them.
+
+    Examples
+    --------
+    >>> by_kind([TradeOff, Ridge, NCADMM]).keys()
+    dict_keys(['trade_off', 'ridge', 'ncadmm'])
+    """
+    names = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__) for cls in classes)
+    return dict(zip((name.lower() for name in names), classes, strict=True))
+
+
+# Small frozen records that may stand in a model.
+RECORDS = by_kind(
+    (
+        *(Layout, GroupEncoder, TradeOff),
+        *(Feature, Pool, Ridge, Shared, Task),
+        *(Distribution, Mean, Rank, Residual),
+        *(NCADMM, Paper, Tilt),
+    )
 )
+_KINDS = {cls: kind for kind, cls in RECORDS.items()}
 _SCALARS = ("float64", "float32", "int64", "int32", "uint8", "bool")
 _WHOLE = {np.dtype(kind).newbyteorder("<").str for kind in "bBhHiIlLqQ?"}
 
@@ -45,13 +65,13 @@ class Encoder:
 
     def encode(self, value: Any, where: str) -> Any:
         """Return a value as JSON; ``where`` names it in an error."""
-        if value is None or type(value) in (bool, int, str):
+        if value is None or type(value) in (bool, int):
             return value
-        if isinstance(value, np.generic) and not isinstance(value, str):
-            return self._scalar(value, where)
         if isinstance(value, str):  # also np.str_
             return str(value)
-        if isinstance(value, float):
+        if isinstance(value, np.generic) and value.dtype.name in _SCALARS:
+            return {"$scalar": [value.dtype.name, self.encode(value.item(), where)]}
+        if type(value) is float:
             return value if math.isfinite(value) else {"$float": repr(value)}
         if isinstance(value, np.ndarray):
             return self._array(value, where)
@@ -61,10 +81,16 @@ class Encoder:
             return {"$tuple": self._each(value, where)}
         if isinstance(value, Mapping):
             return self._mapping(value, where)
-        if isinstance(value, datetime.date | Decimal):
-            return _plain_object(value)
-        if is_dataclass(value) and not isinstance(value, type):
-            return self._record(value, where)
+        if isinstance(value, Decimal):
+            return {"$decimal": str(value)}
+        # A pandas Timestamp is a datetime, and equal to it, unless it has nanoseconds.
+        if isinstance(value, datetime.date) and not getattr(value, "nanosecond", 0):
+            timed = isinstance(value, datetime.datetime)
+            return {"$datetime" if timed else "$date": value.isoformat()}
+        if type(value) in _KINDS:
+            own = (field.name for field in fields(value) if field.init)
+            parts = {k: self.encode(getattr(value, k), f"{where}.{k}") for k in own}
+            return {"$record": [_KINDS[type(value)], parts]}
         raise _refuse(value, where)
 
     def _each(self, values: Any, where: str) -> list[Any]:
@@ -73,16 +99,7 @@ class Encoder:
     def _mapping(self, value: Mapping[Any, Any], where: str) -> Any:
         if all(type(key) is str and not key.startswith("$") for key in value):
             return {k: self.encode(v, f"{where}[{k!r}]") for k, v in value.items()}
-        pairs = [
-            [self.encode(k, where), self.encode(v, where)] for k, v in value.items()
-        ]
-        return {"$dict": pairs}
-
-    def _scalar(self, value: np.generic, where: str) -> Any:
-        name = value.dtype.name
-        if name not in _SCALARS:
-            raise _refuse(value, where)
-        return {"$scalar": [name, self.encode(value.item(), where)]}
+        return {"$dict": [self._each(pair, where) for pair in value.items()]}
 
     def _array(self, value: NDArray[Any], where: str) -> Any:
         if value.dtype.kind in "biu" and value.ndim == 1:  # labels, for the most part
@@ -93,28 +110,6 @@ class Encoder:
         if value.dtype.kind not in "UO" or value.ndim != 1:
             raise _refuse(value, where)
         return {"$objects": self._each(value.tolist(), where)}
-
-    def _record(self, value: Any, where: str) -> Any:
-        name = type(value).__name__
-        for home in RECORD_HOMES:
-            if getattr(importlib.import_module(home), name, None) is type(value):
-                parts = {
-                    f.name: getattr(value, f.name) for f in fields(value) if f.init
-                }
-                inner = {k: self.encode(v, f"{where}.{k}") for k, v in parts.items()}
-                return {"$record": [home, name, inner]}
-        raise _refuse(value, where)
-
-
-def _plain_object(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return {"$decimal": str(value)}
-    if isinstance(value, datetime.datetime):
-        # A pandas Timestamp is one, and equal to it, unless it counts nanoseconds.
-        if getattr(value, "nanosecond", 0):
-            raise _refuse(value, "a label")
-        return {"$datetime": value.isoformat()}
-    return {"$date": value.isoformat()}
 
 
 def _refuse(value: Any, where: str) -> ModelFileError:
@@ -140,6 +135,19 @@ class Decoder:
 
     def __init__(self, arrays: list[NDArray[Any]]):
         self.arrays = arrays
+        self._readers: dict[str, Callable[[Any], Any]] = {
+            "$float": self._float,
+            "$tuple": lambda stored: tuple(self._list(stored)),
+            "$dict": lambda stored: dict(self._list(stored)),
+            "$scalar": self._scalar,
+            "$array": self._array,
+            "$whole": self._whole,
+            "$objects": self._objects,
+            "$record": self._record,
+            "$decimal": Decimal,
+            "$datetime": datetime.datetime.fromisoformat,
+            "$date": datetime.date.fromisoformat,
+        }
 
     def decode(self, stored: Any) -> Any:
         """Return the value that a piece of JSON stands for."""
@@ -150,12 +158,11 @@ class Decoder:
         marks = [key for key in stored if key.startswith("$")]
         if not marks:
             return {key: self.decode(each) for key, each in stored.items()}
-        read = _READERS.get(marks[0])
-        if read is None or len(stored) > 1:
+        if marks[0] not in self._readers or len(stored) > 1:
             raise ModelFileError(
                 f"it holds {marks[0][:20]!r}, which is not known here."
             )
-        return read(self, stored[marks[0]])
+        return self._readers[marks[0]](stored[marks[0]])
 
     def _list(self, stored: Any) -> list[Any]:
         if not isinstance(stored, list):
@@ -166,9 +173,6 @@ class Decoder:
         if stored not in ("nan", "inf", "-inf"):
             raise ValueError(f"{str(stored)[:20]} as a number")
         return float(stored)
-
-    def _dict(self, stored: Any) -> dict[Any, Any]:
-        return dict(self._list(stored))
 
     def _scalar(self, stored: Any) -> Any:
         name, value = stored
@@ -194,28 +198,14 @@ class Decoder:
         return out
 
     def _record(self, stored: Any) -> Any:
-        home, name, parts = stored
-        if home not in RECORD_HOMES or not isinstance(name, str):
-            raise ValueError(f"a record of {str(home)[:40]}")
-        cls = getattr(importlib.import_module(home), name, None)
-        if not (isinstance(cls, type) and is_dataclass(cls)):
-            raise ValueError(f"no record is called {name[:40]}")
-        return cls(**self.decode(parts))
+        kind, parts = stored
+        return _known_record(kind)(**self.decode(parts))
 
 
-_READERS: dict[str, Any] = {
-    "$float": Decoder._float,
-    "$tuple": lambda self, stored: tuple(self._list(stored)),
-    "$dict": Decoder._dict,
-    "$scalar": Decoder._scalar,
-    "$array": Decoder._array,
-    "$whole": Decoder._whole,
-    "$objects": Decoder._objects,
-    "$record": Decoder._record,
-    "$decimal": lambda self, stored: Decimal(stored),
-    "$datetime": lambda self, stored: datetime.datetime.fromisoformat(stored),
-    "$date": lambda self, stored: datetime.date.fromisoformat(stored),
-}
+def _known_record(kind: Any) -> type:
+    if not isinstance(kind, str) or kind not in RECORDS:
+        raise ValueError(f"no record is called {str(kind)[:40]}")
+    return RECORDS[kind]
 
 
 def plain(stored: Any) -> Any:
@@ -232,16 +222,19 @@ def plain(stored: Any) -> Any:
         return stored
     mark: str = next(iter(stored), "")
     value: Any = stored.get(mark)
-    if not mark.startswith("$"):
-        return {key: plain(each) for key, each in stored.items()}
-    if mark == "$float":
-        return None
-    if mark in ("$tuple", "$objects"):
-        return plain(value)
-    if mark in ("$whole", "$scalar"):
-        return plain(value[1])
-    if mark == "$dict":
-        return {str(plain(key)): plain(each) for key, each in value}
-    if mark == "$record":
-        return {"record": value[1], **plain(value[2])}
-    return f"array {value}" if mark == "$array" else str(value)
+    match mark:
+        case "$float":
+            return None
+        case "$tuple" | "$objects":
+            return plain(value)
+        case "$whole" | "$scalar":
+            return plain(value[1])
+        case "$dict":
+            return {str(plain(key)): plain(each) for key, each in value}
+        case "$record":
+            return {"record": _known_record(value[0]).__name__, **plain(value[1])}
+        case "$array":
+            return f"array {value}"
+    if mark.startswith("$"):
+        return str(value)
+    return {key: plain(each) for key, each in stored.items()}

@@ -12,8 +12,8 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.read import MAX_BYTES, read_table
-from rankfair.files.table import Table, refuse_gaps
+from rankfair.files.read import read_file
+from rankfair.files.table import Reading, Table, refuse_gaps
 from rankfair.input.disk import real, visible
 from rankfair.input.errors import TableError, listed, shown
 
@@ -29,22 +29,6 @@ __all__ = [
 
 # Cells that often mean so, in small letters.
 UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the files are written; see `rankfair.files.read.read_table`."""
-
-    text: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    encoding: str | None = None
-    delimiter: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
-    missing: tuple[str, ...] = ()
-    file_column: str | None = None  # a column more: the name of the file
-    drop_missing: bool = False
-    max_bytes: int = MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -102,23 +86,24 @@ class Roles:
 
     def check(self) -> None:
         """Raise if a column has two roles."""
+        named = [
+            ("--target", self.target),
+            *(("--sensitive", name) for name in self.sensitive),
+            *(("--task", name) for name in self.tasks),
+            *(("--prediction", name) for name in self.predictions),
+            ("--weight", self.weight),
+            *(("--feature", name) for name in dict.fromkeys(self.features or ())),
+            *(("--drop", name) for name in self.drop),
+        ]
         seen: dict[str, str] = {}
-        for role, names in (
-            ("--target", (self.target,) if self.target else ()),
-            ("--sensitive", self.sensitive),
-            ("--task", self.tasks),
-            ("--prediction", self.predictions),
-            ("--weight", (self.weight,) if self.weight else ()),
-            ("--feature", self.features or ()),
-            ("--drop", self.drop),
-        ):
-            for name in dict.fromkeys(names) if role == "--feature" else names:
-                if name in seen:
-                    twice = "twice" if seen[name] == role else f"and {seen[name]}"
-                    raise ValueError(
-                        f"column {shown(name)} is named by {role} {twice}: a column "
-                        "has one role."
-                    )
+        for role, name in named:
+            if name in seen:
+                twice = "twice" if seen[name] == role else f"and {seen[name]}"
+                raise ValueError(
+                    f"column {shown(name)} is named by {role} {twice}: a column has "
+                    "one role."
+                )
+            if name:
                 seen[name] = role
 
 
@@ -141,27 +126,19 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
         The rows of all files, in order, those with empty cells in columns that matter
         left out if `reading` says so.
     """
-    files = [part for each in files for part in _parts(each)]
+    files = [
+        part
+        for each in files
+        for part in (files_of(each) if Path(each).is_dir() else [each])
+    ]
     _refuse_twice(files)
-    for name in roles.numbers:
-        if name in reading.text:
-            raise ValueError(
-                f"column {shown(name)} is to be read as text by --text, but what it is "
-                "used for needs numbers."
-            )
-    for name in reading.numbers:
-        if name in (*reading.text, *roles.labels):
-            raise ValueError(
-                f"column {shown(name)} is to be read as numbers by --number, but "
-                "tasks, groups, categories and columns named by --text are text."
-            )
+    _refuse_contradictions(roles, reading)
     parts = [_read(file, roles, reading) for file in files]
     table = parts[0] if len(parts) == 1 else _joined(parts, roles)
     table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
     if reading.drop_missing:
         table = _whole_rows(table, roles)
-    odd = (*_odd_groups(table, roles), *_near_labels(table, roles))
-    return replace(table, notes=(*table.notes, *odd))
+    return replace(table, notes=(*table.notes, *_label_notes(table, roles)))
 
 
 def files_of(folder: str) -> list[str]:
@@ -169,16 +146,12 @@ def files_of(folder: str) -> list[str]:
     inside = Path(folder).glob("*.parquet")
     found = sorted(str(path) for path in inside if visible(Path(path.name)))
     if not found:
-        raise TableError(
+        reason, cure = (
             "is a folder without Parquet files",
-            source=folder,
-            cure="Their names end in .parquet.",
+            "Their names end in .parquet.",
         )
+        raise TableError(reason, cure, source=folder)
     return found
-
-
-def _parts(file: str) -> list[str]:
-    return files_of(file) if Path(file).is_dir() else [file]
 
 
 def _refuse_twice(files: Sequence[str]) -> None:
@@ -192,46 +165,50 @@ def _refuse_twice(files: Sequence[str]) -> None:
         seen.add(place)
 
 
-def _odd_groups(table: Table, roles: Roles) -> list[str]:
-    """Return a note for each group whose name may mean that it is not known."""
-    found = []
-    for name in roles.sensitive:
-        labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
-        for label in sorted(each for each in labels if _as_seen(each) in UNKNOWN):
-            found.append(
-                f"{shown(name)} has a group called {shown(label)}; if that means “not "
-                f"known”, say --missing {shlex.quote(label)}."
+def _refuse_contradictions(roles: Roles, reading: Reading) -> None:
+    for name in roles.numbers:
+        if name in reading.text:
+            raise ValueError(
+                f"column {shown(name)} is to be read as text by --text, but what it is "
+                "used for needs numbers."
             )
-    return found
+    for name in reading.numbers:
+        if name in (*reading.text, *roles.labels):
+            raise ValueError(
+                f"column {shown(name)} is to be read as numbers by --number, but "
+                "tasks, groups, categories and columns named by --text are text."
+            )
 
 
-def _near_labels(table: Table, roles: Roles) -> list[str]:
-    """Return a note for each column of labels of which some look alike."""
-    found = []
+def _label_notes(table: Table, roles: Roles) -> list[str]:
+    """Say which groups may mean "not known", and which labels look alike."""
+    unknown, near = [], []
     for name in (*roles.sensitive, *roles.tasks):
-        alike: dict[str, list[str]] = {}
         labels = set(table[name].tolist()) - {None} if table.is_text(name) else set()
+        alike: dict[str, list[str]] = {}
         for label in sorted(labels):
             alike.setdefault(_as_seen(label), []).append(label)
-        for same in (each for each in alike.values() if len(each) > 1):
-            found.append(
+        if name in roles.sensitive:
+            unknown += [
+                f"{shown(name)} has a group called {shown(label)}; if that means “not "
+                f"known”, say --missing {shlex.quote(label)}."
+                for label in sorted(labels)
+                if _as_seen(label) in UNKNOWN
+            ]
+        same = next((each for each in alike.values() if len(each) > 1), None)
+        if same is not None:  # one example will do
+            near.append(
                 f"{shown(name)} has {_told_apart(same)}, which differ only in spaces, "
                 "capitals or the way letters are encoded (Unicode form, signs of no "
                 "width); if they are the same, write them alike."
             )
-            break  # one example will do
-    return found
+    return [*unknown, *near]
 
 
 def _as_seen(label: str) -> str:
     """Return a label without what the eye may miss.
 
     That is spaces, capitals, signs of no width, and other forms of the same letters.
-
-    Examples
-    --------
-    >>> _as_seen("F\\u200b") == _as_seen(" f") == _as_seen("\\uff26") == "f"
-    True
     """
     letters = normalize("NFKC", label)
     seen = "".join(sign for sign in letters if category(sign) != "Cf")
@@ -248,19 +225,14 @@ def _told_apart(labels: list[str]) -> str:
 def _read(file: str, roles: Roles, reading: Reading) -> Table:
     extra = reading.file_column
     texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
-    table = read_table(
-        file,
-        text=texts,
+    how = replace(
+        reading,
+        text=tuple(texts),
         numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
-        encoding=reading.encoding,
-        delimiter=reading.delimiter,
-        decimal=reading.decimal,
-        thousands=reading.thousands,
-        missing=reading.missing,
         needed=roles.needed,
         spare=roles.drop,
-        max_bytes=reading.max_bytes,
     )
+    table = read_file(file, how)
     if extra is None:
         return table
     refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
@@ -275,34 +247,31 @@ def _joined(parts: list[Table], roles: Roles) -> Table:
     """
     first = parts[0]
     for other in parts[1:]:
-        gone = [name for name in first.names if name not in other.names]
-        more = [name for name in other.names if name not in first.names]
-        if gone or more:
-            what = (
-                f"no column {shown(gone[0])}, which {first.source} has"
-                if gone
-                else f"a column {shown(more[0])} that {first.source} has not"
-            )
-            raise TableError(
-                f"has {what}",
-                source=other.source,
-                cure="All files must have the same columns.",
-            )
-        for name in first.names:
-            agree = first.is_text(name) == other.is_text(name)
-            if not agree and roles.uses(name):
-                kinds = "text" if other.is_text(name) else "numbers"
-                raise TableError(
-                    f"holds {kinds}, but not so in {first.source}",
-                    source=other.source,
-                    column=name,
-                    cure="Read it as text in all files with --text "
-                    f"{shlex.quote(name)}.",
-                )
+        _refuse_other_columns(first, other, roles)
     columns = {n: _concatenated([part[n] for part in parts]) for n in first.names}
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     sources = ", ".join(part.source for part in parts)
     return Table(columns, sources, notes, first.why_text)
+
+
+def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
+    """Raise if columns of two files differ in name, or in kind where they are used."""
+    cure = "All files must have the same columns."
+    for name in first.names:
+        if name not in other.names:
+            reason = f"has no column {shown(name)}, which {first.source} has"
+            raise TableError(reason, cure, source=other.source)
+    for name in other.names:
+        if name not in first.names:
+            reason = f"has a column {shown(name)} that {first.source} has not"
+            raise TableError(reason, cure, source=other.source)
+    for name in first.names:
+        text = other.is_text(name)
+        if first.is_text(name) != text and roles.uses(name):
+            kinds = "text" if text else "numbers"
+            reason = f"holds {kinds}, but not so in {first.source}"
+            cure = f"Read it as text in all files with --text {shlex.quote(name)}."
+            raise TableError(reason, cure, name, source=other.source)
 
 
 def _concatenated(columns: list[NDArray[Any]]) -> NDArray[Any]:
@@ -322,18 +291,14 @@ def _as_text(cell: Any) -> str | None:
 
 def _whole_rows(table: Table, roles: Roles) -> Table:
     """Return the rows without an empty cell where one matters, and count the others."""
-    names = [*roles.named, *roles.predictors(table.names)]
     gone = np.zeros(table.n_rows, bool)
-    for name in dict.fromkeys(names):
+    for name in (*roles.named, *roles.predictors(table.names)):
         gone |= table.missing(name)
     if gone.all():
         n = table.n_rows
         rows = "its only row" if n == 1 else f"each of its {n} rows"
-        raise TableError(
-            f"has an empty cell in {rows}",
-            source=table.source,
-            cure="Leave columns with many empty cells out with --drop.",
-        )
+        cure = "Leave columns with many empty cells out with --drop."
+        raise TableError(f"has an empty cell in {rows}", cure, source=table.source)
     if not gone.any():
         return table
     note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
@@ -345,9 +310,7 @@ def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> Non
     if not name.strip():
         raise ValueError(f"a new column needs a name, got {name!r}. {cure}")
     if name in names:
-        raise TableError(
-            f"already has a column {shown(name)}", source=source, cure=cure
-        )
+        raise TableError(f"already has a column {shown(name)}", cure, source=source)
 
 
 def column_or_none(table: Table, name: str | None) -> NDArray[Any] | None:

@@ -1,53 +1,42 @@
-"""Predictors as numbers: categories become columns of 0 and 1, with a cap."""
+"""Columns of a file as predictors: categories become 0 and 1, alike for new rows."""
 
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.table import Table, refuse_gaps
-from rankfair.input.errors import TableError, counted, quoted
+from rankfair.files.archive import ModelFileError, distrusted
+from rankfair.files.columns import Reading, Roles
+from rankfair.files.model_files import load_model, read_extra
+from rankfair.files.table import Table, refuse_gaps, refuse_kind
+from rankfair.input.arrays import Floats
+from rankfair.input.errors import TableError, counted, listed, quoted
+from rankfair.input.new_rows import UnseenError
 
-Floats = NDArray[np.float64]
+KIND = "rankfair-design"
+FEW = 3  # names in a note
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Predictors as numbers.
+class Drawn:
+    """Rows ready for an estimator.
 
     Attributes
     ----------
-    names : tuple of str
-        Names of the columns: ``"age"``, or ``"colour=red"`` for a category.
-    values : ndarray of shape (n_rows, n_names), float64
-        Their values, finite.
-    unknown : dict of str to int
-        How many rows of a column have a category that was not there to be learnt.
+    X : polars.DataFrame
+        Predictors, then columns of labels, by their names.
     message : str
-        A few sentences for a person; empty if there is nothing to say.
+        What was done with categories that are not known; empty if there are none.
     """
 
-    names: tuple[str, ...]
-    values: Floats
-    unknown: Mapping[str, int]
+    X: Any
     message: str
-
-    def to_frame(self, labels: Mapping[str, Any] | None = None) -> Any:
-        """Return a polars frame of the predictors and, after them, columns of labels.
-
-        Examples
-        --------
-        >>> encoded = Encoded(("age",), np.array([[1.0], [2.0]]), {}, "")
-        >>> encoded.to_frame({"task": np.array(["a", "b"], object)}).columns
-        ['age', 'task']
-        """
-        columns = dict(zip(self.names, self.values.T, strict=True))
-        return Table({**columns, **(labels or {})}).to_frame()
 
 
 @dataclass(frozen=True)
@@ -66,19 +55,41 @@ class Encoding:
     columns: tuple[str, ...]
     categories: Mapping[str, tuple[str, ...]]
 
+    def names_of(self, column: str) -> list[str]:
+        """Return the names of the predictors that a column becomes."""
+        if column not in self.categories:
+            return [column]
+        return [f"{column}={label}" for label in self.categories[column][1:]]
+
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the predictors."""
-        found: list[str] = []
-        for name in self.columns:
-            if name in self.categories:
-                found += [f"{name}={label}" for label in self.categories[name][1:]]
-            else:
-                found.append(name)
-        return tuple(found)
+        """Names of all predictors."""
+        return tuple(name for column in self.columns for name in self.names_of(column))
 
-    def apply(self, table: Table) -> Encoded:
-        """Return the predictors of a table's rows.
+    @classmethod
+    def learn(cls, table: Table, columns: Sequence[str], cap: int = 50) -> Encoding:
+        """Learn the categories of columns, at most ``cap`` each."""
+        table.check_names(columns)
+        for name in columns:
+            # No model has learnt the column yet; after that it is needed.
+            drop = f"leave the column out with --drop {shlex.quote(name)}"
+            cure = f"{drop}, or drop such rows with --drop-missing."
+            refuse_gaps(table, name, cure)
+        texts = [name for name in columns if table.is_text(name)]
+        categories = {name: tuple(sorted({*table[name].tolist()})) for name in texts}
+        for name, labels in categories.items():
+            if len(labels) > cap:
+                raise _too_many(table, name, labels, cap)
+        encoding = cls(tuple(columns), categories)
+        for name, count in Counter(encoding.names).items():
+            if count > 1:
+                reason = "is the name of two predictors, once as a category"
+                cure = "Rename a column."
+                raise TableError(reason, cure, name, source=table.source)
+        return encoding
+
+    def apply(self, table: Table, labels: Sequence[str] = ()) -> Drawn:
+        """Return the predictors of a table's rows, and columns of labels after them.
 
         A category that was not learnt has 0 in all columns, as the reference has; such
         rows are counted.  Missing cells are refused.
@@ -86,184 +97,207 @@ class Encoding:
         table.check_names(self.columns)
         for name in self.columns:
             refuse_gaps(table, name)
-        parts: list[Floats] = []
-        unknown: dict[str, int] = {}
+            refuse_kind(table, name, text=name in self.categories)
+        found: dict[str, NDArray[Any]] = {}
+        said = []
         for name in self.columns:
-            labels = self.categories.get(name)
-            if labels is None:
-                parts.append(_numbers(table, name)[:, None])
+            if name not in self.categories:
+                found[name] = np.asarray(table[name], float)
                 continue
-            codes = _codes(table, name, labels)
-            parts.append((codes[:, None] == np.arange(1, len(labels))).astype(float))
-            if (codes < 0).any():
-                unknown[name] = int((codes < 0).sum())
-        values = np.hstack(parts) if parts else np.empty((table.n_rows, 0))
-        said = [_say_unknown(name, n, self.categories) for name, n in unknown.items()]
-        return Encoded(
-            self.names, np.ascontiguousarray(values), unknown, " ".join(said)
+            learnt = self.categories[name]
+            index = {label: code for code, label in enumerate(learnt)}
+            codes = np.array([index.get(cell, -1) for cell in table[name].tolist()])
+            for code, predictor in enumerate(self.names_of(name), start=1):
+                found[predictor] = (codes == code).astype(float)
+            unknown = int((codes < 0).sum())
+            if unknown:
+                said.append(
+                    f"{counted(unknown, 'row has', 'rows have')} a category of "
+                    f"{quoted(name)} that was not there when the model was fitted; "
+                    f"read as {quoted(learnt[0])}."
+                )
+        columns = {**found, **{name: table[name] for name in labels}}
+        return Drawn(Table(columns).to_frame(), " ".join(said))
+
+    @property
+    def message(self) -> str:
+        """Say which columns of text became numbers, and which have one value only."""
+        several = [name for name, of in self.categories.items() if len(of) > 1]
+        single = [name for name, of in self.categories.items() if len(of) == 1]
+        said = []
+        if several:
+            columns = counted(len(several), "column")
+            said.append(f"Encoded {columns} of text as 0/1 ({listed(several, FEW)}).")
+        if single:
+            columns = counted(len(single), "column")
+            said.append(f"Left out {columns} of one value ({listed(single, FEW)}).")
+        return " ".join(said)
+
+    @property
+    def details(self) -> str:
+        """Say the same column by column."""
+        said = []
+        for name, labels in self.categories.items():
+            first = quoted(labels[0])
+            if len(labels) < 2:
+                said.append(f"Left out {quoted(name)}: all rows have {first}.")
+            else:
+                many = f"{len(labels)} categories, against {first}"
+                said.append(f"Encoded {quoted(name)} as 0/1 columns ({many}).")
+        return " ".join(said)
+
+
+def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> TableError:
+    some = ", ".join(quoted(label) for label in labels[:3])
+    cure = (
+        f"Leave it out with --drop {shlex.quote(name)}, group its rare values, or "
+        f"raise the cap with --max-categories {len(labels)}."
+    )
+    return TableError(
+        f"has {len(labels)} categories, more than {cap}, for example {some}",
+        table.why_text.get(name, cure),
+        name,
+        source=table.source,
+    )
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """Which columns a model reads and how categories become numbers.
+
+    It goes into the model file, so that `rankfair predict` reads new files alike.
+    """
+
+    roles: Roles
+    encoding: Encoding
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns that are tasks or groups."""
+        return (*self.roles.tasks, *self.roles.sensitive)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of what the estimator takes: predictors and labels."""
+        return (*self.encoding.names, *self.labels)
+
+    @classmethod
+    def learn(cls, table: Table, roles: Roles, cap: int = 50) -> ModelColumns:
+        """Learn the categories of the predictors of a table."""
+        names = roles.predictors(table.names)
+        if not names:
+            reason = "has no column left to predict from"
+            cure = "Name fewer columns in --drop, or some in --feature."
+            raise TableError(reason, cure, source=table.source)
+        numbers = tuple(name for name in roles.cut if not table.is_text(name))
+        return cls(replace(roles, cut=numbers), Encoding.learn(table, names, cap))
+
+    def draw(self, table: Table) -> Drawn:
+        """Return the rows of a table as the estimator takes them."""
+        for name in self.roles.cut:
+            refuse_kind(table, name, text=False)
+        return self.encoding.apply(table, self.labels)
+
+    def predict(
+        self, model: Any, table: Table, name: str = "the model"
+    ) -> tuple[Floats, str]:
+        """Return predictions of a table's rows, and what was done with categories."""
+        for task in self.roles.tasks:
+            refuse_gaps(table, task)
+        drawn = self.draw(table)
+        # A model that was fitted to files has their order of columns.
+        X = drawn.X.select(list(model.feature_names_in_))
+        try:
+            return np.asarray(model.predict(X), float), drawn.message
+        except UnseenError as error:
+            raise self._of_file(error, table.source, name) from None
+
+    def _of_file(self, error: UnseenError, source: str, model: str) -> TableError:
+        """Return what an estimator says of labels as said of a file and a model."""
+        labels = f"{model} was not fitted to: {listed(error.labels)}"
+        if error.column is not None:
+            cure = (
+                f"It knows {listed(error.known)}. Fit again with rows of such groups, "
+                "or leave the cells empty"
+            )
+            reason = f"has a group that {labels}"
+            return TableError(reason, cure, error.column, source=source)
+        cure = (
+            "Fit again with rows of such tasks, or with --penalty shared "
+            "--unseen shared"
         )
+        reason = f"{counted(error.n_rows, 'row has', 'rows have')} a task that {labels}"
+        return TableError(reason, cure, ", ".join(self.roles.tasks), source=source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types, for the ``extra`` of a model file."""
+        roles, encoding = self.roles, self.encoding
         return {
-            "columns": list(self.columns),
-            "categories": {name: list(of) for name, of in self.categories.items()},
+            "kind": KIND,
+            "target": roles.target,
+            "sensitive": list(roles.sensitive),
+            "tasks": list(roles.tasks),
+            "cut": list(roles.cut),
+            "columns": list(encoding.columns),
+            "categories": {name: list(of) for name, of in encoding.categories.items()},
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Encoding:
-        """Return what `to_dict` stored; a ValueError says what it did not."""
-        columns = distinct_texts(stored["columns"])
-        categories = {
-            name: distinct_texts(labels)
-            for name, labels in stored["categories"].items()
-        }
-        if not set(categories) <= set(columns) or not all(categories.values()):
-            raise ValueError("categories are of no column, or there are none")
-        return cls(columns, categories)
+    def from_dict(cls, stored: dict[str, Any]) -> ModelColumns:
+        """Return what `to_dict` stored."""
+        if stored.get("kind") != KIND:
+            raise ModelFileError(
+                "does not say how the columns of a file become predictors, for it was "
+                "not made by `rankfair fit`. Predict with it in Python: load_model."
+            )
+        with distrusted("does not say what it was fitted to"):
+            roles = Roles(
+                target=stored["target"],
+                sensitive=_distinct_texts(stored["sensitive"]),
+                tasks=_distinct_texts(stored["tasks"]),
+                cut=_distinct_texts(stored["cut"]),
+            )
+            categories = {
+                name: _distinct_texts(of) for name, of in stored["categories"].items()
+            }
+            encoding = Encoding(_distinct_texts(stored["columns"]), categories)
+            found = cls(roles, encoding)
+            _distinct_texts([*found.columns])
+            if not {*categories} <= {*encoding.columns} or not all(categories.values()):
+                raise ValueError("categories are of no column, or there are none")
+            if not {*roles.cut} <= {*found.labels}:
+                raise ValueError("numbers are cut that are neither groups nor tasks")
+            return found
+
+    @classmethod
+    def of_file(cls, path: str) -> tuple[ModelColumns, Any]:
+        """Return the columns and the model in a file, or say why it has none."""
+        model, stored = load_model(path), read_extra(path)
+        try:
+            found = cls.from_dict(stored)
+            if {*found.columns} != {*getattr(model, "feature_names_in_", ())}:
+                raise ModelFileError(
+                    "does not say what it was fitted to: its model reads other columns."
+                )
+        except ModelFileError as error:
+            raise ModelFileError(f"{path} {error}") from None
+        return found, model
+
+    def reading(self, reading: Reading) -> tuple[Roles, Reading]:
+        """Return roles and reading of new rows, which may have no target."""
+        roles = Roles(
+            sensitive=self.roles.sensitive,
+            tasks=self.roles.tasks,
+            features=self.encoding.columns,
+            cut=self.roles.cut,
+        )
+        text = tuple(dict.fromkeys((*reading.text, *self.encoding.categories)))
+        return roles, replace(reading, text=text)
 
 
-def distinct_texts(stored: Any) -> tuple[str, ...]:
-    """Return names or labels from a file, if they are a list of different texts.
-
-    Examples
-    --------
-    >>> distinct_texts(["a", "b"])
-    ('a', 'b')
-    """
+def _distinct_texts(stored: Any) -> tuple[str, ...]:
+    """Return names or labels from a file, if they are a list of different texts."""
     texts = isinstance(stored, list) and all(isinstance(each, str) for each in stored)
     if not texts or len(set(stored)) < len(stored):
         raise ValueError("names and labels must be a list of different texts")
     return tuple(stored)
-
-
-def learn_encoding(
-    table: Table, columns: Sequence[str], *, cap: int = 50
-) -> tuple[Encoding, str]:
-    """Learn how columns of a table become predictors, and say what was done.
-
-    Parameters
-    ----------
-    table : Table
-        The rows to learn from.
-    columns : sequence of str
-        The predictors.
-    cap : int, default=50
-        The most categories that a column of text may have.
-
-    Returns
-    -------
-    encoding : Encoding
-        ``encoding.apply(table)`` gives the numbers.
-    message : str
-        Which columns were encoded; empty if all were numbers.
-
-    Raises
-    ------
-    TableError
-        If a cell is missing, or a column has more categories than the cap.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> colour = np.array(["red", "blue", "red"], object)
-    >>> table = Table({"age": np.array([1.0, 2.0, 3.0]), "colour": colour})
-    >>> encoding, message = learn_encoding(table, ["age", "colour"])
-    >>> encoding.names
-    ('age', 'colour=red')
-    >>> encoding.apply(table).values.tolist()
-    [[1.0, 1.0], [2.0, 0.0], [3.0, 1.0]]
-    >>> message
-    'Encoded "colour" as 0/1 columns (2 categories, against "blue").'
-    """
-    table.check_names(columns)
-    for name in columns:
-        # No model has learnt the column yet; after that it is needed.
-        refuse_gaps(
-            table,
-            name,
-            f"leave the column out with --drop {shlex.quote(name)}, or drop such rows "
-            "with --drop-missing.",
-        )
-    categories: dict[str, tuple[str, ...]] = {}
-    said = []
-    for name in columns:
-        if not table.is_text(name):
-            continue
-        labels = tuple(sorted(set(table[name].tolist())))
-        if len(labels) > cap:
-            raise _too_many(table, name, labels, cap)
-        categories[name] = labels
-        said.append(_say(name, labels))
-    encoding = Encoding(tuple(columns), categories)
-    _refuse_twins(encoding.names, table)
-    return encoding, " ".join(said)
-
-
-def _refuse_twins(names: Sequence[str], table: Table) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise TableError(
-                "is the name of two predictors, once as a category",
-                source=table.source,
-                column=name,
-                cure="Rename a column.",
-            )
-        seen.add(name)
-
-
-def _numbers(table: Table, name: str) -> Floats:
-    if table.is_text(name):
-        raise TableError(
-            "holds text, but held numbers when the model was fitted",
-            source=table.source,
-            column=name,
-            cure=table.why_text.get(name, ""),
-        )
-    return np.asarray(table[name], dtype=np.float64)
-
-
-def _codes(table: Table, name: str, labels: tuple[str, ...]) -> NDArray[np.intp]:
-    if not table.is_text(name):
-        raise TableError(
-            "holds numbers, but held text when the model was fitted",
-            source=table.source,
-            column=name,
-            cure=f"Read it as text with --text {shlex.quote(name)}.",
-        )
-    index = {label: code for code, label in enumerate(labels)}
-    cells = table[name].tolist()
-    return np.fromiter((index.get(cell, -1) for cell in cells), np.intp, len(cells))
-
-
-def _say(name: str, labels: tuple[str, ...]) -> str:
-    if len(labels) < 2:
-        return f"Left out {quoted(name)}: all rows have {quoted(labels[0])}."
-    return (
-        f"Encoded {quoted(name)} as 0/1 columns ({len(labels)} categories, against "
-        f"{quoted(labels[0])})."
-    )
-
-
-def _say_unknown(
-    name: str, count: int, categories: Mapping[str, tuple[str, ...]]
-) -> str:
-    return (
-        f"{counted(count, 'row has', 'rows have')} a category of {quoted(name)} that "
-        "was not there when the model was fitted; read as "
-        f"{quoted(categories[name][0])}."
-    )
-
-
-def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> TableError:
-    reason = table.why_text.get(name, "")
-    return TableError(
-        f"has {len(labels)} categories, more than {cap}, for example "
-        f"{', '.join(quoted(label) for label in labels[:3])}",
-        source=table.source,
-        column=name,
-        cure=reason
-        or f"Leave it out with --drop {shlex.quote(name)}, group its rare values, or "
-        f"raise the cap with --max-categories {len(labels)}.",
-    )

@@ -6,9 +6,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,320 +24,54 @@ from rankfair.estimators.base import TaskRegressor
 from rankfair.estimators.trade_off import TradeOff, TradeOffRow
 from rankfair.files.archive import (
     ModelFileError,
+    demand,
     distrusted,
     pack,
     unpack,
     unpack_meta,
     write_model,
 )
-from rankfair.files.codec import Decoder, Encoder, plain
+from rankfair.files.codec import Decoder, Encoder, by_kind, plain
 from rankfair.input.columns import GroupEncoder, Layout, is_reference
 from rankfair.input.disk import read_up_to
 from rankfair.input.labels import find_labels
 
-# What a fit leaves: any, one with groups, and one that constraints them.
-LINEAR = (
-    "_layout",
-    "coef_",
-    "intercept_",
-    "n_features_in_",
-    "n_iter_",
-    "objective_",
-    "predictors_",
-    "resolution_",
-    "shared_coef_",
-    "shared_intercept_",
-    "tasks_",
-)
-GROUPED = ("groups_", "status_")
-BALANCED = (
-    "_trade_off",
-    "constraint_values_",
-    "bin_edges_",
-    "group_auc_",
-    "n_unknown_",
-    "rank_auc_",
-)
-N_FIELDS = len(TradeOffRow._fields)
-
-
-def columns_of(model: TaskRegressor) -> list[dict[str, str]]:
-    """Return name, role and type of each column of X, in order."""
-    layout: Layout = model._layout
-    n_columns = int(model.n_features_in_)
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        names = [f"x{j}" for j in range(n_columns)]
-    tasks = layout.task_columns or ()
-    protected = {each.column: each.labels for each in layout.protected}
-    found = []
-    for j, name in enumerate(names):
-        if j in tasks:
-            role, kind = "task", _label_type(layout.tasks, tasks.index(j))
-        elif j in protected:
-            role, kind = "group and predictor", _group_type(protected[j])
-        elif j in layout.predictors:
-            role, kind = "predictor", "float64"
-        else:
-            role, kind = "group, not used to predict", _unused_type(model, str(name))
-        found.append({"name": str(name), "role": role, "type": kind})
-    return found
-
-
-def _label_type(labels: Any, place: int) -> str:
-    if labels is None or not len(labels):
-        return "unknown"
-    first = labels.tolist()[0]
-    first = first[place] if isinstance(first, tuple) else first
-    return type(first).__name__
-
-
-def _group_type(labels: Any) -> str:
-    """Return the type of a protected column; one without labels is a number."""
-    return "float64" if labels is None else _label_type(labels, 0)
-
-
-def _unused_type(model: Any, name: str) -> str:
-    """Return the type of a protected column that is no predictor, where it is known."""
-    if name in getattr(model, "bin_edges_", {}):
-        return "float64"
-    labels, asked = model.groups_, model.sensitive_features
-    if isinstance(labels, dict):
-        return _label_type(labels.get(name), 0)
-    # The groups of combinations do not tell the labels they are made of.
-    several = isinstance(asked, list | tuple) and len(asked) > 1
-    return "unknown" if several else _label_type(labels, 0)
-
-
-@distrusted()
-def check_sound(model: TaskRegressor) -> None:
-    """Raise if the attributes of a model that was read do not fit together."""
-    _check_fitted(model)
-    _check_coefficients(model)
-    _check_layout(model)
-    _check_trade_off(model, getattr(model, "_trade_off", None))
-    _check_settings(model)
-
-
-def _check_fitted(model: Any) -> None:
-    """See that nothing is missing of what every fit of this kind leaves."""
-    needed = [*LINEAR]
-    if not isinstance(model, MultiTaskRegressor):
-        needed += GROUPED
-    if isinstance(model, RankFairRegressor):
-        needed += BALANCED
-    for name in needed:
-        _demand(name in vars(model), f"it lacks {name}")
-    _demand(isinstance(model._layout, Layout), "it lacks its layout of columns")
-    if "groups_" in needed:
-        _demand(isinstance(model.status_, str), "status_ is no text")
-        groups = model.groups_
-        of_each = groups.values() if isinstance(groups, dict) else [groups]
-        known = groups is None or all(map(_are_labels, of_each))
-        _demand(known, "groups_ are no labels")
-    if "bin_edges_" in needed:
-        edges = model.bin_edges_
-        _demand(
-            isinstance(edges, dict)
-            and all(_floats(each, 1) for each in edges.values()),
-            "bin_edges_ are no numbers",
-        )
-
-
-def _check_layout(model: Any) -> None:
-    """See that the columns it reads are there, and give the predictors it names."""
-    layout, width = model._layout, model.n_features_in_
-    predictors = layout.predictors
-    tasks = () if layout.task_columns is None else layout.task_columns
-    _demand(
-        isinstance(predictors, tuple) and len(predictors) > 0, "it has no predictors"
-    )
-    _demand(isinstance(tasks, tuple), "columns of tasks are no columns")
-    used = (*predictors, *tasks)
-    _demand(
-        type(width) is int and all(type(j) is int and 0 <= j < width for j in used),
-        "it reads columns that are not there",
-    )
-    _demand(len(set(used)) == len(used), "it reads a column twice")
-    _demand(
-        len(used) == width or not isinstance(model, MultiTaskRegressor),
-        "it has columns that are neither tasks nor predictors",
-    )
-    names = getattr(model, "feature_names_in_", None)
-    _demand(names is None or len(names) == width, "names of columns are missing")
-    _demand(
-        names is None or (_are_labels(names) and _are_text(names)),
-        "names of columns are no text, or not distinct",
-    )
-    _demand(isinstance(layout.protected, tuple), "protected columns are no columns")
-    for each in layout.protected:
-        _check_encoder(each, layout)
-    columns = [each.column for each in layout.protected]
-    _demand(len(set(columns)) == len(columns), "a protected column is there twice")
-    more = sum(len(each.fill) - 1 for each in layout.protected)
-    _demand(
-        len(layout.names) == len(predictors) + more,
-        "names and the columns that it reads differ in number",
-    )
-    _demand(_are_text(layout.names), "a name is no text")
-    _demand(
-        layout.groups is None or _are_labels(layout.groups), "its groups are no labels"
-    )
-
-
-def _check_encoder(each: Any, layout: Layout) -> None:
-    _demand(isinstance(each, GroupEncoder), "a protected column is not described")
-    _demand(
-        type(each.column) is int and each.column in layout.predictors,
-        "a protected column is no predictor",
-    )
-    _demand(isinstance(each.name, str), "a protected column has no name")
-    fill = each.fill
-    _demand(_floats(fill, 1), "what stands for a group not known is no number")
-    if each.labels is None:
-        _demand(len(fill) == 1, "a protected number is not one column")
-        return
-    _demand(_are_labels(each.labels), "labels of a protected column are no labels")
-    _demand(
-        len(each.labels) == len(fill) + 1,
-        "labels of a protected column are not as many as its columns",
-    )
-
-
-def _check_coefficients(model: Any) -> None:
-    layout = model._layout
-    coef, intercept = model.coef_, model.intercept_
-    _demand(_floats(coef, 2) and _floats(intercept, 1), "coefficients are no numbers")
-    n_tasks, n_predictors = coef.shape
-    _demand(len(intercept) == n_tasks, "it has another number of intercepts than tasks")
-    step = model.resolution_
-    _demand(isinstance(step, float) and step >= 0.0, "resolution_ is no number")
-    _demand(
-        len(layout.names) == n_predictors, "names and coefficients differ in number"
-    )
-    _demand(
-        isinstance(layout.tasks, np.ndarray) and layout.tasks.shape == (n_tasks,),
-        "tasks and coefficients differ in number",
-    )
-    _demand(_are_labels(layout.tasks), "tasks are no labels, or one is there twice")
-    n_columns = len(layout.task_columns or ())
-    _demand(
-        n_columns < 2
-        or all(isinstance(t, tuple) and len(t) == n_columns for t in layout.tasks),
-        "tasks are not as the columns that name them",
-    )
-    _demand(
-        layout.task_columns is not None or n_tasks == 1,
-        "it has several tasks, and does not read which",
-    )
-    for name, read in (("tasks_", layout.tasks), ("predictors_", layout.names)):
-        said = getattr(model, name)
-        same = isinstance(said, np.ndarray) and said.tolist() == list(read)
-        _demand(same, f"{name} are not those that it reads")
-    step = model.resolution_
-    _demand(
-        isinstance(step, float)
-        and (step == 0.0 or (0.0 < step < math.inf and math.frexp(step)[0] == 0.5)),
-        "its resolution is no power of two",
-    )
-    shared = model.shared_coef_
-    if shared is not None:
-        fits = _floats(shared, 1) and len(shared) == n_predictors
-        _demand(fits, "the shared coefficients are not as many as the others")
-        _demand(
-            isinstance(model.shared_intercept_, float)
-            and math.isfinite(model.shared_intercept_),
-            "it lacks a shared intercept",
-        )
-
-
-def _check_trade_off(model: Any, found: Any) -> None:
-    """See that the line of all ε is of this model; a file has a table of it."""
-    if found is None:
-        return
-    _demand(isinstance(found, TradeOff), "its line of fits is none")
-    rows = len(model.coef_) + (model.shared_coef_ is not None)
-    shape = rows, model.coef_.shape[1]
-    _demand(
-        all(
-            _floats(it, 2) and it.shape == shape
-            for it in (found.coef, found.coef_slope)
-        )
-        and all(
-            _floats(it, 1) and len(it) == rows
-            for it in (found.intercept, found.intercept_slope)
-        ),
-        "the coefficients of its line of fits are not as many as its own",
-    )
-    table = found.without_rows().table
-    # No ε is wide enough for some values of a band with one side.
-    plain = isinstance(table, np.ndarray) and _floats(np.nan_to_num(table, nan=-1), 2)
-    _demand(
-        plain and len(table) > 0 and table.shape[1] == N_FIELDS,
-        "the table of its line of fits is no table",
-    )
-
-
-def _check_settings(model: Any) -> None:
-    """Let the estimator check its settings as it does in fit."""
-    for name in ("tasks", "sensitive_features"):
-        value = getattr(model, name, None)
-        refs = value if isinstance(value, list | tuple) else [value]
-        _demand(
-            value is None or all(map(is_reference, refs)),
-            f"a setting of it is unsound ({name} names no column)",
-        )
-    try:
-        model._check_settings()
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"a setting of it is unsound ({error}).") from None
-
-
-def _are_labels(value: Any) -> bool:
-    """Tell whether this is an array of distinct labels, as rows can have them."""
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
-        return False
-    return len(find_labels([value], "labels")[1]) == len(value)
-
-
-def _are_text(values: Any) -> bool:
-    return all(isinstance(value, str) for value in values)
-
-
-def _floats(value: Any, ndim: int) -> bool:
-    """Tell whether this is an array of finite numbers."""
-    plain = isinstance(value, np.ndarray) and value.dtype == np.float64
-    return plain and value.ndim == ndim and bool(np.isfinite(value).all())
-
-
-def _demand(kept: bool, otherwise: str) -> None:
-    if not kept:
-        raise ModelFileError(f"{otherwise}.")
-
-
 MAX_BYTES = 1 << 30
-MODELS: dict[str, type[TaskRegressor]] = {
-    cls.__name__: cls
-    for cls in (
+MODELS: dict[str, type[TaskRegressor]] = by_kind(
+    (
         RankFairRegressor,
         MultiTaskRegressor,
         StratifiedEqualMeans,
         StratifiedBalancedResiduals,
         DecisionBoundaryCovariance,
     )
+)
+_NAMES = ", ".join(cls.__name__ for cls in MODELS.values())
+# What the description of a model has, and of which type.
+BODY = {
+    **dict.fromkeys(("estimator", "rankfair", "notes"), str),
+    **dict.fromkeys(("params", "fitted", "extra"), dict),
+    "columns": list,
 }
+# What a fit leaves: any, one with groups, and one that constrains them.
+LINEAR = (
+    *("_layout", "coef_", "intercept_", "n_features_in_", "n_iter_", "objective_"),
+    *("predictors_", "resolution_", "shared_coef_", "shared_intercept_", "tasks_"),
+)
+GROUPED = ("groups_", "status_")
+BALANCED = (
+    *("_trade_off", "constraint_values_", "bin_edges_"),
+    *("group_auc_", "n_unknown_", "rank_auc_"),
+)
 # What a fit came to, if the model has it: shown by `describe_model`.
 ACHIEVED = (
-    "status_",
-    "rank_auc_",
-    "group_auc_",
-    "constraint_values_",
-    "covariance_",
-    "strata_",
+    *("status_", "rank_auc_", "group_auc_"),
+    *("constraint_values_", "covariance_", "strata_"),
 )
 _ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 # Which keywords scikit-learn is to hand on: a setting of a program, not of a model.
 _NOT_STORED = ("_metadata_request",)
+Read = TypeVar("Read")
 
 
 def save_model(
@@ -394,10 +128,17 @@ def model_bytes(
 ) -> bytes:
     """Return the bytes of a model file."""
     name = type(model).__name__
-    if MODELS.get(name) is not type(model):
-        raise ModelFileError(_not_ours(model))
+    (kind,) = by_kind([type(model)])
+    if MODELS.get(kind) is not type(model):
+        inner = type(getattr(model, "estimator_", None))
+        cure = " Save its estimator_ instead." if inner in MODELS.values() else ""
+        raise ModelFileError(
+            f"A {name} is not stored in a model file; stored are {_NAMES}.{cure}"
+        )
     if not model.__sklearn_is_fitted__():
         raise ModelFileError(f"This {name} is not fitted: call fit before saving.")
+    if notes is not None and not isinstance(notes, str):
+        raise ModelFileError(f"notes must be text; got a {type(notes).__name__}.")
     params = model.get_params(deep=False)
     encoder = Encoder()
     fitted = {
@@ -411,15 +152,23 @@ def model_bytes(
     except ModelFileError as error:
         raise ModelFileError(f"This {name} cannot be stored: {error}") from None
     body = {
-        "estimator": name,
+        "estimator": kind,
         "rankfair": __version__,
-        "notes": _checked_notes(notes),
+        "notes": notes or "",
         "columns": columns_of(model),
         "params": settings,
         "fitted": fitted,
-        "extra": _checked_extra(extra),
+        "extra": _as_json(extra),
     }
     return pack(body, encoder.arrays)
+
+
+def _as_json(extra: Mapping[str, Any] | None) -> Any:
+    """Return the extra as JSON would give it back."""
+    try:
+        return json.loads(json.dumps(dict(extra or {}), allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"extra must be a dict of plain JSON: {error}.") from None
 
 
 def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
@@ -494,13 +243,10 @@ def describe_model(
     >>> found["estimator"], found["columns"]
     ('MultiTaskRegressor', [{'name': 'x0', 'role': 'predictor', 'type': 'float64'}])
     """
-    found: dict[str, Any] = _reading(path, max_bytes, describe_bytes)
-    return found
+    return _reading(path, max_bytes, describe_bytes)
 
 
-def read_extra(
-    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
-) -> dict[str, Any]:
+def read_extra(path: str | os.PathLike[str]) -> Any:
     """Return the ``extra`` that was saved with a model.
 
     Examples
@@ -514,11 +260,13 @@ def read_extra(
     ...     read_extra(path)
     {'target': 'pay'}
     """
-    found: dict[str, Any] = _reading(path, max_bytes, extra_of)
-    return found
+    return describe_model(path)["extra"]
 
 
-def _reading(path: str | os.PathLike[str], max_bytes: int, read: Any) -> Any:
+def _reading(
+    path: str | os.PathLike[str], max_bytes: int, read: Callable[[bytes], Read]
+) -> Read:
+    """Read a file, and name it in whatever is said of it."""
     try:
         with Path(path).open("rb") as stream:
             raw = read_up_to(stream, max_bytes)
@@ -560,98 +308,254 @@ def model_of(raw: bytes) -> Any:
 
 
 @distrusted()
-def extra_of(raw: bytes) -> dict[str, Any]:
-    """Return what `read_extra` does, of the bytes of a file."""
-    extra: dict[str, Any] = _check_body(unpack_meta(raw))["extra"]
-    return extra
-
-
-@distrusted()
 def describe_bytes(raw: bytes) -> dict[str, Any]:
     """Return what `describe_model` does, of the bytes of a file."""
     body = _check_body(unpack_meta(raw))
+    fitted = body["fitted"]
     return {
-        "estimator": body["estimator"],
+        "estimator": MODELS[body["estimator"]].__name__,
         "rankfair": body["rankfair"],
         "notes": body["notes"],
         "params": _named(plain(body["params"])),
         "columns": body["columns"],
-        "tasks": _labels(plain(body["fitted"].get("tasks_"))),
-        "groups": _labels(plain(body["fitted"].get("groups_"))),
-        "achieved": {
-            name: plain(body["fitted"][name])
-            for name in ACHIEVED
-            if name in body["fitted"]
-        },
+        "tasks": _labels(plain(fitted.get("tasks_"))),
+        "groups": _labels(plain(fitted.get("groups_"))),
+        "achieved": {key: plain(fitted[key]) for key in ACHIEVED if key in fitted},
         "extra": body["extra"],
         "bytes": len(raw),
     }
 
 
+def _check_body(body: Any) -> dict[str, Any]:
+    demand(isinstance(body, dict), "its description is no object")
+    for key, kind in BODY.items():
+        demand(isinstance(body.get(key), kind), f"its description lacks {key!r}")
+    for column in body["columns"]:
+        named = isinstance(column, dict) and {*column} == {"name", "role", "type"}
+        demand(named, "its columns are not described by name, role, type")
+        demand(_are_text(column.values()), "its columns are not described by text")
+    kind = body["estimator"]
+    demand(kind in MODELS, f"it holds a {kind[:40]!r}; known are {', '.join(MODELS)}")
+    return dict(body)
+
+
 def _named(values: Any) -> dict[str, Any]:
     """Return settings or attributes, if these are values by name."""
-    if not (isinstance(values, dict) and all(isinstance(name, str) for name in values)):
-        raise ModelFileError("its settings or attributes have no names.")
-    return values
+    named = isinstance(values, dict) and _are_text(values)
+    demand(named, "its settings or attributes have no names")
+    return dict(values)
 
 
 def _labels(values: Any) -> Any:
     """Return labels to be shown, if these are a list, or lists by name."""
     lists = values.values() if isinstance(values, dict) else [values]
-    if values is not None and not all(isinstance(each, list) for each in lists):
-        raise ModelFileError("its tasks or groups are no labels.")
+    labels = values is None or all(isinstance(each, list) for each in lists)
+    demand(labels, "its tasks or groups are no labels")
     return values
 
 
-def _check_body(body: Any) -> dict[str, Any]:
-    kinds = {
-        "estimator": str,
-        "rankfair": str,
-        "notes": str,
-        "columns": list,
-        "params": dict,
-        "fitted": dict,
-        "extra": dict,
-    }
-    if not isinstance(body, dict):
-        raise ModelFileError("its description is no object.")
-    for key, kind in kinds.items():
-        if not isinstance(body.get(key), kind):
-            raise ModelFileError(f"its description lacks {key!r}.")
-    for column in body["columns"]:
-        if not isinstance(column, dict) or set(column) != {"name", "role", "type"}:
-            raise ModelFileError("its columns are not described by name, role, type.")
-        if not all(isinstance(each, str) for each in column.values()):
-            raise ModelFileError("its columns are not described by text.")
-    if body["estimator"] not in MODELS:
-        raise ModelFileError(
-            f"it holds a {body['estimator'][:40]!r}; known are {', '.join(MODELS)}."
-        )
-    return body
-
-
-def _checked_notes(notes: str | None) -> str:
-    if notes is not None and not isinstance(notes, str):
-        raise ModelFileError(f"notes must be text; got a {type(notes).__name__}.")
-    return notes or ""
-
-
-def _checked_extra(extra: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the extra as JSON would give it back."""
-    try:
-        text = json.dumps(dict(extra or {}), allow_nan=False)
-        found: dict[str, Any] = json.loads(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"extra must be a dict of plain JSON: {error}.") from None
+def columns_of(model: Any) -> list[dict[str, str]]:
+    """Return name, role and type of each column of X, in order."""
+    layout: Layout = model._layout
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{j}" for j in range(model.n_features_in_)]
+    tasks = layout.task_columns or ()
+    protected = {each.column: each.labels for each in layout.protected}
+    found = []
+    for j, name in enumerate(map(str, names)):
+        if j in tasks:
+            role, kind = "task", _label_type(layout.tasks, tasks.index(j))
+        elif j in protected:
+            labels = protected[j]  # a number that bins cut has none
+            kind = "float64" if labels is None else _label_type(labels)
+            role = "group and predictor"
+        elif j in layout.predictors:
+            role, kind = "predictor", "float64"
+        else:
+            role, kind = "group, not used to predict", _unused_type(model, name)
+        found.append({"name": name, "role": role, "type": kind})
     return found
 
 
-def _not_ours(model: Any) -> str:
-    inner = getattr(model, "estimator_", None)
-    cure = ""
-    if MODELS.get(type(inner).__name__) is type(inner):
-        cure = " Save its estimator_ instead."
-    return (
-        f"A {type(model).__name__} is not stored in a model file; "
-        f"stored are {', '.join(MODELS)}.{cure}"
-    )
+def _label_type(labels: Any, place: int = 0) -> str:
+    if labels is None or not len(labels):
+        return "unknown"
+    first = labels.tolist()[0]
+    return type(first[place] if isinstance(first, tuple) else first).__name__
+
+
+def _unused_type(model: Any, name: str) -> str:
+    """Return the type of a protected column that is no predictor, where it is known."""
+    if name in getattr(model, "bin_edges_", {}):
+        return "float64"
+    labels, asked = model.groups_, model.sensitive_features
+    if isinstance(labels, dict):
+        return _label_type(labels.get(name))
+    # The groups of combinations do not tell the labels they are made of.
+    several = isinstance(asked, list | tuple) and len(asked) > 1
+    return "unknown" if several else _label_type(labels)
+
+
+@distrusted()
+def check_sound(model: TaskRegressor) -> None:
+    """Raise if the attributes of a model that was read do not fit together."""
+    _check_fitted(model)
+    _check_coefficients(model)
+    _check_layout(model)
+    _check_protected(model._layout)
+    _check_trade_off(model, getattr(model, "_trade_off", None))
+    _check_settings(model)
+
+
+def _check_fitted(model: Any) -> None:
+    """See that nothing is missing of what every fit of this kind leaves."""
+    grouped = not isinstance(model, MultiTaskRegressor)
+    balanced = isinstance(model, RankFairRegressor)
+    needed = (*LINEAR, *(GROUPED if grouped else ()), *(BALANCED if balanced else ()))
+    for name in needed:
+        demand(name in vars(model), f"it lacks {name}")
+    demand(isinstance(model._layout, Layout), "it lacks its layout of columns")
+    if grouped:
+        demand(isinstance(model.status_, str), "status_ is no text")
+        groups = model.groups_
+        of_each = groups.values() if isinstance(groups, dict) else [groups]
+        known = groups is None or all(map(_are_labels, of_each))
+        demand(known, "groups_ are no labels")
+    if balanced:
+        edges = model.bin_edges_
+        named = isinstance(edges, dict)
+        numbers = named and all(_floats(each, 1) for each in edges.values())
+        demand(numbers, "bin_edges_ are no numbers")
+
+
+def _check_coefficients(model: Any) -> None:
+    layout, coef, intercept = model._layout, model.coef_, model.intercept_
+    demand(_floats(coef, 2) and _floats(intercept, 1), "coefficients are no numbers")
+    n_tasks, n_predictors = coef.shape
+    demand(len(intercept) == n_tasks, "it has another number of intercepts than tasks")
+    as_many = len(layout.names) == n_predictors
+    demand(as_many, "names and coefficients differ in number")
+    as_many = isinstance(layout.tasks, np.ndarray) and layout.tasks.shape == (n_tasks,)
+    demand(as_many, "tasks and coefficients differ in number")
+    demand(_are_labels(layout.tasks), "tasks are no labels, or one is there twice")
+    for name, read in (("tasks_", layout.tasks), ("predictors_", layout.names)):
+        said = getattr(model, name)
+        same = isinstance(said, np.ndarray) and said.tolist() == list(read)
+        demand(same, f"{name} are not those that it reads")
+    step = model.resolution_
+    power = isinstance(step, float) and math.isfinite(step)
+    power = power and step >= 0.0 and math.frexp(step)[0] in (0.0, 0.5)
+    demand(power, "its resolution is no power of two")
+    shared = model.shared_coef_
+    if shared is not None:
+        fits = _floats(shared, 1) and len(shared) == n_predictors
+        demand(fits, "the shared coefficients are not as many as the others")
+        offset = model.shared_intercept_
+        finite = isinstance(offset, float) and math.isfinite(offset)
+        demand(finite, "it lacks a shared intercept")
+
+
+def _check_layout(model: Any) -> None:
+    """See that the columns it reads are there, and give the predictors it names."""
+    layout, width = model._layout, model.n_features_in_
+    predictors = layout.predictors
+    tasks = () if layout.task_columns is None else layout.task_columns
+    demand(isinstance(predictors, tuple) and predictors, "it has no predictors")
+    demand(isinstance(tasks, tuple), "columns of tasks are no columns")
+    used = (*predictors, *tasks)
+    there = type(width) is int and all(type(j) is int and 0 <= j < width for j in used)
+    demand(there, "it reads columns that are not there")
+    demand(len(set(used)) == len(used), "it reads a column twice")
+    all_used = len(used) == width or not isinstance(model, MultiTaskRegressor)
+    demand(all_used, "it has columns that are neither tasks nor predictors")
+    labels = layout.tasks.tolist()
+    single = len(labels) == 1 or layout.task_columns is not None
+    demand(single, "it has several tasks, and does not read which")
+    of_columns = all(isinstance(it, tuple) and len(it) == len(tasks) for it in labels)
+    alike = len(tasks) < 2 or of_columns
+    demand(alike, "tasks are not as the columns that name them")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        demand(len(names) == width, "names of columns are missing")
+        distinct = _are_labels(names) and _are_text(names)
+        demand(distinct, "names of columns are no text, or not distinct")
+    demand(_are_text(layout.names), "a name is no text")
+    known = layout.groups is None or _are_labels(layout.groups)
+    demand(known, "its groups are no labels")
+
+
+def _check_protected(layout: Layout) -> None:
+    protected = layout.protected
+    demand(isinstance(protected, tuple), "protected columns are no columns")
+    for each in protected:
+        demand(isinstance(each, GroupEncoder), "a protected column is not described")
+        _check_encoder(each, layout)
+    columns = {each.column for each in protected}
+    demand(len(columns) == len(protected), "a protected column is there twice")
+    more = sum(len(each.fill) - 1 for each in protected)
+    as_many = len(layout.names) == len(layout.predictors) + more
+    demand(as_many, "names and the columns that it reads differ in number")
+
+
+def _check_encoder(each: GroupEncoder, layout: Layout) -> None:
+    predicts = type(each.column) is int and each.column in layout.predictors
+    demand(predicts, "a protected column is no predictor")
+    demand(isinstance(each.name, str), "a protected column has no name")
+    fill = each.fill
+    demand(_floats(fill, 1), "what stands for a group not known is no number")
+    if each.labels is None:
+        demand(len(fill) == 1, "a protected number is not one column")
+        return
+    demand(_are_labels(each.labels), "labels of a protected column are no labels")
+    as_many = len(each.labels) == len(fill) + 1
+    demand(as_many, "labels of a protected column are not as many as its columns")
+
+
+def _check_trade_off(model: Any, found: Any) -> None:
+    """See that the line of all ε is of this model; a file has a table of it."""
+    if found is None:
+        return
+    demand(isinstance(found, TradeOff), "its line of fits is none")
+    rows = len(model.coef_) + (model.shared_coef_ is not None)
+    shape = rows, model.coef_.shape[1]
+    said = "the coefficients of its line of fits are not as many as its own"
+    for each in (found.coef, found.coef_slope):
+        demand(_floats(each, 2) and each.shape == shape, said)
+    for each in (found.intercept, found.intercept_slope):
+        demand(_floats(each, 1) and len(each) == rows, said)
+    table = found.without_rows().table
+    # No ε is wide enough for some values of a band with one side.
+    plain = isinstance(table, np.ndarray) and _floats(np.nan_to_num(table, nan=-1), 2)
+    fits = plain and len(table) > 0 and table.shape[1] == len(TradeOffRow._fields)
+    demand(fits, "the table of its line of fits is no table")
+
+
+def _check_settings(model: Any) -> None:
+    """Let the estimator check its settings as it does in fit."""
+    for name in ("tasks", "sensitive_features"):
+        value = getattr(model, name, None)
+        refs = value if isinstance(value, list | tuple) else [value]
+        named = value is None or all(map(is_reference, refs))
+        demand(named, f"a setting of it is unsound ({name} names no column)")
+    try:
+        model._check_settings()
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ModelFileError(f"a setting of it is unsound ({error}).") from None
+
+
+def _are_labels(value: Any) -> bool:
+    """Tell whether this is an array of distinct labels, as rows can have them."""
+    if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
+        return False
+    return len(find_labels([value], "labels")[1]) == len(value)
+
+
+def _are_text(values: Any) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _floats(value: Any, ndim: int) -> bool:
+    """Tell whether this is an array of finite numbers."""
+    plain = isinstance(value, np.ndarray) and value.dtype == np.float64
+    return plain and value.ndim == ndim and bool(np.isfinite(value).all())

@@ -6,13 +6,14 @@ import codecs
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rankfair.files.cells import as_numbers, as_text
-from rankfair.files.csv import Sheet, Style, split
-from rankfair.files.parquet import is_parquet, read_parquet
-from rankfair.files.table import Table, check_names
+from rankfair.files.csv import Sheet, split
+from rankfair.files.parquet import read_parquet
+from rankfair.files.table import Reading, Table, check_names
 from rankfair.input.disk import read_up_to
 from rankfair.input.errors import TableError, quoted
 
@@ -35,37 +36,16 @@ _FOREIGN = (
 )
 
 
-def refuse_foreign(raw: bytes) -> None:
-    """Raise if these are the bytes of another kind of file, and name it.
-
-    Examples
-    --------
-    >>> refuse_foreign(b"a,b")
-    """
+def _refuse_foreign(raw: bytes) -> None:
     for magic, what, cure in _FOREIGN:
         if raw.startswith(magic):
-            raise TableError(f"is {what}, not a table", cure=cure)
+            raise TableError(f"is {what}, not a table", cure)
 
 
 def decode(raw: bytes, encoding: str | None) -> str:
     """Return the text of a file, without a byte-order mark.
 
-    Parameters
-    ----------
-    raw : bytes
-        The file.
-    encoding : str or None
-        Its encoding; None: as the mark says, or UTF-8.
-
-    Raises
-    ------
-    TableError
-        If the bytes are not of that encoding, or the text holds NUL.
-
-    Examples
-    --------
-    >>> decode("\\ufeffcafé".encode("utf-16-le"), None)
-    'café'
+    Without an encoding it is as the mark says, or UTF-8.
     """
     named, raw = _marked(raw, encoding)
     try:
@@ -73,10 +53,9 @@ def decode(raw: bytes, encoding: str | None) -> str:
     except UnicodeError as error:
         raise _undecodable(raw, named, error) from error
     except (LookupError, ValueError) as error:
-        raise TableError(
-            f"cannot be read: {quoted(named)} is no encoding known here",
-            cure="Names are for example utf-8, utf-16, latin-1, cp1252.",
-        ) from error
+        reason = f"cannot be read: {quoted(named)} is no encoding known here"
+        cure = "Names are for example utf-8, utf-16, latin-1, cp1252."
+        raise TableError(reason, cure) from error
     place = text.find("\0")
     if place >= 0:
         raise _with_nul(raw, text, place)
@@ -110,11 +89,8 @@ def _undecodable(raw: bytes, named: str, error: UnicodeError) -> TableError:
         cure = "Written on Windows? Try --encoding cp1252."
     else:
         cure = "Try --encoding latin-1, or cp1252 for a file from Windows."
-    return TableError(
-        f"{byte} (number {start + 1} in the file) is not {named.upper()} text",
-        line=raw.count(b"\n", 0, start) + 1,
-        cure=cure,
-    )
+    reason = f"{byte} (number {start + 1} in the file) is not {named.upper()} text"
+    return TableError(reason, cure, line=raw.count(b"\n", 0, start) + 1)
 
 
 def _with_nul(raw: bytes, text: str, place: int) -> TableError:
@@ -124,13 +100,8 @@ def _with_nul(raw: bytes, text: str, place: int) -> TableError:
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         if len(head) > 3 and head[start::2].count(0) > 0.8 * len(head[start::2]):
             cure = f"It looks like UTF-16 without a mark: try --encoding {name}."
-    return TableError(
-        "holds a NUL byte", line=text.count("\n", 0, place) + 1, cure=cure
-    )
-
-
-MAX_BYTES = 4 << 30
-STDIN = "standard input"
+    line = text.count("\n", 0, place) + 1
+    return TableError("holds a NUL byte", cure, line=line)
 
 
 def read_table(
@@ -146,7 +117,7 @@ def read_table(
     missing: Sequence[str] = (),
     needed: Sequence[str] | None = None,
     spare: Sequence[str] = (),
-    max_bytes: int = MAX_BYTES,
+    max_bytes: int = Reading.max_bytes,
 ) -> Table:
     """Read a CSV or Parquet file without a guess that changes a value.
 
@@ -208,62 +179,61 @@ def read_table(
     plain number. Say --thousands ',' or --decimal ',', or read the column as text:
     --text pay.
     """
-    style = Style(decimal, thousands, tuple(missing))
-    style.check(delimiter)
-    raw, name = read_bytes(source, max_bytes)
+    return read_file(
+        source,
+        Reading(
+            text=tuple(text),
+            numbers=tuple(numbers),
+            columns=None if columns is None else tuple(columns),
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal=decimal,
+            thousands=thousands,
+            missing=tuple(missing),
+            needed=None if needed is None else tuple(needed),
+            spare=tuple(spare),
+            max_bytes=max_bytes,
+        ),
+    )
+
+
+def read_file(source: str | os.PathLike[str] | bytes, reading: Reading) -> Table:
+    """Do the work of `read_table`."""
+    reading.check()
+    raw, name = read_bytes(source, reading.max_bytes)
     try:
-        if is_parquet(raw):
-            return read_parquet(raw, name, text, numbers, columns, style.missing)
-        refuse_foreign(raw)
-        return _read_csv(
-            decode(raw, encoding),
-            name,
-            text,
-            numbers,
-            columns,
-            delimiter,
-            style,
-            needed,
-            spare,
-        )
+        if raw.startswith(b"PAR1"):
+            table = read_parquet(raw, reading)
+        else:
+            _refuse_foreign(raw)
+            table = _read_csv(decode(raw, reading.encoding), name, reading)
     except TableError as error:
-        raise (error if error.source else error.of(name)) from error.__cause__
+        error.source = name
+        raise
+    return replace(table, source=name)
 
 
-def _read_csv(
-    content: str,
-    source: str,
-    text: Sequence[str],
-    numbers: Sequence[str],
-    columns: Sequence[str] | None,
-    delimiter: str | None,
-    style: Style,
-    needed: Sequence[str] | None,
-    spare: Sequence[str],
-) -> Table:
-    sheet = split(content, delimiter)
-    check_names([*text, *numbers, *(columns or ())], sheet.names, source)
+def _read_csv(content: str, source: str, reading: Reading) -> Table:
+    sheet = split(content, reading)
+    wanted = [*reading.text, *reading.numbers, *(reading.columns or ())]
+    check_names(wanted, sheet.names)
     found: dict[str, Any] = {}
     why: dict[str, str] = {}
     notes = [*sheet.notes, *_no_line_end(content, source, sheet)]
     for name, cells in zip(sheet.names, sheet.columns, strict=True):
-        if columns is not None and name not in columns:
+        if not reading.reads(name):
             continue
-        matters = name not in spare and (needed is None or name in needed)
         values, reason = None, ""
-        if name not in text:
-            asked = name in numbers
+        if name not in reading.text:
             try:
-                values, reason = as_numbers(
-                    cells, style, name, sheet.lines, asked=asked
-                )
+                values, reason = as_numbers(cells, reading, name, sheet.lines)
             except TableError:
-                if asked or matters:
+                if name in reading.numbers or reading.matters(name):
                     raise
-        found[name] = as_text(cells, style.missing) if values is None else values
+        found[name] = as_text(cells, reading.missing) if values is None else values
         if reason:
             why[name] = reason
-            notes += [reason] if matters else []
+            notes += [reason] if reading.matters(name) else []
     return Table(found, source, tuple(notes), why, sheet.lines)
 
 
@@ -280,32 +250,20 @@ def _no_line_end(content: str, source: str, sheet: Sheet) -> list[str]:
 def read_bytes(
     source: str | os.PathLike[str] | bytes, max_bytes: int
 ) -> tuple[bytes, str]:
-    """Return the content of a file and its name in messages; refuse large ones.
-
-    Examples
-    --------
-    >>> read_bytes(b"abc", 10)
-    (b'abc', 'the data')
-    """
+    """Return the content of a file and its name in messages; refuse large ones."""
     if isinstance(source, bytes):
-        return _small(source, max_bytes, "the data"), "the data"
-    if os.fspath(source) == "-":
-        return _small(read_up_to(sys.stdin.buffer, max_bytes), max_bytes, STDIN), STDIN
-    path = Path(source)
-    try:
-        with path.open("rb") as stream:
-            raw = read_up_to(stream, max_bytes)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TableError(f"cannot be read: {reason}", source=str(source)) from error
-    return _small(raw, max_bytes, str(source)), str(source)
-
-
-def _small(raw: bytes, max_bytes: int, name: str) -> bytes:
+        raw, name = source, "the data"
+    elif os.fspath(source) == "-":
+        raw, name = read_up_to(sys.stdin.buffer, max_bytes), "standard input"
+    else:
+        name = str(source)
+        try:
+            with Path(source).open("rb") as stream:
+                raw = read_up_to(stream, max_bytes)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise TableError(f"cannot be read: {reason}", source=name) from error
     if len(raw) > max_bytes:
-        raise TableError(
-            f"is larger than {max_bytes:,} bytes",
-            source=name,
-            cure="Take fewer rows or columns, or raise the limit with --max-bytes.",
-        )
-    return raw
+        cure = "Take fewer rows or columns, or raise the limit with --max-bytes."
+        raise TableError(f"is larger than {max_bytes:,} bytes", cure, source=name)
+    return raw, name

@@ -1,16 +1,86 @@
-"""A table read from a file: columns as arrays, in the order of the file."""
+"""A table read from a file, and how it is to be read."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import TableError, counted, listed, shown
+from rankfair.input.errors import TableError, counted, listed, quoted, shown
 from rankfair.input.settings import nearest
+
+Lines: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are written and what their columns have to be; see `read_table`."""
+
+    text: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    missing: tuple[str, ...] = ()
+    needed: tuple[str, ...] | None = None
+    spare: tuple[str, ...] = ()
+    max_bytes: int = 4 << 30
+    # A few bytes of Parquet can stand for any number of equal rows.
+    max_cells: int = 1 << 31
+    small: int = 4096  # a CSV of fewer characters is not worth a second library
+    # For several files as one table: a column more, with the name of the file.
+    file_column: str | None = None
+    drop_missing: bool = False
+
+    def reads(self, name: str) -> bool:
+        """Tell whether a column is to be returned."""
+        return self.columns is None or name in self.columns
+
+    def matters(self, name: str) -> bool:
+        """Tell whether a column is used."""
+        return name not in self.spare and (self.needed is None or name in self.needed)
+
+    def check(self) -> None:
+        """Raise if signs cannot be used, or contradict each other."""
+        sign, decimal, thousands = self.delimiter, self.decimal, self.thousands
+        if decimal not in (".", ","):
+            reason = f"decimal must be a point or a comma; got {quoted(decimal)}"
+            raise TableError(reason, "--decimal '.' or --decimal ','")
+        if thousands is not None and thousands not in (*",.'’ \u00a0\u202f_",):
+            kinds = "It is one of comma, point, apostrophe, space, underscore."
+            raise TableError(f"thousands cannot be {quoted(thousands)}", kinds)
+        if thousands == decimal:
+            both = "cannot be both the decimal sign and that of thousands"
+            cure = "Give --decimal and --thousands different signs."
+            raise TableError(f"{quoted(decimal)} {both}", cure)
+        if sign is not None and len(sign) != 1:
+            reason = f"delimiter must be one character; got {quoted(sign)}"
+            raise TableError(reason, "For a tab write --delimiter $'\\t'")
+        if sign is not None and sign in '"\r\n\0':
+            cure = "Use a comma, a semicolon, a tab or a bar."
+            raise TableError(f"delimiter cannot be {quoted(sign)}", cure)
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What a number looks like."""
+        point = re.escape(self.decimal)
+        whole = "[0-9]+"
+        if self.thousands is not None:
+            sign = re.escape(self.thousands)
+            whole = rf"(?:[0-9]{{1,3}}(?:{sign}[0-9]{{3}})+|[0-9]+)"
+        return re.compile(
+            rf"[+-]?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+        )
+
+
+PLAIN = Reading().pattern  # 12, -3.5, .5, 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +115,7 @@ class Table:
     source: str = ""
     notes: tuple[str, ...] = ()
     why_text: Mapping[str, str] = field(default_factory=dict)
-    lines: NDArray[np.int64] | None = None
+    lines: Lines | None = None
 
     def __post_init__(self) -> None:
         lengths = {name: len(column) for name, column in self.columns.items()}
@@ -75,11 +145,8 @@ class Table:
         column = self[name]
         if column.dtype.kind == "O":
             return np.fromiter((v is None for v in column), bool, len(column))
-        return (
-            np.isnan(column)
-            if column.dtype.kind == "f"
-            else np.zeros(len(column), bool)
-        )
+        gone: NDArray[np.bool_] = column != column
+        return gone
 
     def line(self, row: int) -> int | None:
         """Return the line of the file at which a row starts."""
@@ -87,7 +154,7 @@ class Table:
 
     def check_names(self, wanted: Sequence[str]) -> None:
         """Raise if one of the names is no column."""
-        check_names(wanted, self.names, self.source)
+        check_names(wanted, self.names, self.source or "the table")
 
     def take(self, rows: NDArray[Any]) -> Table:
         """Return some rows, by a mask or by positions."""
@@ -120,16 +187,49 @@ class Table:
         )
 
 
-def check_names(wanted: Sequence[str], names: Sequence[str], source: str) -> None:
+def as_column(values: Any) -> NDArray[Any]:
+    """Return values as a column: floats, integers, booleans, or text as objects."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf":
+        return array
+    out = np.empty(len(array), dtype=object)
+    out[:] = [None if v is None else str(v) for v in array.tolist()]
+    return out
+
+
+def check_names(wanted: Sequence[str], names: Sequence[str], source: str = "") -> None:
     """Raise if one of the names is no column, and say which is near."""
     for name in wanted:
         if name not in names:
-            hint = nearest(name, list(names))
+            hint = nearest(name, list(names)) or f"It has {listed(names, 8)}."
             raise TableError(
-                f"has no column {shown(name)}",
-                source=source or "the table",
-                cure=(hint or f"It has {listed(names, 8)}.").strip(),
+                f"has no column {shown(name)}", hint.strip(), source=source
             )
+
+
+def check_header(
+    names: Sequence[str],
+    reading: Reading | None = None,
+    line: int | None = None,
+    delimiter: str | None = None,
+) -> None:
+    """Raise if columns, or those that are read, have no name or the same one."""
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if reading is not None and not reading.reads(name):
+            continue
+        if not name.strip():
+            cure = "Give it a name."
+            if place == 0:
+                cure += " An index written by pandas? Write with index=False."
+            elif delimiter is not None and place == len(names) - 1:
+                cure += f" Does the header end with a {quoted(delimiter)} too many?"
+            reason = f"column {place + 1} of {len(names)} has no name"
+            raise TableError(reason, cure, line=line)
+        first = seen.setdefault(name, place)
+        if first < place:
+            reason = f"columns {first + 1} and {place + 1} have the same name"
+            raise TableError(reason, "Rename one of them.", name, line)
 
 
 def refuse_gaps(
@@ -144,20 +244,18 @@ def refuse_gaps(
         cells = counted(count, "cell is", "cells are")
         rows = counted(table.n_rows, "row")
         which, them = ("it", "it") if count == 1 else ("the first", "them")
-        raise TableError(
-            f"{cells} empty in {rows}; this line has {which}",
-            source=table.source,
-            line=table.line(int(gone.argmax())),
-            column=name,
-            cure=f"Fill {them}, {cure}",
-        )
+        reason = f"{cells} empty in {rows}; this line has {which}"
+        line = table.line(int(gone.argmax()))
+        raise TableError(reason, f"Fill {them}, {cure}", name, line, table.source)
 
 
-def as_column(values: Any) -> NDArray[Any]:
-    """Return values as a column: floats, integers, booleans, or text as objects."""
-    array = np.asarray(values)
-    if array.dtype.kind in "biuf":
-        return array
-    out = np.empty(len(array), dtype=object)
-    out[:] = [None if v is None else str(v) for v in array.tolist()]
-    return out
+def refuse_kind(table: Table, name: str, text: bool) -> None:
+    """Raise if a column is text and was numbers in training, or the other way round."""
+    if table.is_text(name) and not text:
+        reason = "holds text, but held numbers when the model was fitted"
+        cure = table.why_text.get(name, "")
+        raise TableError(reason, cure, name, source=table.source)
+    if text and not table.is_text(name):
+        reason = "holds numbers, but held text when the model was fitted"
+        cure = f"Read it as text with --text {shlex.quote(name)}."
+        raise TableError(reason, cure, name, source=table.source)

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.csv import PLAIN
 from rankfair.files.parquet import to_parquet
-from rankfair.files.table import Table
+from rankfair.files.table import PLAIN, Table
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import TableError, printable
 
@@ -78,11 +77,8 @@ def write_table(table: Table, target: str | os.PathLike[str]) -> None:
         write_whole(path, to_parquet(table) if parquet else to_csv(table))
     except (OSError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise TableError(
-            f"could not be written: {reason}",
-            source=os.fspath(target),
-            cure="Nothing was changed.",
-        ) from error
+        what, cure = f"could not be written: {reason}", "Nothing was changed."
+        raise TableError(what, cure, source=os.fspath(target)) from error
 
 
 def _to_stdout(content: str) -> None:
@@ -113,14 +109,7 @@ class _Lines(io.StringIO):
 
 
 def to_csv(table: Table) -> str:
-    """Return a table as CSV text.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> to_csv(Table({"n": np.array([1.0, 2.0, np.nan])}))
-    'n\\n1\\n2\\n""\\n'
-    """
+    """Return a table as CSV text."""
     stream = _Lines(newline="")
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow([neutral(name) for name in table.names])
@@ -130,21 +119,17 @@ def to_csv(table: Table) -> str:
 
 
 def _cells(column: NDArray[Any]) -> list[Any]:
+    """Return cells as they are written; whole numbers have no point, 3 and not 3.0."""
     if column.dtype.kind == "O":
         return ["" if cell is None else neutral(cell) for cell in column.tolist()]
     if column.dtype.kind != "f":
         return list(column.tolist())
     gone = np.isnan(column)
-    values: list[Any] = _whole(column).tolist()
-    for i in np.flatnonzero(gone).tolist():
-        values[i] = ""
-    return values
-
-
-def _whole(column: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers as integers, so that 3 is not written 3.0."""
-    known = column[~np.isnan(column)]
+    known = column[~gone]
     plain = (np.abs(known) < 2.0**53) & ~(np.signbit(known) & (known == 0))
-    if not (plain.all() and (known == np.trunc(known)).all()):
-        return column
-    return np.where(np.isnan(column), 0.0, column).astype(np.int64)
+    if plain.all() and (known == np.trunc(known)).all():
+        column = np.where(gone, 0.0, column).astype(np.int64)
+    cells: list[Any] = column.tolist()
+    for i in np.flatnonzero(gone).tolist():
+        cells[i] = ""
+    return cells

@@ -194,12 +194,14 @@ class TableError(ValueError):
 
     Attributes
     ----------
-    line : int or None
-        The line of the file, counted from 1, where it is known.
-    column : str or None
-        The name of the column.
     cure : str
         What helps, flags of the command line among it.
+    column : str or None
+        The name of the column.
+    line : int or None
+        The line of the file, counted from 1, where it is known.
+    source : str
+        The name of the file; its reader fills it in.
 
     Examples
     --------
@@ -212,14 +214,14 @@ class TableError(ValueError):
     def __init__(
         self,
         reason: str,
-        source: str = "",
-        line: int | None = None,
-        column: str | None = None,
         cure: str = "",
+        column: str | None = None,
+        line: int | None = None,
+        source: str = "",
     ):
-        self.reason, self.source = reason, source
-        self.line, self.column, self.cure = line, column, cure
-        super().__init__(reason, source, line, column, cure)
+        self.reason, self.cure, self.source = reason, cure, source
+        self.column, self.line = column, line
+        super().__init__(reason, cure, column, line, source)
 
     def __str__(self) -> str:
         place = [printable(self.source)] if self.source else []
@@ -229,13 +231,3 @@ class TableError(ValueError):
         head = ", ".join(place) + link if place else ""
         end = "" if self.cure.endswith((".", "?")) else "."
         return f"{head}{self.reason}.{f' {self.cure}{end}' if self.cure else ''}"
-
-    def of(self, source: str) -> TableError:
-        """Return the same error with the name of the file."""
-        return TableError(
-            self.reason,
-            source=source,
-            line=self.line,
-            column=self.column,
-            cure=self.cure,
-        )

@@ -208,7 +208,7 @@ def test_any_linear_model_is_the_same(seed, k, n):
     close(run(model, predictors=A, task=task), model.predict(A, tasks=task))
 
 
-def test_tasks_of_several_columns(monkeypatch):
+def test_tasks_of_several_columns():
     frame = FRAME.assign(half=np.arange(len(FRAME)) % 3 // 2)
     frame = frame[~((frame["task"] == "1") & (frame["half"] == 1))]
     model = MultiTaskRegressor(tasks=["task", "half"]).fit(
@@ -228,8 +228,14 @@ def test_tasks_of_several_columns(monkeypatch):
     inputs["task_1"][:3], inputs["task_2"][:3] = ["1", "other", "2"], [1, 0, 7]
     found = run(model, **inputs)
     assert np.isnan(found[:3]).all() and np.isfinite(found[3:]).all()
-    monkeypatch.setattr("rankfair.files.onnx.MOST_CELLS", 5)
-    with pytest.raises(ModelFileError, match="15 combinations"):
+
+
+def test_more_combinations_of_tasks_than_fit_a_graph_are_refused():
+    rows = np.arange(250.0)
+    frame = pd.DataFrame({"a": rows, "b": rows, "c": rows, "x": rows % 7})
+    frame = frame.astype(dict.fromkeys("abc", int))
+    model = MultiTaskRegressor(tasks=["a", "b", "c"], beta=1.0).fit(frame, rows % 5)
+    with pytest.raises(ModelFileError, match="15,813,251 combinations"):
         onnx_bytes(model)
 
 

@@ -304,10 +304,9 @@ def test_extra_must_be_plain_json(fitted, extra):
         model_bytes(fitted["plain"][0], extra=extra)
 
 
-def test_what_could_not_be_read_is_not_written(fitted, monkeypatch):
-    monkeypatch.setattr("rankfair.files.archive.MAX_META", 10)
+def test_what_could_not_be_read_is_not_written(fitted):
     with pytest.raises(ModelFileError, match="too large for a model file"):
-        model_bytes(fitted["plain"][0])
+        model_bytes(fitted["plain"][0], notes="a" * (65 << 20))
 
 
 def test_a_model_that_could_not_be_read_is_not_written(fitted, tmp_path):

@@ -1,3 +1,4 @@
+import dataclasses
 import hashlib
 import io
 import threading
@@ -6,13 +7,16 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import narwhals as nw
+import numpy as np
 import pytest
 
-from rankfair.datasets import base as _files
-from rankfair.datasets.base import DataFile, find_files
+from rankfair.datasets import base
+from rankfair.datasets.base import DataFile, fill, find_files, numbers, read_columns
 from rankfair.datasets.crime import load_crime
 from rankfair.datasets.income import load_income
 from rankfair.datasets.student import load_student
+from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.datasets.wine import load_wine
 
 CONTENT = b"a;b\n1;2\n"
@@ -110,10 +114,9 @@ def test_bad_answer_leaves_nothing(serve, tmp_path, answers, file, sentence):
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
-def test_too_long_answer_is_refused(serve, tmp_path, monkeypatch):
-    monkeypatch.setattr(_files, "MAX_BYTES", 4)
-    with pytest.raises(OSError, match="more than 4 bytes"):
-        fetch(tmp_path, serve(toy_csv=CONTENT))
+def test_too_long_answer_is_refused(serve, tmp_path):
+    with pytest.raises(OSError, match="more than 16777216 bytes"):
+        fetch(tmp_path, serve(toy_csv=bytes(17 << 20)))
 
 
 def test_offline_names_folder_and_file(tmp_path):
@@ -148,12 +151,21 @@ def test_what_cannot_be_downloaded_names_folder_and_file(tmp_path, load):
 
 
 def test_order_of_places(monkeypatch, tmp_path):
+    for name in ("argument", "variable", "cache/rankfair"):
+        (tmp_path / name / "toy").mkdir(parents=True)
+        (tmp_path / name / "toy" / "toy.csv").write_bytes(CONTENT)
+    monkeypatch.setattr(base.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("RANKFAIR_DATA", str(tmp_path / "variable"))
-    assert _files._data_home(tmp_path / "argument") == tmp_path / "argument"
-    assert _files._data_home(None) == tmp_path / "variable"
+
+    def place(given=None):
+        (path,) = find_files("toy", (FILE,), given)
+        return str(path.parent.parent.relative_to(tmp_path))
+
+    assert place(tmp_path / "argument") == "argument"
+    assert place() == "variable"
     monkeypatch.delenv("RANKFAIR_DATA")
-    monkeypatch.setattr(_files, "_cache_folder", lambda: tmp_path / "cache")
-    assert _files._data_home(None) == tmp_path / "cache"
+    assert place() == "cache/rankfair"
 
 
 @pytest.mark.parametrize(
@@ -166,8 +178,81 @@ def test_order_of_places(monkeypatch, tmp_path):
     ],
 )
 def test_cache_folder_by_platform(monkeypatch, platform, variable, expected):
-    monkeypatch.setattr(_files.sys, "platform", platform)
+    monkeypatch.setattr(base.sys, "platform", platform)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if variable:
         monkeypatch.setenv(variable, "base")
-    assert _files._cache_folder() == Path(expected)
+    assert base._cache_folder() == Path(expected)
+
+
+def test_files_are_read_as_text_one_below_the_other(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'code,x\n01001,"1,5"\n01003,\n')
+    columns = read_columns([path, path])
+    assert columns["code"].tolist() == ["01001", "01003"] * 2
+    assert columns["x"].tolist() == ["1,5", ""] * 2
+
+
+def test_only_an_empty_cell_is_missing():
+    np.testing.assert_array_equal(numbers(np.array(["1.5", ""])), [1.5, np.nan])
+    with pytest.raises(ValueError, match="could not convert"):
+        numbers(np.array(["1.5", "?"]))
+
+
+def test_fill_takes_the_task_then_all():
+    column = np.array([1.0, np.nan, np.nan, 5.0, 9.0])
+    before = column.copy()
+    filled = fill(column, np.array(["a", "a", "b", "c", "c"]))
+    np.testing.assert_array_equal(filled, [1.0, 1.0, 5.0, 5.0, 9.0])
+    np.testing.assert_array_equal(column, before)
+
+
+def test_fill_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    column = np.where(rng.random(60) < 0.3, np.nan, rng.integers(0, 9, 60))
+    tasks = rng.choice(["a", "b", "c"], 60)
+    order = rng.permutation(60)
+    np.testing.assert_allclose(
+        fill(column[order], tasks[order]), fill(column, tasks)[order]
+    )
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_frame_holds_features_task_and_group(backend):
+    data = make_biased_tasks(3, 4, random_state=0, backend=backend)
+    frame = nw.from_native(data.frame)
+    assert frame.implementation.value == backend
+    names = [*data.feature_names, data.task_name, data.sensitive_name]
+    assert frame.columns == names
+    np.testing.assert_array_equal(frame.select(data.feature_names).to_numpy(), data.X)
+    assert frame[data.task_name].to_list() == data.tasks.tolist()
+    assert frame[data.sensitive_name].to_list() == data.sensitive.tolist()
+
+
+def test_frame_is_built_once():
+    data = make_biased_tasks(2, 2, random_state=0)
+    assert data.frame is data.frame
+
+
+def test_auto_takes_what_is_installed(monkeypatch):
+    monkeypatch.setattr(base, "find_spec", lambda name: name == "polars" or None)
+    data = make_biased_tasks(2, 2, random_state=0)
+    assert nw.from_native(data.frame).implementation.is_polars()
+
+
+def test_without_frame_library_only_the_frame_is_missing(monkeypatch):
+    monkeypatch.setattr(base, "find_spec", lambda name: None)
+    data = make_biased_tasks(2, 2, random_state=0)
+    assert data.X.shape == (4, 4)
+    with pytest.raises(ImportError, match="needs pandas or polars"):
+        _ = data.frame
+
+
+def testbase_is_frozen_and_short_to_read():
+    data = make_biased_tasks(2, 2, random_state=0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        data.name = "other"
+    assert len(repr(data)) < 80
+    plain = dataclasses.replace(data, biased=False)
+    assert "biased" in repr(data)
+    assert "biased" not in repr(plain)

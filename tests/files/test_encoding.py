@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +5,8 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
 from rankfair import RankFairRegressor, load_model, save_model
-from rankfair.files.encoding import Encoding, learn_encoding
+from rankfair.files.columns import Roles
+from rankfair.files.encoding import Encoding, ModelColumns
 from rankfair.files.model_files import read_extra
 from rankfair.files.read import read_table
 from rankfair.files.write import write_table
@@ -16,56 +15,59 @@ from rankfair.input.errors import TableError
 RAW = b"age,colour,town\n1,red,a\n2,blue,b\n3,red,c\n"
 
 
+def rows(encoding, table):
+    return encoding.apply(table).X.to_numpy().tolist()
+
+
 def test_numbers_and_categories_side_by_side():
     table = read_table(RAW)
-    encoding, message = learn_encoding(table, ["colour", "age"])
-    found = encoding.apply(table)
-    assert found.names == encoding.names == ("colour=red", "age")
-    assert found.values.tolist() == [[1, 1], [0, 2], [1, 3]]
-    assert found.values.flags.c_contiguous
-    assert found.message == "" and found.unknown == {}
-    assert message == 'Encoded "colour" as 0/1 columns (2 categories, against "blue").'
+    encoding = Encoding.learn(table, ["colour", "age"])
+    found = encoding.apply(table, ["town"])
+    assert encoding.names == ("colour=red", "age")
+    assert found.X.columns == ["colour=red", "age", "town"]
+    assert found.X.rows() == [(1, 1, "a"), (0, 2, "b"), (1, 3, "c")]
+    assert found.message == ""
+    said = 'Encoded "colour" as 0/1 columns (2 categories, against "blue").'
+    assert encoding.details == said
+    assert encoding.message == 'Encoded 1 column of text as 0/1 ("colour").'
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=12))
 def test_it_is_one_hot_but_for_the_first_category(labels):
     table = read_table(("x,y\n" + "".join(f"{v},1\n" for v in labels)).encode())
-    encoding, _ = learn_encoding(table, ["x"])
+    encoding = Encoding.learn(table, ["x", "y"])
     reference = OneHotEncoder(drop="first", sparse_output=False)
     expected = reference.fit_transform(np.array(labels)[:, None])
-    np.testing.assert_array_equal(encoding.apply(table).values, expected)
+    assert rows(encoding, table) == [[*row, 1.0] for row in expected.tolist()]
 
 
 def test_new_rows_are_encoded_alike_and_unknown_categories_counted():
-    encoding, _ = learn_encoding(read_table(RAW), ["age", "colour"])
-    encoding = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
+    encoding = Encoding.learn(read_table(RAW), ["age", "colour"])
     new = read_table(b"colour,age\ngreen,4\nred,5\ngreen,6\n")
-    found = encoding.apply(new)
-    assert found.values.tolist() == [[4, 0], [5, 1], [6, 0]]
-    assert found.unknown == {"colour": 2}
-    assert '2 rows have a category of "colour"' in found.message
+    assert rows(encoding, new) == [[4, 0], [5, 1], [6, 0]]
+    assert '2 rows have a category of "colour"' in encoding.apply(new).message
     one = encoding.apply(read_table(b"colour,age\ngreen,4\n"))
     assert '1 row has a category of "colour"' in one.message
 
 
 def test_too_many_categories_are_refused_with_what_stopped_the_numbers():
-    rows = b"".join(b"%d,v%d\n" % (i, i) for i in range(60))
-    table = read_table(b"x,y\n" + rows + b"NA,v\n")
+    body = b"".join(b"%d,v%d\n" % (i, i) for i in range(60))
+    table = read_table(b"x,y\n" + body + b"NA,v\n")
     with pytest.raises(TableError, match="61 categories, more than 50") as caught:
-        learn_encoding(table, ["y"])
+        Encoding.learn(table, ["y"])
     assert "--max-categories 61" in caught.value.cure
     with pytest.raises(TableError, match="--missing NA"):
-        learn_encoding(table, ["x"])
-    assert len(learn_encoding(table, ["y"], cap=61)[0].names) == 60
+        Encoding.learn(table, ["x"])
+    assert len(Encoding.learn(table, ["y"], cap=61).names) == 60
 
 
 def test_a_column_of_one_value_is_left_out_and_said():
     table = read_table(b"x,y\na,1\na,2\n")
-    encoding, message = learn_encoding(table, ["x", "y"])
+    encoding = Encoding.learn(table, ["x", "y"])
     assert encoding.names == ("y",)
-    assert message == 'Left out "x": all rows have "a".'
-    assert learn_encoding(table, ["x"])[0].apply(table).values.shape == (2, 0)
-    assert learn_encoding(table, [])[0].apply(table).values.shape == (2, 0)
+    assert encoding.details == 'Left out "x": all rows have "a".'
+    assert encoding.message == 'Left out 1 column of one value ("x").'
+    assert Encoding.learn(table, ["x"]).apply(table, ["y"]).X.columns == ["y"]
 
 
 @pytest.mark.parametrize(
@@ -88,12 +90,12 @@ def test_a_column_of_one_value_is_left_out_and_said():
 def test_missing_cells_are_refused_with_the_first_line(raw, column, line, said):
     table = read_table(raw)
     with pytest.raises(TableError, match=said) as caught:
-        learn_encoding(table, [column])
+        Encoding.learn(table, [column])
     assert (caught.value.line, caught.value.column) == (line, column)
     assert "--drop-missing" in caught.value.cure
     assert f"leave the column out with --drop {column}," in caught.value.cure
     kept = table.take(~(table.missing("x") | table.missing("y")))
-    encoding, _ = learn_encoding(kept, [column])
+    encoding = Encoding.learn(kept, [column])
     with pytest.raises(TableError, match=said) as caught:
         encoding.apply(table)
     assert "--drop-missing" in caught.value.cure
@@ -103,7 +105,7 @@ def test_missing_cells_are_refused_with_the_first_line(raw, column, line, said):
 
 
 def test_a_column_that_changed_its_kind_is_refused():
-    encoding, _ = learn_encoding(read_table(RAW), ["age", "colour"])
+    encoding = Encoding.learn(read_table(RAW), ["age", "colour"])
     with pytest.raises(TableError, match="holds text, but held numbers"):
         encoding.apply(read_table(b"age,colour\nold,red\n"))
     with pytest.raises(TableError, match="--text colour"):
@@ -115,30 +117,27 @@ def test_a_column_that_changed_its_kind_is_refused():
 def test_a_category_that_is_called_like_a_column_is_refused():
     table = read_table(b"x,x=b\na,1\nb,2\n")
     with pytest.raises(TableError, match="name of two predictors"):
-        learn_encoding(table, ["x", "x=b"])
+        Encoding.learn(table, ["x", "x=b"])
 
 
 def test_from_a_file_to_a_model_and_back(tmp_path):
     rng = np.random.default_rng(0)
-    rows = [
+    lines = [
         f"{i:05d},{rng.choice(['01', '02'])},{rng.choice(['F', 'M'])},"
         f"{rng.choice(['red', 'blue'])},{rng.normal():.3f},{rng.normal():.3f}"
         for i in range(80)
     ]
     path = tmp_path / "pay.csv"
-    path.write_text("\n".join(["id,job,sex,colour,age,pay", *rows]))
+    path.write_text("\n".join(["id,job,sex,colour,age,pay", *lines]))
     table = read_table(path, text=["id", "job", "sex"], numbers=["pay"])
-    encoding, _ = learn_encoding(table, ["colour", "age"])
-
-    def frame(table, encoding):
-        return encoding.apply(table).to_frame({n: table[n] for n in ("job", "sex")})
-
+    roles = Roles("pay", ("sex",), ("job",), drop=("id",))
+    columns = ModelColumns.learn(table, roles)
     model = RankFairRegressor(0.05, tasks="job", sensitive_features="sex")
-    model.fit(frame(table, encoding), table["pay"])
-    kept = save_model(model, tmp_path / "a.rankfair", extra=encoding.to_dict())
-    again, stored = load_model(kept), Encoding.from_dict(read_extra(kept))
-    predicted = again.predict(frame(table, stored))
-    np.testing.assert_array_equal(predicted, model.predict(frame(table, encoding)))
+    model.fit(columns.draw(table).X, table["pay"])
+    kept = save_model(model, tmp_path / "a.rankfair", extra=columns.to_dict())
+    again, stored = load_model(kept), ModelColumns.from_dict(read_extra(kept))
+    predicted = again.predict(stored.draw(table).X)
+    np.testing.assert_array_equal(predicted, model.predict(columns.draw(table).X))
     write_table(table.with_column("prediction", predicted), tmp_path / "out.csv")
     found = read_table(tmp_path / "out.csv", text=["id", "job", "sex"])
     np.testing.assert_array_equal(found["prediction"], predicted)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankfair.files import parquet
-from rankfair.files.read import read_table
+from rankfair.files.read import read_file, read_table
+from rankfair.files.table import Reading
 from rankfair.input.errors import TableError
 
 
@@ -105,11 +105,10 @@ def test_columns_of_the_same_name(same, reader):
         assert read_table(same, columns=["pay"]).names == ("pay",)
 
 
-def test_rows_beyond_memory_are_refused_before_they_are_read(monkeypatch):
-    monkeypatch.setattr(parquet, "MAX_CELLS", 8)
+def test_rows_beyond_memory_are_refused_before_they_are_read():
     with pytest.raises(TableError, match="more than fit in memory"):
-        read_table(SOUND)
-    assert read_table(SOUND, columns=["x"]).n_rows == 3
+        read_file(SOUND, Reading(max_cells=8))
+    assert read_file(SOUND, Reading(max_cells=8, columns=("x",))).n_rows == 3
 
 
 def test_without_polars_it_says_so(monkeypatch):

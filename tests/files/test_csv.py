@@ -5,15 +5,13 @@ import io
 
 import numpy as np
 import polars as pl
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from file_checks import check_table
-from rankfair.files import csv as quick
-from rankfair.files import csv as split
-from rankfair.files.cells import _Column, as_numbers
-from rankfair.files.csv import Style
+from rankfair.files.cells import NumberCells, as_numbers
+from rankfair.files.csv import cut_by_polars, cut_by_rules, records_of
+from rankfair.files.table import Reading
 from rankfair.input.errors import TableError
 
 SIGNS = "ab01259+-.,;|\t\"'\n\r eE=_\u00e9\u20ac\ufeff"
@@ -63,11 +61,6 @@ def damaged(draw):
         )
         raw = raw[:at] + put + raw[upto:]
     return raw
-
-
-@pytest.fixture(autouse=True)
-def _polars_for_small_files_too(monkeypatch):
-    monkeypatch.setattr("rankfair.files.csv.FEW", 0)
 
 
 door = settings(max_examples=200)
@@ -129,17 +122,17 @@ def test_columns_of_text_are_kept_to_the_letter(rows):
 )
 @example(["1,5", "NA", "-2"], ",", ("NA",))
 def test_all_ways_to_read_numbers_agree(cells, decimal, missing):
-    def outcome(given, column):
+    def outcome(numbers):
         try:
-            found, why = given(column, style, "x", lines, asked=False)
+            found, why = numbers()
         except TableError as error:
             return str(error)
         return None if found is None else found.tobytes(), why
 
-    style, lines = Style(decimal, None, missing), np.arange(2, len(cells) + 2)
-    slowly = outcome(lambda c, *rest, asked: _Column(c, *rest).numbers(asked), cells)
-    assert outcome(as_numbers, cells) == slowly
-    assert outcome(as_numbers, pl.Series(cells, dtype=pl.String)) == slowly
+    how = Reading(decimal=decimal, missing=missing), "x", np.arange(2, len(cells) + 2)
+    series = pl.Series(cells, dtype=pl.String)
+    slowly = outcome(NumberCells(cells, *how).numbers)
+    assert outcome(lambda: as_numbers(series, *how)) == slowly
 
 
 @door
@@ -149,9 +142,10 @@ def test_all_ways_to_read_numbers_agree(cells, decimal, missing):
 )
 def test_both_ways_to_cut_a_file_give_the_same_cells(rows, end):
     text = end.join(",".join(row) for row in [["a", "b"], *rows]) + end
-    fast = quick.cut_by_polars(text, "\n", ",", 2)
+    fast = cut_by_polars(text, ",", 2)
     if fast is None:
         return
-    columns, lines = split._by_rules(text, "\n", ",", ("a", "b"))
+    records = records_of(text, "\n", ",")
+    columns, lines = cut_by_rules(records, next(records)[1], ",")
     assert [column.to_list() for column in fast[0]] == list(columns)
     assert fast[1].tolist() == lines.tolist()
