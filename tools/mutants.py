@@ -39,7 +39,7 @@ from coverage import CoverageData
 from hypothesis import Phase, settings
 
 ROOT = Path(__file__).parent.parent
-PACKAGE = "src/rankfair"
+PACKAGE = "rankfair"
 ROOMS = ("core", "penalties", "constraints", "solvers", "stats", "audit", "files")
 COUNT, LEAST = 350, 30  # mutants in all, by the size of the rooms, and in a room
 SECONDS = 60.0  # of tests a mutant, as they took without it
@@ -204,7 +204,7 @@ def equivalent(text: str) -> dict[str, str]:
 
 def pytest(folder: Path, *options: str, limit: float | None = None) -> tuple:
     """Run tests in a copy; return the exit code (None if it took too long) and text."""
-    paths = [str(folder / PACKAGE / ".."), str(folder), str(ROOT)]
+    paths = [str(folder / "src"), str(folder), str(ROOT)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
@@ -241,13 +241,13 @@ def pytest_collection_modifyitems(items: list) -> None:
 class Tests:
     """The tests of a copy: the lines that each executes, and how long it takes."""
 
-    def __init__(self, folder: Path, chosen: list[str]):
-        options = [f"--cov={Path(PACKAGE).name}", "--cov-context=test", "--cov-report="]
+    def __init__(self, folder: Path, package: str, chosen: list[str]):
+        options = [f"--cov={package}", "--cov-context=test", "--cov-report="]
         options += ["--cov-fail-under=0", "--durations=0", "--durations-min=0.005"]
         code, output = pytest(folder, "-n", str(PROCESSES), *options, *chosen)
         if code:
             sys.exit(f"{output[-5000:]}\nThe tests fail without any change.")
-        self.folder = folder
+        self.folder, self.package = folder, package
         self.data = CoverageData(str(folder / ".coverage"))
         self.data.read()
         self.seconds = Counter()
@@ -262,9 +262,8 @@ class Tests:
 
         The others may read what a fixture or a cache computed in a test before them.
         """
-        contexts = self.data.contexts_by_lineno(
-            str(self.folder / PACKAGE / mutant.file)
-        )
+        path = self.folder / "src" / self.package / mutant.file
+        contexts = self.data.contexts_by_lineno(str(path))
         executed = {each for line in mutant.lines for each in contexts.get(line, ())}
         first = {each.rpartition("|")[0] for each in executed} - {""}
         files = {each.partition("::")[0] for each in first}
@@ -282,7 +281,7 @@ class Tests:
             return "not executed"
         (folder / "mutant_tests.json").write_text(json.dumps(tests))
         options = ["-x", "-p", "tools.mutants", *{t.partition("::")[0] for t in tests}]
-        path = folder / PACKAGE / mutant.file
+        path = folder / "src" / self.package / mutant.file
         source = path.read_bytes()
         # Python compares time and size to tell old compiled code: not enough here.
         shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
@@ -294,7 +293,9 @@ class Tests:
         return {0: "survived", None: "too slow", 5: "not found"}.get(code, "killed")
 
 
-def run(root: Path, chosen: list[Mutant], tests: list[str]) -> dict[Mutant, str]:
+def run(
+    root: Path, package: str, chosen: list[Mutant], tests: list[str]
+) -> dict[Mutant, str]:
     """Give each mutant to its tests, in copies of the project; tell of survivors."""
     hidden = shutil.ignore_patterns(".*", "__pycache__", "demo", "results", "build")
     verdicts: dict[Mutant, str] = {}
@@ -302,7 +303,7 @@ def run(root: Path, chosen: list[Mutant], tests: list[str]) -> dict[Mutant, str]
         copies: queue.Queue[Path] = queue.Queue()
         for place in range(PROCESSES):
             copies.put(shutil.copytree(root, Path(folder, str(place)), ignore=hidden))
-        known = Tests(copies.queue[0], tests)
+        known = Tests(copies.queue[0], package, tests)
         same = Mutant(chosen[0].file, "no change", range(1, 10**6), 0, 0, "")
         if any(known.verdict(each, same) != "survived" for each in copies.queue):
             sys.exit("The tests fail in a copy without any change.")
@@ -350,7 +351,7 @@ def main() -> None:
     given = parser.parse_args()
     found = []
     for room in ROOMS:
-        for path in sorted((ROOT / PACKAGE / room).glob("*.py")):
+        for path in sorted((ROOT / "src" / PACKAGE / room).glob("*.py")):
             found += mutants(f"{room}/{path.name}", path.read_bytes())
     listed = equivalent((ROOT / "tools" / "mutants_equivalent.txt").read_text())
     if gone := listed.keys() - {each.name for each in found}:
@@ -360,7 +361,7 @@ def main() -> None:
     if not drawn:
         sys.exit(f"No mutant in the draw has {given.only!r} in its name.")
     start = time.monotonic()
-    shown, enough = table(run(ROOT, drawn, given.tests))
+    shown, enough = table(run(ROOT, PACKAGE, drawn, given.tests))
     print(f"{shown}\n{(time.monotonic() - start) / 60:.0f} minutes")
     sys.exit(0 if enough else 1)
 
