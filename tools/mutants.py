@@ -1,0 +1,376 @@
+"""Change the code in one place at a time, and see whether a test notices.
+
+    python tools/mutants.py                                    what `make mutants` runs
+    python tools/mutants.py --only stats/auc --tests tests/stats       a part, quicker
+
+All tests run once to learn which of them execute which line.  Then each mutant, a copy
+of the project with one change, is given to the tests that execute the changed line, the
+quickest first, until one fails.  The draw is fixed: mutants are ordered by a hash of
+their names.  A name is made of file, function, line and change, so it stays the same
+when lines move.  `mutants_equivalent.txt` lists, with a reason each, mutants that no
+test can kill; they are left out.  The exit code is 1 if less than 90 % are killed, or
+if the 95 % upper bound of one room (a folder of the package) is below 85 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import hashlib
+import json
+import math
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from coverage import CoverageData
+from hypothesis import Phase, settings
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = "rankfair"
+ROOMS = ("core", "penalties", "constraints", "solvers", "stats", "audit", "files")
+COUNT, LEAST = 350, 30  # mutants in all, by the size of the rooms, and in a room
+SECONDS = 60.0  # of tests a mutant, as they took without it
+PROCESSES = 2
+
+SWAPS = {ast.Lt: ast.LtE, ast.Gt: ast.GtE, ast.Eq: ast.NotEq, ast.Is: ast.IsNot}
+SWAPS |= {ast.In: ast.NotIn, ast.And: ast.Or, ast.BitAnd: ast.BitOr}
+SWAPS |= {ast.Add: ast.Sub, ast.Mult: ast.Div}
+SWAPS |= {new: old for old, new in SWAPS.items()}
+SWAPS |= {ast.FloorDiv: ast.Div, ast.Mod: ast.Mult, ast.Pow: ast.Mult}
+NEGATIONS = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
+NAMES = {"min": "max", "minimum": "maximum", "any": "all", "argmin": "argmax"}
+NAMES |= {"floor": "ceil", "nanmin": "nanmax"}
+NAMES |= {new: old for old, new in NAMES.items()}
+SIDES = {"left": "right", "right": "left"}
+DROPPED = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break, ast.Delete)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the bytes from start to end of a file become new.
+
+    Tests that execute one of the lines may notice.
+    """
+
+    file: str
+    name: str
+    lines: range
+    start: int
+    end: int
+    new: str
+
+    @property
+    def room(self) -> str:
+        """The folder of the file."""
+        return self.file.partition("/")[0]
+
+    def apply(self, source: bytes) -> bytes:
+        """Return the source with the change."""
+        return source[: self.start] + self.new.encode() + source[self.end :]
+
+
+def altered(node: ast.AST, **fields: object) -> ast.AST:
+    """Return a copy of a node with other fields."""
+    other = copy.copy(node)
+    vars(other).update(fields)
+    return other
+
+
+def changes(node: ast.AST) -> Iterator[tuple[str, ast.AST, ast.AST]]:
+    """Yield what can be changed at a node: in words, the node replaced, the new one."""
+    match node:
+        case ast.Compare(ops=ops):
+            for at, new in enumerate(SWAPS[type(op)] for op in ops):
+                words = f"{type(ops[at]).__name__} to {new.__name__}"
+                yield words, node, altered(node, ops=[*ops[:at], new(), *ops[at + 1 :]])
+        case ast.BinOp(op=op) | ast.BoolOp(op=op) if new := SWAPS.get(type(op)):
+            words = f"{type(op).__name__} to {new.__name__}"
+            yield words, node, altered(node, op=new())
+        case ast.UnaryOp(op=ast.Not() | ast.USub() as op):
+            yield f"{type(op).__name__} removed", node, node.operand
+        case ast.Constant(value=bool(value)):
+            yield f"{value} to {not value}", node, ast.Constant(not value)
+        case ast.Constant(value=int(value) | float(value)):
+            yield f"{value} to {value + 1}", node, ast.Constant(value + 1)
+        case ast.Constant(value="left" | "right" as side):
+            yield f"{side} to {SIDES[side]}", node, ast.Constant(SIDES[side])
+        case ast.Name(id=name) if name in NAMES:
+            yield f"{name} to {NAMES[name]}", node, ast.Name(NAMES[name])
+        case ast.Attribute(attr=name) if name in NAMES:
+            yield f"{name} to {NAMES[name]}", node, altered(node, attr=NAMES[name])
+        case ast.If(test=test) | ast.IfExp(test=test):
+            match test:  # other changes swap the branches of these already
+                case ast.Compare(ops=[op]) if isinstance(op, NEGATIONS):
+                    return
+                case ast.UnaryOp(op=ast.Not()):
+                    return
+            yield "branches swapped", test, ast.UnaryOp(ast.Not(), test)
+        case ast.Expr(value=ast.Call()):
+            yield "dropped", node, ast.Pass()
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            yield "dropped", node, ast.Pass()
+        case _ if isinstance(node, DROPPED):
+            yield "dropped", node, ast.Pass()
+
+
+def nodes(
+    parent: ast.AST, function: str, lines: range, inside: bool = False
+) -> Iterator[tuple[ast.AST, str, range]]:
+    """Yield what runs, with its function and the lines whose tests may notice.
+
+    These are the lines of its statement; all of the function for a default of an
+    argument; the whole file outside functions.
+    """
+    for node in ast.iter_child_nodes(parent):
+        name, own, within = function, lines, inside
+        if hasattr(node, "annotation"):
+            node.annotation = None
+        match node:
+            case ast.JoinedStr():  # its parts have no places before Python 3.12
+                continue
+            case ast.If(test=ast.Name("TYPE_CHECKING")):
+                continue
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                if any("abstract" in ast.dump(each) for each in node.decorator_list):
+                    continue
+                node.decorator_list = []
+                name = f"{function}.{node.name}".lstrip(".")
+                if within := inside or isinstance(node, FUNCTIONS):
+                    own = range(node.body[0].lineno, node.end_lineno + 1)
+                    node.returns = None
+            case ast.stmt() if inside:
+                last = node.body[0].lineno - 1 if hasattr(node, "body") else 0
+                own = range(node.lineno, max(last or node.end_lineno, node.lineno) + 1)
+        yield node, name, own
+        yield from nodes(node, name, own, within)
+
+
+def mutants(file: str, source: bytes) -> list[Mutant]:
+    """All mutants of one file, whose path is below the package."""
+    rows = source.splitlines(keepends=True)
+    starts = [0]
+    for row in rows:
+        starts.append(starts[-1] + len(row))
+    found, seen = [], Counter()
+    for node, function, lines in nodes(ast.parse(source), "", range(1, len(rows) + 1)):
+        for words, old, new in changes(node):
+            text = rows[old.lineno - 1].decode().strip()
+            name = f"{file} | {function} | {text} | {words}"
+            seen[name] += 1
+            if seen[name] > 1:
+                name += f" ({seen[name]})"
+            start = starts[old.lineno - 1] + old.col_offset
+            end = starts[old.end_lineno - 1] + old.end_col_offset
+            shown = "pass" if isinstance(new, ast.Pass) else f"({ast.unparse(new)})"
+            found.append(Mutant(file, name, lines, start, end, shown))
+    return found
+
+
+def draw(found: list[Mutant], count: int = COUNT, least: int = LEAST) -> list[Mutant]:
+    """Draw by hash: from each room its share of all, but a few at least."""
+    rooms = defaultdict(list)
+    for each in sorted(found, key=lambda m: hashlib.sha256(m.name.encode()).digest()):
+        rooms[each.room].append(each)
+    shares = {room: count * len(here) / len(found) for room, here in rooms.items()}
+    return [m for room in rooms for m in rooms[room][: max(least, int(shares[room]))]]
+
+
+def equivalent(text: str) -> dict[str, str]:
+    """Names and reasons: a name begins its line, its reason is indented below."""
+    reasons: dict[str, str] = {}
+    for line in filter(str.strip, text.splitlines()):
+        if line[0] != " ":
+            reasons[name := line.strip()] = ""
+        else:
+            reasons[name] += line.strip() + " "
+    if bare := [name for name, reason in reasons.items() if not reason]:
+        sys.exit(f"These equivalent mutants have no reason: {bare}")
+    return reasons
+
+
+def pytest(folder: Path, *options: str, limit: float | None = None) -> tuple:
+    """Run tests in a copy; return the exit code (None if it took too long) and text."""
+    paths = [str(folder / "src"), str(folder), str(ROOT)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+    return process.returncode, output
+
+
+def pytest_configure(config: object) -> None:
+    """As a plugin of pytest: do not spend time to make a failing example smaller."""
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile("mutants", settings.default, phases=phases)
+    settings.load_profile("mutants")
+
+
+def pytest_collection_modifyitems(items: list) -> None:
+    """As a plugin of pytest: run the listed tests, in the order of the list."""
+    listed = json.loads(Path("mutant_tests.json").read_text())
+    places = {test: place for place, test in enumerate(listed)}
+    kept = [item for item in items if item.nodeid in places]
+    items[:] = sorted(kept, key=lambda item: places[item.nodeid])
+
+
+class Tests:
+    """The tests of a copy: the lines that each executes, and how long it takes."""
+
+    def __init__(self, folder: Path, package: str, chosen: list[str]):
+        options = [f"--cov={package}", "--cov-context=test", "--cov-report="]
+        options += ["--cov-fail-under=0", "--durations=0", "--durations-min=0.005"]
+        code, output = pytest(folder, "-n", str(PROCESSES), *options, *chosen)
+        if code:
+            sys.exit(f"{output[-5000:]}\nThe tests fail without any change.")
+        self.folder, self.package = folder, package
+        self.data = CoverageData(str(folder / ".coverage"))
+        self.data.read()
+        self.seconds = Counter()
+        for took, test in re.findall(r"^([\d.]+)s (?:call|setup) +(.+)$", output, re.M):
+            self.seconds[test] += float(took)
+        self.of_file = defaultdict(list)
+        for test in {each.rpartition("|")[0] for each in self.data.measured_contexts()}:
+            self.of_file[test.partition("::")[0]].append(test)
+
+    def of(self, mutant: Mutant) -> list[str]:
+        """Tests that execute its lines, quickest first; then others of their files.
+
+        Tests of its own room say more: they may take five times as long.  The others of
+        a file may read what a fixture or a cache computed in a test before them.
+        """
+        path = self.folder / "src" / self.package / mutant.file
+        contexts = self.data.contexts_by_lineno(str(path))
+        executed = {each for line in mutant.lines for each in contexts.get(line, ())}
+        first = {each.rpartition("|")[0] for each in executed} - {""}
+        files = {each.partition("::")[0] for each in first}
+        tests = {each for file in files for each in self.of_file[file]}
+
+        def place(test: str) -> tuple[bool, float, str]:
+            own = f"/{mutant.room}/" in test
+            return test not in first, self.seconds[test] / (5 if own else 1), test
+
+        total, kept = 0.0, []
+        for test in sorted(tests, key=place):
+            total += self.seconds[test]
+            if total < SECONDS or not kept:
+                kept.append(test)
+        return kept
+
+    def verdict(self, folder: Path, mutant: Mutant) -> str:
+        """What the tests say of a mutant in one of the copies."""
+        if not (tests := self.of(mutant)):
+            return "not executed"
+        (folder / "mutant_tests.json").write_text(json.dumps(tests))
+        options = ["-x", "-p", "tools.mutants", *{t.partition("::")[0] for t in tests}]
+        path = folder / "src" / self.package / mutant.file
+        source = path.read_bytes()
+        # Python compares time and size to tell old compiled code: not enough here.
+        shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+        path.write_bytes(mutant.apply(source))
+        limit = 60 + 5 * sum(self.seconds[each] for each in tests)
+        code, _ = pytest(folder, *options, limit=limit)
+        path.write_bytes(source)
+        shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+        return {0: "survived", None: "too slow", 5: "not found"}.get(code, "killed")
+
+
+def run(
+    root: Path, package: str, chosen: list[Mutant], tests: list[str]
+) -> dict[Mutant, str]:
+    """Give each mutant to its tests, in copies of the project; tell of survivors."""
+    hidden = shutil.ignore_patterns(".*", "__pycache__", "demo", "results", "build")
+    verdicts: dict[Mutant, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        copies: queue.Queue[Path] = queue.Queue()
+        for place in range(PROCESSES):
+            copies.put(shutil.copytree(root, Path(folder, str(place)), ignore=hidden))
+        known = Tests(copies.queue[0], package, tests)
+        same = Mutant(chosen[0].file, "no change", range(1, 10**6), 0, 0, "")
+        if any(known.verdict(each, same) != "survived" for each in copies.queue):
+            sys.exit("The tests fail in a copy without any change.")
+
+        def judge(mutant: Mutant) -> None:
+            free = copies.get()
+            verdicts[mutant] = found = known.verdict(free, mutant)
+            copies.put(free)
+            if found != "killed":
+                print(f"{found}: {mutant.name} => {mutant.new}", flush=True)
+
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            list(pool.map(judge, chosen))
+    return verdicts
+
+
+def upper_bound(killed: int, of: int) -> float:
+    """Wilson's 95 % upper bound of a share."""
+    z, p = 1.96, killed / of
+    root = math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    return (p + z * z / (2 * of) + z * root) / (1 + z * z / of)
+
+
+def table(verdicts: dict[Mutant, str]) -> tuple[str, bool]:
+    """The table of rooms, and whether enough were killed."""
+    rows = [f"{'room':12} mutants  killed  (too slow)  share  upper bound"]
+    enough = True
+    for room in [*dict.fromkeys(each.room for each in verdicts), "all"]:
+        here = Counter(v for m, v in verdicts.items() if room in (m.room, "all"))
+        of, late = here.total(), here["too slow"]
+        killed = here["killed"] + late
+        bound = upper_bound(killed, of)
+        enough &= killed >= 0.9 * of if room == "all" else bound >= 0.85
+        shares = f"{killed / of:6.1%} {bound:12.1%}"
+        rows.append(f"{room:12} {of:7} {killed:7} {late:11} {shares}")
+    return "\n".join(rows), enough
+
+
+def main() -> None:
+    """Draw, run, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="mutants with this in their name")
+    parser.add_argument("--tests", nargs="*", default=[], help="tests to choose from")
+    parser.add_argument("--count", type=int, default=COUNT, help="how many, about")
+    given = parser.parse_args()
+    found = []
+    for room in ROOMS:
+        for path in sorted((ROOT / "src" / PACKAGE / room).glob("*.py")):
+            found += mutants(f"{room}/{path.name}", path.read_bytes())
+    listed = equivalent((ROOT / "tools" / "mutants_equivalent.txt").read_text())
+    if gone := listed.keys() - {each.name for each in found}:
+        print("Listed as equivalent, but not in the code:", *sorted(gone), sep="\n  ")
+    drawn = draw([each for each in found if each.name not in listed], given.count)
+    drawn = [each for each in drawn if given.only in each.name]
+    if not drawn:
+        sys.exit(f"No mutant in the draw has {given.only!r} in its name.")
+    start = time.monotonic()
+    shown, enough = table(run(ROOT, PACKAGE, drawn, given.tests))
+    print(f"{shown}\n{(time.monotonic() - start) / 60:.0f} minutes")
+    sys.exit(0 if enough else 1)
+
+
+if __name__ == "__main__":
+    main()
