@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from rankfair import MultiTaskRegressor, save_model, stream
-from rankfair.datasets import base as _files
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.engines.streams import predict_parquet
 from rankfair.input.disk import read_up_to, working_folder, write_whole
@@ -36,15 +35,11 @@ def test_a_longer_old_file_leaves_no_tail(tmp_path):
     assert names(tmp_path) == ["a.txt"]
 
 
-def test_others_may_read_it_as_any_new_file(tmp_path):
+def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path):
     plain = tmp_path / "plain.txt"
     plain.write_text("")
-    path = write_whole(tmp_path / "a.txt", "")
-    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-
-
-def test_an_old_file_keeps_its_permissions(tmp_path):
     path = write_whole(tmp_path / "a.txt", "old")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
     path.chmod(0o600)
     write_whole(path, "new")
     assert path.read_text() == "new"
@@ -129,18 +124,11 @@ def test_no_room_for_the_whole_file_leaves_the_old_one(tmp_path):
     assert names(tmp_path) == ["a.txt"]
 
 
-def test_a_file_in_place_of_the_folder_is_kept(tmp_path):
-    folder = write_whole(tmp_path / "folder", "old")
-    with pytest.raises(OSError, match="folder"):
-        write_whole(folder / "a.txt", "new")
-    assert folder.read_text() == "old"
-    assert names(tmp_path) == ["folder"]
-
-
-def test_a_folder_in_place_of_the_file_is_kept(tmp_path):
+def test_what_stands_in_the_way_is_kept(tmp_path):
     inside = write_whole(tmp_path / "a" / "inside.txt", "old")
-    with pytest.raises(OSError, match="a"):
-        write_whole(tmp_path / "a", "new")
+    for path in (inside / "a.txt", inside.parent):
+        with pytest.raises(OSError, match="a"):
+            write_whole(path, "new")
     assert inside.read_text() == "old"
     assert names(tmp_path) == ["a", "inside.txt"]
 
@@ -158,51 +146,6 @@ def test_a_folder_that_may_not_be_written_is_as_before(tmp_path):
         assert names(tmp_path) == ["a.txt"]
     finally:
         tmp_path.chmod(0o700)
-
-
-def stopped(path):
-    """A process that has written a file, and now waits instead of renaming it."""
-    code = (
-        "import os, sys, time; from pathlib import Path; "
-        "from rankfair.input.disk import write_whole; "
-        "os.fsync = lambda _: (print('here', flush=True), time.sleep(600)); "
-        "write_whole(Path(sys.argv[1]), 'new')"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "here\n"
-    return process
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
-def test_what_the_killed_leave_is_removed_and_what_others_write_is_not(tmp_path):
-    path = write_whole(tmp_path / "a.parquet", "old")
-    with stopped(path) as process:
-        (left,) = tmp_path.glob(".*")
-        assert not left.name.endswith(".parquet")
-        assert not any(name.endswith(".parquet") for name in names(left))
-        write_whole(tmp_path / "b.parquet", "b")
-        assert left.exists()  # its writer is alive
-        process.kill()
-    assert path.read_text() == "old"
-    assert left.exists()
-    write_whole(tmp_path / "b.parquet", "c")
-    assert names(tmp_path) == ["a.parquet", "b.parquet"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there are no such locks")
-def test_only_leftovers_are_removed(tmp_path):
-    mine = [tmp_path / name for name in (".rankfair", ".rankfair-a.part", "a.part")]
-    with working_folder(tmp_path) as other:
-        mine[0].mkdir()
-        mine[1].symlink_to(mine[0])
-        mine[2].mkdir()
-        (left := tmp_path / ".rankfair-b.part").mkdir()  # not even a lock is in it
-        write_whole(tmp_path / "a.txt", "")
-        assert not left.exists()
-        assert all(each.exists() for each in (*mine, other))
-        assert not list(mine[0].iterdir())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
@@ -226,10 +169,6 @@ def test_the_folder_is_on_disk_after_the_rename(tmp_path, monkeypatch):
     write_whole(path, "new")
     assert [text for _, text in synced] == ["old", "new"]
     assert synced[1][0] == str(tmp_path)
-
-
-def test_there_is_one_such_function():
-    assert _files.write_whole is write_whole
 
 
 def test_a_streamed_prediction_keeps_links_and_permissions(tmp_path):

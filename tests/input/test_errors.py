@@ -1,3 +1,4 @@
+import copy
 import io
 import json
 import unicodedata
@@ -8,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankfair.cli.errors import echo_json
-from rankfair.input.errors import clipped, printable, shown
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    clipped,
+    listed,
+    printable,
+    shown,
+)
 
 ANY = st.text(st.characters())
 
@@ -50,3 +58,25 @@ def test_json_is_seen_and_holds_the_value(value):
     out = stream.getvalue()
     assert json.loads(out) == value
     assert printable(out, keep="\n") == out
+
+
+def test_long_lists_are_cut():
+    assert listed(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("argument", "python", "command"),
+    [
+        ("y", "y", "--y"),
+        ('tasks (column "a b")', 'tasks (column "a b")', '--tasks (column "a b")'),
+        ("y_pred['m']", "y_pred['m']", "--y_pred['m']"),
+        ("what the model predicts", "what the model predicts", None),
+        (Argument("bins", 3), "bins=3", "--bins"),
+    ],
+)
+def test_arguments_are_spelt_by_who_shows_them(argument, python, command):
+    error = InputError(argument, ("needs ", Argument("cv")), "5", "Try 2.")
+    assert str(error) == f"{python} needs cv; got 5. Try 2."
+    told = error.render(lambda it: f"--{it.name}")
+    assert told == f"{command or python} needs --cv; got 5. Try 2."
+    assert str(copy.deepcopy(error)) == str(error)

@@ -12,12 +12,12 @@ from sklearn.model_selection import (
 )
 
 from rankfair import (
+    DecisionBoundaryCovariance,
     MultiTaskRegressor,
     RankFairPostprocessor,
     RankFairRegressor,
     TiltedRegressor,
 )
-from rankfair.estimators import DecisionBoundaryCovariance
 from rankfair.input.folds import split_folds
 from refusals import sentence
 
@@ -41,7 +41,7 @@ def test_masks_are_rows():
 def test_a_splitter_that_needs_more_is_told_how_to_get_it(model, splitter):
     it = model(Ridge(), 0.1, sensitive_features=2, cv=splitter)
     told = sentence(it.fit, X, Y)
-    assert told.startswith(f"cv={splitter!r:.60} does not split these rows: ")
+    assert told.startswith(f"cv must split these rows; got {splitter!r:.60}, which")
     assert "cv=list(splitter.split(X, y, groups))" in told
     labels = np.arange(N) % 5
     more = {"groups": labels} if isinstance(splitter, GroupKFold) else {}
@@ -54,8 +54,8 @@ def test_a_model_must_not_see_the_rows_that_it_is_tested_on():
     assert len(split_folds(folds, X, Y)) == 3
     folds[1] = (np.append(folds[1][0], folds[1][1][:1]), folds[1][1])
     told = sentence(split_folds, folds, X, Y)
-    assert told.endswith("train and test of fold 1 share 1 row.")
-    assert "share 60 rows" in sentence(split_folds, [(range(N), range(N))], X, Y)
+    assert "holds out 1 row in fold 1 that it learns from" in told
+    assert "holds out 60 rows" in sentence(split_folds, [(range(N), range(N))], X, Y)
 
 
 SHUFFLED = "cv=KFold(5, shuffle=True)"
