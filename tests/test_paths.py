@@ -26,7 +26,7 @@ from rankfair import (
 )
 from rankfair.constraints import Mean, Rank
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.input.folds import make_folds, take_rows, task_folds
+from rankfair.input.folds import make_folds, take_rows
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.paths import Path, PathRow
 
@@ -243,7 +243,9 @@ def test_tasks_of_one_group_are_clusters():
 def test_folds_leave_rows_of_every_task_to_learn_from(seed, n_folds):
     rng = np.random.default_rng(seed)
     codes, in_a = rng.integers(0, 25, 80), rng.random(80) < 0.4
-    fold = task_folds(codes, in_a, n_folds, rng)
+    fold = np.full(80, -1)
+    for k, (_, test) in enumerate(make_folds(n_folds, codes, in_a, rng)):
+        fold[test] = k
     sizes = np.bincount(codes)
     assert ((fold < 0) == (sizes[codes] == 1)).all()
     for k in range(n_folds):
@@ -276,45 +278,86 @@ def test_a_task_of_one_row_is_never_held_out():
 # The record
 
 
-def curve(errors, epsilons=None):
-    epsilons = np.arange(len(errors)) / 10 if epsilons is None else epsilons
+def curve(errors, costs, ses):
     rows = [
-        PathRow(float(e), float(r), float(r), float(r), *[0.0] * 9, "")
-        for e, r in zip(epsilons, errors, strict=True)
+        PathRow(i / 10, float(r), float(r), float(r), *[0.0] * 9, "", cost=c, cost_se=s)
+        for i, (r, c, s) in enumerate(zip(errors, costs, ses, strict=True))
     ]
     return Path(tuple(rows), 10, 10)
 
 
-def test_knee_is_where_the_curve_bends():
-    x = np.linspace(0, 1, 101)
-    assert curve(1 / (x + 0.1), x).knee() == pytest.approx(
-        math.sqrt(0.11) - 0.1, abs=1e-2
-    )
-    assert curve([3.0, 1.0, 0.9, 0.8]).knee() == 0.1
-    bent = curve([3.0, 1.0, 0.9, 0.8])
-    scaled = curve([300.0, 100.0, 90.0, 80.0], 7 * bent.column("epsilon"))
-    assert scaled.knee() == pytest.approx(7 * bent.knee())
-    assert bent.has_knee and scaled.has_knee
-
-
 @pytest.mark.parametrize(
-    ("errors", "free"),
+    ("costs", "ses", "chosen", "free"),
     [
-        ([1.0, 1.0, 1.0], True),
-        ([1.0, 2.0, 3.0], True),
-        ([3.0, 2.9, 1.0], False),
-        ([0.3, 0.2, 0.1], False),
-        ([1.0], False),
-        ([2.0, 1.0], False),
-        ([1.0, 2.0], True),
+        ([9.0, 1.0, 0.0], [2.0, 1.5, 0.0], 0.1, False),
+        ([9.0, 1.0, 0.0], [2.0, 0.5, 0.0], 0.2, False),
+        ([0.2, 0.1, 0.0], [0.3, 0.3, 0.0], 0.0, True),
+        ([0.0, 1.0, 9.0], [0.0, 0.5, 0.5], 0.0, True),
+        ([math.nan] * 3, [math.nan] * 3, None, False),  # a model from a file
     ],
 )
-def test_without_a_knee_the_smallest_epsilon_is_returned(errors, free):
-    path = curve(errors)
-    assert path.knee() == 0.0
-    assert path.has_knee == free  # nothing is bought by less fairness
+def test_the_smallest_epsilon_within_one_standard_error_is_chosen(
+    costs, ses, chosen, free
+):
+    path = curve([3.0, 1.0, 0.9], costs, ses)
+    assert (path.chosen, path.is_free) == (chosen, free)
     marked = [text.get_text() for text in path.plot().axes[0].texts]
-    assert marked == (["knee, ε = 0"] if free else [])
+    assert marked == ([] if chosen is None else [f"ε = {chosen:g}"])
+    assert repr(path) == (
+        f"Path(3 ε from 0 to 0.2, chosen {'none' if chosen is None else f'{chosen:g}'},"
+        " 10 held-out rows)"
+    )
+
+
+@pytest.mark.parametrize("n_tasks", [4, 12])
+def test_the_cost_of_an_epsilon_is_paired_over_rows_or_tasks(n_tasks):
+    data = make_biased_tasks(n_tasks, 30, random_state=3)
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    given = {"epsilons": [0.0, 0.05, 0.4], "cv": None}
+    path = fairness_path(model, data.frame, data.target, **given)
+    tasks = data.frame["task"].to_numpy()
+    squares = []
+    for row in path.rows:
+        fitted = model.set_params(epsilon=row.epsilon).fit(data.frame, data.target)
+        squares.append((data.target - fitted.loo_predictions_) ** 2)
+    best = squares[int(np.argmin([each.mean() for each in squares]))]
+    for row, square in zip(path.rows, squares, strict=True):
+        more = square - best
+        assert row.cost == pytest.approx(more.mean(), abs=1e-9)
+        if n_tasks >= 10:  # tasks have equal sizes here
+            more = np.array([more[tasks == t].mean() for t in np.unique(tasks)])
+        se = more.std(ddof=1) / math.sqrt(len(more))
+        assert row.cost_se == pytest.approx(se, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_views_show_the_predictions_of_every_epsilon(cv):
+    data = make_biased_tasks(6, 60, random_state=0)
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    given = {"epsilons": [0.0, 0.1, 0.5], "cv": cv, "random_state": 0}
+    path = fairness_path(model, data.frame, data.target, **given)
+    views, z = path.views, data.frame["z"].to_numpy().astype(int)
+    fitted = model.set_params(epsilon=0.0).fit(data.frame, data.target)
+    m, tasks = fitted.predict(data.frame), data.frame["task"].to_numpy()
+    fair = fitted.loo_predictions_
+    for name, auc, sizes in zip(
+        views.tasks, views.views[0].task_aucs, views.task_sizes, strict=True
+    ):
+        mine = tasks == name
+        assert auc == pytest.approx(rank_auc(None, m[mine], sensitive_features=z[mine]))
+        assert sizes == (int(z[mine].sum()), int((1 - z[mine]).sum()))
+    assert (views.n_tasks, views.group, views.against) == (6, "1", "0")
+    first, last = views.views[0], views.views[-1]
+    assert all(sum(each) == pytest.approx(1.0, abs=0.02) for each in first.shares)
+    b, a = first.means
+    assert a - b == pytest.approx(path.rows[0].md)
+    assert set(last.moved) == {0} and last.moves == (0.0, 0.0)
+    if cv is None:
+        free = model.set_params(epsilon=0.5).fit(data.frame, data.target)
+        moved = fair - free.loo_predictions_
+        assert first.moved == tuple(int((abs(moved) > s).sum()) for s in views.steps)
+        moves = [moved[z == g].mean() for g in (0, 1)]
+        assert first.moves == pytest.approx(moves)
 
 
 def test_frame_is_of_the_library_that_is_there(monkeypatch):
@@ -329,7 +372,7 @@ def test_frame_is_of_the_library_that_is_there(monkeypatch):
     assert set(path_of(epsilons=[0.1]).to_frame()) == set(PathRow._fields)
 
 
-def test_picture_shows_both_curves_and_the_knee():
+def test_picture_shows_both_curves():
     path = path_of()
     (axes,) = path.plot().axes
     names = axes.get_legend_handles_labels()[1]
@@ -337,8 +380,6 @@ def test_picture_shows_both_curves_and_the_knee():
     drawn = [line.get_ydata().tolist() for line in axes.lines]
     assert path.column("rmse").tolist() in drawn
     assert path.column("train_rmse").tolist() in drawn
-    (axes,) = curve([3.0, 1.0, 0.9, 0.8]).plot().axes
-    assert [text.get_text() for text in axes.texts] == ["knee, ε = 0.1"]
 
 
 def test_without_matplotlib_what_to_install_is_said(monkeypatch):
@@ -378,7 +419,7 @@ def test_rows_keep_the_names_of_their_columns():
             {"model": make_pipeline(RankFairRegressor(), RankFairRegressor())},
             'has "rankfairregressor-1__epsilon", "rankfairregressor-2__epsilon"',
         ),
-        ({"epsilons": []}, "epsilons is empty"),
+        ({"epsilons": []}, "epsilons must be a list of values to try"),
         ({"epsilons": [0.1, -1]}, "each of epsilons must be a number ≥ 0; got -1"),
         ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
         (
@@ -393,9 +434,9 @@ def test_rows_keep_the_names_of_their_columns():
         ({"cv": True}, "cv must be a whole number ≥ 2; got True"),
         (
             {"cv": GroupKFold(3)},
-            r"cv=GroupKFold.* 'groups' .* cv=list\(splitter.split\(X, y, groups\)\)",
+            r"got GroupKFold.* 'groups' .* cv=list\(splitter.split\(X, y, groups\)\)",
         ),
-        ({"cv": [np.arange(5)]}, "cv=.* does not split these rows"),
+        ({"cv": [np.arange(5)]}, "cv must split these rows; got"),
         ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
         ({"cv": [(np.arange(9), [])]}, "cv holds out no row that counts, in 1 fold"),
         ({"cv": [([], np.arange(180))]}, "cv leaves no row to learn from"),
@@ -411,12 +452,12 @@ def test_rows_keep_the_names_of_their_columns():
             {"cv": [([0, 1, 2], [2, 3]), ([4, 5], [0, 6])]},
             "cv holds out 1 row in fold 0 that it learns from there too",
         ),
-        ({"cv": 1000}, "cv=1000 folds need as many rows; got n_samples = 180"),
+        ({"cv": 1000}, "cv needs as many rows as folds; got 1000 for n_samples = 180"),
         ({"random_state": -1}, "random_state must be None"),
         ({"model": RankFairRegressor(tasks="task")}, "sensitive_features is missing"),
         (
             {"model": RankFairRegressor(sensitive_features=["task", "z"])},
-            "has 2 columns: a path compares the groups of one attribute",
+            "has 2 columns: one feature is expected",
         ),
         ({"X": NUMBERS[:10]}, "y has 180 values, but there are 10 rows"),
         ({"tasks": np.arange(180)}, "cv holds out no row"),
@@ -488,7 +529,7 @@ def test_without_folds_the_figures_are_of_rows_left_out_of_one_fit(weighted):
 def test_default_path_of_rows_left_out_ends_at_their_unconstrained_gap():
     model = RankFairRegressor(tasks="task", sensitive_features="z")
     path = left_out_path(model, epsilons=None)
-    assert len(path.rows) == 12 and path.left_out
+    assert len(path.rows) == 40 and path.left_out
     assert path.rows[-1].gap == pytest.approx(path.rows[-1].epsilon)
     assert path.rows[-1].status == "inactive"
 
@@ -530,7 +571,7 @@ def test_a_group_of_one_row_gets_a_sentence():
     groups = np.where(np.arange(len(Y)) == 7, "rare", "rest")
     model = RankFairRegressor(tasks="task", **PLAIN)
     asked = {"model": model, "sensitive_features": groups}
-    with pytest.raises(ValueError, match='group "rare" has 1 row that counts: a path'):
+    with pytest.raises(ValueError, match='1 row that counts in group "rare": a path'):
         path_of(**asked)
     groups[8] = "rare"
     weights = np.where(np.arange(len(Y)) < 7, 1.0, 0.0)
