@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankfair.audit.records import FrontierPoint, Provenance
+from rankfair.audit.records import Provenance
+from rankfair.paths import Path
+from rankfair.report.explorer import explorer
 from rankfair.report.frontier import Dot, draw
-from rankfair.report.page import fill
+from rankfair.report.page import facts_of, fill, origin
 from rankfair.report.text import View, alike, cell, decimals
-from rankfair.report.view import dots_of, facts_of, origin
 from rankfair.stats.estimate import Estimate
-
-__all__ = ["MethodLine", "MethodTable", "render_comparison"]
 
 COLUMNS = (
     ("RMSE", "root of the mean squared error"),
@@ -59,8 +58,8 @@ class MethodTable:
         Where the numbers come from.
     summary : str
         The main result, in one sentence.
-    path : tuple of FrontierPoint
-        A curve of one method for several ε, if there is one.
+    curve : bool
+        The lines are one method with several ε: points of a curve.
     confidence : float
         Confidence level of the intervals.
     title : str
@@ -72,7 +71,7 @@ class MethodTable:
     lines: tuple[MethodLine, ...]
     provenance: Provenance
     summary: str = ""
-    path: tuple[FrontierPoint, ...] = ()
+    curve: bool = False
     confidence: float = 0.95
     title: str = "Methods compared"
     notes: tuple[str, ...] = ()
@@ -84,8 +83,13 @@ class MethodTable:
         return next(iter(named)) if len(named) == 1 else ""
 
 
-def render_comparison(table: MethodTable) -> str:
+def render_comparison(
+    table: MethodTable, path: Path | None = None, reference: str = ""
+) -> str:
     """Return methods side by side as one HTML page that needs no other file.
+
+    The lines of a path can be explored on it, where the path has views; the reference
+    group has the first colour.
 
     Examples
     --------
@@ -97,19 +101,16 @@ def render_comparison(table: MethodTable) -> str:
     >>> "0.0500 to 0.1500" in page
     True
     """
-    return fill("methods.html.j2", _view(table))
+    explored = None if path is None else explorer(path, reference)
+    more = () if explored is None else ("explorer",)
+    return fill("methods.html.j2", {**_view(table), "explorer": explored}, *more)
 
 
 def _view(table: MethodTable) -> View:
     made = table.provenance
     confidence = f"{100 * table.confidence:g} %"
-    on_path = {(p.auc_gap.value, p.rmse.value) for p in table.path}
-    alone = [
-        line
-        for line in table.lines
-        if (line.auc_gap.value, line.rmse.value) not in on_path
-    ]
-    numbers = _numbers(alone)
+    numbers = {} if table.curve else _numbers(table.lines)
+    dots = _dots(table.lines, numbers, table.curve)
     columns = zip(*(line.figures for line in table.lines), strict=True)
     known = [not all(math.isnan(e.value) for e in column) for column in columns]
     shown = [i for i in range(len(COLUMNS)) if known[i] or not any(known)]
@@ -117,15 +118,8 @@ def _view(table: MethodTable) -> View:
         "title": table.title,
         "summary": table.summary,
         "facts": facts_of(made, confidence),
-        "picture": draw(
-            [
-                Dot(e.auc_gap, e.rmse, e.method, e.chosen, numbers.get(e.method, 0))
-                for e in alone
-            ],
-            dots_of(table.path),
-        ),
-        "only_path": bool(table.path) and not alone,
-        "has_path": len(table.path) > 1,
+        "picture": draw(dots, table.curve),
+        "curve": table.curve,
         "columns": [COLUMNS[i] for i in shown],
         "rows": [
             {
@@ -144,6 +138,23 @@ def _view(table: MethodTable) -> View:
         "confidence": confidence,
         "provenance": origin(made),
     }
+
+
+def _dots(
+    lines: Sequence[MethodLine], numbers: dict[str, int], curve: bool
+) -> list[Dot]:
+    """The points; of a curve only the ends and the chosen one are named."""
+    ends = {0, len(lines) - 1}
+    return [
+        Dot(
+            line.auc_gap,
+            line.rmse,
+            line.method if line.chosen or not curve or i in ends else "",
+            line.chosen,
+            numbers.get(line.method, 0),
+        )
+        for i, line in enumerate(lines)
+    ]
 
 
 def _numbers(lines: Sequence[MethodLine], most_names: int = 3) -> dict[str, int]:
