@@ -4,6 +4,7 @@ VENV := .venv
 FUZZ_SECONDS ?= 60
 BIN := $(VENV)/bin
 RIVALS := .venv-rivals
+LOWEST := .venv-lowest
 ifneq ($(wildcard ../shared/data),)
 export RANKFAIR_DATA ?= $(abspath ../shared/data)
 endif
@@ -70,6 +71,9 @@ simulate-certificate: $(VENV)/.dev  ## Coverage of the certificate, into docs/ce
 simulate-intervals: $(VENV)/.dev  ## Coverage of the intervals of AUC, into docs/intervals.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_intervals.py
 
+simulate-explained: $(VENV)/.dev  ## Coverage of explained gaps, into docs/explained.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/simulate_explained.py
+
 record: $(VENV)/.dev  ## What the package gives, into record.json (AGAINST=old.json compares)
 	OMP_NUM_THREADS=1 $(BIN)/python tools/record.py record.json $(if $(AGAINST),--against $(AGAINST))
 
@@ -88,7 +92,21 @@ constraints: $(VENV)/.dev  ## What each constraint costs and brings, into docs/c
 line-page: $(VENV)/.dev  ## Why a line, left-out counts and means: pictures into docs/line.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/line_page.py $(OPTIONS)
 
-readme: $(VENV)/.dev  ## Run what README.md and docs/python.md show; renew outputs
+docs: $(VENV)/.docs  ## Build the site into docs/_build/html; a warning is an error
+	MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+
+docs-serve: docs  ## Build the site, and show it at http://localhost:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory docs/_build/html 8000
+
+dist: $(VENV)/.dev  ## Build wheel and sdist, and try the wheel in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/python tools/try_wheel.py dist
+
+test-lowest: $(LOWEST)/.ready  ## The tests on the lowest versions that pyproject.toml promises
+	OMP_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -q $(or $(ONLY),tests)
+
+readme: $(VENV)/.dev  ## Run what README.md and the pages in docs/ show; renew outputs
 	$(BIN)/python tools/readme.py
 
 lint: $(VENV)/.dev  ## Check style and formatting
@@ -103,8 +121,8 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 	$(BIN)/mypy
 
 clean:  ## Remove the environment and everything generated
-	rm -rf $(VENV) $(RIVALS) demo results dist build .coverage .coverage.* htmlcov
-	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(RIVALS) $(LOWEST) demo results dist build .coverage .coverage.* htmlcov
+	rm -rf docs/_build docs/gallery docs/reference/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks paper tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/python:
@@ -117,6 +135,17 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
 	touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+$(LOWEST)/.ready: pyproject.toml tools/lowest.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
+	    --editable '.[all,dev]'
+	touch $@
 
 # atheris has wheels for some versions of Python only; without it, hypothesis does it.
 $(VENV)/.fuzz: $(VENV)/.dev

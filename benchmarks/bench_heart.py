@@ -6,7 +6,7 @@ turn on the same data.  Ours is `RankFairRegressor()` as it is, unless a case sa
 
     python benchmarks/bench_heart.py                 all cases
     python benchmarks/bench_heart.py fit-easy auc    some of them
-    python benchmarks/bench_heart.py --write README.md   and put the table there
+    python benchmarks/bench_heart.py --write docs/scale.md   and put the table there
 """
 
 from __future__ import annotations

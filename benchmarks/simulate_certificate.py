@@ -28,8 +28,8 @@ from cells import added, parts_of, simulated, tasks_of
 from marks import row
 from scipy.stats import norm
 
-from rankfair.stats import certify_predictions
 from rankfair.stats.auc import auc_spread
+from rankfair.stats.certificate import certify_predictions
 
 DOCS = Path(__file__).parents[1] / "docs" / "certificate.md"
 AUCS = (0.5, 0.52, 0.6, 0.8, 0.95)

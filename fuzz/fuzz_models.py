@@ -13,6 +13,7 @@ with instrumented():
     from file_checks import check_model
     from rankfair.files import archive
     from rankfair.files import model_files as files
+    from rankfair.input.errors import ModelFileError
 
 from rankfair import MultiTaskRegressor
 
@@ -48,13 +49,13 @@ def _forged_description(rest: bytes) -> None:
         packed = archive.pack(body, ARRAYS)
     except (ValueError, RecursionError):
         return
-    with suppress(archive.ModelFileError):
+    with suppress(ModelFileError):
         files.model_of(packed)
         files.describe_bytes(packed)
 
 
 def _forged_array(rest: bytes) -> None:
-    with suppress(archive.ModelFileError):
+    with suppress(ModelFileError):
         archive._from_npy(rest, "an array")
 
 

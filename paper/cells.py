@@ -18,7 +18,9 @@ from rankfair import metrics
 from rankfair.constraints import Rank
 from rankfair.core.problem import Problem
 from rankfair.penalties import Task
-from rankfair.solvers import Demand, Paper, Request
+from rankfair.solvers import Paper
+from rankfair.solvers.base import Request
+from rankfair.solvers.counted import Demand
 from rankfair.stats.auc import auc_spread
 
 Record = dict[str, Any]

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankfair.audit import Audit
 from rankfair.audit.records import Comparison, ModelLine, Provenance, SensitiveFeature
-from rankfair.stats import Estimate
+from rankfair.stats.estimate import Estimate
 
 
 def sample(n=240, seed=0, groups="FM", tasks=12, ties=False):

@@ -8,7 +8,6 @@ import numpy as np
 from rankfair.audit.records import (
     Audit,
     Comparison,
-    FrontierPoint,
     Group,
     Histogram,
     ModelLine,
@@ -16,7 +15,7 @@ from rankfair.audit.records import (
     SensitiveFeature,
     TaskLine,
 )
-from rankfair.report import MethodLine
+from rankfair.report.methods_page import MethodLine, MethodTable
 from rankfair.stats.estimate import Estimate
 
 METHOD = "DeLong's variance on the logit scale"
@@ -35,7 +34,7 @@ HOSTILE = (
 # What pages are tried with, as arguments of `make_audit`.
 AUDITS = {
     "two groups, two models": {},
-    "one model": {"models": ("prediction",), "frontier": False},
+    "one model": {"models": ("prediction",)},
     "many groups, several attributes": {
         "models": ("a", "b", "c", "d", "e"),
         "attributes": (("race", tuple("vwxyz")), ("sex", ("M", "F"))),
@@ -43,7 +42,6 @@ AUDITS = {
     "nothing but predictions": {
         "models": ("m",),
         "n_tasks": 0,
-        "frontier": False,
         "target": False,
         "command": None,
     },
@@ -162,24 +160,10 @@ def task_lines(n, models, name, group, against, label="task {}"):
     return tuple(lines)
 
 
-def path(n=9):
-    return tuple(
-        FrontierPoint(
-            epsilon=0.02 * i,
-            rmse=Estimate(error, error - 40, error + 40),
-            auc_gap=Estimate(gap, max(0.0, gap - 0.012), gap + 0.012),
-            chosen=i == 2,
-        )
-        for i in range(n)
-        for error, gap in [(1400 - 900 * math.sqrt(i / n), 0.02 * i + 0.004)]
-    )
-
-
 def make_audit(
     models=("before", "after"),
     attributes=(("sex", ("M", "F")),),
     n_tasks=40,
-    frontier=True,
     target=True,
     title="Pay by job, 2025",
     label="task {}",
@@ -211,7 +195,6 @@ def make_audit(
             "comparisons": tuple(found),
             "tasks": task_lines(n_tasks, models, first_name, a, b, label),
             "histograms": tuple(drawn),
-            "frontier": path() if frontier else (),
             "provenance": Provenance(
                 1800,
                 n_tasks,
@@ -237,3 +220,15 @@ def method(name, rmse, gap, **more):
         estimate(gap * 1.5, 0.02),
         **more,
     )
+
+
+def path(n=9):
+    """Return a table of methods that is a curve of one method with several ε."""
+    lines = []
+    for i in range(n):
+        error, gap = 1400 - 900 * math.sqrt(i / n), 0.02 * i + 0.004
+        rmse = Estimate(error, error - 40, error + 40)
+        auc_gap = Estimate(gap, max(0.0, gap - 0.012), gap + 0.012)
+        name, none = f"ε = {0.02 * i:.3g}", Estimate(math.nan)
+        lines.append(MethodLine(name, rmse, auc_gap, none, none, chosen=i == 2))
+    return MethodTable(tuple(lines), make_audit().provenance, curve=True)

@@ -8,12 +8,11 @@ from decimal import Decimal
 
 import numpy as np
 
-from rankfair.files.archive import ModelFileError
 from rankfair.files.csv import split
 from rankfair.files.model_files import describe_bytes, model_of
 from rankfair.files.read import read_file
 from rankfair.files.table import Reading
-from rankfair.input.errors import TableError
+from rankfair.input.errors import ModelFileError, TableError
 
 
 def text_of(raw, encoding=None):

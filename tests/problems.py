@@ -7,7 +7,9 @@ from rankfair.core.blocks import linear_predict, sorted_by_task
 from rankfair.core.problem import Groups, Problem
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.penalties import make_penalty
-from rankfair.solvers import Demand, Request, unconstrained
+from rankfair.solvers.base import Request
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.tilt import unconstrained
 
 PENALTIES = ["ridge", "task", "feature", "shared"]
 

@@ -113,6 +113,30 @@ def test_the_table_of_architecture_names_every_module_in_the_order_of_the_rows()
     assert all(max(a) < min(b) for a, b in itertools.pairwise(places))
 
 
+def code_lines(path: Path) -> int:
+    """Count lines that are neither blank, comment nor docstring."""
+    text = path.read_text(encoding="utf-8")
+    prose: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, kinds) and ast.get_docstring(node, clean=False):
+            prose |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    lines = enumerate(text.split("\n"), 1)
+    plain = (line.strip() for i, line in lines if i not in prose)
+    return sum(bool(line) and not line.startswith("#") for line in plain)
+
+
+def test_the_sizes_in_the_table_are_about_those_of_the_rooms():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for rooms, sizes in re.findall(r"^\| \w+ \| (`.*?) \| ([\d, ]+) \|", text, re.M):
+        told = [int(size.replace(",", "")) for size in sizes.split(", ")]
+        for (unit, folder), size in zip(
+            re.findall(r"`(\w+)(/?)`", rooms), told, strict=True
+        ):
+            paths = PACKAGE.glob(f"{unit}/*.py" if folder else f"{unit}.py")
+            assert size == pytest.approx(sum(map(code_lines, paths)), rel=0.1), unit
+
+
 @pytest.mark.parametrize(
     ("file", "code", "sentence"),
     [
@@ -198,5 +222,6 @@ def test_unknown_name_is_an_attribute_error():
 def test_one_version_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert project["project"]["version"] == rankfair.__version__
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "src/rankfair/__init__.py"
     assert f"version: {rankfair.__version__}" in citation

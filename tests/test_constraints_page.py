@@ -39,9 +39,6 @@ def test_ranks_and_means_together_on_synthetic_rows(data):
     check(data)
 
 
-@pytest.mark.xfail(
-    strict=False, reason="issue 16: statuses of the old search hang on the last bits"
-)
 @pytest.mark.usefixtures("real_data")
 @pytest.mark.parametrize(
     "data",

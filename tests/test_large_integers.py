@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, audit, metrics, stream
-from rankfair.stats import certify
+from rankfair.stats.certificate import certify
 from rankfair.stats.independence import independence_test
 
 RNG = np.random.default_rng(0)

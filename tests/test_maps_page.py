@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import marks
 from benchmarks.post import cases, choice, points, programme
 from benchmarks.post import page as pages
 from rankfair.estimators.maps import CONSTRAINTS_OF
@@ -52,54 +51,11 @@ def test_a_difference_is_higher_beyond_one_standard_error(steps, kind):
     assert found.kind == kind
 
 
-def test_rivals_are_met_twice_and_the_shift_once():
-    each = results([0.3, 0.5], [0.2, 0.2], own=(0.1, 0.3))
-    found = {(a.demand, a.rival): a for a in each.against()}
-    assert set(found) == {("KS", "EquiPy"), ("AUC", "shift")}
-    rival = found["KS", "EquiPy"]
-    assert rival.same["rmse"].mean == pytest.approx(-0.4)
-    assert rival.same["ks"].mean == pytest.approx(-0.2)
-    assert rival.own["rmse"].mean == pytest.approx(-0.3)
-    assert rival.own["ks"].kind == "higher"
-    assert found["AUC", "shift"].own is None
-    assert each.path("EquiPy").shape == (1, 7)
-    assert each.path("nothing").shape == (0, 7)
-
-
 def test_the_summary_names_who_is_better():
     text = pages.summary([results([0.3, 0.5], [0.2, 0.2], own=(0.1, 0.3))])
     assert "RMSE of ours is no higher in 1; higher by less" in text
     assert "higher by more in 1 (Data, EquiPy at KS: +0.1000 ± 0.0000)" in text
     assert "lower RMSE than **rank** on 0 of 1 datasets, and a larger KS on 1" in text
-
-
-def test_the_line_is_set_beside_the_least_movement():
-    """At the same constraint, in every measure, counted beyond two standard errors."""
-    point, rows = points.Point, [[0.0] * 7] * 2
-    above, below = [[1.0, 0, 0, 0, -1.0, 0, 0], [3.0, 0, 0, 0, -1.0, 0, 0]], rows
-    figures = {point("KS ≤ 0.1", "least"): below, point("KS ≤ 0.1", "line"): above}
-    found = [points.Results("data", "Data", 2, figures)]
-    text = pages.choices(found)
-    assert "| Data | KS ≤ 0.1 | +2.0000 ± 1.0000 | +0.0000 ± 0.0000 |" in text
-    told = pages.choice_summary(found)
-    assert "RMSE 0 and 0, KS 0 and 0" in told and "Wasserstein 1 and 0." in told
-
-
-def test_figures_are_kept_and_read_again(tmp_path):
-    figures = results([0.3], [0.2]).figures
-    path = tmp_path / "post" / "data.json"
-    assert points.load(path) == {}
-    points.save(path, figures)
-    assert points.load(path) == figures
-
-
-def test_text_goes_between_its_marks_and_nowhere_else(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb <!-- y --><!-- /y -->\n")
-    marks.put(page, "x", "new")
-    assert page.read_text() == (
-        "a\n<!-- x -->\nnew\n<!-- /x -->\nb <!-- y --><!-- /y -->\n"
-    )
 
 
 @pytest.mark.parametrize("slack", [0.0, 0.05])

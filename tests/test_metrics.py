@@ -160,7 +160,7 @@ def test_bad_input_of_group_metrics(metric):
         metric(Y, M, sensitive_features=Z[1:])
     with pytest.raises(ValueError, match="sensitive_features is unknown in all 60"):
         metric(Y, M, sensitive_features=[None] * N)
-    with pytest.raises(ValueError, match="has 2 columns: one protected attribute"):
+    with pytest.raises(ValueError, match="has 2 columns: one feature is expected"):
         metric(Y, M, sensitive_features=np.column_stack((Z, Z)))
     with pytest.raises(ValueError, match=r"zero for all .* rows of group 1"):
         metric(Y, M, sensitive_features=Z, sample_weight=1 - Z)
@@ -305,7 +305,7 @@ def test_scorers_can_be_pickled_and_shown():
 
 
 def test_scorers_without_groups_say_what_to_do():
-    with pytest.raises(ValueError, match=r"scorer\('rank_auc'\) has no groups: name"):
+    with pytest.raises(ValueError, match=r"scorer\('rank_auc'\) has no groups. Name"):
         scorer("rank_auc")(READER, X, Y)
 
 
@@ -338,7 +338,7 @@ def test_the_size_of_fractional_weights_does_not_matter():
 
 
 def test_a_missing_target_is_named():
-    with pytest.raises(ValueError, match="y_true is None: one number a row"):
+    with pytest.raises(ValueError, match="y_true must hold one number a row; got None"):
         rmse(None, [1.0])
 
 
@@ -398,7 +398,7 @@ def test_a_scorer_of_several_columns():
     score = scorer("rank_gap", sensitive_features=[1, 2])(model, X, Y)
     labels = {"a": Z, "b": np.arange(N) % 3}
     assert score == -rank_gap(None, model.predict(X), sensitive_features=labels)
-    with pytest.raises(ValueError, match="one protected attribute is expected"):
+    with pytest.raises(ValueError, match="one feature is expected"):
         scorer("rank_auc", sensitive_features=[1, 2])(model, X, Y)
     with pytest.raises(ValueError, match=r"39 distinct numbers .* classes first"):
         scorer("rank_gap", sensitive_features=0)(model, X, Y)

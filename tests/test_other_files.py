@@ -7,16 +7,14 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from rankfair import (
+    DecisionBoundaryCovariance,
     MultiTaskRegressor,
     RankFairPostprocessor,
     RankFairRegressor,
     RankFairRegressorCV,
-    TiltedRegressor,
-)
-from rankfair.estimators import (
-    DecisionBoundaryCovariance,
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
+    TiltedRegressor,
 )
 
 N = 240
@@ -123,19 +121,3 @@ def test_skops_keeps_a_model(fitted):
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
     for name in ("groups_", "group_auc_", "pairwise_auc_", "unbalanced_tasks_"):
         assert same(getattr(model, name, None), getattr(again, name, None))
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("fitted", ["combined"], indirect=True)
-def test_mlflow_keeps_a_model(fitted, tmp_path):
-    flavour, skops = map(pytest.importorskip, ("mlflow.sklearn", "skops.io"))
-    model, rows = fitted
-    flavour.save_model(
-        model,
-        tmp_path / "model",
-        serialization_format="skops",
-        skops_trusted_types=skops.get_untrusted_types(data=skops.dumps(model)),
-        pip_requirements=["rankfair"],
-    )
-    again = flavour.load_model(str(tmp_path / "model"))
-    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))

@@ -43,7 +43,9 @@ def limits(predicted, in_a, doubt, tasks=None, weights=None):
     """What an audit says of the AUC."""
     given = {"tasks": tasks, "sample_weight": weights, "confidence": 1 - doubt}
     found = audit(None, predicted, sensitive_features=in_a, **given)
-    return found.comparisons[0].auc.ci_low, found.comparisons[0].auc.ci_high
+    (line,) = found.comparisons
+    ends = line.auc.ci_low, line.auc.ci_high
+    return ends if line.group == "True" else (1 - ends[1], 1 - ends[0])
 
 
 def path_of(model, **settings):
@@ -59,7 +61,7 @@ def test_models_of_three_groups_have_a_path(name):
     assert (path.column("train_gap") <= np.array(EPSILONS) + 1e-2).all()
     assert path.rows[-1].group == path.rows[-1].train_group == "c"
     assert path.rows[-1].status == "inactive"
-    assert path.knee() in EPSILONS
+    assert path.chosen in EPSILONS and path.views.against == "the rest"
     assert path.to_frame()["group"].tolist() == path.column("group").tolist()
     (axes,) = path.plot().axes
     assert path.column("gap").tolist() in [
@@ -178,7 +180,7 @@ def test_folds_that_miss_a_group_are_refused():
     with pytest.raises(ValueError, match='cv holds out no row of group "b": a path'):
         path_of(MODELS["mapped"], cv=[(np.delete(np.arange(N), without), without)])
     rare = np.where(np.arange(N) == 7, "rare", GROUPS)
-    with pytest.raises(ValueError, match='group "rare" has 1 row that counts'):
+    with pytest.raises(ValueError, match='has 1 row that counts in group "rare"'):
         path_of(MODELS["mapped"], sensitive_features=rare)
 
 

@@ -49,14 +49,6 @@ def test_domination_is_the_rule_written_out(pair):
     assert close or found == expected
 
 
-@given(seeds)
-def test_nothing_dominates_itself_or_both_ways(pair):
-    a, b = point("a", pair[0]), point("b", pair[1])
-    assert not points.dominates(a, a)
-    assert points.same(a, a)
-    assert not (points.dominates(a, b) and points.dominates(b, a))
-
-
 def test_only_common_seeds_count():
     mine = point("a", [[0.5, 0.1, 0.1, 0.1], [9.0, 9.0, 9.0, 9.0]])
     theirs = point("b", [[0.6, 0.1, 0.1, 0.1]])
@@ -148,24 +140,6 @@ def test_reason_is_what_each_measure_costs_us():
     assert "all three" not in pages.reason(THEIRS, ours[:2])
 
 
-def test_tables_are_even():
-    for block in re.findall(r"(?:^\|.*\n)+", pages.page(made_run()), re.MULTILINE):
-        assert len({line.count("|") for line in block.splitlines()}) == 1
-
-
-def test_small_data_has_no_memory_table():
-    text = pages.page(made_run(rows={"data": 100}, quick=True))
-    assert "No dataset of this run is large." in text
-    assert "make bench-rivals OPTIONS=--quick" in text
-
-
-def test_a_resumed_run_has_no_minutes_and_says_so():
-    assert "in several parts" in pages.page(made_run(minutes=None))
-    assert "in 3 minutes" in pages.page(made_run())
-    assert "1 datasets; 1 are left out" in pages.page(made_run())
-    assert "left out" not in pages.page(made_run(skipped={}))
-
-
 def line(setting, seed, rmse, gap, training=False):
     figures = {"rmse": rmse, "gap": gap, "md": 2 * gap, "ks": 3 * gap}
     record = {"training": figures} if training else figures
@@ -210,24 +184,6 @@ def test_ours_are_set_by_training_rows_only(store):
         own = set(ours[name].settings)
         assert set(near.settings_of("wine", ours[name], False)) == own | wanted
     assert near.settings_of("wine", store, False) == store.settings
-
-
-def test_many_rows_get_few_settings(store):
-    kept.path_of("wine", store).parent.rename(kept.STORE / "synthetic-1e6")
-    tilt = METHODS["rankfair: tilt"]
-    found = near.settings_of("synthetic-1e6", tilt, False)
-    assert found == (*tilt.settings[: near.FEW], 0.1)
-
-
-def test_numbers_as_shown():
-    assert pages.shown(0.12567, math.nan) == "0.1257"
-    assert pages.shown(0.5, 0.01) == "0.5000 ± 0.0100"
-    assert [pages.ratio(v) for v in (0.0523, 1.23, 45.2, 12345.0)] == [
-        "0.052",
-        "1.2",
-        "45",
-        "12,000",
-    ]
 
 
 def pinned():

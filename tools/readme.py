@@ -1,8 +1,9 @@
-"""Run what README.md and docs/python.md show and write the real output back into them.
+"""Run what the pages show and write the real output back into them.
 
 A ```python block is run, and the ```text block after it becomes what it printed.  In a
 ```console block each line that starts with "$ " is run, and what follows it replaced.
-The picture of README.md is made anew as well.
+Pages are README.md and those in docs/ that show an output.  The first pictures of the
+README and of the demo are made anew as well.
 """
 
 import os
@@ -14,11 +15,20 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "python.md")
-PICTURE = ROOT / "docs" / "images" / "frontier.svg"
+sys.path.insert(0, str(ROOT))
+IMAGES = ROOT / "docs" / "images"
+DEMO, WAGES = IMAGES / "frontier.svg", IMAGES / "wages.svg"
 
 PYTHON = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<shown>.*?)```", re.S)
 CONSOLE = re.compile(r"```console\n(?P<lines>.*?)```", re.S)
+WRITTEN = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = [
+    page
+    for page in WRITTEN
+    if "_build" not in page.parts
+    for text in [page.read_text(encoding="utf-8")]
+    if PYTHON.search(text) or CONSOLE.search(text)
+]
 
 
 def refreshed(text: str, folder: Path) -> str:
@@ -64,13 +74,17 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def main() -> None:
-    """Rewrite the pages, and the picture that README.md shows."""
-    with tempfile.TemporaryDirectory() as folder:
-        for page in PAGES:
+    """Rewrite the pages, or those named, and their pictures."""
+    from tools.wages_picture import picture
+
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    for page in named or PAGES:
+        with tempfile.TemporaryDirectory() as folder:
             text = page.read_text(encoding="utf-8")
             page.write_text(refreshed(text, Path(folder)), encoding="utf-8")
-        PICTURE.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(Path(folder) / "demo" / PICTURE.name, PICTURE)
+            if (Path(folder) / "demo").exists():
+                shutil.copy(Path(folder) / "demo" / DEMO.name, DEMO)
+    WAGES.write_bytes(picture())
 
 
 if __name__ == "__main__":

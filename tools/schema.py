@@ -10,8 +10,9 @@ from typing import Any
 
 from rankfair.audit import records
 from rankfair.audit.records import Gate
+from rankfair.cli.quality import Quality
 from rankfair.paths import PathRow
-from rankfair.report import MethodLine
+from rankfair.report.methods_page import MethodLine
 from rankfair.stats.estimate import Estimate
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +30,11 @@ PLAIN: dict[str, Any] = {
     "float | None": NUMBER,
     "bool": {"type": "boolean"},
     "dict[str, float]": {"type": "object", "additionalProperties": NUMBER},
+    "tuple[str, ...]": {"type": "array", "items": {"type": "string"}},
+    "dict[str, Estimate]": {
+        "type": "object",
+        "additionalProperties": {"$ref": "#/$defs/Estimate"},
+    },
     "dict[str, str]": {"type": "object", "additionalProperties": {"type": "string"}},
 }
 RECORDS = (
@@ -37,20 +43,26 @@ RECORDS = (
     records.SensitiveFeature,
     records.Comparison,
     records.TaskLine,
+    records.UnitsGap,
+    records.GapParts,
+    records.TaskRaises,
+    records.RemedyCost,
+    records.QuartileBand,
+    records.PayBands,
     records.Histogram,
     records.ModelLine,
-    records.FrontierPoint,
     records.Provenance,
 )
-HIDDEN = ("backend",)
+HIDDEN = ("backend", "rows", "raises")
 GATE: dict[str, Any] = {
-    "description": "What --max-gap came to; there if a command was asked for it.",
+    "description": "What --max-gap and --max-task-gap came to, if asked for.",
     "type": "object",
     "properties": {
-        "max_gap": {"type": "number"},
+        "max_gap": NUMBER,
+        "max_task_gap": NUMBER,
         "result": {"enum": [each.name.lower() for each in Gate]},
     },
-    "required": ["max_gap", "result"],
+    "required": ["max_gap", "max_task_gap", "result"],
     "additionalProperties": False,
 }
 
@@ -83,7 +95,7 @@ def schema() -> dict[str, Any]:
     whole = of_record(records.Audit)
     head = {
         "format": {"const": "rankfair-audit"},
-        "version": {"const": 2},
+        "version": {"const": 3},
         "verdict": {"type": "string"},
         "gap": NUMBER,
     }
@@ -123,7 +135,11 @@ def fit_schema() -> dict[str, Any]:
         {
             "model": PLAIN["str | None"],
             "status": text,
+            "constraint_status": text,
+            "quality": {"anyOf": [_quality(), {"type": "null"}]},
+            "verdict": text,
             "rank_auc": NUMBER,
+            "proxy_auc": NUMBER,
             "constraints": numbers,
             "beta": {"type": ["number", "array"], "items": {"type": "number"}},
             "unbalanced_tasks": PLAIN["dict[str, str]"],
@@ -134,6 +150,18 @@ def fit_schema() -> dict[str, Any]:
     )
     found["properties"]["gate"] = GATE
     return {**found, "$defs": definitions}
+
+
+def _quality() -> dict[str, Any]:
+    """Return the schema of how good a fitted model is."""
+    types = {each.name: str(each.type) for each in fields(Quality)}
+    kinds = {name: of_type(_plain_name(kind)) for name, kind in types.items()}
+    return {
+        "type": "object",
+        "properties": kinds,
+        "required": list(kinds),
+        "additionalProperties": False,
+    }
 
 
 def path_schema() -> dict[str, Any]:
@@ -154,7 +182,7 @@ def path_schema() -> dict[str, Any]:
         "path",
         "What each epsilon costs, by rankfair",
         {
-            "knee": NUMBER,
+            "chosen": NUMBER,
             "summary": {"type": "string"},
             "n_held_out": {"type": "integer"},
             "rows": rows,

@@ -39,7 +39,7 @@ TESTS = (
     "tests/estimators",
     "tests/stats/test_certificate.py",
     "tests/test_metrics.py",
-    "tests/test_path.py",
+    "tests/test_paths.py",
     "src/rankfair/constraints",
     "src/rankfair/core",
     "src/rankfair/estimators",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rankfair.stats.certificate import certify_predictions as certify_predictions
     from rankfair.stats.independence import independence_test as independence_test
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names load on first use: `rankfair --help` must not wait for scikit-learn.
 _HOMES = {

@@ -11,26 +11,32 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankfair.core.ranks import Duels, counts_of, split, twice_u
 from rankfair.input.arrays import Floats
 from rankfair.input.columns import (
     column_name,
-    group_mask,
-    label_source_of_rows,
+    labels_of_rows,
     naming,
     reader_of,
+    refuse_several,
     resolve_columns,
 )
-from rankfair.input.frames import open_table
-from rankfair.input.groups import CUT_FIRST, Bools, SensitiveGroups, read_attributes
-from rankfair.input.settings import check_choice, check_lengths
-from rankfair.input.training import read_ranked, read_target, read_weights
+from rankfair.input.errors import InputError
+from rankfair.input.frames import (
+    check_lengths,
+    open_table,
+    read_ranked,
+    read_target,
+    read_weights,
+)
+from rankfair.input.scored_rows import MODEL, ScoredRows, read_scored
+from rankfair.input.settings import check_choice
 
 __all__ = [
     "balanced_residuals",
@@ -45,108 +51,79 @@ __all__ = [
 ]
 
 
-class ComparedRows:
-    """Checked predictions of rows whose group is known, with groups and weights."""
+def _rows(
+    y_true: Any,
+    y_pred: Any,
+    groups: Any,
+    sample_weight: Any,
+    one: bool = False,
+    several: bool = True,
+) -> ScoredRows:
+    """Check what a metric was given but the target, of which only the length.
 
-    def __init__(
-        self,
-        predicted: Floats,
-        ranked: Floats,
-        in_a: Bools,
-        known: Bools | None,
-        weights: Floats | None,
-    ):
-        self.n_rows = len(predicted)
-        self.known = known
-        self.predicted = self.kept(predicted)
-        # Of the same order and ties, exactly.
-        self.ranked = self.predicted if ranked is predicted else self.kept(ranked)
-        self.in_a = self.kept(in_a)
-        self.weights = None if weights is None else counts_of(self.kept(weights))
-        self.size_a = self._size(self.in_a)
-        self.size_b = self._size(~self.in_a)
-
-    def kept(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return what belongs to rows whose group is known."""
-        return values if self.known is None else values[self.known]
-
-    def _size(self, member: Bools) -> int | float:
-        if self.weights is None:
-            return int(np.count_nonzero(member))
-        size: int | float = self.weights[member].sum().item()
-        return size
-
-    def gap(self, values: Floats) -> float:
-        """Return the mean of ``values`` in A less that in B."""
-        weights = self.weights
-        means = [
-            np.average(values[m], weights=None if weights is None else weights[m])
-            for m in (self.in_a, ~self.in_a)
-        ]
-        return float(means[0] - means[1])
-
-    def twice_u(self) -> int | float:
-        """Return twice U of A over B; an integer where weights are whole."""
-        a, b = split(self.ranked, self.in_a)
-        if self.weights is None:
-            return twice_u(a, b)
-        return twice_u(a, b, *split(self.weights, self.in_a))
+    Of ``one`` feature, and of ``several`` groups or of two.
+    """
+    read = read_ranked(y_pred, "y_pred")
+    n_rows = len(read[0])
+    weights = read_weights(sample_weight, n_rows)
+    check_lengths(n_rows, y_true=y_true)
+    source = labels_of_rows(groups, n_rows)
+    if one:
+        refuse_several(source, "rank_gap takes several.")
+    return read_scored({MODEL: read}, None, source, weights, several=several)
 
 
-def read_compared(
-    y_true: Any, y_pred: Any, groups: Any, sample_weight: Any
-) -> ComparedRows:
-    """Check what a metric of two groups was given."""
-    predicted, ranked, weights = _read(y_true, y_pred, sample_weight)
-    in_a, known = group_mask(groups, len(predicted), weights)
-    return ComparedRows(predicted, ranked, in_a, known, weights)
+def _pair(y_true: Any, y_pred: Any, groups: Any, sample_weight: Any) -> ScoredRows:
+    """Return rows of two groups, those of unknown group left out."""
+    rows = _rows(y_true, y_pred, groups, sample_weight, True, False).of_known_group()
+    return (
+        rows if rows.weights is None else replace(rows, weights=counts_of(rows.weights))
+    )
 
 
-def _read(
-    y_true: Any, y_pred: Any, sample_weight: Any
-) -> tuple[Floats, Floats, Floats | None]:
-    predicted, ranked = read_ranked(y_pred, "y_pred")
-    weights = read_weights(sample_weight, len(predicted))
-    check_lengths(len(predicted), y_true=y_true)
-    return predicted, ranked, weights
+def _gap(values: Floats, rows: ScoredRows) -> float:
+    """Return the mean of ``values`` in A less that in B."""
+    in_a, weights = rows.groupings[0].in_a, rows.weights
+    means = [
+        np.average(values[of], weights=None if weights is None else weights[of])
+        for of in (in_a, ~in_a)
+    ]
+    return float(means[0] - means[1])
 
 
-def read_several(
-    y_true: Any, y_pred: Any, groups: Any, sample_weight: Any
-) -> tuple[Floats, list[SensitiveGroups], NDArray[Any] | None]:
-    """Check what a metric of several groups was given: a `Groups` an attribute."""
-    _, ranked, weights = _read(y_true, y_pred, sample_weight)
-    source = label_source_of_rows(groups, len(ranked))
-    counts = None if weights is None else counts_of(weights)
-    return ranked, read_attributes(source, weights, cure=CUT_FIRST), counts
+def _counts(rows: ScoredRows) -> tuple[int | float, int | float, int | float]:
+    """Return 2U of A over B and the sizes of both; integers if weights are whole."""
+    in_a = rows.groupings[0].in_a
+    a, b = split(rows.exact, in_a)
+    if rows.weights is None:
+        return twice_u(a, b), len(a), len(b)
+    of_a, of_b = split(rows.weights, in_a)
+    return twice_u(a, b, of_a, of_b), of_a.sum().item(), of_b.sum().item()
 
 
-def one_attribute(
+def _duels(rows: ScoredRows) -> list[Duels]:
+    """Compare every two groups of each feature."""
+    counts = None if rows.weights is None else counts_of(rows.weights)
+    return [
+        Duels.of(rows.exact, each.codes, len(each.labels), counts)
+        for each in rows.groupings
+    ]
+
+
+def _errors(y_true: Any, y_pred: Any) -> Floats:
+    """Return what was observed less what was predicted."""
+    predicted = read_target(y_pred, "y_pred")
+    observed = read_target(y_true, "y_true")
+    check_lengths(len(predicted), y_true=observed)
+    return observed - predicted
+
+
+def _one_feature(
     y_true: Any, y_pred: Any, groups: Any, sample_weight: Any
 ) -> tuple[list[Any], Duels]:
-    """Return the labels of the only attribute, and how its groups compare."""
-    predicted, attributes, weights = read_several(y_true, y_pred, groups, sample_weight)
-    if len(attributes) > 1:
-        raise ValueError(
-            f"sensitive_features has {len(attributes)} columns: groups of one "
-            "attribute are compared. rank_gap takes several."
-        )
-    (groups,) = attributes
-    return groups.labels.tolist(), duels_of(predicted, groups, weights)
-
-
-def duels_of(
-    predicted: Floats, groups: SensitiveGroups, weights: NDArray[Any] | None
-) -> Duels:
-    """Compare every two groups of an attribute."""
-    return Duels.of(predicted, groups.codes, len(groups.labels), weights)
-
-
-def read_true(y_true: Any, n_rows: int) -> Floats:
-    """Check what was observed."""
-    observed = read_target(y_true, "y_true")
-    check_lengths(n_rows, y_true=observed)
-    return observed
+    """Return the labels of the only feature, and how its groups compare."""
+    rows = _rows(y_true, y_pred, groups, sample_weight, one=True)
+    return rows.groupings[0].labels.tolist(), _duels(rows)[0]
 
 
 def mean_difference(
@@ -175,8 +152,8 @@ def mean_difference(
     >>> mean_difference(None, [1.0, 2.0, 6.0], sensitive_features=["F", "F", "M"])
     4.5
     """
-    rows = read_compared(y_true, y_pred, sensitive_features, sample_weight)
-    return rows.gap(rows.predicted)
+    rows = _pair(y_true, y_pred, sensitive_features, sample_weight)
+    return _gap(rows.m, rows)
 
 
 def balanced_residuals(
@@ -207,9 +184,9 @@ def balanced_residuals(
     >>> balanced_residuals([1.0, 2.0], [1.0, 1.5], sensitive_features=["F", "M"])
     0.5
     """
-    rows = read_compared(y_true, y_pred, sensitive_features, sample_weight)
-    observed = rows.kept(read_true(y_true, rows.n_rows))
-    return rows.gap(observed - rows.predicted)
+    residuals = _errors(y_true, y_pred)
+    rows = _pair(y_true, residuals, sensitive_features, sample_weight)
+    return _gap(rows.m, rows)
 
 
 def rmse(
@@ -242,8 +219,7 @@ def rmse(
     >>> rmse([0.0, 0.0], [3.0, 4.0])
     3.53...
     """
-    predicted = read_target(y_pred, "y_pred")
-    error = np.abs(read_true(y_true, len(predicted)) - predicted)
+    error = np.abs(_errors(y_true, y_pred))
     weights = read_weights(sample_weight, len(error))
     scale = float(error.max()) or 1.0
     # Squares of the scaled error neither overflow nor vanish.
@@ -279,8 +255,8 @@ def rank_auc(
     >>> rank_auc(None, [1.0, 2.0, 3.0, 3.0], sensitive_features=["B", "B", "A", "B"])
     0.166...
     """
-    rows = read_compared(y_true, y_pred, sensitive_features, sample_weight)
-    return rows.twice_u() / (2 * rows.size_a * rows.size_b)
+    twice, n_a, n_b = _counts(_pair(y_true, y_pred, sensitive_features, sample_weight))
+    return twice / (2 * n_a * n_b)
 
 
 def rank_auc_by_group(
@@ -312,7 +288,7 @@ def rank_auc_by_group(
     >>> rank_auc_by_group(None, [1.0, 2.0, 3.0, 9.0], sensitive_features=groups)
     {'a': 0.0, 'b': 0.5, 'c': 1.0}
     """
-    labels, duels = one_attribute(y_true, y_pred, sensitive_features, sample_weight)
+    labels, duels = _one_feature(y_true, y_pred, sensitive_features, sample_weight)
     return dict(zip(labels, duels.of_rest().tolist(), strict=True))
 
 
@@ -345,7 +321,7 @@ def pairwise_rank_auc(
     >>> found["M"]["F"], found["F"]["M"]
     (1.0, 0.0)
     """
-    labels, duels = one_attribute(y_true, y_pred, sensitive_features, sample_weight)
+    labels, duels = _one_feature(y_true, y_pred, sensitive_features, sample_weight)
     return duels.by_label(labels)
 
 
@@ -376,10 +352,8 @@ def rank_gap(
     >>> rank_gap(None, [1.0, 2.0, 3.0, 3.0], sensitive_features=["B", "B", "A", "B"])
     0.333...
     """
-    predicted, attributes, weights = read_several(
-        y_true, y_pred, sensitive_features, sample_weight
-    )
-    aucs = [duels_of(predicted, each, weights).of_rest() for each in attributes]
+    rows = _rows(y_true, y_pred, sensitive_features, sample_weight)
+    aucs = [duels.of_rest() for duels in _duels(rows)]
     return float(np.abs(np.concatenate(aucs) - 0.5).max())
 
 
@@ -411,8 +385,7 @@ def impact_rank_ratio(
     >>> impact_rank_ratio(None, [1.0, 2.0, 3.0], sensitive_features=["F", "M", "F"])
     1.0
     """
-    rows = read_compared(y_true, y_pred, sensitive_features, sample_weight)
-    n_a, n_b, twice = rows.size_a, rows.size_b, rows.twice_u()
+    twice, n_a, n_b = _counts(_pair(y_true, y_pred, sensitive_features, sample_weight))
     # A rank is one more than the rows below: own group gives (n + 1) / 2 on average.
     rank_a = twice / n_a + n_a + 1
     rank_b = (2 * n_a * n_b - twice) / n_b + n_b + 1
@@ -550,9 +523,10 @@ class GroupScorer:
             sample_weight=weights,
         )
         if math.isnan(value):
-            raise ValueError(
-                f"{self} is not a number for these predictions: they overflow. Give y "
-                "in another unit."
+            raise InputError(
+                str(self),
+                "is not a number for these predictions: they overflow",
+                cure="Give y in another unit.",
             )
         return -loss(value)
 
@@ -565,10 +539,12 @@ class GroupScorer:
                 found = owner.group_labels(X)
                 return found if len(found) > 1 else next(iter(found.values()))
         if column is None and passed is None:
-            raise ValueError(
-                f"{self} has no groups: name their column of X, "
-                f'scorer("{self.name}", sensitive_features="sex"), or pass them as '
-                "sensitive_features (with metadata routing enabled)."
+            raise InputError(
+                str(self),
+                "has no groups",
+                cure=f'Name their column of X, scorer("{self.name}", '
+                'sensitive_features="sex"), or pass them as sensitive_features (with '
+                "metadata routing enabled).",
             )
         if column is None:
             return passed

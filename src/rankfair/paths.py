@@ -7,7 +7,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,28 +19,35 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
-from rankfair.constraints import Distribution, refuse_own_epsilon
+from rankfair.constraints import refuse_own_epsilon
+from rankfair.constraints.distribution import Distribution
+from rankfair.core.blocks import power_of_two
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import label_source_of
-from rankfair.input.errors import counted, listed
+from rankfair.input.errors import Argument, InputError, counted, listed
 from rankfair.input.folds import Folds, make_folds, take_rows
-from rankfair.input.frames import FrameTable, open_table
+from rankfair.input.frames import (
+    FrameTable,
+    check_lengths,
+    open_table,
+    read_target,
+    read_weights,
+)
 from rankfair.input.groups import Bools
 from rankfair.input.scored_rows import compared_groups
 from rankfair.input.settings import (
-    check_lengths,
     check_number,
     check_seed,
     values_to_try,
 )
-from rankfair.input.training import read_target, read_weights
 from rankfair.metrics import mean_difference, rmse
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.means import errors
-from rankfair.stats.ordered import placements
+from rankfair.stats.means import errors, paired_cost
+from rankfair.stats.ordered import Ordered, placements
+from rankfair.stats.within_tasks import WithinTasks, pooled
 
 __all__ = [
     "Path",
@@ -52,9 +59,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-ROUNDING = 1e-9
-
-
 class PathRow(NamedTuple):
     """What one ε comes to, on held-out rows and, for ``train_…``, on those fitted.
 
@@ -63,7 +67,9 @@ class PathRow(NamedTuple):
     between the distributions of their predictions; ``status`` that of the fit.
     A is ``group``, of two groups the one that sorts last and B the other; of more the
     one whose AUC against all others, B, is farthest from 1/2.  Limits of AUC are that
-    group's, wide enough to hold for all groups together.
+    group's, wide enough to hold for all groups together.  ``cost`` is the mean squared
+    error less that of the ε where it is least, and ``cost_se`` the standard error of
+    this difference, which is paired: over tasks from ten of them on, else over rows.
     """
 
     epsilon: float
@@ -83,9 +89,77 @@ class PathRow(NamedTuple):
     group: str = ""
     train_group: str = ""
     ks: float = math.nan
+    cost: float = math.nan
+    cost_se: float = math.nan
+
+    @property
+    def no_worse(self) -> bool:
+        """Whether the error is within one standard error of the least."""
+        return self.cost <= 0.0 or self.cost <= self.cost_se
 
 
 @dataclass(frozen=True)
+class PathView:
+    """What the predictions of one ε look like, on held-out rows.
+
+    Attributes
+    ----------
+    shares : tuple of tuples of float
+        Of each group: the share of its rows in each bin, smoothed by a kernel.
+    means : tuple of float
+        Mean prediction of each group.
+    moves : tuple of float
+        By how much each group is predicted higher, on average, than at the last ε.
+    moved : tuple of int
+        Rows predicted otherwise than at the last ε by more than each of the steps.
+    within_auc : float
+        The AUC within tasks, pooled, of the rows fitted; NaN without tasks.
+    task_aucs : tuple of float
+        That of each task.
+    """
+
+    shares: tuple[tuple[float, ...], ...]
+    means: tuple[float, ...]
+    moves: tuple[float, ...]
+    moved: tuple[int, ...]
+    within_auc: float
+    task_aucs: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PathViews:
+    """A view of each ε of a path, and what all views share.
+
+    Attributes
+    ----------
+    views : tuple of PathView
+        One for each ε, ascending.
+    edges : tuple of float
+        Where bins of predictions begin and end.
+    steps : tuple of float
+        Round numbers, in the unit of the target, that rows move by.
+    group, against : str
+        Whose AUCs within tasks they are: predicted above whom.
+    tasks : tuple of str
+        Labels of the tasks that have rows of both, as many as a page holds: those with
+        the most pairs, these first.
+    task_sizes : tuple of pairs of int
+        Rows of either in each of these tasks.
+    n_tasks : int
+        How many tasks have rows of both.
+    """
+
+    views: tuple[PathView, ...]
+    edges: tuple[float, ...]
+    steps: tuple[float, ...]
+    group: str
+    against: str
+    tasks: tuple[str, ...] = ()
+    task_sizes: tuple[tuple[int, int], ...] = ()
+    n_tasks: int = 0
+
+
+@dataclass(frozen=True, repr=False)
 class Path:
     """Error and rank gap along a path of ε.
 
@@ -107,6 +181,8 @@ class Path:
         groups they are among the others, and never the one farthest from 1/2.
     left_out : bool
         Whether held-out predictions are of one fit, each row left out; else of folds.
+    views : PathViews or None
+        What the predictions look like at each ε; None for a model from a file.
 
     Examples
     --------
@@ -124,6 +200,7 @@ class Path:
     groups: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     left_out: bool = False
+    views: PathViews | None = None
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one field of all rows."""
@@ -149,56 +226,56 @@ class Path:
         data = {name: column.tolist() for name, column in columns.items()}
         return nw.from_dict(data, backend=self.backend).to_native()  # type: ignore[arg-type]
 
-    def knee(self) -> float:
-        """Return the ε from which on less fairness buys little accuracy.
+    @property
+    def chosen(self) -> float | None:
+        """The smallest ε whose error cannot be told from the least.
 
-        With ε and held-out RMSE both scaled to [0, 1], it is the point furthest below
-        the straight line from the first to the last point of the curve.  Where no point
-        is below that line, no ε stands out and the smallest is returned; so it is where
-        RMSE does not fall along the path: fairness is free then.  `has_knee` tells.
-
-        Returns
-        -------
-        float
-            One of the path's ε.
+        Its held-out error is within one standard error of that of the ε of least
+        error, ``cost <= cost_se``: smaller gains may be noise.  None where errors were
+        not measured, as in a path of a model file.
 
         Examples
         --------
-        >>> bend = [(0.0, 1.0), (0.1, 0.4), (0.2, 0.2), (0.3, 0.1)]
-        >>> rows = [PathRow(e, r, *[0.0] * 11, "") for e, r in bend]
-        >>> Path(tuple(rows), 10, 10).knee()
+        >>> bend = [(0.0, 9.0, 2.0), (0.1, 1.0, 1.5), (0.2, 0.0, 0.0)]
+        >>> rows = [
+        ...     PathRow(e, *[0.0] * 12, "", cost=c, cost_se=se) for e, c, se in bend
+        ... ]
+        >>> Path(tuple(rows), 10, 10).chosen
         0.1
         """
-        return self.rows[int(np.argmax(self._below()))].epsilon
+        return next((row.epsilon for row in self.rows if row.no_worse), None)
 
     @property
-    def has_knee(self) -> bool:
-        """Whether less fairness buys little from `knee` on.
+    def is_free(self) -> bool:
+        """Whether even the smallest ε has no cost that can be measured."""
+        return self.rows[0].no_worse
 
-        False for one ε, and where the error falls along the path but never more quickly
-        than on the straight line from its first point to its last: each step towards
-        less fairness buys as much as the one before, or more.
+    def distinct(self) -> Path:
+        """Leave out each ε whose fit is that of the ε before it.
+
+        Where no fit is tight enough several ε have the one that comes closest.
 
         Examples
         --------
-        >>> rows = [PathRow(e, 1.0 - e, *[0.0] * 11, "") for e in (0.0, 0.25, 0.5)]
-        >>> Path(tuple(rows), 10, 10).has_knee
-        False
+        >>> row = PathRow(*[0.0] * 13, "infeasible")
+        >>> len(Path((row, row._replace(epsilon=0.1)), 10, 10).distinct().rows)
+        1
         """
-        error = self.column("rmse")
-        if len(error) < 2 or not error[0] > error[-1]:
-            return len(error) > 1
-        return bool(self._below().max() > ROUNDING)
+        same = [row._replace(epsilon=0.0) for row in self.rows]
+        kept = [i for i, row in enumerate(same) if i == 0 or row != same[i - 1]]
+        views = self.views
+        if views is not None:
+            views = replace(views, views=tuple(views.views[i] for i in kept))
+        return replace(self, rows=tuple(self.rows[i] for i in kept), views=views)
 
-    def _below(self) -> NDArray[np.float64]:
-        """How far points are below the line from the first to the last, both scaled."""
-        epsilon, error = self.column("epsilon"), self.column("rmse")
-        fall = error[0] - error[-1]
-        if len(error) < 3 or not fall > 0:
-            return np.zeros(len(error))
-        x = (epsilon - epsilon[0]) / (epsilon[-1] - epsilon[0])
-        below: NDArray[np.float64] = (1.0 - x) - (error - error[-1]) / fall
-        return below
+    def __repr__(self) -> str:
+        first, last = self.rows[0].epsilon, self.rows[-1].epsilon
+        judged = "left-out" if self.left_out else "held-out"
+        chosen = "none" if self.chosen is None else f"{self.chosen:.3g}"
+        return (
+            f"Path({len(self.rows)} ε from {first:.3g} to {last:.3g}, chosen {chosen}, "
+            f"{self.n_held_out:,} {judged} rows)"
+        )
 
     def plot(self) -> Figure:
         """Draw RMSE against ``|AUC − 1/2|`` of held-out and of training rows.
@@ -214,7 +291,7 @@ class Path:
         >>> len(Path((row, row._replace(epsilon=0.1)), 10, 10).plot().axes)
         1
         """
-        figure: Figure = import_module("rankfair.report").draw_path(self)
+        figure: Figure = import_module("rankfair.report.pictures").draw_path(self)
         return figure
 
 
@@ -267,10 +344,11 @@ class Judge:
     tasks: Codes | None
     weights: Floats | None
     small: tuple[int, ...] = ()  # places of groups that are compared with no others
+    task_labels: tuple[str, ...] = ()
 
     def __call__(self, predicted: Floats, at: Codes) -> Figures:
         """Return the figures of the predictions of these rows."""
-        self._check(at)
+        self.check(at)
         y, known = self.y[at], self.groups[at] >= 0
         weights = None if self.weights is None else self.weights[at]
         of_known = None if weights is None else weights[known]
@@ -300,30 +378,32 @@ class Judge:
         places = range(1 if len(self.labels) == 2 else 0, len(self.labels))
         return [g for g in places if g not in self.small]
 
-    def _check(self, at: Codes) -> None:
+    def check(self, at: Codes) -> None:
         """Refuse rows that miss a group."""
         groups = self.groups[at]
         counts = np.bincount(groups[groups >= 0], minlength=len(self.labels))
         if np.count_nonzero(counts) < 2:
-            raise ValueError(
-                f"cv holds out rows of one group only ({len(at)} rows): there is "
-                "nothing to compare. Use a cv that holds out rows of each, 5 for "
-                "instance."
+            raise InputError(
+                "cv",
+                f"holds out rows of one group only ({len(at)} rows): there is nothing "
+                "to compare",
+                cure="Use one that holds out rows of each, 5 for instance.",
             )
         missed = [self.labels[g] for g in np.flatnonzero(counts == 0)]
         if missed:
-            raise ValueError(
-                f"cv holds out no row of group {listed(missed)}: a path measures every "
-                "group. Use a cv that holds out rows of each, 5 for instance, or join "
-                "groups."
+            raise InputError(
+                "cv",
+                f"holds out no row of group {listed(missed)}: a path measures every "
+                "group",
+                cure="Use one that holds out rows of each, 5 for instance, or join "
+                "groups.",
             )
 
     def _two_groups(self, at: Codes, g: int) -> TwoGroups:
         """Group g and all others, as in an audit."""
         in_a = self.groups[at] == g
-        tasks = None if self.tasks is None else self.tasks[at]
-        weights = None if self.weights is None else self.weights[at]
-        return TwoGroups.of(in_a, ~in_a, tasks, weights)
+        of_rows = self._of(self.tasks, at), self._of(self.weights, at)
+        return TwoGroups.of(in_a, ~in_a, *of_rows)
 
     def _auc(self, predicted: Floats, at: Codes, g: int) -> Estimate:
         """The AUC of a group against all others, with the interval of an audit."""
@@ -332,6 +412,59 @@ class Judge:
         confidence = 1.0 - (1.0 - CONFIDENCE) / len(self._compared)
         return auc_estimate(*placed, self._two_groups(at, g), confidence)
 
+    def cost(self, predicted: Floats, best: Floats, at: Codes) -> tuple[float, float]:
+        """Return how much more predictions err than the best, and its standard error.
+
+        NaN where a square has no float.
+        """
+        y = self.y[at]
+        size = power_of_two(float(np.abs([y, predicted, best]).max()))
+        scaled = y / size, predicted / size, best / size
+        tasks, weights = self._of(self.tasks, at), self._of(self.weights, at)
+        cost, se = paired_cost(*scaled, tasks, weights)
+        return cost * size**2, se * size**2
+
+    def means(self, values: Floats, at: Codes) -> tuple[float, ...]:
+        """Return the mean of each group."""
+        groups, weights = self.groups[at], self._of(self.weights, at)
+        w = np.ones(len(at)) if weights is None else weights
+        places = (np.flatnonzero(groups == g) for g in range(len(self.labels)))
+        return tuple(float(np.average(values[i], weights=w[i])) for i in places)
+
+    def shapes(
+        self, predicted: Floats, at: Codes, edges: Floats
+    ) -> tuple[tuple[float, ...], ...]:
+        """Return the share of each group in each bin, smoothed by Silverman's rule."""
+        groups, weights = self.groups[at], self._of(self.weights, at)
+        w, found = np.ones(len(at)) if weights is None else weights, []
+        for g in range(len(self.labels)):
+            mine, width = predicted[groups == g], edges[1] - edges[0]
+            counts = np.histogram(mine, edges, weights=w[groups == g])[0]
+            low, high = np.quantile(mine, [0.25, 0.75])
+            spread = min(float(mine.std()), (high - low) / 1.34) or float(mine.std())
+            far = np.arange(-BINS, BINS + 1) * width
+            bandwidth = max(0.9 * spread * len(mine) ** -0.2, 0.7 * width)
+            kernel = np.exp(-0.5 * (far / bandwidth) ** 2)
+            smooth = np.convolve(counts, kernel / kernel.sum(), "same")
+            found.append(tuple((smooth / w[groups == g].sum()).tolist()))
+        return tuple(found)
+
+    def within(self, predicted: Floats, at: Codes, g: int) -> WithinTasks | None:
+        """Return the AUC of a group against all others in each task; None without."""
+        known = self.groups[at] >= 0
+        if self.tasks is None:
+            return None
+        ordered = Ordered.of(predicted[known]).by_task(self.tasks[at][known])
+        rows = at[known][ordered.order]
+        weights = self._of(self.weights, rows)
+        mass = np.ones(len(rows)) if weights is None else weights
+        in_a = self.groups[rows] == g
+        of_segment = self.tasks[rows[ordered.segments]]
+        return WithinTasks.of(ordered, of_segment, mass * in_a, mass * ~in_a)
+
+    def _of(self, values: Any, at: Codes) -> Any:
+        return None if values is None else values[at]
+
     def n_clusters(self, at: Codes) -> int | None:
         """Return how many tasks of these rows are clusters; None if rows are free."""
         known = at[self.groups[at] >= 0]
@@ -339,6 +472,130 @@ class Judge:
         if self.tasks is None or not any(s.needed or s.possible for s in found):
             return None
         return len(np.unique(self.tasks[known]))
+
+
+@dataclass(frozen=True)
+class TriedEpsilon:
+    """The predictions of one ε, of held-out rows and of those fitted."""
+
+    epsilon: float
+    held_out: Floats
+    fitted: Floats
+    status: str
+
+
+def measured(
+    tried: Sequence[TriedEpsilon],
+    held_out: tuple[Judge, Codes],
+    fitted: tuple[Judge, Codes],
+) -> tuple[tuple[PathRow, ...], PathViews]:
+    """Return a row and a view of each ε; a judge measures the rows that go with it."""
+    judge, at = held_out
+    of_fit, everywhere = fitted
+    rows = [
+        row_of(
+            it.epsilon,
+            judge(it.held_out, at),
+            of_fit(it.fitted, everywhere),
+            it.status,
+        )
+        for it in tried
+    ]
+    best = tried[int(np.argmin([row.rmse for row in rows]))].held_out
+    costs = [judge.cost(it.held_out, best, at) for it in tried]
+    rows = [
+        row._replace(cost=cost, cost_se=se)
+        for row, (cost, se) in zip(rows, costs, strict=True)
+    ]
+    return tuple(rows), _views(tried, held_out, fitted, rows[-1].group)
+
+
+BINS = 72  # of a view
+MOST_TASKS = 60  # that a view tells apart
+
+
+def _views(
+    tried: Sequence[TriedEpsilon],
+    held_out: tuple[Judge, Codes],
+    fitted: tuple[Judge, Codes],
+    group: str,
+) -> PathViews:
+    """What a page shows of each ε."""
+    judge, at = held_out
+    of_fit, everywhere = fitted
+    first, free = tried[0].held_out, tried[-1].held_out
+    ends = np.quantile(np.concatenate([first, free]), [0.0, 0.002, 0.998, 1.0])
+    room = 0.1 * (ends[2] - ends[1])
+    edges = np.linspace(
+        max(ends[1] - room, ends[0] - room / 2),
+        min(ends[2] + room, ends[3] + room / 2),
+        BINS + 1,
+    )
+    steps = _steps(float(np.quantile(np.abs(first - free), 0.9)))
+    place = judge.labels.index(group)
+    others = [label for label in judge.labels if label != group]
+    within = [of_fit.within(it.fitted, everywhere, place) for it in tried]
+    return PathViews(
+        tuple(
+            _view(judge, it.held_out, free, at, edges, steps, tasks)
+            for it, tasks in zip(tried, within, strict=True)
+        ),
+        tuple(edges.tolist()),
+        steps,
+        group,
+        others[0] if len(others) == 1 else "the rest",
+        *_tasks_of(within[0], of_fit.task_labels),
+    )
+
+
+def _tasks_of(
+    within: WithinTasks | None, labels: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...], int]:
+    """The names and sizes of the tasks that are shown, and how many there are."""
+    if within is None:
+        return (), (), 0
+    at = _shown_tasks(within)
+    sizes = zip(within.n_a[at].tolist(), within.n_b[at].tolist(), strict=True)
+    return tuple(labels[j] for j in within.tasks[at]), tuple(sizes), len(within.tasks)
+
+
+def _shown_tasks(within: WithinTasks) -> Codes:
+    """The tasks with the most pairs, these first."""
+    found: Codes = np.argsort(-within.n_a * within.n_b, kind="stable")[:MOST_TASKS]
+    return found
+
+
+def _view(
+    judge: Judge,
+    predicted: Floats,
+    free: Floats,
+    at: Codes,
+    edges: Floats,
+    steps: Sequence[float],
+    within: WithinTasks | None,
+) -> PathView:
+    """What a page shows of one ε."""
+    moved = np.abs(predicted - free)
+    of_tasks: tuple[float, ...] = ()
+    if within is not None:
+        of_tasks = tuple(within.auc[_shown_tasks(within)].tolist())
+    return PathView(
+        judge.shapes(predicted, at, edges),
+        judge.means(predicted, at),
+        judge.means(predicted - free, at),
+        tuple(int((moved > step).sum()) for step in steps),
+        math.nan if within is None else pooled(within, CONFIDENCE).value,
+        of_tasks,
+    )
+
+
+def _steps(most: float) -> tuple[float, ...]:
+    """Three round numbers up to one, as 1, 2 and 5 are; none up to 0."""
+    if not 0.0 < most < math.inf:
+        return ()
+    unit = 10.0 ** math.floor(math.log10(most))
+    round_ones = [float(f"{m * unit:.6g}") for m in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)]
+    return tuple(v for v in round_ones if v <= most)[-3:]
 
 
 def _distance(predicted: Floats, in_a: Bools, weights: Floats | None) -> float:
@@ -363,7 +620,8 @@ def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
     return () if len(small) == n_groups or n_groups == 2 else tuple(small.tolist())
 
 
-POINTS = 12
+POINTS = 12  # ε of a path by refits, unless told
+LINE_POINTS = 40  # where one fit knows all of them
 FREE = 0.5  # no AUC is farther from 1/2
 
 
@@ -379,6 +637,7 @@ class PathRefits:
     names: tuple[str, ...]  # of groups
     labels: NDArray[Any]  # of groups, for models that take them as an array
     tasks: Codes | None
+    task_labels: tuple[str, ...]
     weights: Floats | None
 
     @classmethod
@@ -392,6 +651,7 @@ class PathRefits:
         owner = _owner(model, parameter)
         refuse_own_epsilon(getattr(owner, "constraints", "rank"))
         of_tasks = label_source_of("tasks", tasks, owner, X)
+        codes, names = (None, None) if of_tasks is None else of_tasks.labels()
         read = read_weights(weights, len(target))
         return cls(
             model,
@@ -399,7 +659,8 @@ class PathRefits:
             X,
             target,
             *compared_groups(owner, X, groups, read),
-            None if of_tasks is None else of_tasks.labels()[0],
+            codes,
+            () if names is None else tuple(map(str, names.tolist())),
             read,
         )
 
@@ -494,15 +755,14 @@ class PathRefits:
         owner = self.owner(self.model)
         constraint = getattr(owner, "constraints", "rank")
         if not isinstance(constraint, str) or constraint != "rank":
-            raise ValueError(
-                f"epsilons is needed with constraints={constraint!r}: the default "
-                f"path is "
-                "in units of AUC."
-            )
+            units = ": the default path is in units of AUC"
+            named = Argument("constraints", constraint)
+            raise InputError("epsilons", ("is needed with ", named, units))
         # Bands within tasks bind as long as some task is outside, up to 1/2.
         everywhere = getattr(owner, "scope", "global") == "global"
         gap = self._free_gap(owner, left_out) if everywhere else FREE
-        return sorted({gap * (i / (POINTS - 1)) ** 2 for i in range(POINTS)})
+        n = LINE_POINTS if left_out else POINTS
+        return sorted({gap * (i / (n - 1)) ** 2 for i in range(n)})
 
     def _free_gap(self, owner: Any, left_out: bool) -> float:
         """The rank gap of the fit that nothing is asked of."""
@@ -521,18 +781,19 @@ class PathRefits:
 def _epsilon_of(model: Any) -> str:
     """Return the name of the model's parameter ε."""
     if isinstance(model, type):
-        raise ValueError(
-            f"model is the class {model.__name__}: a model is expected, "
-            f"{model.__name__}(…)."
+        name = model.__name__
+        raise InputError(
+            "model", f"is the class {name}: a model is expected, {name}(…)"
         )
     names = list(model.get_params()) if hasattr(model, "get_params") else []
     found = [name for name in names if name.split("__")[-1] == "epsilon"]
     shallow = [n for n in found if n.count("__") == min(m.count("__") for m in found)]
     if len(shallow) != 1:
         what = listed(shallow) if shallow else "none"
-        raise ValueError(
-            f"model must have one parameter epsilon, its own or that of a step; "
-            f"{type(model).__name__} has {what}."
+        raise InputError(
+            "model",
+            "must have one parameter epsilon, its own or that of a step; "
+            f"{type(model).__name__} has {what}",
         )
     return str(shallow[0])
 
@@ -584,10 +845,10 @@ def fairness_path(
     y : array-like of shape (N,)
         The target.
     epsilons : sequence of float, optional
-        By default twelve from 0 to the rank gap of the fit that nothing is asked of,
-        closer together near 0.  The last row is that fit, in every fold: it is made
-        with ε = 1/2, as the gap of a fold may be larger.  Bands within tasks
-        (``scope``) go up to 1/2.
+        By default from 0 to the rank gap of the fit that nothing is asked of, closer
+        together near 0: forty where one fit knows all of them, else twelve.  The last
+        row is that fit, in every fold: it is made with ε = 1/2, as the gap of a fold
+        may be larger.  Bands within tasks (``scope``) go up to 1/2.
     cv : int, splitter, iterable of (train, test) or None, default=None
         How many folds; None leaves out each row of one fit where the model can, else
         there are 5.  They are made within tasks, so that every task and group keeps
@@ -638,15 +899,17 @@ def fairness_path(
         held_out = np.flatnonzero(~np.isnan(refits.left_out(line)))
     small = small_groups(refits.groups[held_out], len(refits.names))
     of_rows = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
-    judge = Judge(*of_rows, small)
-    rows = []
+    judge = Judge(*of_rows, small, refits.task_labels)
+    judge.check(held_out)
+    tried = []
     for i, epsilon in enumerate(chosen):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
-        row = _row(refits, judge, folds, asked[i], line)
-        rows.append(row._replace(epsilon=epsilon))
+        found = _tried(refits, folds, asked[i], line, held_out)
+        tried.append(replace(found, epsilon=epsilon))
+    rows, views = measured(tried, (judge, held_out), (judge, refits.everywhere))
     return Path(
-        rows=tuple(rows),
+        rows=rows,
         n_train=len(refits.everywhere),
         n_held_out=len(held_out),
         n_clusters=judge.n_clusters(held_out),
@@ -654,6 +917,7 @@ def fairness_path(
         groups=refits.names,
         unjudged=tuple(refits.names[g] for g in small),
         left_out=line is not None,
+        views=views,
     )
 
 
@@ -681,28 +945,28 @@ def _held_out(folds: Folds) -> Codes:
     times = np.bincount(np.concatenate([test for _, test in folds]))
     if times.max() > 1:
         again = counted(int((times > 1).sum()), "row")
-        raise ValueError(
-            f"cv holds out {again} more than once, up to {times.max()} times: a path "
-            "measures one prediction of each. Repeats and random splits do so; use 5, "
-            "or KFold(5, shuffle=True, random_state=0) for instance."
+        raise InputError(
+            "cv",
+            f"holds out {again} more than once, up to {times.max()} times: a path "
+            "measures one prediction of each",
+            cure="Repeats and random splits do so; use 5, or KFold(5, shuffle=True, "
+            "random_state=0) for instance.",
         )
     return np.flatnonzero(times)
 
 
-def _row(
-    refits: PathRefits, judge: Judge, folds: Folds, epsilon: float, line: Any
-) -> PathRow:
+def _tried(
+    refits: PathRefits, folds: Folds, epsilon: float, line: Any, held_out: Codes
+) -> TriedEpsilon:
     everywhere = refits.everywhere
     model = refits.fit(epsilon, everywhere) if line is None else line.at(epsilon)
-    fitted = judge(refits.predict(model, everywhere), everywhere)
+    fitted = refits.predict(model, everywhere)
     predicted = np.full(len(refits.y), math.nan)
     for train, test in folds:
         predicted[test] = refits.predict(refits.fit(epsilon, train), test)
     if line is not None:
         predicted = refits.left_out(model)
-    tested = np.flatnonzero(~np.isnan(predicted))
-    held_out = judge(predicted[tested], tested)
-    return row_of(epsilon, held_out, fitted, refits.status(model))
+    return TriedEpsilon(epsilon, predicted[held_out], fitted, refits.status(model))
 
 
 def _backend(X: Any) -> str | None:

@@ -26,7 +26,7 @@ def mixed_tasks(seed, n_tasks=20, rows=20, spread=1.0):
 
 def test_distances_of_mixed_tasks_draw_tasks_too():
     held = 0
-    for seed in range(60):
+    for seed in range(24):
         p, g, t = mixed_tasks(seed)
         by_task, by_row = compared(p, g, tasks=t), compared(p, g)
         assert by_task.ks.p_value is None and "mix the groups" in by_task.ks.note
@@ -36,7 +36,7 @@ def test_distances_of_mixed_tasks_draw_tasks_too():
             assert one.value == other.value
             assert one.ci_low <= other.ci_low and one.ci_high >= other.ci_high
         held += by_task.ks.ci_low <= 0.0
-    assert held >= 54  # 95 % of 60, less what chance takes
+    assert held >= 20  # 95 % of 24, less what chance takes
 
 
 def test_task_draws_find_groups_that_tasks_hold_unevenly():
@@ -226,7 +226,7 @@ def test_shares_of_all_or_none_are_of_tasks():
 def test_a_number_is_no_group():
     rng = np.random.default_rng(0)
     y, age = rng.random(300), rng.integers(20, 60, 300)
-    with pytest.raises(ValueError, match=r"'age' holds 40 distinct .* a few classes"):
+    with pytest.raises(ValueError, match=r"holds 40 distinct .* a few classes"):
         audit(y, y, sensitive_features={"age": age})
     found = audit(y, y, sensitive_features={"age": age.astype(str)})
     assert len(found.sensitive_features[0].groups) == 40

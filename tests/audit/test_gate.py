@@ -10,7 +10,7 @@ import pytest
 from audited import sample, simple
 from rankfair import audit
 from rankfair.audit import Gate
-from rankfair.stats import Estimate
+from rankfair.stats.estimate import Estimate
 
 
 def test_the_gate_lets_equality_pass():
@@ -75,8 +75,8 @@ def test_the_verdict_measures_and_does_not_judge():
     for text in (found.verdict, str(found), json.dumps(found.to_dict())):
         for word in ("compliant", "complies", "unfair", "fair ", "illegal", "pass"):
             assert word not in text.lower()
-    assert "95 % interval" in found.verdict and '"after"' in found.verdict
-    assert "the largest gap of 6 comparisons" in found.verdict
-    assert simple().verdict.startswith('Rows of "M" rank above rows of "F"')
+    assert "95 % confidence interval" in found.verdict and '"after"' in found.verdict
+    assert "the largest rank gap of 6 comparisons" in found.verdict
+    assert simple().verdict.startswith("In 60.0 % of pairs the M row ranks higher")
     assert "rank equally high" in simple(auc=0.5).verdict
-    assert "rank below" in simple(auc=0.4, low=0.3, high=0.5).verdict
+    assert "the F row ranks" in simple(auc=0.4, low=0.3, high=0.5).verdict

@@ -12,8 +12,6 @@ from jsonschema import Draft202012Validator
 
 from audited import sample, simple
 from rankfair import audit
-from rankfair.paths import Path as FairnessPath
-from rankfair.paths import PathRow
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +22,6 @@ def test_the_dict_follows_the_schema():
     assert schema == json.loads(packaged)
     Draft202012Validator.check_schema(schema)
     y, p, g, t = sample()
-    path = FairnessPath(tuple(PathRow(e, *[0.5] * 12, "ok") for e in (0.0, 0.1)), 9, 9)
     g[:2] = "X"
     full = audit(
         y,
@@ -32,9 +29,11 @@ def test_the_dict_follows_the_schema():
         sensitive_features={"sex": g, "site": t % 2},
         tasks=t,
         intersect=True,
-        path=path,
         command="rankfair audit x.csv",
         title="A title",
+        controls={"level": t % 3},
+        layout="pay-transparency",
+        complementary=np.maximum(y, 0.0),
     )
     for found in (full, simple(), audit(None, p, sensitive_features=t % 2)):
         text = json.dumps(found.to_dict(), allow_nan=False)
@@ -60,8 +59,8 @@ def test_frames_of_the_library_that_came():
 
 def test_without_frame_libraries_there_is_a_dict(monkeypatch):
     y, p, g, _ = sample()
-    monkeypatch.setattr("rankfair.audit.frames.find_spec", lambda name: None)
-    found = audit(y, p, sensitive_features=g).to_frame()
+    monkeypatch.setattr("rankfair.audit.records.find_spec", lambda name: None)
+    found = audit(y, p, sensitive_features=g, reference="F").to_frame()
     assert isinstance(found, dict) and found["group"] == ["M"]
 
 
@@ -76,26 +75,6 @@ def test_the_picture_has_a_line_for_each_model():
     assert found.plot(axes) is axes
     assert audit(y, p, sensitive_features=g).plot().get_legend() is None
     matplotlib.pyplot.close("all")
-
-
-def test_the_frontier_comes_from_a_path():
-    rows = [
-        PathRow(e, r, r - 0.1, r + 0.1, 0.6, 0.55, 0.65, 0.1, *[0.0] * 5, "satisfied")
-        for e, r in ((0.0, 1.0), (0.1, 0.4), (0.2, 0.2))
-    ]
-    path = FairnessPath(
-        (*rows, rows[-1]._replace(epsilon=0.3, auc_ci_low=0.45)), 10, 10
-    )
-    _, p, g, _ = sample()
-    found = audit(None, p, sensitive_features=g, path=path).frontier
-    assert [point.epsilon for point in found] == [0.0, 0.1, 0.2, 0.3]
-    assert sum(point.chosen for point in found) == 1
-    first = found[0].auc_gap
-    assert (first.ci_low, first.ci_high) == pytest.approx((0.05, 0.15))
-    assert found[3].auc_gap.ci_low == 0.0
-    lost = FairnessPath((rows[0]._replace(auc_ci_low=np.nan),), 1, 1)
-    (point,) = audit(None, p, sensitive_features=g, path=lost).frontier
-    assert not point.auc_gap.estimable
 
 
 def test_the_fingerprint_is_that_of_the_values():

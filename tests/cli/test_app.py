@@ -1,18 +1,15 @@
 import io
-import re
+import os
 import runpy
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
 
 import rankfair
 from rankfair import cli
-from rankfair.cli import demo
 from rankfair.cli.app import app
-from rankfair.cli.demo import DEMO_METHODS
 
 run = CliRunner().invoke
 
@@ -32,61 +29,6 @@ def test_every_help_page_has_an_example():
 
 def test_without_arguments_help_is_shown():
     assert "Usage: rankfair" in run(app, []).output
-
-
-@pytest.fixture
-def small_demo(monkeypatch):
-    """Let `demo` run on a few rows; return what it was asked for."""
-    asked = {}
-    whole = demo.run_demo
-
-    def run_small(out, seed, *, on_step):
-        asked.update(out=out, seed=seed, on_step=on_step)
-        return whole(out, seed, draws=2, n_tasks=4, on_step=on_step)
-
-    monkeypatch.setattr(demo, "run_demo", run_small)
-    return asked
-
-
-def test_demo_prints_a_table_and_where_its_files_are(small_demo, tmp_path):
-    out = tmp_path / "new" / "folder"
-    done = run(app, ["demo", "--out", str(out), "--seed", "3", "--quiet"])
-    assert done.exit_code == 0
-    assert small_demo == {"out": out, "seed": 3, "on_step": None}
-    for name in DEMO_METHODS:
-        assert len(re.findall(rf"^{re.escape(name)}  ", done.stdout, re.M)) == 1
-    written = re.findall(r"^wrote (.*)$", done.stdout, re.M)
-    assert sorted(map(str, out.iterdir())) == written
-    assert done.stderr == ""
-
-
-def test_demo_shows_progress_unless_quiet(small_demo, tmp_path):
-    done = run(app, ["demo", "--out", str(tmp_path)])
-    assert done.exit_code == 0
-    assert small_demo["on_step"] is not None
-
-
-def test_demo_says_where_it_cannot_write(small_demo, tmp_path):
-    file = tmp_path / "file"
-    file.write_text("")
-    for out in (file, file / "below"):
-        done = run(app, ["demo", "--out", str(out), "--quiet"])
-        assert done.exit_code == 2
-        assert file.name in done.stderr
-        assert "Traceback" not in done.output
-
-
-def test_demo_without_matplotlib_is_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr("rankfair.cli.commands.find_spec", lambda name: None)
-    done = run(app, ["demo", "--out", str(tmp_path)])
-    assert done.exit_code == 2
-    assert 'pip install "rankfair[plot]"' in done.stderr
-
-
-def test_negative_seed_is_refused():
-    done = run(app, ["demo", "--seed", "-1"])
-    assert done.exit_code == 2
-    assert "--seed" in done.output
 
 
 def test_main_runs_the_app(monkeypatch, capsys):
@@ -142,12 +84,16 @@ def test_another_missing_module_is_not_hidden(monkeypatch):
         cli.main()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="asks for the time of a process")
 def test_help_answers_quickly():
+    import resource
+
+    def seconds():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    before = seconds()
     command = [sys.executable, "-m", "rankfair", "--help"]
-    seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        seconds.append(time.perf_counter() - start)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Usage: rankfair" in done.stdout
-    assert min(seconds) < 0.5
+    assert seconds() - before < 0.5

@@ -1,18 +1,20 @@
+"""What an audit counts, prints and judges."""
+
+import json
+import re
+
 import numpy as np
 import pytest
 
-from rankfair.cli.audit import audit_files
-from rankfair.cli.data import ModelSettings
-from rankfair.cli.fit import fit_files
-from rankfair.cli.predict import predict_rows
-from rankfair.files.columns import Reading, Roles
+from commands import COMMON, answer, run, valid
+from rankfair import audit
 from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
+from rankfair.input.groups import SensitiveGroups
 from rankfair.metrics import rank_auc
 from sheets import at_auc, pay_csv, people, write_csv
 
-PLAIN = Reading()
-FIT = Roles(target="pay", sensitive=("gender",), tasks=("job",))
+P = {"prediction": ["p"], "sensitive": ["g"], "target": None, "task": None}
 
 
 @pytest.fixture(scope="module")
@@ -20,114 +22,210 @@ def made(tmp_path_factory):
     """A pay roll and a model of it."""
     folder = tmp_path_factory.mktemp("made")
     csv, model = pay_csv(folder), folder / "m.rankfair"
-    fit_files([csv], FIT, PLAIN, ModelSettings(), out=model, folds=0)
+    answer("fit", csv, to=model, folds=0)
     return csv, str(model)
 
 
 def test_the_audit_counts_what_the_metric_counts(tmp_path):
     data = people()
-    found, _ = audit_files([write_csv(tmp_path / "a.csv", data)], FIT, PLAIN)
+    file = write_csv(tmp_path / "a.csv", data)
+    found = answer("audit", file, reference=["f"]).audit
     auc = rank_auc(None, data["pay"], sensitive_features=data["gender"])
     assert found.comparisons[0].auc.value == pytest.approx(auc, abs=1e-12)
     assert found.model_names == ("pay",)
 
 
 def test_each_comparison_is_told_of(tmp_path):
-    data = people(groups="fmx")
+    data, told = people(groups="fmx"), []
     file = write_csv(tmp_path / "a.csv", {**data, "other": data["age"]})
-    roles = Roles("pay", ("gender", "education"), ("job",), ("age", "other"))
-    told = []
-    found, _ = audit_files(
-        [file], roles, PLAIN, intersect=True, on_step=lambda *step: told.append(step)
-    )
-    n = len(found.comparisons)
+    more = {"sensitive": ["gender", "education"], "prediction": ["age", "other"]}
+    found = answer("audit", file, **more, intersect=True, told=told).audit
     names = [f"{c.group} v {c.against}" for c in found.comparisons]
-    steps = [(name, i, n) for i, name in enumerate(names, start=1)]
+    steps = [(name, i, len(names)) for i, name in enumerate(names, start=1)]
     assert told == [("reading", 1, 2), *steps]
 
 
 @pytest.mark.parametrize("wins", [0, 37, 50, 55, 100])
 def test_pairs_are_counted_exactly(tmp_path, wins):
     file = write_csv(tmp_path / "a.csv", at_auc(wins))
-    roles = Roles(predictions=("p",), sensitive=("g",))
-    found, _ = audit_files([file], roles, PLAIN)
-    assert found.comparisons[0].auc.value == wins / 100
+    assert answer("audit", file, **P).audit.comparisons[0].auc.value == wins / 100
 
 
 def test_a_model_is_audited_as_its_predictions_are(made, tmp_path):
     csv, model = made
-    by_model, _ = audit_files([csv], FIT, PLAIN, model=model)
     out = tmp_path / "p.csv"
-    predict_rows(model, [csv], PLAIN, out=str(out))
-    roles = Roles("pay", ("gender",), ("job",), ("prediction",))
-    by_column, _ = audit_files([str(out)], roles, PLAIN)
-    first, second = (each.to_dict() for each in (by_model, by_column))
-    for each in (first, second):
-        each.pop("provenance")
-    assert first == second
+    run("predict", model, csv, "-o", out, code=0)
+    first = answer("audit", csv, model=model).to_dict()
+    second = answer("audit", out, prediction=["prediction"]).to_dict()
+    assert first | {"provenance": None} == second | {"provenance": None}
+    with pytest.raises(TableError, match='already has a column "prediction"'):
+        answer("audit", out, model=model)
 
 
 def test_a_model_is_audited_by_columns_it_does_not_protect(made):
     csv, model = made
-    roles = Roles("pay", ("education",), ("gender",))
-    found, _ = audit_files([csv], roles, PLAIN, model=model)
-    assert {c.sensitive_feature for c in found.comparisons} == {"education"}
-    roles = Roles("pay", ("age",), cut=("age",))
-    found, _ = audit_files([csv], roles, PLAIN, model=model, bins=2)
-    assert len(found.comparisons) == 1
+    found = answer("audit", csv, model=model, sensitive=["education"], task=["gender"])
+    assert {c.sensitive_feature for c in found.audit.comparisons} == {"education"}
+    age = {"model": model, "sensitive": ["age"], "task": None}
+    assert len(answer("audit", csv, **age, bins=2).audit.comparisons) == 1
+    # What the model takes as a number is a label, too.
+    found = answer("audit", csv, **age)
+    labels = {group.label for group in found.audit.sensitive_features[0].groups}
+    assert labels == {str(each) for each in people()["age"]}
+    assert any("--bins 4" in note for note in found.notes)
 
 
-def test_numbers_that_the_model_reads_are_labels_too(made):
-    csv, model = made
-    found, table = audit_files([csv], Roles("pay", ("age",)), PLAIN, model=model)
-    labels = {group.label for group in found.sensitive_features[0].groups}
-    assert labels == {str(age) for age in people()["age"]}
-    assert any("--bins 4" in note for note in table.notes)
-
-
-def test_a_column_called_prediction_is_not_overwritten(made, tmp_path):
-    _, model = made
-    data = people(n=30)
-    file = write_csv(tmp_path / "a.csv", {**data, "prediction": data["pay"]})
-    with pytest.raises(TableError, match='already has a column "prediction"'):
-        audit_files([file], FIT, PLAIN, model=model)
-
-
-def test_missing_groups_are_counted(tmp_path):
-    blank = [(0, "gender"), (7, "gender")]
-    file = write_csv(tmp_path / "a.csv", people(), blank)
-    found, _ = audit_files([file], FIT, PLAIN)
-    assert found.sensitive_features[0].n_missing == 2
-    comparison = found.comparisons[0]
-    assert comparison.n_group + comparison.n_against == 148
-
-
-@pytest.mark.parametrize("column", ["pay", "job", "weight"])
-def test_other_gaps_are_refused_with_their_line(tmp_path, column):
-    data = {**people(n=40), "weight": np.ones(40, int)}
-    file = write_csv(tmp_path / "a.csv", data, [(4, column)])
-    roles = Roles("pay", ("gender",), ("job",), weight="weight")
-    with pytest.raises(TableError, match="--drop-missing") as error:
-        audit_files([file], roles, PLAIN)
-    assert (error.value.line, error.value.column) == (6, column)
-
-
-def test_gaps_in_other_columns_are_of_no_account(tmp_path):
-    file = write_csv(tmp_path / "a.csv", people(), [(0, "age"), (1, "education")])
-    found, table = audit_files([file], FIT, Reading(drop_missing=True))
-    assert found.provenance.n_rows == table.n_rows == 150
+def test_missing_groups_are_counted_and_other_gaps_refused(tmp_path):
+    data = {**people(), "w": np.ones(150, int)}
+    for rows in ([3], [3, 4]):
+        blank = [(row, "gender") for row in rows]
+        file = write_csv(tmp_path / "a.csv", data, blank)
+        (comparison,) = answer("audit", file).audit.comparisons
+        assert comparison.n_group + comparison.n_against == 150 - len(rows)
+        said = "1 row has no gender" if len(rows) == 1 else "2 rows have no gender"
+        assert said in run("audit", file, *COMMON).stdout
+    for column in ("pay", "job", "w"):
+        file = write_csv(tmp_path / "a.csv", data, [(4, column)])
+        with pytest.raises(TableError, match="--drop-missing") as error:
+            answer("audit", file, weight="w")
+        assert (error.value.line, error.value.column) == (6, column)
+    # No column is a predictor here.
+    file = write_csv(tmp_path / "a.csv", data, [(0, "age"), (1, "education")])
+    assert answer("audit", file, drop_missing=True).audit.provenance.n_rows == 150
 
 
 def test_several_columns_are_one_task(tmp_path):
     file = pay_csv(tmp_path)
-    roles = Roles("pay", ("gender",), ("job", "education"))
-    found, _ = audit_files([file], roles, PLAIN)
+    found = answer("audit", file, task=["job", "education"]).audit
     table = read_table(file)
     pairs = set(zip(table["job"], table["education"], strict=True))
     assert found.provenance.n_tasks == len(pairs)
     assert {line.task for line in found.tasks} == {" · ".join(pair) for pair in pairs}
 
 
-def test_nothing_to_audit_is_said(tmp_path):
-    with pytest.raises(ValueError, match="--prediction, --model, or --target"):
-        audit_files([pay_csv(tmp_path)], Roles(sensitive=("gender",)), PLAIN)
+def test_bins_are_in_their_order_and_without_rows_no_groups(tmp_path):
+    data = people()
+    data["years"] = data["age"] - 18  # from 2 on: "[12" sorts before "[2"
+    file = write_csv(tmp_path / "a.csv", data)
+    found = answer("audit", file, sensitive=["years"], bins=4).audit
+    labels = [group.label for group in found.sensitive_features[0].groups]
+    starts = [float(label[1:].split(",")[0]) for label in labels]
+    assert starts == sorted(starts) and labels != sorted(labels)
+    codes, names = np.array([2, 0, -1, 2, 0]), np.array(["a", "b", "c"], object)
+    made = {"g": SensitiveGroups(codes, names)}
+    found = audit(None, [1.0, 2.0, 3.0, 4.0, 5.0], sensitive_features=made)
+    (feature,) = found.sensitive_features
+    assert [(group.label, group.n_rows) for group in feature.groups] == [
+        ("a", 2),
+        ("c", 2),
+    ]
+    assert (feature.n_missing, found.comparisons[0].group) == (1, "c")
+
+
+@pytest.mark.parametrize(
+    ("wins", "most", "code"),
+    [
+        (55, "0.05", 0),  # 0.55 - 0.5 is a little more than 0.05 in floats
+        (45, "0.05", 0),
+        (56, "0.05", 1),
+        (55, "0.0499", 1),
+        (50, "0", 0),
+        (100, "0.5", 0),
+        (100, "0.4999", 1),
+    ],
+)
+def test_the_gate_holds_with_equality(tmp_path, wins, most, code):
+    file = write_csv(tmp_path / "a.csv", at_auc(wins))
+    options = ["--prediction", "p", "--sensitive", "g", "--max-gap", most]
+    done = run("audit", file, *options, code=code)
+    assert ("exceeds" in done.stdout) == (code == 1)
+    run("audit", file, *options, "--quiet", "--json", code=code)
+
+
+def test_the_gate_names_groups_that_are_not_judged(tmp_path):
+    file = write_csv(
+        tmp_path / "a.csv",
+        {"p": [*range(40), 90, 91], "g": ["f", "m"] * 20 + ["x", "x"]},
+    )
+    options = ["--prediction", "p", "--sensitive", "g", "--max-gap"]
+    done = run("audit", file, *options, "0.2", code=3)
+    assert 'Not judged: "x (g)". --ignore-small-groups' in done.stdout
+    done = run("audit", file, *options, "0.2", "--ignore-small-groups", code=0)
+    assert "ignored, as asked" in done.stdout
+    run("audit", file, *options, "0", "--ignore-small-groups", code=1)
+    one = write_csv(tmp_path / "b.csv", {"p": range(12), "g": ["f"] * 11 + ["m"]})
+    done = run("audit", one, *options, "0.5", code=3)
+    assert "cannot be estimated" in done.stdout
+    run("audit", one, *options[:-1], code=0)
+
+
+def test_weights_are_frequencies_only_if_that_is_said(tmp_path):
+    columns = {"p": range(40), "g": ["f", "m"] * 20, "w": [30] * 40}
+    file = write_csv(tmp_path / "a.csv", columns)
+    options = ["--prediction", "p", "--sensitive", "g", "--json"]
+    plain, weighted, repeated = (
+        valid(run("audit", file, *options, *more), "audit")
+        for more in ([], ["--weight", "w"], ["--weight", "w", "--frequency-weights"])
+    )
+    assert sum(g["weight"] for g in weighted["sensitive_features"][0]["groups"]) == 1200
+    plain, weighted, repeated = (
+        each["comparisons"][0] for each in (plain, weighted, repeated)
+    )
+    assert weighted["auc"]["ci_low"] == pytest.approx(plain["auc"]["ci_low"])
+    assert repeated["auc"]["ci_low"] > plain["auc"]["ci_low"] + 0.1
+    assert (weighted["n_group"], repeated["n_group"]) == (20, 600)
+    run("audit", file, *options, "--frequency-weights", code=2)
+
+
+def test_an_audit_prints_its_table_and_writes_its_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pay_csv(tmp_path)
+    done = run("audit", "pay.csv", *COMMON, "--html", "a.html", "-o", "a.csv", code=0)
+    counts = [int((people()["gender"] == g).sum()) for g in "fm"]
+    assert f"f v m   {counts[0]} v {counts[1]}" in done.stdout
+    assert "wrote a.html" in done.stdout and done.stderr == ""
+    assert "</html>" in (tmp_path / "a.html").read_text("utf-8")
+    sheet = read_table("a.csv")
+    assert sheet["auc_ci_low"][0] < sheet["auc"][0] < sheet["auc_ci_high"][0]
+    assert "within_task_auc" in sheet.names
+    monkeypatch.setattr("sys.argv", ["rankfair", "audit", "my file.csv"])
+    found = json.loads(run("audit", "pay.csv", *COMMON, "--json").stdout)
+    assert found["provenance"]["command"] == "rankfair audit 'my file.csv'"
+
+
+def test_tasks_are_counted_as_judged_or_not(tmp_path):
+    data = people(jobs=("nurse", "clerk"))
+    jobs = np.array(data["job"], object)
+
+    def said(n_small):
+        """Tasks of one row of each group, beside two large ones."""
+        for i in range(n_small):
+            for gender in "fm":
+                jobs[np.flatnonzero(data["gender"] == gender)[i]] = f"t{i}"
+        file = write_csv(tmp_path / "a.csv", {**data, "job": jobs})
+        shown = " ".join(run("audit", file, *COMMON).stdout.split())
+        return re.search(r"(\d) of (.*?) (is|are) flagged \(.*?\)(.*?)\.", shown)
+
+    assert (said(0)[2], said(0)[4]) == ("2 tasks", "")
+    assert (said(4)[2], said(4)[4]) == ("2 tasks", "; 4 could not be judged")
+    flat = write_csv(tmp_path / "flat.csv", {**data, "pay": np.ones(150)})
+    assert "No task could be judged." in run("audit", flat, *COMMON).stdout
+    small = write_csv(tmp_path / "b.csv", people(n=4, jobs=("nurse",)))
+    assert "No task has enough rows of both" in run("audit", small, *COMMON).stdout
+
+
+def test_columns_and_groups_are_told_apart_on_80_signs(tmp_path):
+    data = people()
+    long = {"f": "a name that goes on and on and on and", "m": "more " * 20 + "words"}
+    data |= {"site": np.where(np.arange(150) % 2, "a", "b")}
+    data["long"] = [long[each] for each in data["gender"]]
+    file = write_csv(tmp_path / "a.csv", data)
+    for named in (["gender"], ["gender", "site"]):
+        words = [word for name in named for word in ("--sensitive", name)]
+        shown = run("audit", file, "--target", "pay", *words).stdout.splitlines()
+        heads = [line.split()[1] for line in shown if line.startswith("model ")]
+        assert heads == ["column" if len(named) > 1 else "groups"]
+        assert max(map(len, shown)) <= 80
+    shown = run("audit", file, "--target", "pay", "--sensitive", "long").stdout
+    line = next(line for line in shown.splitlines() if line.startswith("pay "))
+    assert re.search(r"a name that .*… v more more .*…  ", line)

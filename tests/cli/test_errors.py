@@ -15,23 +15,26 @@ import numpy as np
 import pytest
 import typer
 
+from commands import answer
 from rankfair.cli import errors
-from rankfair.cli.data import ModelSettings
 from rankfair.cli.errors import (
     NotEstimableError,
     check_outputs,
     check_sheet,
     ending,
-    in_flags,
     telling,
 )
-from rankfair.cli.fit import fit_files
 from rankfair.cli.screen import figures, say, show_table, table_lines
-from rankfair.files.archive import ModelFileError
-from rankfair.files.columns import Reading, Roles, load
-from rankfair.files.table import Table
+from rankfair.files.columns import Roles
+from rankfair.files.read import load
+from rankfair.files.table import Reading, Table
 from rankfair.files.write import write_table
-from rankfair.input.errors import TableError
+from rankfair.input.errors import (
+    InputError,
+    InputWarning,
+    ModelFileError,
+    TableError,
+)
 from sheets import pay_csv
 
 
@@ -45,17 +48,17 @@ def ended(error, capsys, **more):
 @pytest.mark.parametrize(
     ("error", "code", "sentence"),
     [
-        (ValueError("cv holds out no row."), 2, "--folds holds out no row.\n"),
-        (ValueError("no such thing."), 2, "No such thing.\n"),
+        (InputError("cv", "holds out no row"), 2, "--folds holds out no row.\n"),
+        (ValueError("No such thing."), 2, "No such thing.\n"),
         (TableError("is empty", source="a.csv"), 2, "a.csv is empty.\n"),
-        (ModelFileError("m is odd."), 2, "m is odd.\n"),
-        (NotEstimableError("too few."), 3, "Too few.\n"),
+        (ModelFileError("m is odd"), 2, "m is odd.\n"),
+        (NotEstimableError("Too few."), 3, "Too few.\n"),
         (
             OSError(errno.ENOSPC, "No space left", "a.html"),
             2,
             "a.html: No space left\n",
         ),
-        (OSError("odd"), 2, "Odd\n"),
+        (OSError("odd"), 2, "odd\n"),
         (ModuleNotFoundError(name="onnx"), 2, 'pip install "rankfair[all]" (onnx)'),
         (MemoryError(), 2, "not enough memory"),
         (KeyboardInterrupt(), 130, "Stopped.\n"),
@@ -70,28 +73,6 @@ def test_every_error_is_a_sentence(error, code, sentence, capsys, monkeypatch):
     assert len(said.splitlines()) == 1
 
 
-def test_names_of_files_keep_their_letters(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    sentence = "my rows: column 'a' holds text."
-    assert errors._capital(sentence) == "My rows: column 'a' holds text."
-    (tmp_path / "my rows").mkdir()
-    assert errors._capital(sentence) == sentence
-    assert in_flags("big/a.parquet: x") == "big/a.parquet: x"
-    assert in_flags("a.parquet: x") == "a.parquet: x"
-    assert errors._capital("a" * 9999) == "A" + "a" * 9998
-
-
-def test_advice_is_in_options():
-    said = in_flags(
-        'column "a" holds string. Leave it out with features=…, or name it in tasks= '
-        "or sensitive_features=."
-    )
-    assert said == (
-        'Column "a" holds string. Leave it out with --drop, or name it in --task or '
-        "--sensitive."
-    )
-
-
 def test_a_fault_is_shown_to_those_who_ask(monkeypatch):
     monkeypatch.setenv(errors.DEBUG, "1")
     with pytest.raises(TypeError, match="odd"), telling():
@@ -104,8 +85,10 @@ def test_warnings_are_notes_once(capsys):
     for quiet in (False, True):
         with telling(quiet):
             for _ in range(2):
-                warnings.warn("beta=3 is odd.", UserWarning, stacklevel=1)
-        assert capsys.readouterr().err == ("" if quiet else "Note: --beta 3 is odd.\n")
+                warnings.warn(InputWarning("beta", "is odd", "3"), stacklevel=1)
+        assert capsys.readouterr().err == (
+            "" if quiet else "Note: --beta is odd; got 3.\n"
+        )
 
 
 class Closed(io.RawIOBase):
@@ -136,8 +119,7 @@ def files(tmp_path_factory):
     """A model and rows for it."""
     folder = tmp_path_factory.mktemp("files")
     rows, model = pay_csv(folder), folder / "m.rankfair"
-    roles = Roles(target="pay", sensitive=("gender",), tasks=("job",))
-    fit_files([rows], roles, Reading(), ModelSettings(), out=model, folds=0)
+    answer("fit", rows, to=model, folds=0)
     return {"rows": rows, "model": str(model)}
 
 
@@ -239,36 +221,6 @@ def test_two_outputs_of_one_name_are_refused(tmp_path, capsys):
         check_sheet(path)
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('use penalty="shared".', "Use --penalty shared."),
-        ("scope='task' asks.", "--scope task asks."),
-        ("Set bins=4 to balance", "Set --bins 4 to balance"),
-        ("bins=4.", "--bins 4."),
-        ("y must be finite", "--target must be finite"),
-        ("yes it is", "Yes it is"),
-        ("tasks has", "--task has"),
-        ('sensitive_features (column "g" of X) has', '--sensitive (column "g") has'),
-        (
-            'sensitive_features (column "g", "h" of X): no',
-            '--sensitive (column "g", "h"): no',
-        ),
-        (
-            "intersect=True: 'a × b' has. Leave intersect out.",
-            "--intersect: 'a × b' has. Leave --intersect out.",
-        ),
-        (
-            'column "p" of X equals y in all 9 rows: so it is. Leave it out of X.',
-            'Column "p" equals the target in all 9 rows: so it is. Leave it out with '
-            "--drop.",
-        ),
-    ],
-)
-def test_sentences_name_options(before, after):
-    assert in_flags(before) == after
-
-
 def test_no_line_begins_with_a_lonely_sign(monkeypatch, capsys):
     sentence = "In 95 % of all samples 95 % of the 95 % are what 95 % of them were."
     for width in range(20, 60):
@@ -314,12 +266,6 @@ def test_prose_is_folded_between_words(monkeypatch, capsys):
     say("one two three four five", "", "six", "not\nours")
     lines = capsys.readouterr().out.split("\n")
     assert lines == ["one two three four", "five", "", "six", "not[U+000A]ours", ""]
-
-
-def test_beta_is_a_number_or_chosen():
-    from rankfair.cli.options import _beta
-
-    assert (_beta("auto"), _beta("2")) == (None, 2.0)
 
 
 def test_a_model_file_is_told_in_words(capsys):

@@ -1,147 +1,237 @@
+"""What a fit keeps and reports, also of folders of Parquet files."""
+
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from rankfair import (
-    RankFairRegressor,
-    load_model,
-    save_model,
-)
-from rankfair.cli.data import ModelSettings, read_data
+from commands import COMMON, answer, run, valid
+from rankfair import RankFairRegressor, load_model, save_model
+from rankfair.cli import fit as fits
 from rankfair.cli.errors import NotEstimableError
-from rankfair.cli.fit import fit_files
-from rankfair.cli.predict import predict_rows
-from rankfair.files.archive import ModelFileError
-from rankfair.files.columns import Reading, Roles
+from rankfair.files.columns import Roles
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import read_extra
-from rankfair.files.read import read_table
-from rankfair.input.errors import TableError
+from rankfair.files.read import files_of, load, read_table
+from rankfair.files.table import Reading, Table
+from rankfair.files.write import write_table
+from rankfair.input.errors import ModelFileError, TableError
 from rankfair.metrics import rank_auc
 from sheets import pay_csv, people, write_csv
 
-PLAIN = Reading()
-ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
+
+def fitted(csv, tmp_path, **more):
+    return answer("fit", csv, to=tmp_path / "m.rankfair", **{"folds": 0, **more})
 
 
-def fitted(csv, tmp_path, settings=None, roles=ROLES, **more):
-    out = tmp_path / "m.rankfair"
-    more = {"folds": 0, **more}
-    return fit_files([csv], roles, PLAIN, settings or ModelSettings(), out=out, **more)
-
-
-def predictions(model, csv, tmp_path):
+def predictions(done, csv, tmp_path):
     out = tmp_path / "p.csv"
-    predict_rows(str(model), [csv], PLAIN, out=str(out))
+    run("predict", done.path, csv, "-o", out, code=0)
     return read_table(str(out), text=["job", "gender"])
 
 
 def test_the_file_predicts_what_the_model_does_and_is_in_its_band(tmp_path):
     csv = pay_csv(tmp_path)
     done = fitted(csv, tmp_path)
-    data = read_data([csv], ROLES, PLAIN)
-    table = predictions(done.path, csv, tmp_path)
-    assert (table["prediction"] == done.model.predict(data.X)).all()
+    table = predictions(done, csv, tmp_path)
     groups = {"sensitive_features": table["gender"]}
     auc = rank_auc(None, table["prediction"], **groups)
     assert auc == pytest.approx(done.model.rank_auc_, abs=1e-12)
     left_out = rank_auc(None, done.model.loo_predictions_, **groups)
     assert left_out == pytest.approx(done.model.loo_auc_, abs=1e-12)
-    assert abs(left_out - 0.5) <= 0.01 + 1 / np.prod(
-        np.unique(table["gender"], return_counts=True)[1]
-    )
+    sizes = np.unique(table["gender"], return_counts=True)[1]
+    assert abs(left_out - 0.5) <= 0.01 + 1 / np.prod(sizes)
 
 
 def test_the_report_is_of_rows_held_out(tmp_path):
-    done = fitted(pay_csv(tmp_path), tmp_path, folds=3)
+    told = []
+    done = fitted(pay_csv(tmp_path), tmp_path, folds=3, told=told)
+    assert told[0][0] == "reading"
+    assert [step for _, step, _ in told] == sorted(step for _, step, _ in told)
     assert done.measured == "left out"
-    assert done.audit.model_names == ("before", "after")
     before, after = done.audit.comparisons
+    assert (before.model, after.model) == ("before", "after")
     assert after.gap < before.gap
     assert done.audit.provenance.n_rows == done.n_rows == 150
     trained = fitted(pay_csv(tmp_path), tmp_path)
     assert trained.measured == "fitted"
-    errors = [each.audit.models[1].rmse.value for each in (trained, done)]
-    assert errors[0] < errors[1]
+    assert trained.audit.models[1].rmse.value < done.audit.models[1].rmse.value
+    held = fitted(pay_csv(tmp_path), tmp_path, folds=3, scope="task")
+    assert held.measured == "held out"
 
 
-def test_steps_are_told(tmp_path):
-    told = []
-    fitted(pay_csv(tmp_path), tmp_path, on_step=lambda *step: told.append(step))
-    assert [step for _, step, _ in told] == sorted(step for _, step, _ in told)
-    assert told[0][0] == "reading"
-
-
-def test_beta_is_chosen_if_asked(tmp_path):
+def test_beta_is_chosen_or_given(tmp_path):
     # Pay that nothing predicts: the more it is penalised the better.
     noise = np.random.default_rng(0).normal(size=150).round(3)
     csv = write_csv(tmp_path / "noise.csv", people() | {"pay": noise})
-    done = fitted(csv, tmp_path, ModelSettings(0.4, beta=None))
-    data = read_data([csv], ROLES, PLAIN)
+    chosen = fitted(csv, tmp_path, epsilon=[0.4]).model
+    rows = load([csv], Roles("pay", ("gender",), ("job",)), Reading())
+    design, _ = ModelColumns.of_file(str(tmp_path / "m.rankfair"))
     own = RankFairRegressor(0.4, tasks="job", sensitive_features="gender")
-    assert done.model.beta_ == own.fit(data.X, data.y).beta_
-    assert fitted(csv, tmp_path, ModelSettings(0.4, beta=2.0)).model.beta == 2.0
+    assert chosen.beta_ == own.fit(design.draw(rows).X, noise).beta_
+    assert fitted(csv, tmp_path, epsilon=[0.4], beta="2").model.beta == 2.0
 
 
-def test_two_constraints_are_both_held(tmp_path):
-    done = fitted(
-        pay_csv(tmp_path), tmp_path, ModelSettings(constraints=("rank", "mean"))
+def test_every_constraint_has_its_own_epsilon_and_is_told(tmp_path):
+    both = ["--constraint", "rank", "--constraint", "mean", "--folds", 0]
+    line = ["fit", pay_csv(tmp_path), *COMMON, *both]
+
+    def means(*epsilons):
+        options = [word for each in epsilons for word in ("--epsilon", each)]
+        return json.loads(run(*line, *options, "--json").stdout)["constraints"]
+
+    one, each, turned = means(0.1), means(0.1, 0.01), means(0.01, 0.1)
+    assert 0.01 < abs(one["mean"]) <= 0.1 + 1e-9
+    assert abs(each["mean"]) <= 0.01 + 1e-9
+    assert abs(turned["rank"] - 0.5) <= 0.01 + 1e-9
+    assert means(0.1, 0.1) == one
+    shown = run(*line).stdout
+    assert re.match(r"Fitted to 150 rows: satisfied, rank gap 0\.\d+, mean -?\d", shown)
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "then"),
+    [
+        ([], "In .*after", "Within tasks .*tell the groups apart"),
+        (
+            ["--scope", "task"],
+            "As asked, 3 of 3 tasks are in their band",
+            'As asked, "f" against "m": AUC within tasks .*In .*after.* of pairs',
+        ),
+        (
+            ["--constraint", "mean"],
+            'As asked, "f" against "m": difference of means',
+            "without the constraint.*In .*after.* of pairs",
+        ),
+    ],
+)
+def test_the_verdict_speaks_of_what_was_asked_and_then_of_the_rest(
+    tmp_path, options, first, then
+):
+    line = ["fit", pay_csv(tmp_path), *COMMON, *options]
+    found = valid(run(*line, "--json", code=0), "fit")
+    assert re.match(first, found["verdict"])
+    assert re.search(then, found["verdict"])
+    said = " ".join(run(*line, code=0).stdout.split())
+    assert found["verdict"] in said
+    # Known from rows left out of the fit, which a scope of tasks has not.
+    assert ("tell the groups apart" in said) == ("task" not in options)
+
+
+def test_a_model_that_is_blind_in_name_only_says_so(tmp_path):
+    data = people(n=240)
+    data["job"] = [f"{sex}{i % 4}" for i, sex in enumerate(data["gender"])]
+    done = run("fit", write_csv(tmp_path / "a.csv", data), *COMMON)
+    said = " ".join(done.stdout.split())
+    assert "every task has one group only: the model is blind in name only" in said
+    data = people(n=240) | {"age": np.where(people(n=240)["gender"] == "m", 40, 30)}
+    done = run("fit", write_csv(tmp_path / "b.csv", data), *COMMON)
+    assert re.search(
+        r"apart with AUC \S+: the model is blind in name only",
+        " ".join(done.stdout.split()),
     )
-    assert done.model.status_ == "satisfied"
-    assert abs(done.model.constraint_values_["mean"]) <= 0.01 + 1e-9
+
+
+def test_figures_within_tasks_are_of_the_rows_fitted(tmp_path):
+    done = fitted(pay_csv(tmp_path), tmp_path, folds=3)
+    table = read_table(pay_csv(tmp_path), text=["job", "gender"])
+    m = predictions(done, pay_csv(tmp_path), tmp_path)["prediction"]
+    for line in done.audit.tasks:
+        if line.model == "after":
+            mine = table["job"] == line.task
+            groups = {"sensitive_features": table["gender"][mine] == line.group}
+            assert line.auc.value == pytest.approx(rank_auc(None, m[mine], **groups))
+    assert fits.FITTED_WITHIN in done.notes
 
 
 def test_numbers_are_cut_and_new_rows_read_alike(tmp_path):
     csv = pay_csv(tmp_path)
-    roles = Roles("pay", ("age", "gender"), cut=("age", "gender"))
-    done = fitted(csv, tmp_path, ModelSettings(0.2, bins=2, blind=False), roles)
+    two = {"sensitive": ["age", "gender"], "task": None, "bins": 2, "blind": False}
+    done = fitted(csv, tmp_path, **two, epsilon=[0.2])
     design, _ = ModelColumns.of_file(str(done.path))
     assert design.roles.cut == ("age",)
-    again = predictions(done.path, csv, tmp_path)["prediction"]
-    data = read_data([csv], roles, PLAIN)
-    assert (again == done.model.predict(data.X)).all()
+    table = predictions(done, csv, tmp_path)
+    auc = rank_auc(None, table["prediction"], sensitive_features=table["gender"])
+    assert auc == pytest.approx(done.model.group_auc_["gender"]["m"], abs=1e-12)
     text = write_csv(tmp_path / "t.csv", {**people(), "age": ["old"] * 150})
-    with pytest.raises(TableError, match="held numbers when the model was fitted"):
-        predict_rows(str(done.path), [text], PLAIN)
+    said = run("predict", done.path, text, code=2).stderr
+    assert "held numbers when the model was fitted" in said
 
 
-def test_a_task_with_one_row_is_fitted_and_left_out_of_the_report(tmp_path):
+def test_bins_are_in_their_order_and_not_in_that_of_their_names(tmp_path):
+    data = people()
+    data["years"] = data["age"] - 18  # from 2 on: "[12" sorts before "[2"
+    csv = write_csv(tmp_path / "a.csv", data)
+    two = {"sensitive": ["years"], "task": None, "drop": ["gender", "job", "age"]}
+    two |= {"bins": 2, "blind": False}
+    done = fitted(csv, tmp_path, **two, epsilon=[0.1])
+    after = done.audit.comparisons[-1]
+    assert after.auc.value == pytest.approx(done.model.rank_auc_, abs=1e-12)
+    path = answer("path", csv, **two, at=[0.1]).path
+    assert path.rows[0].train_auc == pytest.approx(done.model.rank_auc_, abs=1e-3)
+    assert path.rows[0].group == after.group == path.groups[-1]
+
+
+def test_the_report_cuts_numbers_where_the_model_does(tmp_path):
+    data = people()
+    heavy = np.where(data["age"] > np.median(data["age"]), 9.0, 1.0)
+    jobs = np.array(data["job"], object)
+    jobs[np.argsort(data["age"])[-15:]] = [f"only {i}" for i in range(15)]
+    csv = write_csv(tmp_path / "a.csv", {**data, "job": jobs, "w": heavy})
+    asked = {"sensitive": ["age"], "bins": 3, "blind": False, "penalty": "task"}
+    for weight in (None, "w"):
+        done = fitted(
+            csv, tmp_path, **asked, weight=weight, beta="1", epsilon=[0.1], folds=2
+        )
+        # The only row of a task cannot be left out; one of its copies can.
+        few = done.audit.provenance.n_rows < done.n_rows
+        assert few == (weight is None)
+        seen = {each.group for each in done.audit.comparisons}
+        assert seen == {*done.model.groups_.tolist()}
+
+
+def test_what_cannot_be_held_out_is_said(tmp_path):
     data = people()
     data["job"][0] = "vet"
     done = fitted(write_csv(tmp_path / "a.csv", data), tmp_path, folds=3)
     assert "vet" in done.model.tasks_.tolist()
     assert done.audit.provenance.n_rows == 149
     assert any("1 row is not in the report" in note for note in done.notes)
-
-
-def test_a_group_of_one_row_is_not_estimable(tmp_path):
     data = people(n=30, groups="ff")
     data["gender"][0] = "m"
     csv = write_csv(tmp_path / "a.csv", data)
+    (tmp_path / "m.rankfair").unlink()
     with pytest.raises(NotEstimableError, match="--folds 0 reports on the rows fitted"):
         fitted(csv, tmp_path, folds=5)
     assert not (tmp_path / "m.rankfair").exists()
 
 
-def test_tasks_outside_their_band_are_known(tmp_path):
+def test_tasks_outside_their_band_are_named(tmp_path):
     data = people()
     data["gender"] = np.where(data["job"] == "cook", "f", data["gender"])
-    csv = write_csv(tmp_path / "a.csv", data)
-    done = fitted(csv, tmp_path, ModelSettings(scope="task"))
-    assert list(done.model.unbalanced_tasks_) == ["cook"]
+    file = write_csv(tmp_path / "a.csv", data)
+    done = run("fit", file, *COMMON, "--scope", "task", "--folds", 0, code=0)
+    assert '1 of 3 tasks is in no band: "cook"' in " ".join(done.stdout.split())
+    assert "The model was not kept" in done.stderr
+    assert 'Encoded 1 column of text as 0/1 ("education").' in done.stderr
+    assert list(fitted(file, tmp_path, scope="task").model.unbalanced_tasks_) == [
+        "cook"
+    ]
 
 
-@pytest.mark.parametrize("column", ["pay", "job", "age"])
-def test_empty_cells_are_refused_with_their_line(tmp_path, column):
-    csv = write_csv(tmp_path / "a.csv", people(), [(4, column)])
-    with pytest.raises(TableError, match="line 6"):
-        fitted(csv, tmp_path)
-
-
-def test_rows_without_a_group_are_fitted(tmp_path):
-    csv = write_csv(tmp_path / "a.csv", people(), [(4, "gender")])
-    done = fitted(csv, tmp_path)
-    assert done.n_rows == 150
-    assert done.audit.sensitive_features[0].n_missing == 1
+def test_rows_of_no_group_or_no_weight(tmp_path):
+    data = {**people(), "w": np.arange(150) % 3}
+    csv = write_csv(tmp_path / "a.csv", data, [(4, "gender")])
+    for weight, count in ((None, 150), ("w", 100)):
+        done = fitted(csv, tmp_path, weight=weight, drop=None if weight else ["w"])
+        assert done.n_rows == count
+        assert done.audit.sensitive_features[0].n_missing == 1
+        assert any("1 row has no gender: fitted, but in no" in n for n in done.notes)
+    for column in ("pay", "job", "age"):
+        with pytest.raises(TableError, match="line 6"):
+            fitted(write_csv(tmp_path / "a.csv", people(), [(4, column)]), tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
@@ -154,89 +244,141 @@ def test_categories_are_told_in_a_sentence_or_two(tmp_path):
         'Encoded 10 columns of text as 0/1 ("education", "c0", "c1" and 7 more). '
         'Left out 1 column of one value ("same").'
     ) in done.notes
-    assert 'Left out "same"' in done.details
-
-
-def test_the_report_cuts_numbers_where_the_model_does(tmp_path):
-    data = people()
-    heavy = np.where(data["age"] > np.median(data["age"]), 9.0, 1.0)
-    jobs = np.array(data["job"], object)
-    jobs[np.argsort(data["age"])[-15:]] = [f"only {i}" for i in range(15)]
-    csv = write_csv(tmp_path / "a.csv", {**data, "job": jobs, "w": heavy})
-    for weight in (None, "w"):
-        roles = Roles("pay", ("age",), ("job",), weight=weight, cut=("age",))
-        asked = ModelSettings(0.1, bins=3, blind=False, penalty="task", beta=1.0)
-        done = fitted(csv, tmp_path, asked, roles, folds=2)
-        # The only row of a task cannot be left out; one of its copies can.
-        few = done.audit.provenance.n_rows < done.n_rows
-        assert few == (weight is None)
-        cut = {*done.model.groups_.tolist()}
-        seen = {each.group for each in done.audit.comparisons}
-        assert seen == cut
-
-
-def test_nothing_to_predict_from_or_to_predict(tmp_path):
-    csv = pay_csv(tmp_path)
-    with pytest.raises(ValueError, match="--target"):
-        read_data([csv], Roles(sensitive=("gender",)), PLAIN)
-    with pytest.raises(TableError, match="no column left to predict from"):
-        roles = Roles("pay", ("gender",), ("job",), drop=("age", "education"))
-        read_data([csv], roles, PLAIN)
 
 
 def test_a_model_made_in_python_has_no_design(tmp_path):
-    model = RankFairRegressor().fit(
-        np.arange(20.0)[:, None],
-        np.arange(20.0) % 7,
-        sensitive_features=["f", "m"] * 10,
-    )
+    X, y = np.arange(20.0)[:, None], np.arange(20.0) % 7
+    model = RankFairRegressor().fit(X, y, sensitive_features=["f", "m"] * 10)
     path = save_model(model, tmp_path / "m.rankfair")
     with pytest.raises(
-        ModelFileError, match=r"m\.rankfair does not say how .*load_model"
+        ModelFileError, match=r"m\.rankfair does not say how .*load_mod"
     ):
-        predict_rows(str(path), [pay_csv(tmp_path)], PLAIN)
+        ModelColumns.of_file(str(path))
     model = load_model(path)
     for odd in ({}, {"target": "y", "sensitive": [1], "tasks": [], "cut": []}):
         extra = {"kind": "rankfair-design", **odd}
         path = save_model(model, tmp_path / "m.rankfair", extra=extra)
         with pytest.raises(ModelFileError, match="does not say what it was fitted to"):
-            predict_rows(str(path), [pay_csv(tmp_path)], PLAIN)
-
-
-def test_the_design_survives_the_file(tmp_path):
-    done = fitted(pay_csv(tmp_path), tmp_path)
-    stored = read_extra(done.path)
-    assert ModelColumns.from_dict(stored).to_dict() == stored
-    roles, _ = ModelColumns.from_dict(stored).reading(PLAIN)
+            ModelColumns.of_file(str(path))
+    stored = read_extra(fitted(pay_csv(tmp_path), tmp_path).path)
+    assert ModelColumns.from_dict(stored).to_dict().items() <= stored.items()
+    roles, _ = ModelColumns.from_dict(stored).reading(Reading())
     assert roles.needed == ("gender", "job", "age", "education")
 
 
-def test_combinations_are_balanced_if_asked(tmp_path):
+def test_combinations_are_balanced_and_the_title_says_what_was_asked(tmp_path):
     data = people()
     data["site"] = np.where(np.arange(150) % 2, "a", "b")
     csv = write_csv(tmp_path / "a.csv", data)
-    roles = Roles("pay", ("gender", "site"), ("job",))
-    done = fitted(csv, tmp_path, ModelSettings(0.05, intersect=True), roles)
+    both = {"sensitive": ["gender", "site"], "intersect": True}
+    done = fitted(csv, tmp_path, **both, epsilon=[0.05])
     assert done.model.intersect
     assert "gender × site" in {each.name for each in done.audit.sensitive_features}
-
-
-def test_the_report_says_that_it_is_a_fit_and_with_which_limit(tmp_path):
-    csv = pay_csv(tmp_path)
-    title = fitted(csv, tmp_path, ModelSettings(epsilon=0.03)).audit.title
-    assert title == "Fit before and after the limit ε = 0.03, on the rows fitted"
-    held = fitted(
-        csv, tmp_path, ModelSettings(constraints=("mean",)), folds=2
-    ).audit.title
-    assert "mean" in held
-    assert held.endswith("rows left out")
+    assert done.audit.title == (
+        "Fit before and after the limit ε = 0.05, on the rows fitted"
+    )
+    held = answer("fit", csv, constraint=[fits_name("mean")], folds=2).audit.title
+    assert "mean" in held and held.endswith("rows left out")
     assert fitted(csv, tmp_path, title="Pay").audit.title == "Pay"
 
 
-def test_rows_of_no_weight_are_not_counted_as_fitted(tmp_path):
-    weights = np.arange(150) % 3
-    csv = write_csv(tmp_path / "a.csv", {**people(), "w": weights})
-    for weight, count in ((None, 150), ("w", 100)):
-        drop = () if weight else ("w",)
-        roles = Roles("pay", ("gender",), ("job",), weight=weight, drop=drop)
-        assert fit_files([csv], roles, PLAIN, ModelSettings(), folds=0).n_rows == count
+def fits_name(name):
+    from rankfair.cli.options import ConstraintName
+
+    return ConstraintName(name)
+
+
+# Folders of Parquet files
+
+
+@pytest.fixture(params=[str, int], ids=["text", "numbers"])
+def folder(request, tmp_path):
+    """A folder of two files, whose labels are text or numbers."""
+    pytest.importorskip("pyarrow")
+    data = people(n=240)
+    del data["education"]
+    if request.param is int:
+        data["job"] = np.unique(data["job"], return_inverse=True)[1] + 10
+        data["gender"] = (data["gender"] == "m").astype(int)
+    columns = {
+        name: values if values.dtype.kind in "if" else values.astype(object)
+        for name, values in data.items()
+    }
+    for name, rows in (("a", slice(0, 100)), ("b", slice(100, None))):
+        part = Table({n: values[rows] for n, values in columns.items()})
+        write_table(part, tmp_path / "rows" / f"{name}.parquet")
+    return tmp_path / "rows"
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_folder_is_fitted_in_memory_while_it_is_small(
+    folder, tmp_path, monkeypatch, large
+):
+    if large:
+        monkeypatch.setattr(fits, "SMALL", 100)
+    told, model, out = [], tmp_path / "m.rankfair", tmp_path / "out"
+    done = answer("fit", folder, to=model, blind=False, folds=2, told=told)
+    assert (done.audit is None) == large
+    if large:
+        assert "no report" in done.notes[0] and told[-1][2] == 240
+        found = valid(run("fit", folder, *COMMON, "--json", code=0), "fit")
+        assert found["audit"] is None
+        for more in (["--max-gap", 0.1], ["--html", tmp_path / "a.html"]):
+            said = run("fit", folder, *COMMON, *more, code=2).stderr
+            assert said.startswith(f"{more[0]} needs a report")
+    wrote = run("predict", model, folder, "-o", out, code=0).stderr
+    assert wrote == f"wrote 240 rows to {out}\n"
+    rows = load(files_of(str(out)), Roles("pay", ("gender",), ("job",)), Reading())
+    auc = rank_auc(None, rows["prediction"], sensitive_features=rows["gender"])
+    assert auc == pytest.approx(done.model.rank_auc_, abs=1e-9)
+    assert abs(auc - 0.5) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"target": None}, "^y is needed"),
+        ({"sensitive": ["gender", "job"], "task": None}, "names one column"),
+        ({"sensitive": ["gendr"]}, 'Did you mean "gender"'),
+        ({"drop_missing": True}, "^drop_missing is not for rows that are not in"),
+        ({"missing": ["NA"]}, "^missing is not for .* fit to 100 rows at most"),
+        ({"text": ["job"]}, "^text is not for"),
+        ({"number": ["age"]}, "^number is not for"),
+        ({"file_column": "file"}, "^file_column is not for"),
+    ],
+)
+def test_what_cannot_be_streamed_is_said(folder, monkeypatch, options, sentence):
+    monkeypatch.setattr(fits, "SMALL", 100)
+    with pytest.raises(ValueError, match=sentence):
+        answer("fit", folder, **options)
+
+
+def test_folders_that_are_none(tmp_path):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(TableError, match="is a folder without Parquet files"):
+        answer("fit", tmp_path)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
+        answer("fit", tmp_path)
+
+
+def test_a_folder_is_read_as_its_files_without_hidden_ones(folder):
+    (folder / ".a.parquet").write_bytes((folder / "a.parquet").read_bytes())
+    files = [str(folder / "a.parquet"), str(folder / "b.parquet")]
+    assert files_of(str(folder)) == files
+    whole, parts = (load(each, Roles(), Reading()) for each in ([str(folder)], files))
+    assert whole.names == parts.names and whole.n_rows == 240
+    for name in whole.names:
+        np.testing.assert_array_equal(whole[name], parts[name])
+    with pytest.raises(ValueError, match="named twice"):
+        load([str(folder), files[0]], Roles(), Reading())
+
+
+@pytest.mark.parametrize("command", ["audit", "path", "compare"])
+def test_commands_take_a_folder(folder, command):
+    line = [command, folder, "--target", "pay", "--sensitive", "gender", "-q"]
+    line += {"path": ["--at", 0.1], "compare": ["--method", "tilt"]}.get(command, [])
+    run(*line, code=0)
+    done = run(*line, "-o", folder / "t.parquet", code=2)
+    assert "in a folder that is read" in done.stderr
+    assert [each.name for each in Path(folder).iterdir()].count("t.parquet") == 0

@@ -1,104 +1,218 @@
+"""Rows with a column more, in files and in folders."""
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from rankfair.cli.data import ModelSettings
-from rankfair.cli.fit import fit_files
-from rankfair.cli.predict import predict_rows
-from rankfair.files.columns import Reading, Roles
-from rankfair.files.read import read_table
+from commands import answer, run
+from rankfair.cli import predict as predicts
+from rankfair.files.read import files_of, read_table
 from rankfair.files.write import write_table
-from rankfair.input.errors import TableError
 from sheets import pay_csv, people, write_csv
-
-PLAIN = Reading()
-ROLES = Roles(target="pay", sensitive=("gender",), tasks=("job",))
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
     out = folder / "m.rankfair"
-    seen = ModelSettings(blind=False)
-    fit_files([pay_csv(folder)], ROLES, PLAIN, seen, out=out, folds=0)
+    answer("fit", pay_csv(folder), to=out, folds=0, blind=False)
     return str(out)
 
 
 def test_rows_keep_their_columns_and_order(model, tmp_path):
-    csv = pay_csv(tmp_path, seed=5)
-    out = tmp_path / "p.csv"
-    done = predict_rows(model, [csv], PLAIN, out=str(out), name="guess")
-    before, after = read_table(csv), read_table(str(out))
+    csv, out = pay_csv(tmp_path, seed=5), str(tmp_path / "p.csv")
+    done = run("predict", model, csv, "-o", out, "--name", "guess", code=0)
+    assert done.stderr == f"wrote 150 rows to {out}\n"
+    before, after = read_table(csv), read_table(out)
     assert after.names == (*before.names, "guess")
-    assert done.n_rows == after.n_rows
     for name in before.names:
         assert (before[name] == after[name]).all()
+    run("predict", model, csv, "-o", out, "--keep", "job", code=0)
+    assert read_table(out).names == ("job", "prediction")
+    said = run("predict", model, csv, "--keep", "agee", code=2).stderr
+    assert 'no column "agee"' in said
 
 
-def test_parquet_and_csv_are_predicted_alike(model, tmp_path):
+def test_parquet_csv_and_a_pipe_are_predicted_alike(model, tmp_path):
     csv = pay_csv(tmp_path, seed=5)
     parquet, out = str(tmp_path / "a.parquet"), str(tmp_path / "p.parquet")
     write_table(read_table(csv), parquet)
-    from_csv = predict_rows(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))
-    from_parquet = predict_rows(model, [parquet], PLAIN, out=out)
-    assert (from_csv.table["prediction"] == from_parquet.table["prediction"]).all()
-    assert (read_table(out)["prediction"] == from_csv.table["prediction"]).all()
+    by_csv = read_table(run("predict", model, csv).stdout.encode())
+    run("predict", model, parquet, "-o", out, code=0)
+    assert (read_table(out)["prediction"] == by_csv["prediction"]).all()
+    piped = run("predict", model, "-", input=Path(csv).read_bytes(), code=0)
+    assert piped.stdout == run("predict", model, csv).stdout and piped.stderr == ""
 
 
-def test_only_some_columns_are_kept(model, tmp_path):
-    done = predict_rows(
-        model, [pay_csv(tmp_path)], PLAIN, out=str(tmp_path / "p.csv"), keep=["job"]
-    )
-    assert done.table.names == ("job", "prediction")
-
-
-def test_new_rows_need_no_target(model, tmp_path):
+def test_new_rows_need_no_target_and_unknown_categories_are_counted(model, tmp_path):
     data = people(n=5)
     del data["pay"]
-    csv = write_csv(tmp_path / "new.csv", data)
-    done = predict_rows(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))
-    assert done.n_rows == 5
-
-
-def test_unknown_categories_are_counted(model, tmp_path):
-    data = people(n=5)
     data["education"] = ["none"] * 5
     csv = write_csv(tmp_path / "new.csv", data)
-    done = predict_rows(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))
-    assert "5 rows have a category" in done.notes[0]
+    done = run("predict", model, csv, code=0)
+    assert read_table(done.stdout.encode()).n_rows == 5
+    assert done.stderr.startswith("Note: 5 rows have a category")
+    assert run("predict", model, csv, "--quiet").stderr == ""
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"job": ["vet"] * 5}, 'was not fitted to: "vet"'),
+        ({"job": ["vet"] * 5}, '5 rows have a task that {} was not fitted to: "vet"'),
         (
             {"gender": ["x"] * 5},
-            r'was not fitted to: "x"\. It knows "f", "m"\. Fit again with rows of such '
-            "groups, or leave the cells empty",
+            'has a group that {} was not fitted to: "x". It knows "f", "m". Fit again '
+            "with rows of such groups, or leave the cells empty",
         ),
         ({"age": ["old"] * 5}, "held numbers when the model was fitted"),
+        ({"age": ['"30,5"'] * 5}, "--decimal"),
         ({"prediction": [1] * 5}, "--name"),
     ],
 )
 def test_rows_that_cannot_be_predicted_are_named(model, tmp_path, change, sentence):
     csv = write_csv(tmp_path / "new.csv", {**people(n=5), **change})
-    with pytest.raises(ValueError, match=sentence):
-        predict_rows(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))
+    done = run("predict", model, csv, "-o", tmp_path / "p.csv", code=2)
+    assert sentence.format(model) in done.stderr
     assert not (tmp_path / "p.csv").exists()
-
-
-def test_a_column_that_is_not_there_is_named(model, tmp_path):
-    with pytest.raises(TableError, match='no column "agee"'):
-        predict_rows(model, [pay_csv(tmp_path)], PLAIN, keep=["agee"])
 
 
 def test_columns_that_the_model_does_not_need_do_not_stop_it(model, tmp_path):
     data = people(n=5)
     cells = [f"{pay:.2f}".replace(".", ",") for pay in data["pay"]]
-    data["pay"] = [f'"{cell}"' for cell in cells]
-    csv = write_csv(tmp_path / "new.csv", data)
-    done = predict_rows(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))
-    assert done.table["pay"].tolist() == cells
-    data["age"] = ['"30,5"'] * 5
-    csv = write_csv(tmp_path / "new.csv", data)
-    with pytest.raises(TableError, match="--decimal"):
-        predict_rows(model, [csv], PLAIN, out=str(tmp_path / "p.csv"))
+    csv = write_csv(tmp_path / "new.csv", {**data, "pay": [f'"{c}"' for c in cells]})
+    done = run("predict", model, csv, code=0)
+    assert read_table(done.stdout.encode(), text=["pay"])["pay"].tolist() == cells
+
+
+def test_tasks_not_seen_are_predicted_if_the_model_can(tmp_path):
+    asked = {"penalty": "shared", "unseen": "shared", "folds": 0}
+    answer("fit", pay_csv(tmp_path), to=tmp_path / "s.rankfair", **asked)
+    vets = write_csv(tmp_path / "vet.csv", people(n=5, jobs=["vet"]))
+    done = run("predict", tmp_path / "s.rankfair", vets, code=0)
+    assert read_table(done.stdout.encode()).n_rows == 5
+
+
+# Folders
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of two Parquet files, of 100 and 140 rows."""
+    pytest.importorskip("pyarrow")
+    for name, n in (("a", 100), ("b", 140)):
+        table = read_table(pay_csv(tmp_path, n=n))
+        write_table(table, tmp_path / "rows" / f"{name}.parquet")
+    (tmp_path / "pay.csv").unlink()
+    return tmp_path / "rows"
+
+
+def names(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+def test_predictions_of_a_folder_go_to_another(folder, model, tmp_path):
+    assert "another folder" in run("predict", model, folder, code=2).stderr
+    assert "is read and would be" in run("predict", model, folder, "-o", folder).stderr
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", loop):
+        said = run("predict", model, folder, "-o", place, code=2).stderr
+        assert "is no folder, as predictions" in said
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_predictions_of_a_folder_are_whole_and_alone(folder, model, tmp_path, there):
+    out, mine = tmp_path / "out", []
+    line = ["predict", model, folder, "-o", out]
+    if there:
+        out.mkdir()
+        (out / "notes.txt").write_text("mine")
+        (out / ".hidden.parquet").write_text("read by nobody")
+        mine = names(out)
+    rows, whole = folder / "b.parquet", (folder / "b.parquet").read_bytes()
+    rows.write_bytes(b"PAR1 no")
+    run(*line, code=2)
+    assert (names(out) if there else []) == mine
+    rows.write_bytes(whole)
+    assert run(*line, code=0).stderr == f"wrote 240 rows to {out}\n"
+    assert names(out) == sorted([*mine, "a.parquet", "b.parquet"])
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    assert out.stat().st_mode == plain.stat().st_mode
+    assert names(tmp_path) == ["out", "plain", "rows"]
+    before = (out / "b.parquet").read_bytes()
+    (out / "a.parquet").unlink()
+    said = run(*line, code=2).stderr
+    assert 'already holds "b.parquet", which would be' in said
+    assert (out / "b.parquet").read_bytes() == before
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_prediction_of_a_folder_that_is_killed_at_the_end(
+    folder, model, tmp_path, there
+):
+    """A new folder has all files or is not there; in an old one each file is whole."""
+    out = tmp_path / "out"
+    if there:
+        out.mkdir()
+    code = (
+        "import sys, time; from pathlib import Path; from rankfair.cli.app import app\n"
+        "rename, out = Path.rename, Path(sys.argv[-1])\n"
+        "def stop(self, to):\n"
+        "    done = rename(self, to)\n"
+        "    if to == out or to.parent == out and to.suffix == '.parquet':\n"
+        "        print('here', flush=True)\n"
+        "        time.sleep(600)\n"
+        "    return done\n"
+        "Path.rename = stop\n"
+        "app()\n"
+    )
+    line = ["predict", model, folder, "-o", out]
+    command = [sys.executable, "-c", code, *line]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "here\n"
+        process.kill()
+    files = files_of(str(out))
+    assert sum(read_table(file).n_rows for file in files) == (100 if there else 240)
+    assert "a.parquet" in run(*line, code=2).stderr
+    for file in files:
+        Path(file).unlink()
+    run(*line, code=0)
+    assert [it for it in names(out) if it[0] != "."] == ["a.parquet", "b.parquet"]
+
+
+def test_an_error_at_the_end_leaves_no_file(folder, model, tmp_path, monkeypatch):
+    out, rename = tmp_path / "out", Path.rename
+    out.mkdir()
+
+    def fail(self, to):
+        if Path(to) == out / "b.parquet":
+            raise OSError("disk full")
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    run("predict", model, folder, "-o", out, code=2)
+    assert names(out) == []
+
+
+def test_a_working_folder_is_nobody_elses_and_the_model_is_read_once(
+    folder, model, tmp_path, monkeypatch
+):
+    """Whoever writes another model file meanwhile does not change the rest."""
+    tmp_path.chmod(0o1777)
+    modes, write, mine = [], predicts.write_table, tmp_path / "mine"
+    mine.write_bytes(Path(model).read_bytes())
+
+    def seen(table, target):
+        inside = Path(target).relative_to(tmp_path)
+        modes.append(stat.S_IMODE((tmp_path / inside.parts[0]).stat().st_mode))
+        write(table, target)
+        mine.write_bytes(b"another model")
+
+    monkeypatch.setattr(predicts, "write_table", seen)
+    run("predict", mine, folder, "-o", tmp_path / "out", code=0)
+    assert modes == [0o700, 0o700]

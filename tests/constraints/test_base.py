@@ -6,10 +6,6 @@ from rankfair.constraints import (
     CONSTRAINTS,
     SIDES,
     Band,
-    Distribution,
-    Mean,
-    Rank,
-    Residual,
     make_constraint,
 )
 
@@ -32,12 +28,3 @@ def test_a_constraint_is_made_by_name_or_passed_through(name, side):
     constraint = make_constraint(name, 0.125, side)
     assert (constraint.epsilon, constraint.side) == (0.125, side)
     assert make_constraint(constraint) is constraint
-
-
-def test_the_names():
-    assert dict(CONSTRAINTS) == {
-        "rank": Rank,
-        "mean": Mean,
-        "residual": Residual,
-        "distribution": Distribution,
-    }

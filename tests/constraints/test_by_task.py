@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankfair.constraints import Band, Constraint, Mean, Rank, Residual
+from rankfair.constraints import Constraint, Mean, Rank, Residual
 from rankfair.constraints.by_task import in_every_task
 from rankfair.core.by_task import Segments
 from rankfair.core.problem import Groups
@@ -53,14 +53,6 @@ def test_each_task_has_the_value_and_band_of_its_rows_alone(
         assert misses[j] == pytest.approx(one.band(groups).miss(value), abs=1e-9)
 
 
-def test_bands_of_whole_numbers_are_exact():
-    every = asked(Rank(0.03))
-    for j, rows in enumerate(ROWS):
-        own = alone(Rank(0.03), rows)
-        if own is not None:
-            assert Band(every.low[j], every.high[j]) == own[0].band(own[1])
-
-
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("constraint", [Mean(0.0), Residual(0.0)])
 def test_the_direction_of_a_linear_constraint_is_its_derivative(constraint, weights):
@@ -99,5 +91,5 @@ def test_another_constraint_is_refused():
     class Own(Constraint):
         band = value = slope = None
 
-    with pytest.raises(ValueError, match='"own" cannot be asked of every task'):
+    with pytest.raises(ValueError, match=r"cannot be asked of every task.*got Own"):
         asked(Own())

@@ -4,8 +4,8 @@ import threading
 import numpy as np
 import pytest
 
-from rankfair.core import blocks as blocks_module
-from rankfair.core.blocks import Blocks, along, each, sorted_by_task
+from rankfair.core.blocks import SortedRows, batches_of, each, sorted_by_task
+from rankfair.core.problem import Problem
 
 SIZES = {
     "one row": [1],
@@ -13,7 +13,7 @@ SIZES = {
     "one row a task": [1] * 5,
     "equal": [4] * 6,
     "uneven": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3],
-    "one large": [1, 1, 40, 2],
+    "larger than the cache": [1, 1, 15_000, 2],
 }
 WEIGHTS = ["none", "whole", "real"]
 
@@ -30,145 +30,126 @@ def rows(sizes, n=3, seed=0, weights="none"):
 
 
 def prepared(sizes, **settings):
+    """The rows as a user has them, sorted, and the sums over them."""
     X, codes, weights = rows(sizes, **settings)
-    return X, codes, weights, Blocks.from_rows(X, codes, len(sizes), weights)
+    order, tasks, sizes = sorted_by_task(codes, len(sizes))
+    own = SortedRows(X, order, tuple(batches_of(sizes)))
+    return X, codes, weights, tasks, own
 
 
-def order_of(codes):
-    """The user's row behind each row of Z."""
-    return sorted_by_task(codes, codes.max() + 1)[0]
-
-
-def of_task(blocks, codes):
-    """Each task with its place and its rows, first in Z and then the user's."""
-    for place, task in enumerate(blocks.tasks):
-        mine = np.flatnonzero(codes[order_of(codes)] == task)
-        yield place, mine, order_of(codes)[mine]
+def of_task(codes, tasks, own):
+    """Each task with its place and its rows, first the sorted ones."""
+    for place, task in enumerate(tasks):
+        mine = np.flatnonzero(codes[own.order] == task)
+        yield place, mine, own.order[mine]
 
 
 def mean(values, weights):
     """The weighted mean, 0 where nothing weighs."""
-    if weights is None:
-        return values.mean(axis=0)
     total = weights.sum()
     return weights @ values / total if total > 0 else 0 * values[0]
 
 
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_every_row_and_every_task_has_one_place(sizes):
-    _, codes, _, blocks = prepared(sizes)
-    assert sorted(order_of(codes)) == list(range(len(codes)))
-    assert sorted(blocks.tasks) == list(range(len(sizes)))
+    _, codes, _, tasks, own = prepared(sizes)
+    assert sorted(own.order) == list(range(len(codes)))
+    assert sorted(tasks) == list(range(len(sizes)))
     row, place = 0, 0
-    for batch in blocks.batches:
+    for batch in own.batches:
         assert (batch.rows.start, batch.places.start) == (row, place)
         row, place = batch.rows.stop, batch.places.stop
         assert row - batch.rows.start == batch.size * (place - batch.places.start)
-        for at in range(batch.places.start, place):
-            first = batch.rows.start + batch.size * (at - batch.places.start)
-            mine = order_of(codes)[first : first + batch.size]
-            assert (codes[mine] == blocks.tasks[at]).all()
-            assert (np.diff(mine) > 0).all()
     assert (row, place) == (len(codes), len(sizes))
+    for place, _, users in of_task(codes, tasks, own):
+        assert (codes[users] == tasks[place]).all()
+        assert (np.diff(users) > 0).all()
 
 
+@pytest.mark.parametrize("far", [1.0, 1e9], ids=["near", "far from zero"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_centre_and_gram_are_those_of_a_loop(sizes, weights):
-    X, codes, w, blocks = prepared(sizes, weights=weights)
-    for place, mine, users in of_task(blocks, codes):
-        own = None if w is None else w[users]
-        centre = mean(X[users], own)
-        Z = X[users] - centre
-        gram = Z.T @ (Z if own is None else own[:, None] * Z)
-        assert blocks.centre[place] == pytest.approx(centre)
-        assert blocks.Z[mine] == pytest.approx(Z)
-        assert blocks.gram[place] == pytest.approx(gram, abs=1e-12)
-
-
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_moments_predictions_and_totals_are_those_of_a_loop(sizes):
-    _, codes, _, blocks = prepared(sizes)
+def test_all_sums_and_predictions_are_those_of_a_loop(sizes, weights, far):
+    X, codes, w, tasks, own = prepared(sizes, weights=weights)
+    X += far - 1.0
     rng = np.random.default_rng(1)
-    target = rng.normal(size=len(codes))
-    W = rng.normal(size=(len(sizes), 4))
-    B, m = blocks.moments(target), blocks.apply(W)
-    totals, weighed = blocks.totals(None), blocks.totals(target)
-    for place, mine, users in of_task(blocks, codes):
-        Z, t = blocks.Z[mine], target[mine]
-        assert B[place] == pytest.approx([*(Z.T @ t), t.sum()])
-        assert m[mine] == pytest.approx(Z @ W[place, :-1] + W[place, -1])
-        assert totals[place] == len(users)
-        assert weighed[place] == pytest.approx(t.sum())
-
-
-@pytest.mark.parametrize("chunk", [1, 30, 1 << 17])
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-def test_predictions_and_leverages_are_those_of_a_loop(monkeypatch, sizes, chunk):
-    """In parts of any size: several tasks, one, or some rows of one."""
-    monkeypatch.setattr(blocks_module, "CHUNK", chunk)
-    _, codes, _, blocks = prepared(sizes)
-    rng = np.random.default_rng(1)
-    W = rng.normal(size=(2, len(sizes), 4))
+    targets, W = rng.normal(size=(2, len(codes))), rng.normal(size=(2, len(sizes), 4))
     K = rng.normal(size=(3, len(sizes), 4, 4))
     K = K + K.swapaxes(2, 3)
-    M, H = along(blocks.Z, blocks.batches, list(W), list(K))
+    w = np.ones(len(codes)) if w is None else w
+    found = own.all_products(None if weights == "none" else w[own.order], targets)
+    off = found.centred()
+    again = own.cross(targets, None if weights == "none" else w[own.order], off)
+    M, H = own.along(list(W), list(K), off)
     assert M.shape == (2, len(codes)) and H.shape == (3, len(codes))
-    for place, mine, users in of_task(blocks, codes):
-        Z = np.column_stack((blocks.Z[mine], np.ones(len(users))))
-        assert M[:, mine] == pytest.approx(W[:, place] @ Z.T)
-        wanted = np.einsum("if,sfg,ig->si", Z, K[:, place], Z)
-        assert H[:, mine] == pytest.approx(wanted)
+    for place, mine, users in of_task(codes, tasks, own):
+        s, t = w[users], targets[:, mine]
+        centre = mean(X[users], s)
+        Z = X[users] - centre
+        Z -= mean(Z, s)
+        Z1, loose = np.column_stack((Z, np.ones(len(Z)))), 1e-6 if far > 1 else 1e-10
+        cross = t @ (s[:, None] * Z)
+        for ours, wanted in (
+            (off.sum(axis=0)[place], centre),
+            (found.gram[place], Z.T @ (s[:, None] * Z)),
+            (found.cross[place, :-1], cross),
+            (again[place], cross),
+            (found.sums[place], [*(t @ s), s.sum()]),
+            (M[:, mine], W[:, place] @ Z1.T),
+            (H[:, mine], [((Z1 @ k) * Z1).sum(axis=1) for k in K[:, place]]),
+        ):
+            np.testing.assert_allclose(ours, wanted, loose, 10 * loose)
+
+
+def blocks_of(X, codes, w=None):
+    """What a problem of these rows keeps of each task, tasks by label."""
+    problem = Problem.from_rows(
+        X, np.arange(len(codes)) * 1.0, codes, codes.max() + 1, weights=w
+    )
+    by_label = np.argsort(problem.blocks.tasks)
+    gram = problem.gram / np.outer(problem.scale, problem.scale)
+    return problem.blocks.centre[by_label], gram[by_label]
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_the_order_of_rows_does_not_matter(weights):
-    X, codes, w, blocks = prepared(SIZES["uneven"], weights=weights)
+    X, codes, w = rows(SIZES["uneven"], weights=weights)
     other = np.random.default_rng(2).permutation(len(codes))
-    moved = Blocks.from_rows(
-        X[other], codes[other], len(SIZES["uneven"]), None if w is None else w[other]
-    )
-    assert np.array_equal(moved.tasks, blocks.tasks)
-    assert moved.centre == pytest.approx(blocks.centre)
-    assert moved.gram == pytest.approx(blocks.gram, abs=1e-12)
+    moved = blocks_of(X[other], codes[other], None if w is None else w[other])
+    for ours, wanted in zip(moved, blocks_of(X, codes, w), strict=True):
+        assert ours == pytest.approx(wanted, abs=1e-12)
 
 
 def test_whole_weights_are_repeated_rows():
-    X, codes, w, blocks = prepared([6, 9, 9], weights="whole")
+    X, codes, w = rows([6, 9, 9], weights="whole")
     often = np.repeat(np.arange(len(codes)), w.astype(int))
-    repeated = Blocks.from_rows(X[often], codes[often], 3)
-    for task in range(3):
-        here, there = (
-            int(np.flatnonzero(b.tasks == task)[0]) for b in (blocks, repeated)
-        )
-        assert blocks.centre[here] == pytest.approx(repeated.centre[there])
-        assert blocks.gram[here] == pytest.approx(repeated.gram[there], abs=1e-12)
+    repeated = blocks_of(X[often], codes[often])
+    for ours, wanted in zip(blocks_of(X, codes, w), repeated, strict=True):
+        assert ours == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [1e200, 1e-200, 1e300, 1e-300])
 def test_columns_of_extreme_size_get_a_unit(size):
-    X, codes, _, plain = prepared(SIZES["uneven"])
+    X, codes, _ = rows(SIZES["uneven"])
+    y = np.arange(len(codes)) * 1.0
+    plain = Problem.from_rows(X, y, codes, codes.max() + 1)
+    wanted, X = plain.predict(np.ones((10, 4))), X.copy()
     X[:, 1] *= size
-    blocks = Blocks.from_rows(X, codes, len(SIZES["uneven"]))
-    assert np.isfinite(blocks.gram).all()
-    assert np.frexp(blocks.unit)[0].tolist() == [0.5] * 3
-    assert blocks.unit[[0, 2]].tolist() == [1.0, 1.0]
-    scale = size * blocks.unit[1]
-    assert 1e-3 < scale < 1e3
-    assert blocks.Z[:, 1] == pytest.approx(scale * plain.Z[:, 1], rel=1e-9)
-    assert blocks.gram[:, 1, 1] == pytest.approx(scale**2 * plain.gram[:, 1, 1])
+    problem = Problem.from_rows(X, y, codes, codes.max() + 1)
+    unit = problem.blocks.unit
+    assert np.frexp(unit)[0].tolist() == [0.5] * 3
+    assert unit[[0, 2]].tolist() == [1.0, 1.0]
+    assert 1e-3 < size * unit[1] < 1e3
+    assert problem.gram == pytest.approx(plain.gram, abs=1e-9)
+    assert problem.predict(np.ones((10, 4))) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("n_tasks", [3, 70_000])
 def test_many_tasks_are_placed_as_few_are(n_tasks):
     codes = np.random.default_rng(3).permutation(n_tasks)
-    X = codes[:, None].astype(float)
-    blocks = Blocks.from_rows(X, codes, n_tasks)
-    assert np.array_equal(codes[order_of(codes)], blocks.tasks)
-    assert np.array_equal(blocks.centre[:, 0], blocks.tasks)
-
-
-# Fewer rows, fewer tasks
+    order, tasks, sizes = sorted_by_task(codes, n_tasks)
+    assert np.array_equal(codes[order], tasks)
+    assert sizes.tolist() == [1] * n_tasks
 
 
 # Work shared between threads
@@ -217,23 +198,22 @@ def test_no_more_threads_than_allowed(monkeypatch, allowed, affinity):
 def test_threads_over_batches_change_no_bit(monkeypatch, weights):
     rng = np.random.default_rng(3)
     sizes = rng.integers(1, 20, size=15_000)
-    X, codes, w = rows(sizes, weights=weights)
+    _, codes, w, _, own = prepared(sizes, weights=weights)
     W = rng.normal(size=(len(sizes), 4))
 
-    def results():
-        grouped = Blocks.from_rows(X, codes, len(sizes), w)
-        m = grouped.apply(W)
-        return grouped.Z, grouped.centre, grouped.gram, m, grouped.moments(m)
+    def results(threads):
+        allow(monkeypatch, threads)
+        found = own.all_products(w, [codes])
+        off = found.centred()
+        m = own.along([W], [], off)[0][0]
+        return *found, m, own.cross([m], w, off)
 
-    monkeypatch.setattr("rankfair.core.blocks._threads", lambda: 3)
-    shared_out = results()
-    monkeypatch.setattr("rankfair.core.blocks._threads", lambda: 1)
-    for ours, wanted in zip(shared_out, results(), strict=True):
+    for ours, wanted in zip(results(3), results(1), strict=True):
         assert np.array_equal(ours, wanted)
 
 
 def test_threads_heed_the_caller_s_error_state(monkeypatch):
-    monkeypatch.setattr("rankfair.core.blocks._threads", lambda: 2)
+    allow(monkeypatch, 2)
     with np.errstate(over="ignore"):
         each(lambda x: x * x, [np.array([1e300])] * 4, 10**6)
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):

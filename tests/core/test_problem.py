@@ -6,7 +6,8 @@ from problems import order_of
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups, Problem
 from rankfair.penalties import make_penalty
-from rankfair.solvers import Request, unconstrained
+from rankfair.solvers.base import Request
+from rankfair.solvers.tilt import unconstrained
 
 PENALTIES = ["ridge", "task", "feature", "shared"]
 SIZES = [5, 1, 8, 3, 12, 8]
@@ -189,21 +190,21 @@ def test_columns_of_extreme_size(size, penalty):
 @pytest.mark.parametrize("size", [1e200, 1e-200])
 def test_columns_of_extreme_size_need_to_be_standardised(size):
     X, y, codes, _ = rows()
-    with pytest.raises(ValueError, match=r"column 1 of X .* standardize=True"):
+    with pytest.raises(ValueError, match=r"in column 1\. .* standardize=True"):
         made(X * [1.0, size, 1.0], y, codes, standardize=False)
 
 
 def test_values_too_far_apart_are_refused_with_the_column():
     X, y, codes, _ = rows([9000])
     X[1, 1] = 1e200
-    with pytest.raises(ValueError, match=r"column 1 of X .* too far apart .*1e\+200"):
+    with pytest.raises(ValueError, match=r"too far apart .* in column 1\."):
         made(X, y, codes)
 
 
 def test_columns_are_called_by_their_names():
     X, y, codes, _ = rows([9000])
     X[1, 2] = 1e300
-    with pytest.raises(ValueError, match=r'^column "c" has values .*; rescale it or'):
+    with pytest.raises(ValueError, match=r'in column "c"\. Rescale it'):
         made(X, y, codes, names=("a", "b", "c"))
 
 

@@ -1,4 +1,3 @@
-import dataclasses
 import hashlib
 import io
 import threading
@@ -207,16 +206,6 @@ def test_fill_takes_the_task_then_all():
     np.testing.assert_array_equal(column, before)
 
 
-def test_fill_does_not_depend_on_the_order_of_rows():
-    rng = np.random.default_rng(0)
-    column = np.where(rng.random(60) < 0.3, np.nan, rng.integers(0, 9, 60))
-    tasks = rng.choice(["a", "b", "c"], 60)
-    order = rng.permutation(60)
-    np.testing.assert_allclose(
-        fill(column[order], tasks[order]), fill(column, tasks)[order]
-    )
-
-
 @pytest.mark.parametrize("backend", ["pandas", "polars"])
 def test_frame_holds_features_task_and_group(backend):
     data = make_biased_tasks(3, 4, random_state=0, backend=backend)
@@ -227,11 +216,6 @@ def test_frame_holds_features_task_and_group(backend):
     np.testing.assert_array_equal(frame.select(data.feature_names).to_numpy(), data.X)
     assert frame[data.task_name].to_list() == data.tasks.tolist()
     assert frame[data.sensitive_name].to_list() == data.sensitive.tolist()
-
-
-def test_frame_is_built_once():
-    data = make_biased_tasks(2, 2, random_state=0)
-    assert data.frame is data.frame
 
 
 def test_auto_takes_what_is_installed(monkeypatch):
@@ -246,13 +230,3 @@ def test_without_frame_library_only_the_frame_is_missing(monkeypatch):
     assert data.X.shape == (4, 4)
     with pytest.raises(ImportError, match="needs pandas or polars"):
         _ = data.frame
-
-
-def testbase_is_frozen_and_short_to_read():
-    data = make_biased_tasks(2, 2, random_state=0)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        data.name = "other"
-    assert len(repr(data)) < 80
-    plain = dataclasses.replace(data, biased=False)
-    assert "biased" in repr(data)
-    assert "biased" not in repr(plain)

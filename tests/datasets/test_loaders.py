@@ -114,12 +114,6 @@ def test_student_without_earlier_grades():
     assert names - set(load_student(grades=False).feature_names) == {"G1", "G2"}
 
 
-def test_student_categories_are_zero_or_one():
-    data = load_student()
-    column = data.X[:, data.feature_names.index("Mjob_teacher")]
-    assert set(column) == {0.0, 1.0}
-
-
 @pytest.mark.parametrize("load", [load_crime, load_income])
 def test_every_task_has_every_period_once(load):
     data = load()
@@ -140,7 +134,7 @@ def test_income_never_has_the_target_or_the_group_as_feature():
 
 
 def test_income_cut_must_leave_two_groups():
-    with pytest.raises(ValueError, match="cut=100"):
+    with pytest.raises(ValueError, match="cut must leave two groups"):
         load_income(cut=100)
     for cut in ("a", None, [1, 2], True):
         with pytest.raises(ValueError, match="cut must be a number in"):

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankfair.datasets.synthetic import (
-    deal,
     make_biased_tasks,
     pairs_auc,
     raise_lowest,
@@ -15,20 +14,6 @@ from rankfair.datasets.synthetic import (
 def target_auc(data):
     in_a = data.sensitive == data.group_a
     return pairs_auc(data.target[in_a], data.target[~in_a])
-
-
-def ridge_by_task(data, beta=1.0):
-    """Predictions of a ridge for each task, the protected attribute a predictor."""
-    z = (data.sensitive == data.group_a).astype(float)
-    X = np.column_stack([data.X, (z - z.mean()) / z.std()])
-    m = np.empty_like(data.target)
-    for task in np.unique(data.tasks):
-        rows = data.tasks == task
-        center, mean = X[rows].mean(axis=0), data.target[rows].mean()
-        x, y = X[rows] - center, data.target[rows] - mean
-        w = np.linalg.solve(x.T @ x + beta * np.eye(x.shape[1]), x.T @ y)
-        m[rows] = x @ w + mean
-    return m
 
 
 @pytest.mark.parametrize("auc", [0.2, 0.5, 0.6, 0.9])
@@ -69,11 +54,6 @@ def test_the_fair_score_is_the_target_without_the_gap_and_without_noise():
     assert gaps[0] == pytest.approx(gaps[1], abs=0.03)
 
 
-def test_without_gap_and_noise_the_fair_score_is_the_target():
-    data = make_biased_tasks(auc=0.5, signal=1.0, random_state=6)
-    np.testing.assert_allclose(data.fair_score, data.target)
-
-
 def test_some_features_carry_signal_and_some_are_proxies():
     data = make_biased_tasks(200, 100, random_state=4)
     in_a = data.sensitive == "1"
@@ -83,17 +63,6 @@ def test_some_features_carry_signal_and_some_are_proxies():
     within = [np.corrcoef(x[in_a], data.target[in_a])[0, 1] for x in data.X.T]
     assert min(within[:2]) > 0.3
     assert max(np.abs(within[2:])) < 0.05
-
-
-def test_unconstrained_fit_is_as_good_as_the_design_says():
-    rmse, auc = [], []
-    for seed in range(5):
-        data = make_biased_tasks(random_state=seed)
-        m, in_a = ridge_by_task(data), data.sensitive == "1"
-        rmse.append(np.sqrt(np.mean((m - data.target) ** 2)))
-        auc.append(pairs_auc(m[in_a], m[~in_a]))
-    assert np.mean(rmse) == pytest.approx(0.371, abs=0.05)
-    assert np.mean(auc) == pytest.approx(0.928, abs=0.05)
 
 
 def test_same_seed_same_rows():
@@ -124,12 +93,6 @@ def test_both_groups_are_present_in_the_smallest_data():
         assert set(data.sensitive) == {"0", "1"}
 
 
-def test_one_row_is_finite():
-    data = make_biased_tasks(1, 1, random_state=0)
-    assert np.isfinite(data.X).all()
-    assert np.isfinite(data.target).all()
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -137,7 +100,7 @@ def test_one_row_is_finite():
         ({"n_tasks": True}, "n_tasks must be a whole"),
         ({"n_per_task": 2.5}, "n_per_task must be a whole"),
         ({"n_per_task": 0}, "n_per_task must be a whole"),
-        ({"n_tasks": 2, "n_per_task": [3]}, "each of the 2 tasks, got 1 sizes"),
+        ({"n_tasks": 2, "n_per_task": [3]}, "each of the 2 tasks; got 1 sizes"),
         ({"n_tasks": 2, "n_per_task": [3, 0]}, "whole number ≥ 1; got 0"),
         ({"n_per_task": "ab"}, "n_per_task must be a whole"),
         ({"auc": 1.0}, "auc must be strictly between 0 and 1; got 1.0"),
@@ -165,12 +128,6 @@ def test_pairs_auc_counts_pairs(a, b):
     assert pairs_auc(a, b) == pytest.approx(wins / (a.size * b.size))
 
 
-def test_deal_gives_every_task_its_rows():
-    labels = deal(5, 7, np.random.default_rng(0))
-    assert np.unique(labels, return_counts=True)[1].tolist() == [7] * 5
-    assert labels.tolist() != sorted(labels.tolist())
-
-
 def test_raise_share_touches_that_share_of_group_a_only():
     y, in_a = np.arange(1.0, 101.0), np.arange(100) < 50
     raised = raise_share(y, in_a, 1.75, 0.56, np.random.default_rng(0))
@@ -189,9 +146,3 @@ def test_raise_lowest_stops_as_soon_as_the_auc_is_reached():
     assert y[moved].max() < y[np.setdiff1d(np.flatnonzero(in_a), moved)].min()
     raised[moved[np.argmax(y[moved])]] /= 3.0
     assert pairs_auc(raised[in_a], raised[~in_a]) < 0.8
-
-
-def test_raise_lowest_raises_nothing_when_already_there():
-    y = np.array([3.0, 4.0, 1.0, 2.0])
-    in_a = np.array([True, True, False, False])
-    np.testing.assert_array_equal(raise_lowest(y, in_a, 2.0, 0.9), y)

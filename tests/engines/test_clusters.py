@@ -52,19 +52,19 @@ def test_a_series_and_predictions(cluster):
 
 
 CHANGED = {
-    "column 3 of the frame has no": lambda f: f.rename(columns={"a": 3}),
-    'several columns called "a": give': lambda f: f.rename(columns={"c": "a"}),
-    'column "a" holds .*: predictors, target': lambda f: f.assign(a="x"),
+    "X must have names in text; got a column 3": lambda f: f.rename(columns={"a": 3}),
+    'X has several columns called "a"': lambda f: f.rename(columns={"c": "a"}),
+    'features must be numbers; got column "a", which': lambda f: f.assign(a="x"),
     '"task" is no column of the frame': lambda f: f.drop(columns="task"),
     "has one group only": lambda f: f.assign(group=1),
     'partition .* has 300 NaN in column "a"': lambda f: f.assign(a=np.nan),
     "there are no rows: there is nothing to fit": lambda f: f[:0],
 }
 NAMED = {
-    'fit got no y, but .*: name the column of the target, fit.frame, "pay"': (None, {}),
+    'y must be .*; got none. Name the column: fit.frame, "pay"': (None, {}),
     '"pai" is no column of the frame. Did you mean "pay"': ("pai", {}),
-    "y is a ndarray, but the rows are in a Dask": (np.zeros(600), {}),
-    "tasks=3: columns .* by their names": ("pay", {"tasks": 3}),
+    "y must be a column or a Dask series .*; got a ndarray": (np.zeros(600), {}),
+    "tasks must name columns": ("pay", {"tasks": 3}),
 }
 
 
@@ -91,8 +91,8 @@ def test_no_cluster():
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "ValueError: a Dask frame is fitted where its partitions" in done.stderr
-    assert "start a cluster first, client = dask.distributed.Client(" in done.stderr
+    assert "InputError: X is a Dask frame, which is fitted where" in done.stderr
+    assert "Start a cluster first: client = dask.distributed.Client(" in done.stderr
 
 
 def test_shares_are_even(cluster):

@@ -94,7 +94,7 @@ def test_values_too_large_to_be_squared(folder, name):
     """The column is named, and not one whose product with it is too large as well."""
     rows(**{name: rows()[name] * 1e305}).to_parquet(folder / "b.parquet")
     with np.errstate(all="ignore"):
-        refused(folder, f'column "{name}" has values too far apart to be', None, LARGE)
+        refused(folder, f'too far apart to be squared in column "{name}"', None, LARGE)
 
 
 def broken(path):
@@ -141,25 +141,34 @@ def test_columns_of_the_same_name(folder, name):
 
 
 BY_COLUMNS = {
-    '"town" holds .*string: predictors, target and weights are num': {"town": "x"},
+    'features must be numbers; got column "town", which holds .*string. Leave': {
+        "town": "x"
+    },
     'has one group only ."f".: there is nothing to balance': {"group": "f"},
-    "has 3 groups .*are balanced between two. Join": {"group": list("abc") * 20},
+    "must have two groups where .* got 3 groups .*Join": {"group": list("abc") * 20},
 }
 BY_STREAM = {
     '"agee" is no column of the files. Did you mean "age"': {"target": "agee"},
     '"aage" is no column of the files. Did you mean "age"': {"tasks": "aage"},
     '"zz" is no column of the files. There are "age"': {"sensitive_features": "zz"},
-    "tasks=3: columns of rows in files .* by their names": {"tasks": 3},
-    'name the column to predict: stream.…, target="pay"': {"target": None},
-    '"pay" is named as target and as tasks': {"tasks": "pay"},
-    '"age" is named as sample_w.* and as t': {"tasks": "age", "sample_weight": "age"},
-    '"pay" is named as target and as sens': {"sensitive_features": "pay"},
-    "no column is left to predict from": {"features": []},
+    "tasks must name columns, .*no positions; got 3": {"tasks": 3},
+    'target must name the column to predict. .*target="pay"': {"target": None},
+    'tasks must name another column than target; got "pay"': {"tasks": "pay"},
+    "tasks must name another column than sample_weight": {
+        "tasks": "age",
+        "sample_weight": "age",
+    },
+    "sensitive_features must name another column than target": {
+        "sensitive_features": "pay"
+    },
+    "features must leave a column to predict from": {"features": []},
     "no rows that weigh more than nothing": {"sample_weight": "none"},
 }
 BY_MODEL = {
-    "tasks=.* have one column for it. Join": {"tasks": ["task", "age"]},
-    "features=.* have one column for": {"sensitive_features": ["group", "task"]},
+    "tasks must be one column where .* Join": {"tasks": ["task", "age"]},
+    "sensitive_features must be one column where": {
+        "sensitive_features": ["group", "task"]
+    },
     'tasks was given twice: "task" in .*, "years" in the': {"tasks": "years"},
     "sensitive_features was given twice": {"sensitive_features": "task"},
     'solver="ncadmm" needs the rows in memory': {"solver": "ncadmm"},
@@ -204,9 +213,12 @@ def test_no_rows_and_no_files(tmp_path):
 @pytest.mark.parametrize(
     ("words", "given"),
     [
-        ('the target was given twice: "pay" in .*, "age" in fit', {"y": "age"}),
+        ('target was given twice: "pay" in .*, "age" in fit', {"y": "age"}),
         ("sample_weight was given .* Give one of them", {"sample_weight": "age"}),
-        ("y is a ndarray, but the rows are in files", {"y": np.zeros(120)}),
+        (
+            "y must be a column where rows are in files; got a ndarray",
+            {"y": np.zeros(120)},
+        ),
         ("tasks was passed as an array", {"tasks": np.zeros(120)}),
         ("sample_weight was passed as an", {"sample_weight": np.zeros(120)}),
         ("features was passed as an", {"sensitive_features": np.zeros(120)}),
@@ -270,7 +282,7 @@ def test_predictions_that_cannot_be_made(folder, model, tmp_path):
     rows().drop(columns="age").to_parquet(place / "a.parquet")
     with pytest.raises(ValueError, match='fitted with a column "age", which the files'):
         model.predict(stream(place))
-    with pytest.raises(ValueError, match="tasks of rows in files"):
+    with pytest.raises(ValueError, match="tasks must be a column of the rows"):
         model.predict(stream(folder), tasks=np.zeros(120))
     for words, keep in (
         (r'keep names "pai", which is no column\. Did you mean "pay"', "pai"),

@@ -165,7 +165,8 @@ def test_a_prediction_that_was_killed_is_not_read(tmp_path):
     for given in (folder, folder / "**" / "*.parquet", tmp_path / "*" / "**" / "*"):
         assert stream(given).n_rows == 600
     predict_parquet(model, *paths[1:])
-    assert sorted(each.name for each in folder.iterdir()) == ["0.parquet", "p.parquet"]
+    there = (each.name for each in folder.iterdir())
+    assert sorted(it for it in there if it[0] != ".") == ["0.parquet", "p.parquet"]
 
 
 @pytest.mark.parametrize("links", [("a",), ("a", "b")])
@@ -211,7 +212,7 @@ def test_two_fits_at_once_do_not_meet(tmp_path):
 
 def test_a_million_tasks_need_a_sentence(tmp_path, monkeypatch):
     frame = written(tmp_path, 600, 50, 3)
-    words = r"50 tasks with 3 predictors need about .*, and this machine has 0\.0 GB"
+    words = r"50 tasks with 3 predictors, which need about .*; this machine has 0\.0 GB"
     monkeypatch.setattr(base, "memory_here", lambda: 20_000)
     with pytest.raises(ValueError, match=words):
         in_memory(frame.drop(columns="y"), frame["y"], **BY)
@@ -223,7 +224,7 @@ def test_a_million_tasks_need_a_sentence(tmp_path, monkeypatch):
     assert set(told) == {"labels"}  # no row was read for it
     monkeypatch.setattr(base, "memory_here", lambda: 55_000)
     fitted(tmp_path, {})
-    cure = '50 tasks with 3 .*9 arrays of 3 × 3 .*; penalty="task" and "ridge" need'
+    cure = '50 tasks with 3 .*9 arrays of 3 × 3 .*; penalty="task" needs'
     with pytest.raises(ValueError, match=cure):
         fitted(tmp_path, {}, penalty="feature")
     monkeypatch.setattr(base, "memory_here", lambda: None)

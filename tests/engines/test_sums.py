@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rankfair.engines.chunk import Chunk, TaskOrder
+from rankfair.engines.chunk import Chunk
 from rankfair.engines.sums import RowSums
 
 K, N, FEATURES = 6000, 18_000, 3
@@ -76,8 +76,8 @@ def test_sums_are_those_of_all_rows_of_a_task(weighted, shares):
 @pytest.mark.parametrize("codes", [[], [0, 1, 2, 1], [5, 3, 5], [900, 3, 900, 70]])
 def test_rows_by_task(codes):
     codes = np.array(codes, np.int32)
-    found = TaskOrder.of(codes)
-    assert sorted(found.tasks) == sorted(set(codes.tolist()))
-    assert (np.diff(found.sizes) >= 0).all()
-    tasks = np.repeat(found.tasks, found.sizes)
-    np.testing.assert_array_equal(codes[found.order], tasks)
+    none = np.zeros(len(codes))
+    tasks, sizes, rows = Chunk((none,), none, codes, none > 0, None).by_task()
+    assert sorted(tasks) == sorted(set(codes.tolist()))
+    assert (np.diff(sizes) >= 0).all()
+    np.testing.assert_array_equal(codes[rows.order], np.repeat(tasks, sizes))

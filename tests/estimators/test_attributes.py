@@ -15,7 +15,6 @@ from rankfair import (
     RankFairPostprocessor,
     RankFairRegressor,
     RankFairRegressorCV,
-    TiltedRegressor,
     fairness_path,
 )
 from rankfair.datasets.student import load_student
@@ -336,7 +335,7 @@ def test_numbers_beside_labels():
         ({"sensitive_features": ["sex", "sex"]}, "names a column twice"),
         ({"sensitive_features": []}, "names columns of X"),
         ({"sensitive_features": ["sex", "rce"]}, 'Did you mean "race"'),
-        ({"tasks": "sex"}, r'both name column "sex" of X: each group would be a task'),
+        ({"tasks": "sex"}, r'both name column "sex": each group would be a task'),
         (
             {"tasks": "sex", "sensitive_features": ["sex", "race"]},
             "both name column",
@@ -352,7 +351,7 @@ def test_bad_settings(settings, words):
 
 def test_groups_given_twice_and_of_other_length():
     frame = FRAME[["u", "v"]]
-    with pytest.raises(ValueError, match="sensitive_features has 3 values"):
+    with pytest.raises(ValueError, match=r'sensitive_features \("b"\) has 3 values'):
         RankFairRegressor().fit(frame, Y, sensitive_features={"a": SEX, "b": SEX[:3]})
     with pytest.raises(ValueError, match="given twice"):
         RankFairRegressor(sensitive_features=["u", "v"]).fit(
@@ -363,17 +362,10 @@ def test_groups_given_twice_and_of_other_length():
         model.group_labels(frame)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        DecisionBoundaryCovariance(sensitive_features=["sex", "race"]),
-        TiltedRegressor(RankFairRegressor(), sensitive_features=["sex", "race"]),
-    ],
-    ids=["baseline", "reduction"],
-)
-def test_estimators_of_one_attribute_say_so(estimator):
-    with pytest.raises(ValueError, match=r"one (protected )?attribute is expected"):
-        estimator.fit(FRAME, Y)
+def test_the_baselines_are_of_one_attribute():
+    model = DecisionBoundaryCovariance(sensitive_features=["sex", "race"])
+    with pytest.raises(ValueError, match="one feature is expected"):
+        model.fit(FRAME, Y)
 
 
 def test_the_baselines_need_every_group():
@@ -384,9 +376,9 @@ def test_the_baselines_need_every_group():
 
 def test_a_path_and_a_certificate_are_of_one_attribute():
     model = RankFairRegressor(0.1, tasks="task", sensitive_features=["sex", "race"])
-    with pytest.raises(ValueError, match="a path compares the groups of one"):
+    with pytest.raises(ValueError, match="one feature is expected"):
         fairness_path(model, FRAME, Y)
-    with pytest.raises(ValueError, match="one protected attribute is certified"):
+    with pytest.raises(ValueError, match="one feature is expected"):
         model.fit(FRAME, Y).certify(FRAME)
 
 

@@ -15,7 +15,7 @@ from rankfair import (
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
 )
-from rankfair.estimators.baselines import _by_quantiles
+from rankfair.stats.propensity import by_quantiles
 
 rng = np.random.default_rng(4)
 N = 240
@@ -339,21 +339,21 @@ def test_the_group_as_the_only_predictor_is_one_stratum(kind):
 @pytest.mark.parametrize("n_strata", [1, 2, 3, 7])
 def test_strata_are_of_equal_size_and_in_order(n_strata):
     score = np.random.default_rng(0).permutation(42) / 7
-    strata = _by_quantiles(score, n_strata)
+    strata = by_quantiles(score, n_strata)
     assert np.bincount(strata).tolist() == [42 // n_strata] * n_strata
     assert (np.diff(strata[np.argsort(score)]) >= 0).all()
     # Only the order of the scores counts.
-    np.testing.assert_array_equal(_by_quantiles(expit(score), n_strata), strata)
+    np.testing.assert_array_equal(by_quantiles(expit(score), n_strata), strata)
 
 
 def test_equal_scores_stay_together_and_weights_are_repeats():
     score = np.random.default_rng(0).integers(0, 6, 50) * 1.0
     w = np.random.default_rng(1).integers(1, 4, 50)
-    strata = _by_quantiles(score, 4, w)
+    strata = by_quantiles(score, 4, w)
     assert all(len(set(strata[score == s])) == 1 for s in range(6))
     i = np.repeat(np.arange(50), w)
-    np.testing.assert_array_equal(_by_quantiles(score[i], 4), strata[i])
-    assert set(_by_quantiles(np.zeros(9), 4)) <= {0, 1, 2, 3}
+    np.testing.assert_array_equal(by_quantiles(score[i], 4), strata[i])
+    assert set(by_quantiles(np.zeros(9), 4)) <= {0, 1, 2, 3}
 
 
 # The alternating direction method

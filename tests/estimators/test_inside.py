@@ -19,7 +19,7 @@ from rankfair import (
 )
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.metrics import rank_gap, scorer
-from rankfair.stats import certify
+from rankfair.stats.certificate import certify
 
 DATA = make_biased_tasks(12, 40, auc=0.85, random_state=0)
 FRAME, Y = DATA.frame.astype({"task": int, "z": int}), DATA.target
@@ -141,7 +141,7 @@ class Odd(RegressorMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("model", "scoring", "told"),
     [
-        (Ridge(), GAP, r"scorer\('rank_gap'\) has no groups: name their column of X"),
+        (Ridge(), GAP, r"scorer\('rank_gap'\) has no groups. Name their column of X"),
         (make_pipeline(StandardScaler(), Ridge()), GAP, "has no groups"),
         (Ridge(), scorer("rank_gap", sensitive_features="zz"), 'Did you mean "z"'),
         (Ridge(), scorer("rank_auc", sensitive_features="task"), "12 groups"),

@@ -18,7 +18,8 @@ from rankfair import (
 from rankfair.constraints import Mean, Rank
 from rankfair.metrics import rank_auc, scorer
 from rankfair.penalties import Ridge
-from rankfair.solvers import Status, Tilt
+from rankfair.solvers import Tilt
+from rankfair.solvers.base import Status
 from refusals import sentence
 
 # What a fit promises

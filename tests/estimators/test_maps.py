@@ -14,9 +14,7 @@ from rankfair.estimators.maps import (
     GAPS,
     METHODS,
     Limit,
-    MapStatus,
     Standing,
-    between,
     common_quantiles,
     knots,
     move,
@@ -25,6 +23,7 @@ from rankfair.estimators.maps import (
     towards,
 )
 from rankfair.projections import Sample, least_movement
+from rankfair.solvers.base import Status
 
 WAYS = [(method, name) for method, own in CONSTRAINTS_OF.items() for name in own]
 ways = pytest.mark.parametrize(("method", "constraint"), WAYS)
@@ -76,10 +75,10 @@ def test_the_band_is_met_at_its_edge(method, constraint, samples, epsilon):
         assert np.array_equal(own, counted)
         assert (np.diff(own) >= 0).all()
     gap = GAPS[constraint](found.standing).max()
-    if found.status is MapStatus.INACTIVE:
+    if found.status is Status.INACTIVE:
         assert gap <= epsilon
     else:
-        assert found.status is MapStatus.SATISFIED
+        assert found.status is Status.SATISFIED
         # KS goes in steps of a row, and so does the least movement.
         steps = method == "least" or constraint == "distribution"
         slack = max(s.row for s in samples) if steps else 1e-2 * epsilon
@@ -94,31 +93,24 @@ def test_what_is_in_the_band_stays(method, constraint):
         Sample.of(np.repeat(v, s.weights)) for v, s in zip(moved, samples, strict=True)
     ]
     found = move(again, method, constraint, 0.05)
-    assert (found.status, found.theta) == (MapStatus.INACTIVE, 0.0)
+    assert (found.status, found.theta) == (Status.INACTIVE, 0.0)
     for values, sample in zip(values_of(again, found), again, strict=True):
         assert np.array_equal(values, sample.values)
 
 
 @ways
-def test_swapped_mirrored_and_moved_predictions(method, constraint):
-    for seed, samples in enumerate((two(2, (80, 110)), three(2, 60))):
-        epsilon = (0.0, 0.04)[seed]
-        moved = values_of(samples, move(samples, method, constraint, epsilon))
-        turned = samples[::-1]
-        for one, other in zip(
-            values_of(turned, move(turned, method, constraint, epsilon))[::-1],
-            moved,
-            strict=True,
-        ):
-            assert one == pytest.approx(other, abs=1e-6)
+def test_swapped_and_moved_predictions(method, constraint):
+    def ends(samples, epsilon):
+        return values_of(samples, move(samples, method, constraint, epsilon))
+
+    for epsilon, samples in ((0.0, two(2, (80, 110))), (0.04, three(2, 60))):
+        moved, turned = ends(samples, epsilon), ends(samples[::-1], epsilon)[::-1]
         # Powers of two: the same predictions to the last bit but some.
-        there = [Sample(s.values + 4096.0, s.weights, s.row) for s in samples]
-        for one, other in zip(
-            values_of(there, move(there, method, constraint, epsilon)),
-            moved,
-            strict=True,
-        ):
-            assert one - 4096.0 == pytest.approx(other, abs=1e-6)
+        higher = [Sample(s.values + 4096.0, s.weights, s.row) for s in samples]
+        up = ends(higher, epsilon)
+        for own, swapped, there in zip(moved, turned, up, strict=True):
+            assert swapped == pytest.approx(own, abs=1e-6)
+            assert there - 4096.0 == pytest.approx(own, abs=1e-6)
 
 
 @ways
@@ -136,42 +128,39 @@ def test_whole_weights_are_repeated_rows(method, constraint):
 @ways
 @pytest.mark.parametrize("groups", [2, 3])
 def test_many_rows_are_learnt_on_quantiles_and_counted_on_all(
-    method, constraint, groups, monkeypatch
+    method, constraint, groups
 ):
     samples = two(3, (3000, 2500)) if groups == 2 else three(3, 1500)
     whole = move(samples, method, constraint, 0.05)
-    monkeypatch.setattr(module, "QUANTILES", 500)
-    found = move(samples, method, constraint, 0.05)
-    assert found.status is whole.status is MapStatus.SATISFIED
+    found = move(samples, method, constraint, 0.05, quantiles=500)
+    assert found.status is whole.status is Status.SATISFIED
     assert max(table.shape[1] for table in found.maps) <= 500
-    gap = GAPS[constraint](found.standing).max()
+    counted = Standing(values_of(samples, found), samples)
+    gap = GAPS[constraint](counted).max()
     # A quantile of each group, or a thirtieth of the band.
     assert 0.05 * 0.97 - (method == "least") / 500 <= gap <= 0.05 * (1 + 1e-9)
-    counted = Standing(values_of(samples, found), samples)
-    assert gap == pytest.approx(GAPS[constraint](counted).max(), abs=1e-12)
     assert movement(samples, found) == pytest.approx(movement(samples, whole), rel=0.05)
 
 
 @ways
-def test_a_wrong_guess_from_quantiles_is_corrected(method, constraint, monkeypatch):
+def test_a_wrong_guess_from_quantiles_is_corrected(method, constraint):
     # Far values in a hundred are not among the quantiles that are tried first.
     rng = np.random.default_rng(0)
     values = np.round(rng.normal(size=900), 2)
     more = np.concatenate((values + 0.5, 30 + rng.normal(size=8)))
-    monkeypatch.setattr(module, "QUANTILES", 40)
     samples = [Sample.of(values), Sample.of(more)]
-    found = move(samples, method, constraint, 0.1)
-    assert found.status is MapStatus.SATISFIED
+    found = move(samples, method, constraint, 0.1, quantiles=40)
+    assert found.status is Status.SATISFIED
     assert GAPS[constraint](found.standing).max() <= 0.1 * (1 + 1e-9)
 
 
 @ways
 def test_constant_predictions(method, constraint):
     level = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 2.0))]
-    assert move(level, method, constraint, 0.0).status is MapStatus.INACTIVE
+    assert move(level, method, constraint, 0.0).status is Status.INACTIVE
     apart = [Sample.of(np.full(5, 2.0)), Sample.of(np.full(7, 3.0))]
     found = move(apart, method, constraint, 0.0)
-    assert found.status is MapStatus.SATISFIED
+    assert found.status is Status.SATISFIED
     assert np.concatenate(values_of(apart, found)) == pytest.approx(31 / 12)
 
 
@@ -194,7 +183,7 @@ def test_ties_that_no_map_can_part(method):
         Sample.of(np.repeat([0.0, 1.0], [3, 7])),
     ]
     found = move(samples, method, "distribution", 0.1)
-    assert found.status is MapStatus.INFEASIBLE
+    assert found.status is Status.INFEASIBLE
     assert found.standing.ks.max() <= 0.3 + 1e-12
     assert np.isfinite(np.concatenate(values_of(samples, found))).all()
 
@@ -228,18 +217,15 @@ def test_without_ties_ranks_are_equal_at_the_end_of_the_line(seed, sizes):
 
 
 @pytest.mark.parametrize("theta", [0.1, 0.5, 0.9])
-def test_the_wasserstein_distance_shrinks_with_the_rest_of_the_way(theta):
+@pytest.mark.parametrize(("rows", "off"), [(300, 1e-9), (170, 1 / 170)])
+def test_the_wasserstein_distance_shrinks_with_the_rest_of_the_way(theta, rows, off):
+    """Of groups of different size it does up to a row of each."""
     rng = np.random.default_rng(2)
-    a, b = rng.normal(1.5, 2, 300), rng.gamma(1.5, size=300)
+    a, b = rng.normal(1.5, 2, 300), rng.gamma(1.5, size=300)[:rows]
     samples = [Sample.of(a), Sample.of(b)]
     moved = towards(samples, common_quantiles(samples))(theta)
     left = (1 - theta) * wasserstein_distance(a, b)
-    assert wasserstein_distance(*moved) == pytest.approx(left)
-    # Of groups of different size it does up to a row of each.
-    samples = [Sample.of(a), Sample.of(b[:170])]
-    moved = towards(samples, common_quantiles(samples))(theta)
-    left = (1 - theta) * wasserstein_distance(a, b[:170])
-    assert wasserstein_distance(*moved) == pytest.approx(left, abs=1 / 170)
+    assert wasserstein_distance(*moved) == pytest.approx(left, abs=off)
 
 
 @on_the_line
@@ -286,7 +272,7 @@ def test_theta_is_an_edge_and_near_the_first(constraint, samples, epsilon):
 def test_means_and_distances_at_zero_are_met_up_to_a_row(constraint):
     samples = two(7, (120, 190))
     found = move(samples, "line", constraint, 0.0)
-    assert found.status is MapStatus.SATISFIED
+    assert found.status is Status.SATISFIED
     assert found.theta == pytest.approx(1.0, abs=1e-3)
     assert GAPS[constraint](found.standing).max() <= 3 / 120
 
@@ -325,7 +311,7 @@ def test_least_moves_less_than_the_line(constraint, samples):
 
 def test_a_band_too_narrow_for_the_least_movement_is_met_by_the_line():
     found = move(two(8, (30, 37)), "least", "rank", 0.0)
-    assert found.status is MapStatus.SATISFIED and found.theta > 0.9
+    assert found.status is Status.SATISFIED and found.theta > 0.9
 
 
 @given(
@@ -369,14 +355,12 @@ def test_a_shift_is_the_same_for_all_rows_of_a_group(constraint, samples):
         assert np.ptp(moved - sample.values) < 1e-10
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.05])
-@pytest.mark.parametrize("seed", range(3))
-def test_at_equal_auc_other_ways_have_no_larger_ks_than_the_shift(epsilon, seed):
-    samples = two(seed)
+@pytest.mark.parametrize("epsilon", [0.0, 0.05])
+def test_at_equal_auc_other_ways_have_no_larger_ks_than_the_shift(epsilon):
     least, line, shifted = (
-        move(samples, method, "rank", epsilon) for method in ("least", "line", "shift")
+        move(two(), method, "rank", epsilon) for method in ("least", "line", "shift")
     )
-    assert shifted.status is MapStatus.SATISFIED
+    assert shifted.status is Status.SATISFIED
     assert least.standing.ks.max() <= shifted.standing.ks.max()
     assert line.standing.ks.max() <= shifted.standing.ks.max()
 
@@ -430,13 +414,6 @@ def test_maps_are_monotone_and_keep_their_knots(follow, seed, n):
     assert follow(few, m) == pytest.approx(moved)
 
 
-@pytest.mark.parametrize("follow", [nearest, between])
-def test_a_map_that_moves_nothing_keeps_every_bit(follow):
-    values = np.sort(np.random.default_rng(0).normal(size=30))
-    m = np.random.default_rng(1).normal(0, 3, 200)
-    assert np.array_equal(follow(np.stack((values, values)), m), m)
-
-
 # The optimum of randomised maps between bins (Xian et al. 2024) as a linear programme
 
 
@@ -481,42 +458,13 @@ def binned_optimum(samples, epsilon, edges):
     return solved.fun, np.maximum(solved.x[: 2 * size], 0).reshape(2, bins, bins)
 
 
-@pytest.mark.parametrize("bins", [25, 200])
 @pytest.mark.parametrize("epsilon", [0.02, 0.1])
 @pytest.mark.parametrize("gap", [0.0, 1.0])
-def test_no_further_than_the_linear_programme_over_bins(epsilon, gap, bins):
+def test_no_further_than_the_linear_programme_over_bins(epsilon, gap):
     samples = two(2, gap=gap)
     ours = movement(samples, move(samples, "least", "distribution", epsilon))
     ends = [(s.values[0], s.values[-1]) for s in samples]
-    edges = np.linspace(np.min(ends), np.max(ends), bins + 1)
+    edges = np.linspace(np.min(ends), np.max(ends), 101)
     theirs, _ = binned_optimum(samples, epsilon, edges)
     # Moves between centres of bins are off by less than a bin each.
     assert np.sqrt(ours) == pytest.approx(np.sqrt(theirs), abs=edges[1] - edges[0])
-
-
-def test_on_new_rows_no_further_than_the_linear_programme():
-    epsilon, seeds = 0.01, range(4)
-    gained = []
-    for seed in seeds:
-        old, new = two(seed, (400, 600)), two(100 + seed, (400, 600))
-        maps = move(old, "least", "distribution", epsilon).maps
-        ends = [(s.values[0], s.values[-1]) for s in (*old, *new)]
-        edges = np.linspace(np.min(ends), np.max(ends), 201)
-        centres = (edges[1:] + edges[:-1]) / 2
-        _, plans = binned_optimum(old, epsilon, edges)
-        ours = theirs = 0.0
-        for table, sample, plan in zip(maps, new, plans, strict=True):
-            m = sample.values
-            mapped = nearest(table, m)
-            ours += ((mapped - m) ** 2).sum()
-            # The mean over draws; a bin without rows moves as the nearest with some.
-            mass = plan.sum(axis=1)
-            held = np.flatnonzero(mass > 1e-9)
-            cell = np.clip(np.searchsorted(edges, m, "right") - 1, 0, 199)
-            near = held[np.abs(cell[:, None] - held).argmin(axis=1)]
-            far = (
-                centres[None, :] + (centres[cell] - centres[near])[:, None] - m[:, None]
-            )
-            theirs += (plan[near] * far**2).sum(axis=1) @ (1 / mass[near])
-        gained.append(theirs - ours)
-    assert np.mean(gained) > 0

@@ -23,7 +23,9 @@ from rankfair.constraints import Band, Constraint
 from rankfair.core.problem import Groups, Problem
 from rankfair.metrics import rank_auc, rmse
 from rankfair.penalties import Factor, Penalty
-from rankfair.solvers import Demand, OnStep, Request, Solution, Tilt
+from rankfair.solvers import Tilt
+from rankfair.solvers.base import OnStep, Request, Solution
+from rankfair.solvers.counted import Demand
 
 Floats = NDArray[np.float64]
 
@@ -296,8 +298,8 @@ def test_a_constraint_of_one_s_own_is_met_by_any_model() -> None:
             {"scope": "both"},
             'scope "both" keeps one constraint in each task.* got "bounded"',
         ),
-        ({"solver": "ncadmm"}, 'solver="ncadmm" .* got Bounded; use solver="tilt"'),
-        ({"solver": "paper"}, 'solver="paper" .* got Bounded; use solver="tilt"'),
+        ({"solver": "ncadmm"}, 'solver "ncadmm" .* got Bounded. Use solver="tilt"'),
+        ({"solver": "paper"}, 'solver "paper" .* got Bounded. Use solver="tilt"'),
         ({"beside": ["rank"]}, "one that is not linear .* got Bounded and Rank"),
     ],
     ids=str,
@@ -349,7 +351,7 @@ def test_the_paper_s_solver_refuses_a_penalty_of_one_s_own_at_once() -> None:
     model = RankFairRegressor(
         tasks="task", sensitive_features="z", penalty=Squares(), solver="paper"
     )
-    with pytest.raises(ValueError, match=r'penalty="task" only, got Squares'):
+    with pytest.raises(ValueError, match='penalty="task" only; got Squares'):
         model.fit(X, y)
 
 

@@ -1,9 +1,10 @@
-"""The estimator: what it promises, where it fits in, and what it refuses."""
+"""What a RankFairPostprocessor promises, where it fits in, and what it refuses."""
 
 import pickle
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
@@ -11,36 +12,59 @@ from scipy.stats import ks_2samp, wasserstein_distance
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import KFold, cross_validate
+from sklearn.model_selection import KFold, ShuffleSplit, cross_validate
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from mapped import (
-    FRAME,
-    IN_A,
-    NUMBERS,
-    SEX,
-    WAYS,
-    WITH_CODE,
-    Foreign,
-    N,
-    Y,
-    fair,
-    rng,
-)
+import schools
 from rankfair import RankFairPostprocessor
 from rankfair.core.blocks import rounded
 from rankfair.input.folds import deal_folds
 from rankfair.metrics import scorer
+from rankfair.stats.certificate import certify
 from refusals import sentence
+
+rng = np.random.default_rng(3)
+N = 400
+SEX = rng.choice(["F", "M"], N)
+IN_A = SEX == "M"
+NUMBERS = rng.normal(size=(N, 3)) + np.outer(IN_A, [0.8, 0.0, 0.4])
+Y = NUMBERS @ [1.0, 0.5, -0.3] + 0.7 * IN_A + rng.normal(size=N)
+WITH_CODE = np.column_stack((NUMBERS, IN_A))
+FRAME = pd.DataFrame({**dict(zip("abc", NUMBERS.T, strict=True)), "sex": SEX})
+WAYS = {
+    "rank": {},
+    "distribution": {"constraints": "distribution"},
+    "line": {"method": "line"},
+    "line, mean": {"constraints": "mean"},
+    "line, wasserstein": {"constraints": "wasserstein", "method": "line"},
+    "shift": {"method": "shift"},
+    "shift, mean": {"constraints": "mean", "method": "shift"},
+}
+KNOWN = np.arange(N) % 9 != 4
+SOME = np.where(KNOWN, SEX, None)
+
+
+def fair(estimator=None, epsilon=0.02, **settings):
+    settings = {"sensitive_features": 3, **settings}
+    return RankFairPostprocessor(estimator or LinearRegression(), epsilon, **settings)
+
+
+class Foreign:
+    """A fitted model of another library: it predicts, and that is all."""
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0] * 2
+
 
 # What a fit promises
 
@@ -101,14 +125,6 @@ def test_three_groups_and_combinations_of_columns():
     assert ks_2samp(m[IN_A], m[~IN_A]).statistic <= 0.1 + 1e-9
 
 
-def test_in_the_band_nothing_moves():
-    model = fair(epsilon=0.5).fit(WITH_CODE, Y)
-    plain = LinearRegression().fit(WITH_CODE, Y).predict(WITH_CODE)
-    assert model.status_ == "inactive"
-    plain = rounded(plain, model.resolution_)
-    assert np.array_equal(model.predict(WITH_CODE), plain)
-
-
 def test_ties_stay_ties_and_what_they_prevent_is_said():
     stump = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0)
     model = fair(stump, epsilon=0.001, constraints="distribution")
@@ -120,6 +136,9 @@ def test_ties_stay_ties_and_what_they_prevent_is_said():
         rows = IN_A if g else ~IN_A
         moved = model.predict(WITH_CODE)[rows]
         assert len(np.unique(moved)) <= len(np.unique(plain[rows]))
+
+
+# Folds, weights and fitted estimators
 
 
 def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
@@ -183,6 +202,56 @@ def test_a_rare_group_is_in_every_fold(weighted):
     assert len(held_out(None)) == folds
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("estimator", "method"),
+    [
+        (Ridge(300.0), "shift"),
+        (Ridge(300.0), "least"),
+        (DecisionTreeRegressor(min_samples_leaf=5, random_state=0), "line"),
+    ],
+    ids=["shrinks-shift", "shrinks-least", "overfits-line"],
+)
+def test_no_gap_of_one_sign_is_left_on_held_out_rows(estimator, method):
+    model = RankFairPostprocessor(
+        estimator, 0.0, method=method, sensitive_features=0, cv=5
+    )
+    gap, error = schools.held_out_gap(model, 4)
+    assert abs(gap) <= max(2 * error, 0.001)
+
+
+def test_weights_repeat_rows_and_rows_of_no_group_change_nothing():
+    rows = np.random.default_rng(1).permutation(schools.N)[:400]
+    groups = schools.IN_A[rows].astype(object)
+    groups[:40] = None
+    weights, folds = np.random.default_rng(2).integers(0, 4, 400), np.arange(400) % 3
+
+    def maps(at, **more):
+        of = folds[at][weights > 0] if more else folds[at]
+        pairs = [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for k in range(3)]
+        model = RankFairPostprocessor(Ridge(300.0), cv=pairs, method="shift")
+        X, y = schools.X[rows][at], schools.Y[rows][at]
+        return model.fit(X, y, sensitive_features=groups[at], **more).maps_
+
+    weighted = maps(np.arange(400), sample_weight=weights)
+    for label, (start, end) in maps(np.repeat(np.arange(400), weights)).items():
+        assert np.interp(start, *weighted[label]) == pytest.approx(end)
+
+
+def test_a_group_of_one_row_is_predicted_by_a_fit_that_never_saw_it():
+    groups = np.where(np.arange(60) == 7, "rare", SEX[:60])
+    model = RankFairPostprocessor(Ridge(), 0.5, method="shift", cv=3)
+    model.fit(NUMBERS[:60], Y[:60], sensitive_features=groups)
+    assert model.maps_["rare"].size
+
+
+def test_groups_that_tie_in_every_fold_stay_tied():
+    groups = np.repeat(["a", "b"], 50)
+    model = RankFairPostprocessor(DummyRegressor(), 0.0, cv=5)
+    model.fit(np.ones((100, 1)), Y[:100] + 0.1, sensitive_features=groups)
+    assert (model.status_, model.rank_auc_) == ("inactive", 0.5)
+
+
 def test_prefit_leaves_the_estimator_alone():
     base = LinearRegression().fit(WITH_CODE[:200], Y[:200])
     before = base.coef_.copy()
@@ -221,13 +290,9 @@ def test_a_frozen_estimator_is_known_to_clones():
 # Where it fits in
 
 
-@pytest.mark.parametrize(
-    "as_frame",
-    [lambda f: f, lambda f: pl.DataFrame(f.to_dict("list"))],
-    ids=["pandas", "polars"],
-)
-def test_frames_blind_and_not(as_frame):
-    frame = as_frame(FRAME)
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_frames_blind_and_not(library):
+    frame = library(FRAME.to_dict("list"))
     blind = fair(sensitive_features="sex", blind=True).fit(frame, Y)
     assert blind.estimator_.coef_.shape == (3,)
     assert blind.feature_names_in_.tolist() == ["a", "b", "c", "sex"]
@@ -242,12 +307,6 @@ def test_frames_blind_and_not(as_frame):
     assert sees.fit(frame, Y).predict(frame) == pytest.approx(coded)
 
 
-def test_lists_of_mixed_rows():
-    rows = [[*row, label] for row, label in zip(NUMBERS.tolist(), SEX, strict=True)]
-    model = fair(blind=True).fit(rows, Y.tolist())
-    assert model.predict(rows[:2]).shape == (2,)
-
-
 def test_groups_as_an_array_and_sparse_rows():
     X = csr_array(NUMBERS)
     model = fair(Ridge(), sensitive_features=None).fit(X, Y, sensitive_features=SEX)
@@ -255,23 +314,10 @@ def test_groups_as_an_array_and_sparse_rows():
     assert model.score(X, Y, sensitive_features=SEX) == pytest.approx(r2_score(Y, m))
 
 
-def test_missing_values_are_the_estimators_business():
-    X = WITH_CODE.copy()
-    X[::7, 0] = np.nan
-    model = fair(HistGradientBoostingRegressor(max_iter=5), epsilon=0.05).fit(X, Y)
-    assert np.isfinite(model.predict(X)).all()
-
-
-def test_metadata_routing():
-    with config_context(enable_metadata_routing=True):
-        model = fair(sensitive_features=None)
-        model.set_fit_request(sensitive_features=True)
-        model.set_predict_request(sensitive_features=True)
-        model.set_score_request(sensitive_features=True)
-        scores = cross_validate(
-            model, NUMBERS, Y, params={"sensitive_features": SEX}, error_score="raise"
-        )
-    assert np.isfinite(scores["test_score"]).all()
+def test_an_estimator_without_weights_is_told():
+    model = fair(KNeighborsRegressor(), epsilon=0.2)
+    with pytest.warns(UserWarning, match="not taken by KNeighborsRegressor.fit"):
+        model.fit(WITH_CODE, Y, sample_weight=np.linspace(1, 2, N))
 
 
 @pytest.mark.parametrize("name", ["rank_auc", "rmse"])
@@ -296,17 +342,216 @@ def test_a_scorer_hands_on_groups_that_came_as_an_array(name):
     assert np.isfinite(scorer(name)(bare, NUMBERS, Y, sensitive_features=SEX))
 
 
-def test_an_estimator_without_weights_is_told():
-    model = fair(KNeighborsRegressor(), epsilon=0.2)
-    with pytest.warns(UserWarning, match="not taken by KNeighborsRegressor.fit"):
-        model.fit(WITH_CODE, Y, sample_weight=np.linspace(1, 2, N))
+# Groups as they come
 
 
-@pytest.mark.parametrize("cv", [None, 3])
-def test_weights_reach_the_last_step_of_a_pipeline(cv):
-    weights = np.linspace(0.1, 2, N)
-    bare, piped = (
-        fair(estimator, cv=cv).fit(WITH_CODE, Y, sample_weight=weights)
-        for estimator in (LinearRegression(), make_pipeline(LinearRegression()))
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("third", [False, True])
+def test_rows_of_unknown_group_are_fitted_and_not_balanced(way, third):
+    labels = np.where(np.arange(N) % 3 == 0, "X", SOME) if third else SOME
+    labels = np.where(KNOWN, labels, None)
+    model = fair(Ridge(), sensitive_features=None, **WAYS[way])
+    model.fit(NUMBERS, Y, sensitive_features=labels)
+    assert model.n_unknown_ == (~KNOWN).sum()
+    assert model.groups_.tolist() == ["F", "M", "X"][: 2 + third]
+    # The estimator saw all rows; the maps are those of the known ones.
+    raw = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
+    prefit = fair(model.estimator_, sensitive_features=None, prefit=True)
+    prefit.set_params(**WAYS[way])
+    # What ε is a share of, for means: the spread of y in all rows.
+    scaled = (Y[KNOWN] - Y[KNOWN].mean()) * Y.std() / Y[KNOWN].std()
+    prefit.fit(NUMBERS[KNOWN], scaled, sensitive_features=labels[KNOWN])
+    for label in model.groups_:
+        np.testing.assert_allclose(model.maps_[label], prefit.maps_[label], rtol=1e-9)
+    m = model.predict(NUMBERS, sensitive_features=labels)
+    alone = prefit.predict(NUMBERS[KNOWN], sensitive_features=labels[KNOWN])
+    np.testing.assert_allclose(m[KNOWN], alone, rtol=1e-9)
+    # A row of unknown group moves by the average of the moves of all groups.
+    each = [
+        model.predict(NUMBERS, sensitive_features=[label] * N)
+        for label in model.groups_
+    ]
+    shares = [(labels == label).sum() / KNOWN.sum() for label in model.groups_]
+    np.testing.assert_allclose(m[~KNOWN], np.average(each, 0, shares)[~KNOWN])
+    assert np.allclose(model.estimator_.predict(NUMBERS), raw)
+
+
+def test_in_the_band_nothing_moves():
+    model = fair(epsilon=0.5, sensitive_features=None)
+    model.fit(NUMBERS, Y, sensitive_features=SOME)
+    assert model.status_ == "inactive" and model.theta_ == 0
+    plain = LinearRegression().fit(NUMBERS, Y).predict(NUMBERS)
+    m = model.predict(NUMBERS, sensitive_features=SOME)
+    np.testing.assert_array_equal(m, rounded(plain, model.resolution_))
+    nobody = model.predict(NUMBERS[:2], sensitive_features=[None, np.nan])
+    np.testing.assert_array_equal(nobody, m[:2])
+
+
+def test_combinations_miss_a_label():
+    third = np.where(np.arange(N) % 5 == 1, np.nan, np.arange(N) % 2)
+    model = fair(sensitive_features=None, epsilon=0.1)
+    labels = {"sex": SOME, "part": third}
+    w = np.where(np.arange(N) == 4, 0.0, 1.0)  # a row of unknown group
+    model.fit(NUMBERS, Y, sensitive_features=labels, sample_weight=w)
+    assert model.groups_.tolist() == ["F × 0", "F × 1", "M × 0", "M × 1"]
+    assert model.n_unknown_ == (~KNOWN | np.isnan(third)).sum() - 1
+    new = {"sex": ["F", None], "part": [7, 1]}
+    words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
+    assert 'not seen in training: "F × 7" (1 row)' in words
+
+
+def test_labels_of_another_type_or_of_other_columns():
+    ones = np.arange(N) % 2
+    model = fair(sensitive_features=None, epsilon=0.1)
+    model.fit(NUMBERS, Y, sensitive_features=ones)
+    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["1", "0"])
+    assert 'another type than in training: "0" (str) here, 0 (int) there' in words
+    assert "sensitive_features has 2 columns; training had 1." in sentence(
+        model.predict, NUMBERS[:2], sensitive_features=[["1", "0"]] * 2
     )
-    np.testing.assert_array_equal(piped.predict(WITH_CODE), bare.predict(WITH_CODE))
+    model.fit(NUMBERS, Y, sensitive_features={"a": ones, "b": SEX})
+    assert "sensitive_features has 1 column; training had 2." in sentence(
+        model.predict, NUMBERS[:2], sensitive_features=[0, 1]
+    )
+
+
+def test_an_estimator_that_takes_no_missing_label_is_explained():
+    X = WITH_CODE.copy()
+    X[~KNOWN, -1] = np.nan
+    with pytest.raises(ValueError, match="NaN") as error:
+        fair().fit(X, Y)
+    assert f"{(~KNOWN).sum()} rows miss a label" in error.value.__notes__[0]
+    assert fair(blind=True).fit(X, Y).n_unknown_ == (~KNOWN).sum()
+    trees = fair(HistGradientBoostingRegressor(max_iter=5), epsilon=0.05).fit(X, Y)
+    assert np.isfinite(trees.predict(X)).all()
+
+
+@pytest.mark.parametrize("form", [dict, pd.DataFrame, pl.DataFrame])
+def test_groups_are_known_by_the_names_of_training(form):
+    sex, race = IN_A.astype(int), rng.integers(0, 2, N)
+    model = RankFairPostprocessor(LinearRegression(), 0.05)
+    model.fit(NUMBERS, Y, sensitive_features=form({"sex": sex, "race": race}))
+    known = model.predict(NUMBERS, sensitive_features=form({"race": race, "sex": sex}))
+    same = model.predict(NUMBERS, sensitive_features=form({"sex": sex, "race": race}))
+    np.testing.assert_array_equal(known, same)
+    other = form({"race": race, "gender": sex})
+    with pytest.raises(ValueError, match=r'training .*"sex".* got .*"gender"'):
+        model.predict(NUMBERS, sensitive_features=other)
+
+
+def test_groups_reach_the_last_step_of_a_pipeline():
+    step, named = fair(sensitive_features=None), {"sensitive_features": SEX}
+    alone = clone(step).fit(NUMBERS, Y, **named)
+    gap, bound = scorer("rank_gap"), certify(alone, NUMBERS, **named)
+    key = "pipeline__rankfairpostprocessor__sensitive_features"
+    inside = make_pipeline(make_pipeline(clone(step))).fit(NUMBERS, Y, **{key: SEX})
+    assert certify(inside, NUMBERS, **named) == bound
+    assert gap(inside, NUMBERS, Y, **named) == gap(alone, NUMBERS, Y, **named)
+    with config_context(enable_metadata_routing=True):
+        step.set_fit_request(sensitive_features=True)
+        routed = make_pipeline(step).fit(NUMBERS, Y, **named)
+        with pytest.raises(ValueError, match="each new row needs its group"):
+            certify(routed, NUMBERS, **named)  # it has not asked for them
+        step.set_predict_request(sensitive_features=True)
+        assert certify(routed, NUMBERS, **named) == bound
+        found = cross_validate(routed, NUMBERS, Y, params=named, scoring=gap, cv=3)
+    assert np.isfinite(found["test_score"]).all()
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
+        ({"epsilon": 1.5, "constraints": "distribution"}, "in [0, 1]; got 1.5"),
+        ({"constraints": "ranks"}, 'Did you mean "rank"?'),
+        ({"constraints": ["rank", "mean"]}, "constraints must be one of"),
+        ({"method": "lines"}, 'Did you mean "line"'),
+        (
+            {"method": "least", "constraints": "mean"},
+            'method "least" knows constraints "rank", "distribution"; got "mean". '
+            'Use method="line", which knows all.',
+        ),
+        ({"blind": 1}, "blind must be True or False; got 1"),
+        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
+        ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
+        ({"cv": []}, "cv gives no folds"),
+        ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows."),
+        ({"cv": N + 1}, f"got {N + 1} for {N} rows"),
+        ({"random_state": "abc"}, "random_state must be None, a whole number ≥ 0"),
+        ({"cv": 5, "prefit": True}, "cv refits the estimator"),
+        ({"sensitive_features": 9}, "sensitive_features=9 is no column of X"),
+    ],
+)
+def test_settings(settings, words):
+    assert words in sentence(fair(**settings).fit, WITH_CODE, Y)
+
+
+def test_estimators_that_cannot_be_used():
+    words = "estimator must be a regressor with fit, predict, get_params"
+    for wrong in (Ridge, StandardScaler(), "ridge", Foreign()):
+        told = sentence(fair(wrong).fit, WITH_CODE, Y)
+        assert words in told and "set prefit=True" in told
+    assert "this Ridge is not fitted" in sentence(
+        fair(Ridge(), prefit=True).fit, WITH_CODE, kind=NotFittedError
+    )
+
+
+class Odd(RegressorMixin, BaseEstimator):
+    """Predicts what it is told to."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(self.made)
+
+
+def test_predictions_that_cannot_be_moved():
+    assert "got shape (400, 2) for 400 rows" in sentence(
+        fair(Odd(np.zeros((N, 2)))).fit, WITH_CODE, Y
+    )
+    assert "the estimator's prediction must be finite" in sentence(
+        fair(Odd(np.full(N, np.nan))).fit, WITH_CODE, Y
+    )
+    assert fair(Odd(Y[:, None])).fit(WITH_CODE, Y).predict(WITH_CODE).shape == (N,)
+
+
+def test_groups_that_cannot_be_balanced():
+    fit, half = fair(sensitive_features=None).fit, (~IN_A).astype(float)
+    for labels, words in (
+        (NUMBERS[:, 0], "holds 400 distinct numbers"),
+        ({"n": np.arange(N) % 40, "s": SEX}, '("n") holds 40 distinct numbers'),
+        ([f"place {i % 70}" for i in range(N)], "at most 60"),
+        ([None] * N, "unknown in all 400 rows"),
+        (np.where(KNOWN, "a", None), "one group only"),
+        ([0, 1, 1], "sensitive_features has 3 values"),
+    ):
+        assert words in sentence(fit, NUMBERS, Y, sensitive_features=labels)
+    told = sentence(fit, NUMBERS, Y, sensitive_features=NUMBERS[:, 0])
+    assert "Cut it into a few" in told
+    told = sentence(fit, NUMBERS, Y, sensitive_features=SEX, sample_weight=half)
+    assert f'zero for all {IN_A.sum()} rows of group "M"' in told
+    assert "given twice" in sentence(fair().fit, WITH_CODE, Y, sensitive_features=SEX)
+    blind = fair(sensitive_features=0, blind=True)
+    assert "no predictor left" in sentence(blind.fit, IN_A[:, None], Y)
+
+
+def test_new_rows_need_known_groups():
+    model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
+    assert "sensitive_features is missing" in sentence(model.predict, NUMBERS)
+    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["F", "X"])
+    assert 'labels not seen in training: "X" (1 row); training had "F", "M"' in words
+
+
+@pytest.mark.parametrize("constraint", ["mean", "wasserstein"])
+def test_units_of_the_target_need_the_target(constraint):
+    model = fair(Foreign(), prefit=True, constraints=constraint)
+    words = sentence(model.fit, WITH_CODE)
+    assert f'standard deviations with constraints="{constraint}". Pass y.' in words

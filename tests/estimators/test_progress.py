@@ -62,7 +62,7 @@ def test_it_works_where_scikit_learn_has_no_callbacks(monkeypatch):
     for name in [*sys.modules]:
         if name.startswith("rankfair.estimators"):
             monkeypatch.delitem(sys.modules, name)
-    old = importlib.import_module("rankfair.estimators")
+    old = importlib.import_module("rankfair.estimators.linear")
     model = old.RankFairRegressor(0.02, tasks="task", sensitive_features="sex")
     assert not hasattr(model, "set_callbacks")
     assert model.fit(FRAME, Y).status_ == "satisfied"

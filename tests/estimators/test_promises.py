@@ -25,7 +25,9 @@ from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.datasets.wine import load_wine
 from rankfair.metrics import rank_auc, rmse
 from rankfair.penalties import make_penalty
-from rankfair.solvers import NCADMM, Demand, Request
+from rankfair.solvers import NCADMM
+from rankfair.solvers.base import Request
+from rankfair.solvers.counted import Demand
 
 SEEDS = int(os.environ.get("RANKFAIR_SEEDS", "20"))
 AUCS = (0.6, 0.7, 0.8, 0.9)

@@ -4,6 +4,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -31,7 +32,6 @@ Y = X @ [1.0, 0.5, 0.5] + rng.normal(size=N)
 @pytest.mark.parametrize(
     "wrapped",
     [
-        TransformedTargetRegressor(Ridge()),
         TransformedTargetRegressor(make_pipeline(Ridge())),
         GridSearchCV(make_pipeline(Ridge()), {"ridge__alpha": [1.0]}, cv=2),
         make_pipeline(GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2)),
@@ -179,3 +179,14 @@ def test_columns_of_one_name_are_refused_before_the_fit(wrapper, monkeypatch):
     twice = pd.DataFrame(X, columns=["a", "a", "z"])
     model = wrapper(Ridge(), sensitive_features="z")
     assert 'X has several columns called "a"' in sentence(model.fit, twice, Y)
+
+
+@pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])
+def test_folds_may_be_fitted_at_once(wrapper):
+    model = wrapper(Ridge(), 0.2, sensitive_features=2, cv=3, random_state=0)
+    alone = model.fit(X, Y).predict(X)
+    with parallel_config("threading"):
+        together = model.set_params(n_jobs=2).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(together, alone)
+    for wrong in (0, "2"):
+        assert "n_jobs must be" in sentence(model.set_params(n_jobs=wrong).fit, X, Y)

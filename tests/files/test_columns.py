@@ -3,7 +3,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rankfair.files.columns import Reading, Roles, load
+from rankfair.files.columns import (
+    Roles,
+    looks_like_dates,
+    looks_like_identifier,
+    without_identifiers,
+)
+from rankfair.files.read import load
+from rankfair.files.table import Reading
 from rankfair.input.errors import TableError
 from sheets import pay_csv, people, write_csv
 
@@ -36,7 +43,7 @@ def test_a_file_column_that_is_there_is_refused(tmp_path):
     ("change", "sentence"),
     [
         (lambda c: c.pop("age"), 'no column "age", which .* has'),
-        (lambda c: c.update(more=c["age"]), 'a column "more" that .* has not'),
+        (lambda c: c.update(more=c["age"]), 'no column "more", which .* has'),
         (lambda c: c.update(age=["old"] * len(c["age"])), "--text age"),
     ],
 )
@@ -51,20 +58,18 @@ def test_files_that_differ_are_refused(tmp_path, change, sentence):
 @pytest.mark.parametrize(
     ("roles", "sentence"),
     [
-        (Roles(target="a", sensitive=("a",)), "--sensitive and --target"),
-        (Roles(sensitive=("a", "a")), "--sensitive twice"),
-        (Roles(target="a", features=("a",)), "--feature and --target"),
-        (Roles(features=("a",), drop=("a",)), "--drop and --feature"),
+        (
+            Roles(target="a", sensitive=("a",)),
+            'sensitive_features names column "a", as y',
+        ),
+        (Roles(sensitive=("a", "a")), '"a", as sensitive_features'),
+        (Roles(target="a", features=("a",)), 'features names column "a", as y'),
+        (Roles(features=("a",), drop=("a",)), 'drop names column "a", as features'),
     ],
 )
 def test_a_column_has_one_role(roles, sentence):
     with pytest.raises(ValueError, match=sentence):
         roles.check()
-
-
-def test_a_feature_named_twice_is_one(tmp_path):
-    Roles(features=("a", "a")).check()
-    assert Roles(features=("a", "a")).predictors(()) == ("a",)
 
 
 @pytest.mark.parametrize("more", [{"features": ("agee",)}, {"drop": ("agee",)}])
@@ -74,7 +79,7 @@ def test_misspelt_columns_are_named(tmp_path, more):
 
 
 def test_what_must_be_numbers_is_not_read_as_text(tmp_path):
-    with pytest.raises(ValueError, match='"pay" is to be read as text'):
+    with pytest.raises(ValueError, match='text names column "pay", but what it is'):
         load([pay_csv(tmp_path)], ROLES, Reading(text=("pay",)))
 
 
@@ -105,16 +110,8 @@ def test_columns_may_have_to_be_numbers(tmp_path):
         Reading(numbers=("code",), text=("code",)),
         Reading(numbers=("sex",)),
     ):
-        with pytest.raises(ValueError, match="--number"):
+        with pytest.raises(ValueError, match="numbers names column"):
             load([str(path)], roles, reading)
-
-
-def test_large_files_are_refused_unless_allowed(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_text("x,y\n1,2\n")
-    with pytest.raises(TableError, match="--max-bytes"):
-        load([str(path)], Roles(target="y"), Reading(max_bytes=7))
-    assert load([str(path)], Roles(target="y"), Reading(max_bytes=8)).n_rows == 1
 
 
 def test_a_group_that_may_mean_unknown_is_named(tmp_path):
@@ -211,3 +208,79 @@ def test_columns_that_are_not_used_may_differ_in_kind(tmp_path):
     assert table["note"].tolist() == ["1.5", "24", None, "x", "007", "y"]
     with pytest.raises(TableError, match="holds text, but not so in"):
         load([first, other], ROLES, PLAIN)
+
+
+def column(cells):
+    out = np.empty(len(cells), object)
+    out[:] = cells
+    return out
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_one"),
+    [
+        ([f"{i:03d}" for i in range(0, 60, 2)], True),
+        ([f"E{7 * i + 10_000}" for i in range(30)], True),
+        ([f"E{7 * i + 1_000}" for i in range(30)], False),
+        ([f"E{i}" for i in range(1000, 1030)], True),
+        (["E", *(f"E{i}" for i in range(1000, 1030))], False),
+        ([f"{'EF'[i % 2]}{i}" for i in range(1000, 1030)], False),
+        ([f"00{i % 20}" for i in range(30)], False),
+        ([None, *(f"{i:03d}" for i in range(30))], True),
+        ([f"{i:03d}" for i in range(19)], False),
+    ],
+)
+def test_identifiers_of_text_are_told_from_other_columns(cells, is_one):
+    assert looks_like_identifier(column(cells)) == is_one
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_one"),
+    [
+        (np.arange(30.0)[::-1], True),
+        (np.append(np.arange(30.0), np.nan), True),
+        (np.arange(30.0) + 0.5, False),
+        (3 * np.arange(30.0) + 10_000, True),
+        (3 * np.arange(30.0) + 1_000, False),
+        (-np.arange(30.0), False),
+        (np.append(np.arange(10_000, 10_099), 10_000), True),
+        (np.append(np.arange(10_000, 10_097), [10_000, 10_001]), False),
+    ],
+)
+def test_identifiers_of_numbers_have_no_fractions(numbers, is_one):
+    assert looks_like_identifier(numbers) == is_one
+
+
+@pytest.mark.parametrize(
+    ("cells", "are"),
+    [
+        (["2024-01-31", None, " 2024-02-01 "], True),
+        (["2024-01-31 10:30:00", "2024-01-31T10:30Z"], True),
+        (["31.1.2024", "1/31/24"], True),
+        (["2024-01-31", "unknown"], False),
+        (["31.1/2024"], False),
+        ([None], False),
+    ],
+)
+def test_dates_are_told_from_other_text(cells, are):
+    assert looks_like_dates(column(cells)) == are
+
+
+def test_who_asks_for_an_identifier_gets_it(tmp_path):
+    code = [f"{i:03d}" for i in range(150)]
+    more = {"code": code, "n": range(150), "hired": ["2024-01-31"] * 150}
+    file = write_csv(tmp_path / "a.csv", {**people(), **more})
+    table = load([file], ROLES, PLAIN)
+    assert any('"code"' in note for note in table.notes)
+    left, roles = without_identifiers(table, ROLES)
+    assert roles.predictors(table.names) == ("age", "education")
+    assert left.notes == (
+        'Not predicted from identifiers ("code", "n") and dates ("hired"): '
+        "--predictor code would take the column in.",
+    )
+    asked = replace(ROLES, kept=("hired", "n"))
+    _, roles = without_identifiers(table, asked, ["code"])
+    assert roles.predictors(table.names) == ("age", "education", "code", "n", "hired")
+    only = replace(ROLES, features=("code",), kept=("n",))
+    assert without_identifiers(table, only) == (table, only)
+    assert only.predictors(table.names) == ("code", "n")

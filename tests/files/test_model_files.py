@@ -24,7 +24,7 @@ from rankfair import (
     save_model,
 )
 from rankfair.constraints import Mean, Rank
-from rankfair.files.archive import ModelFileError, pack, unpack
+from rankfair.files.archive import pack, unpack
 from rankfair.files.model_files import (
     describe_bytes,
     describe_model,
@@ -32,7 +32,7 @@ from rankfair.files.model_files import (
     model_of,
     read_extra,
 )
-from rankfair.input.disk import write_whole
+from rankfair.input.errors import ModelFileError
 from rankfair.penalties import Ridge, Shared
 from rankfair.solvers import NCADMM, Tilt
 from saved import FRAME, NAMED, Y, several_groups, tampered
@@ -314,18 +314,6 @@ def test_a_model_that_could_not_be_read_is_not_written(fitted, tmp_path):
     with pytest.raises(ModelFileError, match="MultiTaskRegressor cannot be stored: a"):
         save_model(model, tmp_path / "a.rankfair")
     assert not list(tmp_path.iterdir())
-
-
-def test_notes_must_be_text(fitted):
-    with pytest.raises(ModelFileError, match="notes must be text"):
-        model_bytes(fitted["plain"][0], notes=3)
-
-
-def test_a_path_that_cannot_be_written_keeps_what_was_there(fitted, tmp_path):
-    path = write_whole(tmp_path / "file", "old")
-    with pytest.raises(ModelFileError, match="Nothing was changed"):
-        save_model(fitted["plain"][0], path / "a.rankfair")
-    assert path.read_text() == "old"
 
 
 def test_reading_never_runs_anything(tmp_path, fitted):

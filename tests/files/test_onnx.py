@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, TiltedRegressor
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.files.archive import ModelFileError
 from rankfair.files.onnx import export_onnx, onnx_bytes
+from rankfair.input.errors import ModelFileError
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -34,30 +34,6 @@ def run(model, **inputs):
 
 def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
-
-
-def test_text_labels_of_task_and_group():
-    model = RankFairRegressor(0.02, **NAMED).fit(FRAME, Y)
-    close(run(model, predictors=X, task=TASK, group=GROUP), model.predict(FRAME))
-
-
-def test_a_blind_model_does_not_ask_for_the_group():
-    model = RankFairRegressor(0.02, **{**NAMED, "blind": True}).fit(FRAME, Y)
-    close(run(model, predictors=X, task=TASK), model.predict(FRAME))
-
-
-def test_three_groups_in_the_middle_of_the_columns():
-    rng = np.random.default_rng(0)
-    group = rng.choice(["a", "b", "c"], len(FRAME)).astype(object)
-    frame = FRAME.assign(z=group)[["x1", "z", "x2", "x3", "task", "x4"]]
-    model = RankFairRegressor(0.05, **NAMED).fit(frame, Y)
-    close(run(model, predictors=X, task=TASK, group=group), model.predict(frame))
-
-
-def test_two_groups_in_the_middle_of_the_columns():
-    frame = FRAME[["x1", "z", "x2", "x3", "task", "x4"]]
-    model = RankFairRegressor(0.02, **NAMED).fit(frame, Y)
-    close(run(model, predictors=X, task=TASK, group=GROUP), model.predict(frame))
 
 
 def test_whole_labels():

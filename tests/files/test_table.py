@@ -31,12 +31,6 @@ def test_rows_and_columns_can_be_taken():
     assert Table({"x": np.zeros(1)}).take(np.array([0])).lines is None
 
 
-def test_a_frame_has_the_same_columns():
-    frame = TABLE.to_frame()
-    assert frame.columns == ["x", "who"]
-    assert frame["who"].to_list() == ["a", None]
-
-
 def test_an_unknown_name_gets_a_hint():
     with pytest.raises(TableError, match='the table has no column "wo"'):
         Table({"who": np.zeros(1)})["wo"]

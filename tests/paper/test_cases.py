@@ -3,7 +3,7 @@ import pytest
 
 from paper import cases
 from paper.cases import find_data, make_case
-from paper.settings import DATASETS, QUICK, REAL, Settings
+from paper.settings import DATASETS, REAL, Settings
 
 WHOLE = Settings()
 
@@ -42,11 +42,6 @@ def test_real_rows_are_split_and_no_task_is_lost(name, real_data):
     fixed = name in ("crime", "income")
     assert case.clustered == (case.fingerprint == again.fingerprint) == fixed
     assert (case.tuning is case.full) == (name == "income")
-
-
-def test_a_quick_run_keeps_every_tenth_tract(real_data):
-    case = make_case("crime", 0, Settings(**QUICK))
-    assert (len(set(case.full.tasks)), len(case.full.y)) == (81, 81 * 52)
 
 
 def test_data_that_is_missing_is_named_without_the_folders_of_the_machine(

@@ -2,7 +2,6 @@ import warnings
 
 import pytest
 
-from paper import cells
 from paper.cells import COLUMNS, Cell, plan, run_cell
 from paper.methods import METHODS, RANDOM, Choices
 from paper.settings import DATASETS, Settings
@@ -35,19 +34,6 @@ def test_records_are_tidy_and_whole(records):
         assert row["n"] == 6 * 25 > row["n_a"] > 0
 
 
-def test_random_methods_differ_between_repeats_of_the_same_data(tiny, monkeypatch):
-    whole = cells.make_case
-    monkeypatch.setattr(cells, "make_case", lambda name, repeat, it: whole(name, 0, it))
-    chosen = Choices(beta_paper=0.1)
-    for method, same in (("Rank (paper)", False), ("Rank", True)):
-        one, two, again = (
-            run_cell(Cell("table", "synthetic 0.9", method, repeat), tiny, chosen)
-            for repeat in (0, 1, 0)
-        )
-        assert one == again
-        assert (one[0]["rmse"] == two[0]["rmse"]) == same
-
-
 def test_held_out_rows_are_predicted_by_a_fit_that_did_not_see_them(
     tiny, monkeypatch, real_data
 ):
@@ -72,12 +58,6 @@ def test_warnings_are_noted_once_and_rounding_ranks_nobody(tiny, monkeypatch):
     monkeypatch.setitem(METHODS, "Rank", worried)
     for row in run_cell(RANK, tiny, Choices()):
         assert (row["note"], row["auc"], row["ks"]) == ("careful", 0.5, 0.0)
-
-
-def test_the_path_asks_for_its_own_epsilon(records):
-    path = [row for row in records if row["kind"] == "path" and row["rows"] == "train"]
-    assert {row["epsilon"] for row in path} == {0.0, 0.2}
-    assert all(row["gap"] <= row["epsilon"] + 1e-4 for row in path)
 
 
 def test_every_step_of_the_papers_solver_is_there(records):

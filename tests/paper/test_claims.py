@@ -1,10 +1,8 @@
 import re
-import statistics
 
 import pytest
 
 from paper.claims import evaluate
-from paper.settings import DATASETS
 from paper.summary import Summary
 
 
@@ -53,16 +51,6 @@ def test_what_was_not_run_is_not_claimed():
         assert "nan" not in claim.figures[0]
 
 
-@pytest.mark.parametrize("number", range(1, 9))
-def test_one_dataset_in_eight_may_miss_the_interval_and_no_claim_is_empty(number):
-    data = DATASETS[:number]
-    rows = [it | {"data": name} for name in data for it in GOOD]
-    far = row("Rank", "held-out", repeat=1, auc=0.7, data=data[-1])
-    claim = evaluate(Summary([*rows, far]), data)[4]
-    assert (claim.held, claim.of) == (number - 1, number)
-    assert claim.holds == (number == 8)
-
-
 @pytest.mark.parametrize(
     ("method", "broken"),
     [("Rank", (0, 1, 4, 5)), ("Rank + Mean", (1, 2, 3)), ("SDBC", (1,))],
@@ -73,21 +61,3 @@ def test_a_repeat_that_failed_breaks_every_claim_about_its_method(method, broken
     assert held(rows) == [i not in broken for i in range(6)]
     said = evaluate(Summary(rows), ["wine"])[broken[0]].figures[0]
     assert f"{method}: 1 of 2 repeats failed" in said
-
-
-def test_single_repeats_are_counted_each_in_its_own_interval():
-    pairs = [(0.51, 0.01), (0.49, 0.01), (0.53, 0.01), (0.53, 0.02), (0.5, 0.01)]
-    rows = [
-        row("Rank", "held-out", repeat=i, auc=auc, auc_se=error)
-        for i, (auc, error) in enumerate(pairs)
-    ]
-    # A repeat without an interval is left out.
-    bare = row("Rank", "held-out", repeat=9, auc=0.9)
-    del bare["auc_se"]
-    mean, single = evaluate(Summary([*GOOD[:1], *rows, bare]), ["wine"])[4:]
-    assert single.holds and "inside in 4 of 5 repeats" in single.figures[0]
-    # The drift has its own error: of the mean, not of a repeat.
-    spread = statistics.stdev(auc for auc, _ in pairs) / 5**0.5
-    assert f"drift +0.0120 ± {spread:.4f} (standard error)" in mean.figures[0]
-    worse = row("Rank", "held-out", repeat=5, auc=0.4, auc_se=0.01)
-    assert not evaluate(Summary([*rows, worse]), ["wine"])[5].holds

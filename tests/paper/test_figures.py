@@ -39,31 +39,9 @@ def test_bars_are_the_means_of_the_summary_and_a_failure_leaves_a_gap(records):
     assert len(heights) == 4
 
 
-def test_diamonds_are_the_papers_own_best_in_the_orientation_of_the_bars(everywhere):
-    figure = draw_figures(everywhere, ["wine"])["bars-real"]
-    lines = figure.axes[0].lines
-    heights = [it.get_ydata()[0] for it in lines if it.get_marker() == "D"]
-    # Rank 0.489, SSEM s=2, SSBR s=5 and SDBC, as printed.
-    assert heights == pytest.approx([1 - 0.489, 0.764, 0.994, 0.777])
-
-
 def test_files_are_the_same_for_the_same_records(everywhere):
     one, two = (
         as_svg(draw_figures(everywhere, ["wine"])["bars-real"]) for _ in range(2)
     )
     assert one == two
     assert ET.fromstring(one).tag.endswith("svg")
-
-
-def test_strata_are_chosen_on_training_rows_for_held_out_errors_too():
-    base = {"kind": "table", "data": "wine", "repeat": 0}
-    rows = [
-        base | {"method": f"SSEM s={s}", "rows": rows, "rmse": rmse}
-        for s, rows, rmse in (
-            (2, "train", 0.5), (2, "held-out", 0.9),
-            (3, "train", 0.6), (3, "held-out", 0.7),
-        )
-    ]  # fmt: skip
-    figure = draw_figures(Summary(rows), ["wine"])["rmse"]
-    heights = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
-    assert heights == [[0.5], [0.9]]

@@ -51,30 +51,6 @@ def test_options_are_settings_and_settings_name_their_command(
     assert f"    {settings.command} --docs docs\n" in page
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--data wien", "'wien'"),
-        ("--repeats 0", "must be at least 1, got 0"),
-        ("--seed x", "invalid number value: 'x'"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(asked, capsys, options, said):
-    with pytest.raises(SystemExit, match="2"):
-        command.main(options.split())
-    assert said in capsys.readouterr().err
-    assert asked == {}
-
-
-def test_a_run_that_was_stopped_says_how_to_go_on(monkeypatch, capsys):
-    def stopped(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(command, "reproduce", stopped)
-    assert command.main(["--out", "here"]) == 130
-    assert "kept in here: the same command goes on" in capsys.readouterr().err
-
-
 def test_a_method_that_failed_is_named_and_the_exit_code_is_1(
     monkeypatch, asked, capsys
 ):

@@ -6,7 +6,6 @@ import pytest
 from paper.page import as_page, write_page
 from paper.run import Result
 from paper.settings import QUICK, Settings
-from paper.summary import Summary
 
 DATA = "synthetic 0.9"
 
@@ -50,25 +49,3 @@ def test_failures_are_on_the_page_and_among_the_parameters(result):
     default = "default (cross-validation failed)"
     cells = " | ".join([*[default] * 4, "–", default, "–"])
     assert f"| Synthetic, α = 0.9 | {cells} |" in page
-
-
-def test_parameters_and_extremes_are_those_of_cross_validation(result):
-    summary, page = Summary(result.records), as_page(result)
-    tried = [summary.tried(DATA, it) for it in ("beta", "beta_shared")]
-    assert " | ".join(f"{min(it.values()):.4f}" for it in tried) in page
-    chosen = summary.choices(DATA)
-    assert f"largest ε in {int(chosen.epsilon == 0.005)} of 1 datasets" in page
-    assert f"smallest trade-off in {int(chosen.trade_off == 0.1)} of 1" in page
-
-
-def test_wild_errors_and_constants_are_found_in_the_records(result):
-    rows = [
-        row | {"rmse": {"SSBR s=4": 12.0, "SSEM s=5": 1.0}.get(row["method"], 0.5)}
-        for row in result.records
-        if row["kind"] == "table"
-    ]
-    page = as_page(result._replace(records=rows))
-    assert "above 2 on training rows: Synthetic, α = 0.9: SSBR s=4 12.000 ± 0" in page
-    assert "RMSE 1; here: Synthetic, α = 0.9: SSEM s=5." in page
-    calm = [row | {"rmse": 0.5} for row in rows]
-    assert "errs wildly" not in as_page(result._replace(records=calm))

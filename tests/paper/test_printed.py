@@ -4,14 +4,10 @@ import pytest
 
 from paper.methods import PAPERS
 from paper.printed import (
-    agreement,
     best_printed,
     printed,
     printed_tables,
-    residual_identity,
 )
-from paper.settings import DATASETS
-from paper.summary import Summary
 
 BLOCK = re.compile(r"\\multicolumn\{12\}\{\|c\|\}\{(.*)\}\\\\")
 LINE = re.compile(r"(AUC|MD|BR|IRR)\s*&(.*)\\\\")
@@ -44,18 +40,6 @@ def test_a_column_of_ours_stands_for_one_of_the_paper():
     assert printed("wine", "Rank (paper)", "auc") == printed("wine", "Rank", "auc")
     assert printed("wine", "Rank", "rmse") is None
     assert printed("wine", "unconstrained", "auc") is None
-
-
-def test_agreement_counts_close_cells_in_one_orientation():
-    row = {"kind": "table", "data": "wine", "method": "Data", "rows": "train"}
-    turned = Summary([row | {"auc": 1 - 0.769, "irr": 1 / 0.7}])
-    counts = agreement(turned, ["wine"])[0].counts
-    assert (counts["auc"], counts["irr"], counts["br"]) == ((1, 1), (0, 1), (0, 0))
-
-
-def test_few_printed_columns_meet_their_own_definitions():
-    found = residual_identity(DATASETS)
-    assert found.of == 80 and 0 < found.close < 40
 
 
 def test_the_best_printed_value_is_that_of_the_paper_in_our_orientation():

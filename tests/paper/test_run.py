@@ -6,7 +6,6 @@ import pytest
 from paper import run as module
 from paper.methods import METHODS
 from paper.run import reproduce
-from paper.tuning import choose
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +43,6 @@ def test_records_are_in_the_order_of_the_plan_and_in_a_file(whole):
         rows = list(csv.DictReader(stream))
     found = [(row["method"], float(row["auc"])) for row in rows]
     assert found == [(row["method"], row["auc"]) for row in result.records]
-
-
-def test_what_cross_validation_chose_is_what_later_cells_used(whole):
-    records = whole[1].records
-    chosen = choose(records, "synthetic 0.9")
-    used = {(row["method"], row["beta"]) for row in records if row["kind"] == "table"}
-    assert used == {(name, chosen.beta_of(name)) for name in METHODS}
 
 
 def test_two_processes_give_the_same_bytes(whole, tmp_path, small):

@@ -61,14 +61,3 @@ def test_failures_are_found_with_all_their_repeats():
         Failure("cv", "wine", "b", "no luck", (0,)),
     ]
     assert found.untuned("wine") == ["b"]
-
-
-def test_a_path_is_in_the_order_of_epsilon():
-    rows = [
-        row("Rank", i, kind="path", epsilon=e, rmse=1 - e + i)
-        for e in (0.2, 0.0)
-        for i in (0, 1)
-    ]
-    curve = Summary(rows).path("wine", "train")
-    assert curve.x == (0.0, 0.2)
-    assert [stat.mean for stat in curve.stats] == pytest.approx([1.5, 1.3])

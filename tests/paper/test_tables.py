@@ -1,7 +1,5 @@
-from paper.methods import OURS, PAPERS
-from paper.settings import SYNTHETIC
 from paper.summary import Summary
-from paper.tables import describe_failure, tables_of
+from paper.tables import tables_of
 
 EVIL = '<script>alert("1")</script>'
 
@@ -52,26 +50,6 @@ def test_a_table_is_regenerated_from_its_records():
     assert [line[:4] for line in found] == cells(EXPECTED.replace("\n", " |\n"))
 
 
-def test_columns_are_the_papers_with_its_values_and_then_ours():
-    found = cells(tables_of(Summary(SMALL), ["wine"], {}))
-    heads = [line for line in found if line[0] == ""]
-    assert heads == [["", *PAPERS], ["", *OURS]]
-    for line in found[3:7]:
-        for name, cell in zip(PAPERS, line[1:], strict=True):
-            assert ("<br>(" in cell) == ((name, line[0]) != ("Data", "BR"))
-
-
-def test_tables_are_those_of_the_data_asked_for(records):
-    assert tables_of(Summary([]), [], {}) == ""
-    text = tables_of(Summary(records), [*SYNTHETIC, "wine"], {})
-    heads = [line for line in text.splitlines() if line.startswith("###")]
-    assert [head.split(".")[0] for head in heads] == ["### Table II"] * 2 + [
-        "### Table III"
-    ] * 2
-    # Data without records keeps its name and has empty cells.
-    assert "| **Wine** |" in text
-
-
 def test_missing_data_is_a_row_that_says_so_and_cannot_break_out():
     text = tables_of(Summary(SMALL), ["wine", "crime"], {"crime": f"a | b\n{EVIL}"})
     assert "| **Crime** |" in text and "Wine (10 rows" in text
@@ -84,20 +62,3 @@ def test_a_repeat_that_failed_is_in_the_cell_and_never_bold():
     assert auc[2].startswith("0.501 ± 0.001, 1 of 3 failed<br>")
     # SDBC comes next.
     assert auc[-1].startswith("**0.550**")
-
-
-def test_parameters_that_could_not_be_chosen_are_in_the_heading():
-    bad = {"kind": "cv", "data": "wine", "method": "epsilon", "error": "no luck"}
-    text = tables_of(Summary([*SMALL, bad]), ["wine"], {})
-    assert "ε = 0; cross-validation of epsilon failed)" in text
-
-
-def test_failures_are_sentences():
-    kinds = ("table", "path", "steps", "cv")
-    found = Summary([FAILED | {"kind": kind} for kind in kinds]).failures()
-    assert [describe_failure(it).split(" failed")[0] for it in found] == [
-        "Wine, Rank (repeat 2)",
-        "Wine, Rank along ε (repeat 2)",
-        "Wine, the steps of Rank",
-        "Wine, cross-validation of Rank",
-    ]

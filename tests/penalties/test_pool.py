@@ -6,8 +6,8 @@ import pytest
 
 from problems import posed
 from rankfair.penalties import Feature, Pool, Ridge, Shared, Task
-from rankfair.solvers import Request, unconstrained
-from rankfair.solvers.base import Fitter
+from rankfair.solvers.base import Fitter, Request
+from rankfair.solvers.tilt import unconstrained
 
 POOL = Pool(3.0, 0.5, 0.2)
 

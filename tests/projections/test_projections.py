@@ -149,13 +149,6 @@ def test_permuted_rows_permute_the_result(method, problem, seed):
     assert np.array_equal(permuted, result[order])
 
 
-@given(problem=problems(floats))
-def test_swapped_groups_mirror_the_shift(problem):
-    m, in_a, band = problem
-    result = projections.shift(m, in_a, band)
-    assert np.array_equal(projections.shift(m, ~in_a, band), result)
-
-
 @pytest.mark.parametrize("decimals", [0, 1])
 @given(
     problem=problems(whole, most=12) | problems(whole.map(lambda i: i**3), most=12),
@@ -179,19 +172,6 @@ def test_shift_moves_groups_as_wholes_by_the_least_delta(problem, weights, decim
     for group in (in_a, ~in_a):
         assert np.ptp(steps[group]) <= 1e-9
     assert np.array_equal(projections.shift(moved, in_a, band, w), moved)
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 0.03])
-@pytest.mark.parametrize("n", [6, 40, 400])
-def test_weights_are_repeated_rows(epsilon, n):
-    rng = np.random.default_rng(4)
-    for _ in range(20):
-        m, in_a = random_problem(rng, n)
-        weights = rng.integers(1, 4, n)
-        band = band_of(in_a, epsilon, "both", weights)
-        weighted = projections.shift(m, in_a, band, weights)
-        repeated = projections.shift(m.repeat(weights), in_a.repeat(weights), band)
-        assert weighted.repeat(weights) == pytest.approx(repeated, abs=1e-10)
 
 
 @pytest.mark.parametrize("heavy", [False, True])
@@ -235,12 +215,6 @@ class TestScenarios:
 
     in_a = np.array([True, True, True, False, False, False, False])
 
-    def test_inside(self):
-        m = np.array([2.0, 3.0, 6.0, 1.0, 4.0, 5.0, 3.5])
-        assert inside(m, self.in_a, band_of(self.in_a, 0.1))
-        result = projections.paper(m, self.in_a, band_of(self.in_a, 0.1))
-        assert np.array_equal(result, m)
-
     @pytest.mark.parametrize("search", ["index", "ratio"])
     def test_too_high_moves_rows_of_a_only(self, search):
         m = np.array([5.0, 6.0, 7.0, 1.0, 2.0, 3.0, 4.0])
@@ -254,12 +228,6 @@ class TestScenarios:
         m = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
         result = projections.paper(m, self.in_a, (11, 13))
         assert result.tolist() == [1, 2, 3, 0, 0, 6, 7]
-
-    def test_too_low_skips_a_row_that_overshoots(self):
-        m = np.array([1.0, 2.0, 6.0, 0.5, 4.0, 7.0, 8.0])
-        assert brute_twice_u(m, self.in_a) == 8
-        result = projections.paper(m, self.in_a, (9, 11))
-        assert inside(result, self.in_a, (9, 11))
 
     def test_algorithm_2_below_the_band_is_followed_by_algorithm_3(self):
         m = np.array([9.0, 10.0, 11.0, 1.0, 8.0, 8.5, 8.7])
@@ -323,6 +291,3 @@ class TestIndexSearch:
         for other in around:
             other_digits = subsets.digits(other, 14_000)
             assert gap <= abs(int(changes[other_digits].sum()) - 40_000_000)
-
-    def test_no_rows(self):
-        assert subsets.best_index(np.zeros(0, np.int64), 3, 10) == 0

@@ -1,19 +1,23 @@
 """The page in a real Chromium: offline, under its own policy, with all its controls."""
 
 import itertools
+import json
 import re
 
 import pytest
 
 import audits
 import chromium
-from rankfair.report import MethodTable, render, render_comparison, render_fragment
+from commands import COMMON, run
+from rankfair.report.audit_page import render, render_fragment
+from rankfair.report.methods_page import render_comparison
 from rankfair.report.text import shown
+from sheets import people, write_csv
 
 PHONE = {"viewport": {"width": 390, "height": 800}}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
     with chromium.started() as found:
         yield found
@@ -85,15 +89,98 @@ def check_structure(page):
     assert all(named)
 
 
-def test_the_page_of_methods_is_quiet_too(opened):
-    lines = (
-        audits.method("a", 500.0, 0.2),
-        audits.method("b", 700.0, 0.01, chosen=True),
-    )
-    made = audits.make_audit().provenance
-    page = opened(render_comparison(MethodTable(lines, made, path=audits.path())))
+def test_the_page_of_a_path_is_quiet_too(opened):
+    page = opened(render_comparison(audits.path()))
     labels = page.locator("svg.picture .label").all_text_contents()
-    assert labels == ["ε = 0", "ε = 0.04", "ε = 0.16", "a", "b"]
+    assert labels == ["ε = 0", "ε = 0.04", "ε = 0.16"]
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory):
+    """Return what the command line writes for a path: page, and JSON."""
+    folder = tmp_path_factory.mktemp("path")
+    groups = ("</script><b>f", "m")
+    data = people(n=240, groups=groups, jobs=("<i>nurse", "clerk", "cook"))
+    csv, page = write_csv(folder / "pay.csv", data), folder / "path.html"
+    done = run("path", csv, *COMMON, "--html", page, "--json", code=0)
+    return page.read_text("utf-8"), json.loads(done.stdout)
+
+
+def state(page):
+    """Return what the explorer shows, once it stands still."""
+    page.wait_for_function(
+        """() => {
+          const now = document.querySelector("#explore-shapes path").getAttribute("d");
+          const still = now === window.before;
+          window.before = now;
+          return still;
+        }""",
+        polling=120,
+    )
+    return page.locator("#explore-now").inner_text(), page.locator(
+        "#explore-shapes path"
+    ).first.get_attribute("d")
+
+
+def test_a_slider_moves_through_the_path_by_keyboard(opened, explored):
+    html, found = explored
+    assert len(html.encode()) < 500_000
+    page, rows = opened(html), found["rows"]
+    check_explorer(page)
+    page.locator("#explore-epsilon").focus()
+    page.keyboard.press("End")
+    free = state(page)
+    assert free[0] == f"{rows[-1]['epsilon']:.3g}"
+    page.keyboard.press("Home")
+    fair = state(page)
+    assert fair[0] == "0" and fair[1] != free[1]
+    said = page.locator("#explore-said").inner_text()
+    assert f"{100 * rows[0]['auc']:.1f} % of pairs" in said
+    above = 100 * (rows[0]["rmse"] / min(row["rmse"] for row in rows) - 1)
+    assert f"{above:.1f} % above the least" in said
+    page.keyboard.press("ArrowRight")
+    other = next(row for row in rows if row["rmse"] != rows[0]["rmse"])
+    assert state(page)[0] == f"{other['epsilon']:.3g}"
+    value = page.locator("#explore-epsilon").get_attribute("aria-valuetext")
+    assert value.startswith("ε = ") and "error" in value
+    page.get_by_role("button", name="Play").click()
+    for name in ("Stop", "Play"):
+        page.get_by_role("button", name=name).wait_for()
+    assert state(page) == fair
+
+
+def check_explorer(page):
+    """Labels are text, and every picture has a name."""
+    assert page.locator("script").count() == 2
+    assert page.locator("b, i").all_inner_texts() == [
+        page.locator("#explore-now").inner_text()
+    ]
+    names = page.locator("#explorer .key bdi").all_inner_texts()
+    assert names == ["</script><b>f", "m"]
+    keys = page.locator("#explorer .key rect")
+    shapes = page.locator("#explore-shapes path")
+    for i in range(2):
+        colours = keys.nth(i), shapes.nth(i)
+        one, other = (each.get_attribute("class") for each in colours)
+        assert one == other
+    assert "<i>nurse" in page.locator("#explore-aucs").text_content()
+    assert page.locator("#explorer svg[role=img]:not(:has(> title))").count() == 0
+
+
+def test_the_explorer_fits_every_width_theme_and_paper(opened, explored):
+    page = opened(explored[0], color_scheme="dark")
+    for width in (1280, 768, 390, 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("#explore-epsilon").fill("7")
+    chosen = state(page)
+    found = page.evaluate(chromium.LEGIBLE)
+    assert [text for text, contrast, _ in found if contrast < 4.5] == []
+    page.emulate_media(media="print")
+    assert page.locator("#explore-epsilon").is_hidden()
+    assert page.locator("#explore-now").is_visible() and state(page)[0] == chosen[0]
+    plain = opened(explored[0], quiet=False, java_script_enabled=False)
+    assert plain.locator("#explorer").is_hidden()
 
 
 def test_the_policy_stops_whatever_is_not_the_page_s_own(opened):

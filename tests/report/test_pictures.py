@@ -7,7 +7,7 @@ import pytest
 import audits
 from rankfair.report.distributions import COLOURS, MOST_ROWS, panels
 from rankfair.report.frontier import AIR, Dot, draw, place
-from rankfair.stats import Estimate
+from rankfair.stats.estimate import Estimate
 
 
 def dot(gap, error, gap_ends=(math.nan, math.nan), ends=(math.nan, math.nan), **more):
@@ -89,7 +89,7 @@ def test_a_model_or_a_group_without_histograms_is_left_out():
 
 def test_a_frontier_keeps_the_order_of_errors_and_gaps():
     dots = [dot(0.1, 3.0), dot(0.2, 2.0), dot(0.3, 1.0)]
-    spots = draw((), dots).spots
+    spots = draw(dots, True).spots
     assert [s.x for s in spots] == sorted(s.x for s in spots)
     assert [s.y for s in spots] == sorted(s.y for s in spots)
 
@@ -99,10 +99,6 @@ def test_unknown_points_are_left_out_and_nothing_is_no_picture():
     assert len(draw([known, dot(math.nan, 1.0), dot(0.1, math.nan)]).spots) == 1
     assert draw([dot(math.nan, 1.0)]) is None
     assert draw(()) is None
-
-
-def test_a_single_point_of_a_path_is_no_curve():
-    assert draw((), [dot(0.0, 1.0)]).curve == ""
 
 
 def test_whiskers_are_drawn_where_both_limits_are_known():
@@ -135,10 +131,6 @@ def test_numbers_side_by_side_do_not_run_together():
     assert across >= AIR or upright >= 1
 
 
-def test_no_text_no_label():
-    assert place([(1, 1)], [""], [], (0, 0, 9, 9)) == [None]
-
-
 def test_numbers_of_points_that_lie_together_are_written_once():
     dots = [dot(0.1, 1.0, label=name, number=i) for i, name in enumerate("abc", 1)]
     picture = draw([*dots, dot(0.3, 2.0, label="d", number=4)])
@@ -148,17 +140,17 @@ def test_numbers_of_points_that_lie_together_are_written_once():
 
 def test_a_band_holds_the_limits_of_a_path_or_whiskers_do():
     path = [dot(0.0, 2.0, ends=(1.5, 2.5)), dot(0.2, 1.0, ends=(0.5, 1.5))]
-    picture = draw((), path)
+    picture = draw(path, True)
     assert picture.band.count("L") == 3
     assert not any(spot.bars for spot in picture.spots)
-    half = draw((), [path[0], dot(0.2, 1.0)])
+    half = draw([path[0], dot(0.2, 1.0)], True)
     assert half.band == ""
     assert [len(spot.bars) for spot in half.spots] == [1, 0]
 
 
 def test_a_band_of_a_path_that_turns_back_goes_from_left_to_right():
     path = [dot(gap, 1.0, ends=(0.5, 1.5)) for gap in (0.1, 0.0, 0.2)]
-    picture = draw((), path)
+    picture = draw(path, True)
     points = picture.band.strip("MZ").split("L")
     across = [float(point.split()[0]) for point in points]
     assert across[:3] == sorted(across[:3]) == across[:2:-1]

@@ -92,16 +92,17 @@ def test_files_are_the_same_for_the_same_records_and_have_no_date(tmp_path):
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_knee_of_a_path_keeps_off_points_and_intervals(known):
+def test_the_name_of_the_chosen_epsilon_keeps_off_points_and_intervals(known):
     half = 0.05 if known else np.nan
     rows = [
         PathRow(e, r, r - half, r + half, *[0.5] * 3, e, 0.0, r, 0.5, e, 0.0, "")
         for e, r in zip(np.linspace(0, 0.3, 7), 0.9 ** np.arange(7), strict=True)
     ]
+    rows[3] = rows[3]._replace(cost=0.1, cost_se=0.2)
     path = Path(tuple(rows), 10, 10)
     axes = path.plot().axes[0]
     (label,) = names(axes)
-    assert label.get_text() == f"knee, ε = {path.knee():.3g}"
+    assert label.get_text() == "ε = 0.15"
     box = label.get_window_extent()
     points = axes.transData.transform([(row.gap, row.rmse) for row in rows])
     assert not any(box.contains(x, y) for x, y in points)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankfair import audit
-from rankfair.report import render, render_fragment
+from rankfair.report.audit_page import render, render_fragment
 
 RNG = np.random.default_rng(0)
 N = 60

@@ -32,11 +32,6 @@ def test_json_says_the_same_and_holds_no_tag(value):
     assert not set(out) & set("<>&'\u2028\u2029")
 
 
-def test_json_refuses_what_is_no_json():
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        text.as_json([math.nan])
-
-
 @given(numbers)
 def test_a_decimal_is_the_rounded_number(value):
     out = text.decimal(value)

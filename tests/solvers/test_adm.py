@@ -4,7 +4,10 @@ import pytest
 from problems import biased, predictions
 from rankfair.constraints import Mean, Residual
 from rankfair.penalties import make_penalty
-from rankfair.solvers import ADM, Demand, Status, solve_linear
+from rankfair.solvers.admm import ADM
+from rankfair.solvers.base import Status
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.tilt import solve_linear
 
 PROBLEM = biased(k=4, per_task=20, auc=0.9)
 

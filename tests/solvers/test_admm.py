@@ -14,7 +14,8 @@ from problems import (
 )
 from rankfair import projections
 from rankfair.constraints import Mean, Rank
-from rankfair.solvers import NCADMM, Status, Tilt
+from rankfair.solvers import NCADMM, Tilt
+from rankfair.solvers.base import Status
 
 PAPER = ["paper", "greedy"]
 
@@ -46,38 +47,10 @@ def test_the_shift_settles_in_the_band(penalty, epsilon, rho):
     assert solution.objective == pytest.approx(tilted.objective, rel=0.02)
 
 
-def test_the_residual_falls():
-    problem = biased(auc=0.9)
-    residuals = [step.residual for step in solved(problem, NCADMM()).trace]
-    assert residuals[5] < residuals[0] / 10
-    assert residuals[-1] <= 1e-8
-
-
 def test_the_limit_does_not_depend_on_rho():
     problem = biased(auc=0.9)
     one, two = (solved(problem, NCADMM(rho)).objective for rho in (0.7, 1.5))
     assert two == pytest.approx(one, rel=1e-3)
-
-
-def test_the_limit_is_the_fit_to_targets_shifted_by_group():
-    problem = biased(auc=0.9)
-    in_a = problem.user_groups.in_a
-    m = predictions(problem, solved(problem, NCADMM()))
-    free = predictions(problem, free_fit(problem))
-    # One shift of A against B, in the targets, explains all that the fit moved.
-    shift = np.where(in_a, (~in_a).mean(), -in_a.mean())
-    only = posed(problem.X, shift, problem.codes, in_a)
-    p = predictions(only, free_fit(only))
-    moved = free - m
-    size = float(moved @ p / (p @ p))
-    assert size > 0
-    assert moved == pytest.approx(size * p, abs=1e-3 * np.abs(moved).max())
-
-
-def test_tilt_is_no_worse():
-    problem = biased(k=30, auc=0.9)
-    tilt, admm = solved(problem, Tilt("train")), solved(problem, NCADMM())
-    assert tilt.objective <= 1.001 * admm.objective
 
 
 @pytest.mark.parametrize("projection", ["shift", *PAPER])
@@ -101,21 +74,11 @@ def test_weights(penalty, weights):
     assert miss(weighted, solution, 0.01) == 0
 
 
-def test_whole_weights_are_repeated_rows():
-    problem = biased(auc=0.9)
-    w = np.random.default_rng(0).integers(1, 4, len(problem.y))
-    rows = problem.X, target(problem), problem.codes, problem.user_groups.in_a
-    weighted = solved(posed(*rows, w.astype(float)), NCADMM())
-    repeated = solved(posed(*(np.repeat(x, w, axis=0) for x in rows)), NCADMM())
-    assert repeated.objective == pytest.approx(weighted.objective, rel=1e-3)
-    assert repeated.coef == pytest.approx(weighted.coef, abs=0.02)
-
-
 @pytest.mark.parametrize("projection", PAPER)
 def test_the_papers_projection_cannot_count_weights(projection):
     problem = biased(auc=0.9)
     weighted = with_weights(problem, np.full(len(problem.y), 2.0))
-    with pytest.raises(ValueError, match="cannot use sample_weight"):
+    with pytest.raises(ValueError, match="every row once"):
         solved(weighted, NCADMM(projection=projection))
 
 
@@ -187,21 +150,6 @@ def fitted_by_normal_equations(problem):
         return m
 
     return fit
-
-
-@pytest.mark.parametrize("projection", PAPER)
-def test_steps_that_meet_the_band_but_do_not_settle_have_run_out(projection):
-    # A band so wide that the first iterates lie in it or near it.
-    problem = biased(auc=0.8)
-    free = free_fit(problem)
-    constraint, groups = Rank(), problem.user_groups
-    auc = constraint.show(constraint.value(predictions(problem, free), groups), groups)
-    epsilon = 0.98 * (auc - 0.5)
-    solver = NCADMM(projection=projection, max_iter=8)
-    solution = solved(problem, solver, epsilon=epsilon)
-    assert (solution.status is Status.INFEASIBLE) == (
-        miss(problem, solution, epsilon) != 0
-    )
 
 
 def test_a_jump_across_the_band_costs_no_more_than_one_constant():

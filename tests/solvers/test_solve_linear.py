@@ -8,7 +8,9 @@ from programmes import least_by_cvxpy
 from rankfair.constraints import Mean, Residual
 from rankfair.core.problem import Groups, counted_weights
 from rankfair.penalties import Pool, Ridge, make_penalty
-from rankfair.solvers import Demand, Status, solve_linear
+from rankfair.solvers.base import Status
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.tilt import solve_linear
 
 KINDS = {"mean": Mean(0.0), "residual": Residual(0.0)}
 

@@ -16,7 +16,7 @@ from rankfair import (
     TiltedRegressor,
 )
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.stats import Certificate, certify, certify_predictions
+from rankfair.stats.certificate import Certificate, certify, certify_predictions
 
 DATA = make_biased_tasks(12, 50, random_state=3)
 FRAME, Y = DATA.frame, DATA.target
@@ -178,7 +178,7 @@ def test_record_prints_pickles_and_becomes_a_dict(model):
         ({"sensitive_features": None}, "sensitive_features is missing"),
         ({"sensitive_features": [1, 0]}, "sensitive_features has 2 values, but there"),
         ({"sensitive_features": [1] * 30}, r"one group only \(1, 30 rows\)"),
-        ({"sensitive_features": [None] * 30}, "unknown for all 30 rows"),
+        ({"sensitive_features": [None] * 30}, "unknown in all 30 rows"),
         ({"sensitive_features": np.zeros((30, 2))}, "has 2 columns"),
         ({"sensitive_features": list(range(30))}, "holds 30 distinct numbers"),
         ({"sensitive_features": "sex"}, "names a column, but X is an array"),
@@ -223,7 +223,7 @@ def test_two_attributes_are_certified_one_by_one():
     fair = RankFairRegressor(0.1, sensitive_features=["z", "sex"], tasks="task")
     fair.fit(more[TRAIN], Y[TRAIN])
     rows = more[~TRAIN]
-    with pytest.raises(ValueError, match=r'at a time\. .* sensitive_features="sex"'):
+    with pytest.raises(ValueError, match="one feature is expected"):
         fair.certify(rows)
     assert fair.certify(rows, sensitive_features="sex").estimable
 
@@ -234,7 +234,7 @@ def test_as_many_groups_are_certified_as_are_fitted():
     found = certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=groups)
     assert len(found.parts) == 30
     many = np.array([f"g{i % 70}" for i in range(600)])
-    with pytest.raises(ValueError, match="at most 60 are certified"):
+    with pytest.raises(ValueError, match="at most 60 are expected"):
         certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=many)
 
 

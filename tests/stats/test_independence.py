@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from rankfair.stats import independence_test
+from rankfair.stats.independence import independence_test
 
 Z = np.repeat(["F", "M"], 30)
 
@@ -110,12 +110,12 @@ def test_pairs_of_categories():
     ("y", "z", "change", "message"),
     [
         ([1, 2, 3], list("FFM"), {"paired": True}, "as many rows of"),
-        ([1, 2, 3], list("FGM"), {}, "z has 3 groups"),
-        ([1, 2], ["F", None], {}, "missing in 1 rows"),
+        ([1, 2, 3], list("FGM"), {}, "z must have two groups; got 3"),
+        ([1, 2], ["F", None], {}, "missing in 1 row"),
         ([1, math.nan, 2, 3], list("FFMM"), {}, "y has missing"),
-        ([1, 2], list("FFM"), {}, "inconsistent"),
+        ([1, 2], list("FFM"), {}, "z has 3 values, but there are 2"),
         ([], [], {}, "at least one row"),
-        (list("abcabd"), list("FFFMMM"), {"paired": True}, "needs two categories"),
+        (list("abcabd"), list("FFFMMM"), {"paired": True}, "must have two categories"),
         ([1, 2], list("FM"), {"nature": "nominal"}, "nature must be one of"),
         ([1, 2], list("FM"), {"paired": 1}, "paired must be True or False"),
     ],

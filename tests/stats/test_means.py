@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from scipy import stats
 
 from comparisons import samples, shifted
-from rankfair.stats.estimate import TwoGroups
+from rankfair.stats.estimate import MeanVariance, TwoGroups, welch_degrees
 from rankfair.stats.means import mean_gap, shares_and_ratio
-from rankfair.stats.variance import MeanVariance, welch_degrees
 
 
 @settings(max_examples=60, deadline=None)

@@ -17,8 +17,8 @@ from scipy.stats import (
 from scipy.stats import t as student
 
 from rankfair import audit
-from rankfair.stats import Estimate, certify_predictions
-from rankfair.stats.variance import MeanVariance
+from rankfair.stats.certificate import certify_predictions
+from rankfair.stats.estimate import Estimate, MeanVariance
 
 
 def compared(m, in_a, tasks=None, weights=None, **settings):

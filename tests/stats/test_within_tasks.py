@@ -7,11 +7,10 @@ import pytest
 from scipy import stats
 
 from comparisons import estimate, shifted, within
-from rankfair.stats.estimate import TwoGroups
+from rankfair.stats.estimate import Difference, TwoGroups
 from rankfair.stats.means import mean_gap
 from rankfair.stats.ordered import placements
 from rankfair.stats.permutation import normal_p
-from rankfair.stats.variance import Difference
 from rankfair.stats.within_tasks import adjusted, pooled, task_estimates
 
 

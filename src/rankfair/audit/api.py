@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from numbers import Integral
@@ -13,21 +14,41 @@ import numpy as np
 
 from rankfair import __version__
 from rankfair.audit import records
-from rankfair.audit.compare import AuditSettings, compare, pairs_of, task_lines
-from rankfair.audit.describe import (
+from rankfair.audit.comparisons import (
+    AuditSettings,
+    PairRows,
     SortedModel,
+    compare,
+    pairs_of,
+    task_lines,
+)
+from rankfair.audit.describe import (
     edges_of,
     feature_of,
     histograms,
     model_line,
     shares,
 )
-from rankfair.audit.records import Audit, FrontierPoint, Provenance, gap_interval
-from rankfair.input.scored_rows import AuditedRows, read_audited
-from rankfair.input.settings import check_count, check_flag, check_number, check_seed
-from rankfair.stats.estimate import Estimate
+from rankfair.audit.records import Audit, Provenance
+from rankfair.audit.units import (
+    controls_of,
+    gap_parts,
+    measured_pairs,
+    pay_bands,
+    remedy_cost,
+    units_gaps,
+)
+from rankfair.input.scored_rows import ScoredRows, read_audited
+from rankfair.input.settings import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+)
+from rankfair.stats.estimate import check_confidence
 
-__all__ = ["audit"]
+LAYOUTS = ("audit", "pay-transparency")
 
 
 def audit(
@@ -39,9 +60,14 @@ def audit(
     sample_weight: Any = None,
     frequency_weights: bool = False,
     intersect: bool = False,
+    reference: Any = None,
+    controls: Any = None,
+    close_to: float | None = None,
+    layout: str = "audit",
+    complementary: Any = None,
+    unit: str = "row",
     confidence: float = 0.95,
     min_group: int = 5,
-    path: Any = None,
     command: str | None = None,
     title: str | None = None,
     random_state: int | None = 0,
@@ -51,8 +77,9 @@ def audit(
 
     Parameters
     ----------
-    y_true : array-like of shape (N,) or None
-        The target.  Without it, errors and residuals cannot be estimated.
+    y_true : array-like of shape (N,), dict of one, or None
+        The target, with its name as the key of a dict.  Without it, errors and
+        residuals cannot be estimated.
     y_pred : array-like of shape (N,), or dict of them
         Predictions of one model, or of several by name.  The last model is the one
         that ``gap``, ``gate`` and ``verdict`` are about.
@@ -70,12 +97,26 @@ def audit(
         then two observations; weights must be whole numbers.
     intersect : bool, default=False
         Also compare the combined groups of several features (``sex × race``).
+    reference : label or list of labels, optional
+        The group that others are compared with, one a feature; by default the largest.
+    controls : data frame, dict of columns or array of shape (N, p), optional
+        Columns that may explain a gap: the gap is split into the part that they explain
+        and the part that they do not.  Text is encoded.
+    close_to : float, optional
+        Also find the least raises that bring the unexplained gap to this share of the
+        reference group's mean.  With controls, raises that bring it to 0 are found
+        anyway.
+    layout : {"audit", "pay-transparency"}, default="audit"
+        With "pay-transparency" the page starts with figures that Article 9 of the
+        directive (EU) 2023/970 lists.
+    complementary : array-like of shape (N,), optional
+        Complementary or variable pay of each row, for that page.
+    unit : str, default="row"
+        What a row is, for the headline: "person".
     confidence : float, default=0.95
         Confidence level of all intervals, from 0.5 to below 1.
     min_group : int, default=5
         Groups with fewer rows, in all or within a task, get no interval and no test.
-    path : Path, optional
-        A result of `fairness_path`, to show error against gap.
     command : str, optional
         The command that made the audit; the page shows it.
     title : str, optional
@@ -101,13 +142,14 @@ def audit(
     >>> found.gap < 0.1, found.passes(0.1)
     (True, True)
     """
-    confidence = check_number("confidence", confidence, 0.5, 1.0)
-    if confidence == 1.0:
-        raise ValueError("confidence must be below 1; got 1: nothing is that sure.")
+    confidence = check_confidence(confidence)
     min_group = check_count("min_group", min_group, 1)
     check_flag("intersect", intersect)
     check_flag("frequency_weights", frequency_weights)
     check_seed("random_state", random_state)
+    check_choice("layout", layout, LAYOUTS)
+    if close_to is not None:
+        close_to = check_number("close_to", close_to, 0.0, 1.0)
     rows = read_audited(
         y_true,
         y_pred,
@@ -116,21 +158,58 @@ def audit(
         sample_weight,
         intersect,
         frequency_weights,
+        reference,
+        controls,
+        complementary,
     )
     settings = AuditSettings(confidence, min_group, random_state)
     return Audit(
         **_measured(rows, settings, on_step),
-        frontier=_frontier(path),
+        **_in_units(rows, settings, close_to, layout),
         provenance=_provenance(rows, command, random_state),
         confidence=confidence,
         min_group=min_group,
         title=title or "Rank audit",
         backend=rows.backend,
+        unit=unit,
+        layout=layout,
     )
 
 
+def _in_units(
+    rows: ScoredRows, to: AuditSettings, close_to: float | None, layout: str
+) -> dict[str, Any]:
+    """Measure gaps in units of the target, their parts, and what closes them."""
+    pairs = measured_pairs(rows)
+    found: dict[str, Any] = {
+        "units": tuple(
+            gap for pair in pairs for gap in units_gaps(pair, rows.task_labels, to)
+        )
+    }
+    large = [
+        p for p in pairs if min(p.groups.a.n, p.groups.b.n) >= max(to.min_group, 2)
+    ]
+    if rows.controls is not None:
+        found["parts"] = tuple(
+            gap_parts(pair, controls_of(pair, rows), to) for pair in large
+        )
+    goals = {0.0} if rows.controls is not None else set()
+    goals |= set() if close_to is None else {close_to}
+    costs = [
+        remedy_cost(pair, controls_of(pair, rows), rows, goal)
+        for pair in large
+        for goal in sorted(goals)
+    ]
+    found["remedies"] = tuple(cost for cost in costs if cost is not None)
+    if layout == "pay-transparency":
+        found["bands"] = tuple(
+            pay_bands(grouping, rows, to) for grouping in rows.groupings
+        )
+    return found
+
+
 def _measured(
-    rows: AuditedRows,
+    rows: ScoredRows,
     to: AuditSettings,
     on_step: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]:
@@ -147,13 +226,17 @@ def _measured(
         model = SortedModel.of(name, rows)
         models.append(model_line(name, predicted, rows, to.confidence))
         for grouping in rows.groupings:
-            above[grouping.name][name] = shares(model, grouping, rows.weights)
-            pictures += histograms(model, grouping, edges, rows.weights)
+            above[grouping.name][name] = shares(
+                model.above_median, grouping, rows.weights
+            )
+            pictures += histograms(name, grouping, edges, rows)
             for pair in pairs[grouping.name]:
                 if on_step is not None:
                     on_step(" v ".join(pair.labels), len(comparisons) + 1, steps)
-                lines, within = task_lines(model, pair, rows, to)
-                comparisons.append(compare(model, pair, rows, within, to))
+                ordered = pair.among(model.by_value)
+                both = PairRows(model, pair, rows, to, ordered)
+                lines, within = task_lines(both)
+                comparisons.append(compare(replace(both, within=within)))
                 tasks += lines
     return {
         "models": tuple(models),
@@ -167,23 +250,7 @@ def _measured(
     }
 
 
-def _frontier(path: Any) -> tuple[FrontierPoint, ...]:
-    if path is None:
-        return ()
-    knee = path.knee() if path.has_knee else None
-    return tuple(
-        FrontierPoint(
-            row.epsilon,
-            Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
-            Estimate(row.gap, *gap_interval(row.auc_ci_low, row.auc_ci_high)),
-            row.status,
-            row.epsilon == knee,
-        )
-        for row in path.rows
-    )
-
-
-def _provenance(rows: AuditedRows, command: str | None, seed: int | None) -> Provenance:
+def _provenance(rows: ScoredRows, command: str | None, seed: int | None) -> Provenance:
     python = ".".join(map(str, sys.version_info[:3]))
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return Provenance(

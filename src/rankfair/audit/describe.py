@@ -3,61 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from rankfair.audit.records import Group, Histogram, ModelLine, SensitiveFeature
+from rankfair.audit.records import (
+    MOST_PAIRED,
+    Group,
+    Histogram,
+    ModelLine,
+    SensitiveFeature,
+)
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools
-from rankfair.input.scored_rows import AuditedRows, Grouping
+from rankfair.input.groups import Bools, SensitiveGroups
+from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import errors
-from rankfair.stats.ordered import Ordered
-
-MOST_PAIRED = 20  # groups; more are compared with the rest only
-
-
-@dataclass(frozen=True)
-class SortedModel:
-    """The predictions of one model, sorted by value and by task."""
-
-    name: str
-    predicted: Floats
-    by_value: Ordered
-    by_task: Ordered | None
-    above_median: Bools
-
-    @classmethod
-    def of(cls, name: str, rows: AuditedRows) -> SortedModel:
-        """Sort the predictions of a model once."""
-        predicted = rows.predicted[name]
-        exact = rows.ranked.get(name, predicted)
-        by_value = Ordered.of(predicted, exact)
-        by_task = None if rows.tasks is None else by_value.by_task(rows.tasks)
-        above = exact > _median(by_value, rows.weights)
-        return cls(name, predicted, by_value, by_task, above)
-
-
-def _median(ordered: Ordered, weights: Floats | None) -> float:
-    """The weighted median of predictions, in the numbers that order them exactly."""
-    if weights is None:
-        n = len(ordered.exact)
-        return _middle(*ordered.exact[[(n - 1) // 2, n // 2]].tolist())
-    so_far = np.cumsum(weights[ordered.order])
-    half = so_far[-1] / 2
-    last = len(so_far) - 1
-    places = (np.searchsorted(so_far, half, side) for side in ("left", "right"))
-    return _middle(*(float(ordered.exact[min(int(i), last)]) for i in places))
-
-
-def _middle(low: float, high: float) -> float:
-    middle = (low + high) / 2
-    return middle if math.isfinite(middle) else low / 2 + high / 2
 
 
 def model_line(
-    name: str, predicted: Floats, rows: AuditedRows, confidence: float
+    name: str, predicted: Floats, rows: ScoredRows, confidence: float
 ) -> ModelLine:
     """Return RMSE and mean absolute error of one model with intervals, and its R²."""
     if rows.target is None:
@@ -68,23 +32,23 @@ def model_line(
 
 
 def shares(
-    model: SortedModel, grouping: Grouping, weights: Floats | None
+    above: Bools, grouping: SensitiveGroups, weights: Floats | None
 ) -> list[float]:
-    """Return the share of each group that is predicted above the median."""
+    """Return the share of each group that is above a cut-off."""
     n = len(grouping.labels)
     known = grouping.codes >= 0
-    chosen = known & model.above_median
-    total, above = (
+    chosen = known & above
+    total, passed = (
         np.bincount(grouping.codes[at], None if weights is None else weights[at], n)
         for at in (known, chosen)
     )
-    found: list[float] = (above / total).tolist()
+    found: list[float] = (passed / total).tolist()
     return found
 
 
 def feature_of(
-    grouping: Grouping,
-    rows: AuditedRows,
+    grouping: SensitiveGroups,
+    rows: ScoredRows,
     above: dict[str, list[float]],
     min_group: int,
 ) -> SensitiveFeature:
@@ -99,11 +63,12 @@ def feature_of(
         constant_in_tasks=_is_constant(grouping, rows.tasks),
         min_group=min_group,
         note=_note(groups, min_group),
+        reference=grouping.labels[grouping.reference],
     )
 
 
 def _group(
-    g: int, grouping: Grouping, rows: AuditedRows, above: dict[str, list[float]]
+    g: int, grouping: SensitiveGroups, rows: ScoredRows, above: dict[str, list[float]]
 ) -> Group:
     here = np.flatnonzero(grouping.codes == g)
     own = None if rows.weights is None else rows.weights[here]
@@ -140,7 +105,7 @@ def _note(groups: tuple[Group, ...], min_group: int) -> str:
     return "; ".join(notes)
 
 
-def _is_constant(grouping: Grouping, tasks: Codes | None) -> bool:
+def _is_constant(grouping: SensitiveGroups, tasks: Codes | None) -> bool:
     """Tell whether no task has rows of two groups."""
     if tasks is None:
         return False
@@ -151,7 +116,7 @@ def _is_constant(grouping: Grouping, tasks: Codes | None) -> bool:
     return bool((one[tasks] == codes).all())
 
 
-def edges_of(rows: AuditedRows, bins: int = 40) -> Floats:
+def edges_of(rows: ScoredRows, bins: int = 40) -> Floats:
     """Return edges of bins that hold the predictions of all models."""
     low = min(float(p.min()) for p in rows.predicted.values())
     high = max(float(p.max()) for p in rows.predicted.values())
@@ -160,22 +125,22 @@ def edges_of(rows: AuditedRows, bins: int = 40) -> Floats:
     if (edges[1:] > edges[:-1]).all():
         return edges
     half = max(0.5, 1e-9 * abs(low))
-    edges = (low - half) * (1.0 - steps) + (high + half) * steps
-    return edges
+    return np.asarray((low - half) * (1.0 - steps) + (high + half) * steps)
 
 
 def histograms(
-    model: SortedModel, grouping: Grouping, edges: Floats, weights: Floats | None
+    name: str, grouping: SensitiveGroups, edges: Floats, rows: ScoredRows
 ) -> list[Histogram]:
     """Return the share of each group's predictions in each bin."""
+    weights, predicted = rows.weights, rows.predicted[name]
     at, n, bins = tuple(edges.tolist()), len(grouping.labels), len(edges) - 1
-    cell = np.clip(np.searchsorted(edges, model.predicted, "right") - 1, 0, bins - 1)
+    cell = np.clip(np.searchsorted(edges, predicted, "right") - 1, 0, bins - 1)
     known = grouping.codes >= 0
     flat = grouping.codes[known] * bins + cell[known]
     counts = np.bincount(flat, None if weights is None else weights[known], n * bins)
     table = counts.reshape(n, bins)
     table = table / table.sum(axis=1, keepdims=True)
     return [
-        Histogram(model.name, grouping.name, label, at, tuple(row))
+        Histogram(name, grouping.name, label, at, tuple(row))
         for label, row in zip(grouping.labels, table.tolist(), strict=True)
     ]

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
+
 from rankfair.input.disk import write_whole
+from rankfair.input.errors import counted, printable
 from rankfair.input.settings import check_choice, check_flag, check_number
 from rankfair.stats.estimate import Estimate
 
-__all__ = [
-    "Audit",
-    "Comparison",
-    "FrontierPoint",
-    "Gate",
-    "Group",
-    "Histogram",
-    "ModelLine",
-    "Provenance",
-    "SensitiveFeature",
-    "TaskLine",
-    "gap_interval",
-    "plain",
-]
+MOST_PAIRED = 20  # groups; more are compared with the rest only
 
 
 class Gate(Enum):
@@ -81,7 +72,8 @@ class SensitiveFeature:
     """A sensitive feature, or an intersection of several (``sex × race``).
 
     ``n_missing`` rows have no group and are in no comparison.  ``constant_in_tasks``
-    says that every task has rows of one group only.
+    says that every task has rows of one group only.  Groups are compared with the
+    ``reference``.
     """
 
     name: str
@@ -90,6 +82,7 @@ class SensitiveFeature:
     constant_in_tasks: bool
     min_group: int
     note: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,14 +120,28 @@ class Comparison:
         return abs(self.auc.value - 0.5)
 
     @property
+    def reversal(self) -> str:
+        """How the gap within tasks contradicts the overall gap; empty if it does not.
+
+        It is "sign" if it is the other way round, and "size" if it is larger; both by
+        more than its interval.
+        """
+        within, overall = self.within_task_auc, self.auc.value - 0.5
+        least, _ = gap_interval(within.ci_low, within.ci_high)
+        if not least > 0.0 or math.isnan(overall):
+            return ""
+        if overall * (within.value - 0.5) < 0.0:
+            return "sign"
+        return "size" if least > abs(overall) else ""
+
+    @property
     def measures(self) -> dict[str, Estimate]:
         """All estimates by name."""
-        found = vars(self).items()
-        return {name: value for name, value in found if isinstance(value, Estimate)}
+        return {name: getattr(self, name) for name in MEASURES}
 
     def changed(self, change: Callable[[Estimate], Estimate]) -> Comparison:
         """Return the comparison with a function applied to every estimate."""
-        new: dict[str, Any] = {name: change(e) for name, e in self.measures.items()}
+        new: Any = {name: change(e) for name, e in self.measures.items()}
         return replace(self, **new)
 
 
@@ -159,6 +166,122 @@ class TaskLine:
 
 
 @dataclass(frozen=True)
+class UnitsGap:
+    """The gap between a group and the reference in units of the target: money, say.
+
+    ``of`` is the target, or the prediction where there is no target.  ``task`` is None
+    for all rows.  A gap is the number of ``group`` less that of ``against``; a
+    ``share`` is that gap over the number of ``against``.  ``detectable`` is the
+    smallest mean gap that a sample like this one finds in 80 of 100 cases.
+    """
+
+    of: str
+    sensitive_feature: str
+    group: str
+    against: str
+    task: str | None
+    n_group: int
+    n_against: int
+    mean_group: float
+    mean_against: float
+    median_group: float
+    median_against: float
+    mean_gap: Estimate
+    mean_gap_share: Estimate
+    median_gap: Estimate
+    median_gap_share: Estimate
+    detectable: float
+
+
+@dataclass(frozen=True)
+class GapParts:
+    """The part of a mean gap that the controls explain, and the part they do not.
+
+    ``gap = explained + unexplained``; ``by_control`` adds up to ``explained``.  A
+    ``share`` is over the mean of ``against``.  ``unexplained_log`` is the relative gap
+    of a regression of logarithms.  ``residual_auc`` ranks what the controls leave of
+    the values, ``stratified_auc`` the values among rows that are alike in their chance
+    of being in the group, by the controls.  ``dropped`` controls repeat others.
+    """
+
+    of: str
+    sensitive_feature: str
+    group: str
+    against: str
+    controls: tuple[str, ...]
+    dropped: tuple[str, ...]
+    gap: Estimate
+    explained: Estimate
+    unexplained: Estimate
+    explained_share: Estimate
+    unexplained_share: Estimate
+    unexplained_log: Estimate
+    residual_auc: Estimate
+    stratified_auc: Estimate
+    by_control: dict[str, Estimate]
+    detectable: float
+
+
+@dataclass(frozen=True)
+class TaskRaises:
+    """How many are raised in one task, and by how much in all."""
+
+    task: str
+    n_raised: int
+    total: float
+
+
+@dataclass(frozen=True)
+class RemedyCost:
+    """The least money that brings the unexplained gap to ``close_to``.
+
+    ``close_to`` and ``left`` are shares of the mean of ``against``; ``left`` is what
+    remains of the gap.  ``share`` is ``total`` over the sum of all values of the two
+    groups.  ``rows`` are the places of the raised rows, from 0, and ``raises`` what
+    each gets.
+    """
+
+    of: str
+    sensitive_feature: str
+    group: str
+    against: str
+    close_to: float
+    left: float
+    n_raised: int
+    total: float
+    share: float
+    largest: float
+    by_task: tuple[TaskRaises, ...]
+    rows: tuple[int, ...] = field(default=(), repr=False)
+    raises: tuple[float, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class QuartileBand:
+    """The rows between two quartiles of pay, and the share of each group in them."""
+
+    low: float
+    high: float
+    n_rows: int
+    shares: dict[str, float]
+
+
+@dataclass(frozen=True)
+class PayBands:
+    """The four quartile bands of pay, and pay beside the base pay.
+
+    ``complementary`` has the gaps of complementary pay, ``receiving`` the share of each
+    group that gets any.
+    """
+
+    of: str
+    sensitive_feature: str
+    bands: tuple[QuartileBand, ...]
+    complementary: tuple[UnitsGap, ...]
+    receiving: dict[str, float]
+
+
+@dataclass(frozen=True)
 class Histogram:
     """The share of a group's predictions in each bin between ``edges``.
 
@@ -180,17 +303,6 @@ class ModelLine:
     rmse: Estimate
     mae: Estimate
     r2: Estimate
-
-
-@dataclass(frozen=True)
-class FrontierPoint:
-    """Error and rank gap of one ε along a path."""
-
-    epsilon: float
-    rmse: Estimate
-    auc_gap: Estimate
-    label: str = ""
-    chosen: bool = False
 
 
 def gap_interval(low: float, high: float) -> tuple[float, float]:
@@ -244,7 +356,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """Everything an audit measured; `audit` makes it.
 
@@ -260,8 +372,6 @@ class Audit:
         The AUC within each task that has rows of both groups.
     histograms : tuple of Histogram
         Predictions of each group.
-    frontier : tuple of FrontierPoint
-        Error and gap along a path of ε, if one was given.
     provenance : Provenance
         Where the numbers come from.
     confidence : float
@@ -270,6 +380,18 @@ class Audit:
         Groups with fewer rows get no interval.
     title : str
         The title of the page.
+    units : tuple of UnitsGap
+        Gaps in units of the target, over all rows and within each task.
+    parts : tuple of GapParts
+        What controls explain of each gap, if there are controls.
+    remedies : tuple of RemedyCost
+        What it takes to close the unexplained gaps.
+    bands : tuple of PayBands
+        Quartile bands, with ``layout="pay-transparency"``.
+    unit : str
+        What a row is: a person, say.
+    layout : {"audit", "pay-transparency"}
+        What comes first on the page.
     backend : {"pandas", "polars"} or None
         What `to_frame` makes; None for whichever is installed.
 
@@ -280,12 +402,13 @@ class Audit:
     >>> predicted = np.arange(40) % 7 + 2.0 * (np.arange(40) < 20)
     >>> found = audit(None, predicted, sensitive_features=np.arange(40) < 20)
     >>> print(found.verdict)
-    Rows of "True" rank above rows of "False" in 74.5 % of pairs (group): AUC 0.745,
-    95 % interval 0.569 to 0.858.
+    True prediction is 67.2 % (1.95; 4.9 % to 129.5 %) above False; in 74.5 % of pairs
+    the True row ranks higher (AUC 0.745, 0.569 to 0.858). In brackets: 95 % confidence
+    intervals.
     >>> found.gate(0.1).exit_code, round(found.gap, 3)
     (1, 0.245)
     >>> sorted(found.to_dict())[:4]
-    ['comparisons', 'confidence', 'format', 'frontier']
+    ['bands', 'comparisons', 'confidence', 'format']
     """
 
     models: tuple[ModelLine, ...]
@@ -294,11 +417,16 @@ class Audit:
     tasks: tuple[TaskLine, ...]
     histograms: tuple[Histogram, ...]
     provenance: Provenance
-    frontier: tuple[FrontierPoint, ...] = ()
     confidence: float = 0.95
     min_group: int = 5
     title: str = "Rank audit"
     backend: str | None = None
+    units: tuple[UnitsGap, ...] = ()
+    parts: tuple[GapParts, ...] = ()
+    remedies: tuple[RemedyCost, ...] = ()
+    bands: tuple[PayBands, ...] = ()
+    unit: str = "row"
+    layout: str = "audit"
 
     @property
     def model_names(self) -> tuple[str, ...]:
@@ -367,7 +495,7 @@ class Audit:
     @property
     def verdict(self) -> str:
         """The largest gap with its confidence interval, in a sentence."""
-        from rankfair.audit.words import verdict
+        from rankfair.audit.summary import verdict
 
         return verdict(self)
 
@@ -399,6 +527,47 @@ class Audit:
             return Gate.NOT_ESTIMABLE
         return found
 
+    def task_gap(self, model: str | None = None) -> float:
+        """Return the largest ``|AUC − 1/2|`` of the flagged tasks of a model.
+
+        Parameters
+        ----------
+        model : str, optional
+            The last one by default.
+
+        Returns
+        -------
+        float
+            0 if no task is flagged, NaN if no task can be judged.
+        """
+        name = self.model_names[-1] if model is None else model
+        judged = [
+            line
+            for line in self.tasks
+            if line.model == name and line.adjusted_p is not None
+        ]
+        if not judged:
+            return math.nan
+        return max((abs(t.auc.value - 0.5) for t in judged if t.flagged), default=0.0)
+
+    def task_gate(self, max_gap: float, model: str | None = None) -> Gate:
+        """Compare the largest gap of a flagged task with a limit.
+
+        Parameters
+        ----------
+        max_gap : float
+            From 0 to 1/2; a gap equal to it passes.
+        model : str, optional
+            The last one by default.
+
+        Returns
+        -------
+        Gate
+            ``NOT_ESTIMABLE`` if no task can be judged.
+        """
+        limit = check_number("max_gap", max_gap, 0.0, 0.5)
+        return Gate.of(self.task_gap(model), limit)
+
     def passes(self, max_gap: float, *, ignore_small: bool = False) -> bool:
         """Return whether `gate` holds; False if the gap is not estimable."""
         return self.gate(max_gap, ignore_small=ignore_small) is Gate.HELD
@@ -413,7 +582,9 @@ class Audit:
         """
         found: dict[str, Any] = plain(self)
         del found["backend"]
-        head = {"format": "rankfair-audit", "version": 2}
+        for remedy in found["remedies"]:  # they are in `raises_frame`
+            del remedy["rows"], remedy["raises"]
+        head = {"format": "rankfair-audit", "version": 3}
         return {**head, "verdict": self.verdict, "gap": plain(self.gap), **found}
 
     def to_frame(self) -> Any:
@@ -425,9 +596,7 @@ class Audit:
             Of the library that the groups came from; else of pandas or polars,
             whichever is installed; else a dict of lists.
         """
-        from rankfair.audit.frames import comparisons_frame
-
-        return comparisons_frame(self)
+        return _frame(_columns(Comparison, self.comparisons), self.backend)
 
     def tasks_frame(self) -> Any:
         """Return a data frame with a row for each task of each comparison.
@@ -437,9 +606,28 @@ class Audit:
         DataFrame or dict
             As `to_frame`.
         """
-        from rankfair.audit.frames import tasks_frame
+        notes = {"note": [line.auc.note for line in self.tasks]}
+        return _frame(_columns(TaskLine, self.tasks) | notes, self.backend)
 
-        return tasks_frame(self)
+    def units_frame(self) -> Any:
+        """Return a data frame with a row for each gap in units of the target.
+
+        Returns
+        -------
+        DataFrame or dict
+            As `to_frame`.
+        """
+        return _frame(_columns(UnitsGap, self.units), self.backend)
+
+    def raises_frame(self) -> Any:
+        """Return a data frame with a row for each raise that closes a gap.
+
+        Returns
+        -------
+        DataFrame or dict
+            As `to_frame`; ``row`` counts from 1.
+        """
+        return _frame(raises_columns(self.remedies), self.backend)
 
     def to_html(self, path: Any, *, command: str | None = None) -> Path:
         """Write the audit as one HTML page that needs no other file.
@@ -459,10 +647,10 @@ class Audit:
         found = self
         if command is not None:
             found = replace(self, provenance=replace(self.provenance, command=command))
-        return write_whole(Path(path), _report("render")(found))
+        return write_whole(Path(path), _report("audit_page.render")(found))
 
     def _repr_html_(self) -> str:
-        html: str = _report("render_fragment")(self)
+        html: str = _report("audit_page.render_fragment")(self)
         return html
 
     def plot(self, ax: Any = None) -> Any:
@@ -478,15 +666,71 @@ class Audit:
         Axes
             With a line for each comparison and model.
         """
-        return _report("draw_audit")(self, ax)
+        return _report("pictures.draw_audit")(self, ax)
+
+    def __repr__(self) -> str:
+        names = printable(", ".join(self.model_names))
+        figures = counted(len(self.comparisons), "comparison")
+        return f"<Audit of {names}: {figures}, gap of the last model {self.gap:.4f}>"
 
     def __str__(self) -> str:
-        from rankfair.audit.words import audit_table
+        from rankfair.audit.summary import audit_table
 
         return audit_table(self)
 
 
 def _report(name: str) -> Callable[..., Any]:
     """Look up a function of the report, a layer below that imports these records."""
-    function: Callable[..., Any] = getattr(import_module("rankfair.report"), name)
-    return function
+    module, _, function = name.partition(".")
+    found: Callable[..., Any] = getattr(
+        import_module(f"rankfair.report.{module}"), function
+    )
+    return found
+
+
+MEASURES = tuple(f.name for f in fields(Comparison) if f.type == "Estimate")
+LABELS = tuple(f.name for f in fields(Comparison) if f.type != "Estimate")
+
+
+def estimate_columns(name: str, estimates: Sequence[Estimate]) -> dict[str, list[Any]]:
+    """Return the values of estimates, and the ends of their intervals, as columns."""
+    return {
+        name: [e.value for e in estimates],
+        f"{name}_ci_low": [e.ci_low for e in estimates],
+        f"{name}_ci_high": [e.ci_high for e in estimates],
+    }
+
+
+def raises_columns(remedies: Sequence[RemedyCost]) -> dict[str, list[Any]]:
+    """Return a row for each raise as columns; rows count from 1."""
+    lines = [
+        (r.sensitive_feature, r.group, r.against, r.close_to, row + 1, amount)
+        for r in remedies
+        for row, amount in zip(r.rows, r.raises, strict=True)
+    ]
+    names = ("sensitive_feature", "group", "against", "close_to", "row", "raise")
+    columns = zip(*lines, strict=True) if lines else ((),) * len(names)
+    return {name: list(values) for name, values in zip(names, columns, strict=True)}
+
+
+def _columns(kind: type[Any], records: Sequence[Any]) -> dict[str, list[Any]]:
+    """All fields of records as columns; an estimate has several columns."""
+    columns: dict[str, list[Any]] = {}
+    for each in fields(kind):
+        values = [getattr(record, each.name) for record in records]
+        if each.type != "Estimate":
+            columns[each.name] = values
+            continue
+        columns |= estimate_columns(each.name, values)
+        if any(e.p_value is not None for e in values):
+            columns[f"{each.name}_p"] = [e.p_value for e in values]
+    return columns
+
+
+def _frame(columns: dict[str, list[Any]], backend: str | None) -> Any:
+    """A frame of the library asked for, or of one that is installed, or the dict."""
+    names = (backend, "pandas", "polars")
+    here = next((name for name in names if name and find_spec(name)), None)
+    if here is None:
+        return columns
+    return nw.from_dict(columns, backend=here).to_native()  # type: ignore[arg-type]

@@ -9,8 +9,6 @@ from rankfair.cli import commands
 from rankfair.cli.errors import echo
 from rankfair.cli.options import Commands, Once
 
-__all__ = ["app"]
-
 # Rich help pages and tracebacks cost more import time than all the rest of `--help`.
 app = typer.Typer(
     name="rankfair",

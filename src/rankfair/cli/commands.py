@@ -1,147 +1,209 @@
-"""The commands: parse, call one function, show what it returned.
+"""The commands: a record of options each, and the one function that answers it.
 
 Each imports what it needs when it runs, so that `--help` stays quick.
 """
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_args
 from zipfile import is_zipfile
 
 import typer
 
-from rankfair.cli.errors import (
-    check_outputs,
-    check_sheet,
-    echo,
-    echo_json,
-    fail,
-    telling,
-    writing,
-)
+from rankfair.cli.errors import check_outputs, check_sheet, echo, fail, telling
 from rankfair.cli.methods import METHODS
 from rankfair.cli.options import (
+    HALF_WIDTH,
     ColumnOptions,
     ConstraintOptions,
-    Epsilon,
-    Epsilons,
     FileOptions,
-    Folds,
-    IgnoreSmall,
-    MaxGap,
+    GateOptions,
+    LayoutName,
     ModelOptions,
     OutputOptions,
-    Sheet,
-    command_line,
+    SheetOptions,
     expanded,
-    refuse_two_outputs,
+    option,
 )
 
-TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".html")
+TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".parquet", ".pq", ".html")
+MODEL = typer.Argument(metavar="MODEL", help="A model file.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditCommand:
+    """What `rankfair audit` is asked for."""
+
+    columns: ColumnOptions
+    prediction: list[str] | None = option(
+        None, "COLUMN", "Predictions; repeat it for several."
+    )
+    model: str | None = option(None, "MODEL", "Audit the predictions of a model file.")
+    reference: list[str] | None = option(
+        None,
+        "LABEL",
+        "The group that others are compared with, one a sensitive column; by default "
+        "the largest.",
+    )
+    control: list[str] | None = option(
+        None,
+        "COLUMN",
+        "A column that may explain the gap; repeat it for several.",
+    )
+    close_to: float | None = option(
+        None,
+        "SHARE",
+        "Find the least raises that leave this unexplained gap, 0.02 for 2 % of the "
+        "reference group's mean.",
+        min=0.0,
+        max=1.0,
+    )
+    raises: str | None = option(None, "FILE", "Write these raises there, a row each.")
+    layout: LayoutName = option(
+        "audit",
+        "|".join(get_args(LayoutName)),
+        "What the page starts with: pay-transparency is figures of Article 9 of the "
+        "directive (EU) 2023/970.",
+    )
+    complementary: str | None = option(
+        None, "COLUMN", "Complementary or variable pay, for that page."
+    )
+    unit: str = option("row", "NOUN", "What a row is, in the headline: a person.")
+    gate: GateOptions
+    frequency_weights: bool = option(
+        False,
+        None,
+        "A weight is how often a row was seen; else a row is one observation.",
+        "--frequency-weights",
+    )
+    confidence: float = option(0.95, "NUMBER", "Of all intervals, from 0.5 to below 1.")
+    min_group: int = option(5, "N", "Judge no group of fewer rows.", min=1)
+    seed: int = option(0, "N", "Seed of permutations.", min=0)
+    out: SheetOptions
+    files: FileOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitCommand:
+    """What `rankfair fit` is asked for."""
+
+    columns: ColumnOptions
+    to: Path | None = option(
+        None, "MODEL", "The model file.", "--out", "-o", dir_okay=False
+    )
+    epsilon: list[float] | None = option(
+        None,
+        "NUMBER",
+        f"{HALF_WIDTH} Once for all, or once for each --constraint in order.  "
+        "[default: 0.01]",
+        min=0.0,
+    )
+    constraints: ConstraintOptions
+    model: ModelOptions
+    folds: int = option(
+        5,
+        "N",
+        "Folds of the report, 2 or more, where rows cannot be left out of one fit; 0 "
+        "reports on the rows fitted.",
+        min=0,
+    )
+    gate: GateOptions
+    notes: str | None = option(None, "TEXT", "A few words to keep in the model file.")
+    out: OutputOptions
+    files: FileOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathCommand:
+    """What `rankfair path` is asked for."""
+
+    columns: ColumnOptions
+    at: list[float] | None = option(
+        None, "EPSILON", "Try this ε; repeat it; by default up to forty."
+    )
+    constraints: ConstraintOptions
+    model: ModelOptions
+    folds: int | None = option(
+        None,
+        "N",
+        "Folds of the cross-validation; by default each row is left out of one fit or, "
+        "where it cannot be, there are 5.",
+        min=2,
+    )
+    out: SheetOptions
+    files: FileOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareCommand:
+    """What `rankfair compare` is asked for."""
+
+    columns: ColumnOptions
+    method: list[str] | None = option(
+        None,
+        "NAME",
+        f"Try this method; repeat it; by default all: {'; '.join(METHODS)}.",
+    )
+    epsilon: float = option(0.01, "NUMBER", HALF_WIDTH, min=0.0)
+    model: ModelOptions
+    folds: int = option(5, "N", "Folds of the cross-validation.", min=2)
+    within: float = option(
+        0.05,
+        "GAP",
+        "Name a method of least error with a rank gap of at most this.",
+        min=0.0,
+        max=0.5,
+    )
+    out: SheetOptions
+    files: FileOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictCommand:
+    """What `rankfair predict` is asked for."""
+
+    model: str = field(metadata={"option": MODEL})
+    out: str = option(
+        "-", "FILE", "CSV, Excel or Parquet, - for CSV to a pipe.", "--out", "-o"
+    )
+    name: str = option("prediction", "NAME", "The name of the new column.")
+    keep: list[str] | None = option(
+        None, "COLUMN", "Write this column beside it; repeat it; by default all."
+    )
+    quiet: bool = option(False, None, "Show no notes.", "--quiet", "-q")
+    files: FileOptions
 
 
 @expanded
-def audit(
-    columns: ColumnOptions,
-    prediction: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Predictions; repeat it for several."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Audit the predictions of a model file."),
-    ] = None,
-    max_gap: MaxGap = None,
-    ignore_small: IgnoreSmall = False,
-    frequency_weights: Annotated[
-        bool,
-        typer.Option(
-            "--frequency-weights",
-            help="A weight is how often a row was seen; else a row is one observation.",
-        ),
-    ] = False,
-    confidence: Annotated[
-        float,
-        typer.Option(metavar="NUMBER", help="Of all intervals, from 0.5 to below 1."),
-    ] = 0.95,
-    min_group: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Judge no group of fewer rows.")
-    ] = 5,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of permutations.")
-    ] = 0,
-    sheet: Sheet = None,
-    *,
-    out: OutputOptions,
-    files: FileOptions,
-) -> None:
+def audit(asked: AuditCommand) -> None:
     """Measure how a prediction or a target ranks the groups.
 
-    Ends with 0, or with --max-gap: 0 held (equality too), 1 exceeded, 3 not estimable.
-    2 is bad usage or bad data.
+    Without predictions the target itself is audited: its gap in units and in percent,
+    over all rows and within tasks, and with --control what explains it.
+
+    Ends with 0, or with --max-gap or --max-task-gap: 0 held (equality too), 1 exceeded,
+    3 not estimable. 2 is bad usage or bad data.
 
     Example: rankfair audit pay.csv --target pay --sensitive gender --task job --html
     audit.html
     """
-    refuse_two_outputs(out, sheet)
-    with telling(out.quiet):
-        from rankfair.cli.audit import AuditGate, audit_files, end_by_gate, show_audit
-        from rankfair.cli.screen import progress
+    with telling(asked.out.quiet):
+        from rankfair.cli.audit import audit_files
 
-        check_outputs([out.html, sheet], [*files.files, model or "-"])
-        check_sheet(sheet)
-        with progress(out.quiet) as on_step:
-            found, table = audit_files(
-                files.files,
-                columns.roles(predictions=tuple(prediction or ())),
-                files.reading(),
-                model=model,
-                bins=columns.bins,
-                intersect=columns.intersect,
-                frequency_weights=frequency_weights,
-                confidence=confidence,
-                min_group=min_group,
-                random_state=seed,
-                command=command_line(),
-                title=out.title,
-                on_step=on_step,
-            )
-        gate = None if max_gap is None else AuditGate(max_gap, ignore_small)
-        show_audit(found, out, table.notes, sheet, gate)
-        end_by_gate(found, gate, out, sheet)
+        check_sheet(asked.raises)
+        _answer(
+            asked,
+            audit_files,
+            inputs=[asked.model or "-"],
+            outputs=[asked.raises],
+            gate=asked.gate,
+        )
 
 
 @expanded
-def fit(
-    columns: ColumnOptions,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", dir_okay=False, metavar="MODEL", help="The model file."
-        ),
-    ] = None,
-    epsilon: Epsilons = None,
-    *,
-    demand: ConstraintOptions,
-    model: ModelOptions,
-    folds: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Folds of the report, 2 or more, where rows cannot be left out of one "
-            "fit; 0 reports on the rows fitted.",
-        ),
-    ] = 5,
-    max_gap: MaxGap = None,
-    ignore_small: IgnoreSmall = False,
-    notes: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="A few words to keep in the model file."),
-    ] = None,
-    out: OutputOptions,
-    files: FileOptions,
-) -> None:
+def fit(asked: FitCommand) -> None:
     """Fit a model that does not rank one group above another.
 
     The report compares it with the same model without the constraint, on rows that the
@@ -156,173 +218,68 @@ def fit(
     Example: rankfair fit pay.csv --target pay --sensitive gender --task job -o
     pay.rankfair --html fit.html
     """
-    asked = demand.asked(epsilon)
-    if folds == 1:
+    if asked.folds == 1:
         raise typer.BadParameter("0, or 2 and more", param_hint="--folds")
-    with telling(out.quiet):
-        from rankfair.cli.audit import AuditGate, end_by_gate
-        from rankfair.cli.fit import fit_rows, show_fit
-        from rankfair.cli.screen import progress
+    if asked.to is not None and asked.to.suffix.lower() in TABLES:
+        fail(f"{asked.to} is named like a table: give the model another name.")
+    with telling(asked.out.quiet):
+        from rankfair.cli.fit import fit_files
 
-        check_outputs([to, out.html], files.files)
-        if to is not None and to.suffix.lower() in TABLES:
-            fail(f"{to} is named like a table: give the model another name.")
-        with progress(out.quiet) as on_step:
-            done = fit_rows(
-                files.files,
-                columns.roles(**model.predictors()),
-                files.reading(),
-                model.settings(columns, **asked),
-                needs_report=max_gap is not None or out.html is not None,
-                out=to,
-                folds=folds,
-                cap=model.max_categories,
-                notes=notes,
-                command=command_line(),
-                title=out.title,
-                on_step=on_step,
-            )
-        gate = None if max_gap is None else AuditGate(max_gap, ignore_small)
-        show_fit(done, out, gate)
-        if done.audit is not None:
-            end_by_gate(done.audit, gate, out)
+        _answer(asked, fit_files, outputs=[asked.to], gate=asked.gate)
 
 
 @expanded
-def path(
-    columns: ColumnOptions,
-    epsilons: Annotated[
-        list[float] | None,
-        typer.Option(
-            "--at", metavar="EPSILON", help="Try this ε; repeat it; by default twelve."
-        ),
-    ] = None,
-    *,
-    demand: ConstraintOptions,
-    model: ModelOptions,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            metavar="N",
-            help="Folds of the cross-validation; by default each row is left out of "
-            "one fit or, where it cannot be, there are 5.",
-            show_default=False,
-        ),
-    ] = None,
-    sheet: Sheet = None,
-    out: OutputOptions,
-    files: FileOptions,
-) -> None:
+def path(asked: PathCommand) -> None:
     """Show what each ε costs: error and rank gap on rows that a fit has not seen.
 
     Example: rankfair path pay.csv --target pay --sensitive gender --task job --html
     path.html
     """
-    refuse_two_outputs(out, sheet)
-    with telling(out.quiet):
-        from rankfair.cli.path import path_files, show_path
-        from rankfair.cli.screen import progress
+    with telling(asked.out.quiet):
+        from rankfair.cli.path import path_of_files
 
-        check_outputs([out.html, sheet], files.files)
-        check_sheet(sheet)
-        with progress(out.quiet) as on_step:
-            done = path_files(
-                files.files,
-                columns.roles(**model.predictors()),
-                files.reading(),
-                model.settings(columns, **demand.asked()),
-                epsilons=epsilons,
-                folds=folds,
-                cap=model.max_categories,
-                command=command_line(),
-                title=out.title,
-                on_step=on_step,
-            )
-        show_path(done, out, sheet)
+        _answer(asked, path_of_files)
 
 
 @expanded
-def compare(
-    columns: ColumnOptions,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Try this method; repeat it; by default all: {'; '.join(METHODS)}.",
-        ),
-    ] = None,
-    epsilon: Epsilon = 0.01,
-    *,
-    model: ModelOptions,
-    folds: Folds = 5,
-    within: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.5,
-            metavar="GAP",
-            help="Name the method of least error with a rank gap of at most this.",
-        ),
-    ] = 0.05,
-    sheet: Sheet = None,
-    out: OutputOptions,
-    files: FileOptions,
-) -> None:
+def compare(asked: CompareCommand) -> None:
     """Try all methods on one's own data by cross-validation.
 
     Example: rankfair compare pay.csv --target pay --sensitive gender --task job --html
     methods.html
     """
-    refuse_two_outputs(out, sheet)
-    with telling(out.quiet):
-        from rankfair.cli.compare import compare_files, show_methods
-        from rankfair.cli.screen import progress
+    with telling(asked.out.quiet):
+        from rankfair.cli.compare import compare_files
 
-        check_outputs([out.html, sheet], files.files)
-        check_sheet(sheet)
-        with progress(out.quiet) as on_step:
-            done = compare_files(
-                files.files,
-                columns.roles(**model.predictors()),
-                files.reading(),
-                model.settings(columns, epsilon=epsilon),
-                methods=method,
-                folds=folds,
-                within=within,
-                cap=model.max_categories,
-                command=command_line(),
-                title=out.title,
-                on_step=on_step,
-            )
-        show_methods(done, out, sheet)
+        _answer(asked, compare_files)
+
+
+def _answer(
+    asked: Any,
+    work: Callable[..., Any],
+    *,
+    inputs: list[str] | None = None,
+    outputs: Sequence[Path | str | None] = (),
+    gate: GateOptions | None = None,
+) -> None:
+    """Check where the answer goes, do the work, and show what came of it."""
+    from rankfair.cli.screen import progress, show
+
+    out = asked.out
+    if out.as_json and out.sheet == "-":
+        raise typer.BadParameter(
+            "a pipe takes the table or --json, not both", param_hint="--out"
+        )
+    written = [*outputs, out.html, out.sheet]
+    check_outputs(written, [*asked.files.files, *(inputs or [])])
+    check_sheet(out.sheet)
+    with progress(out.quiet) as on_step:
+        found = work(asked, on_step)
+    show(found, out, gate)
 
 
 @expanded
-def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="CSV or Parquet, - for CSV to a pipe."
-        ),
-    ] = "-",
-    name: Annotated[
-        str, typer.Option(metavar="NAME", help="The name of the new column.")
-    ] = "prediction",
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Write this column beside it; repeat it; by default all.",
-        ),
-    ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show no notes.")
-    ] = False,
-    *,
-    files: FileOptions,
-) -> None:
+def predict(asked: PredictCommand) -> None:
     """Add a column of predictions to the rows of a file.
 
     A folder of Parquet files is predicted file by file into another folder, under the
@@ -332,54 +289,50 @@ def predict(
 
     Example: rankfair predict pay.rankfair new.csv -o predicted.csv
     """
-    with telling(quiet):
-        from rankfair.cli.predict import predict_rows, show_predicted
+    files, model = asked.files.files, asked.model
+    with telling(asked.quiet):
+        from rankfair.cli.predict import predict_files
 
-        _refuse_swapped(model, files.files)
-        check_outputs([out], [model, *files.files])
-        if len(files.files) > 1 or not Path(files.files[0]).is_dir():
-            check_sheet(out)
-        done = predict_rows(
-            model,
-            files.files,
-            files.reading(),
-            out=out,
-            name=name,
-            keep=keep,
-        )
-        show_predicted(done, out, quiet)
-
-
-def _refuse_swapped(model: str, files: list[str]) -> None:
-    """Leave if the model is named where the rows should be."""
-    last = files[-1]
-    if Path(model).is_file() and not is_zipfile(model) and last.endswith(".rankfair"):
-        fail(f"MODEL comes first: rankfair predict {last} {model}")
+        last = files[-1]
+        is_other = Path(model).is_file() and not is_zipfile(model)
+        if is_other and last.endswith(".rankfair"):
+            fail(f"MODEL comes first: rankfair predict {last} {model}")
+        check_outputs([asked.out], [model, *files])
+        if len(files) > 1 or not Path(files[0]).is_dir():
+            check_sheet(asked.out)
+        predict_files(asked)
 
 
 def describe(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: Annotated[str, MODEL],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON instead of text.")
+    ] = False,
+    card: Annotated[
+        bool, typer.Option("--card", help="Print a model card, in Markdown.")
     ] = False,
 ) -> None:
     """Say what a model file holds, without running anything in it.
 
-    Example: rankfair describe pay.rankfair
+    Example: rankfair describe pay.rankfair --card
     """
+    if card and as_json:
+        raise typer.BadParameter("Markdown or JSON, not both", param_hint="--card")
     with telling():
+        from rankfair.cli.model_card import card_of
         from rankfair.cli.models import show_model
         from rankfair.files.model_files import describe_model
 
         found = describe_model(model)
-        if as_json:
-            echo_json(found)
+        if card:
+            for line in card_of(found).splitlines():
+                echo(line)
         else:
-            show_model(found)
+            show_model(found, as_json)
 
 
 def export_onnx(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: Annotated[str, MODEL],
     out: Annotated[
         Path,
         typer.Argument(metavar="OUT", dir_okay=False, help="The ONNX file."),
@@ -410,8 +363,11 @@ def demo(
         ),
     ] = Path("demo"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the synthetic data.")] = 0,
+    draws: Annotated[
+        int, typer.Option(min=1, help="How many times the data are drawn.")
+    ] = 20,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Show no progress, only the table.")
+        bool, typer.Option("--quiet", "-q", help="Show no progress, only the table.")
     ] = False,
 ) -> None:
     """Compare the methods on synthetic data: table and picture.
@@ -420,9 +376,14 @@ def demo(
     """
     if find_spec("matplotlib") is None:
         fail('The picture needs an extra: pip install "rankfair[plot]"')
-    from rankfair.cli.demo import run_demo, show_demo
-    from rankfair.cli.screen import progress
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"Could not write to --out {out}: {error.strerror or error}")
+    with telling(quiet):
+        from rankfair.cli.demo import run_demo
+        from rankfair.cli.screen import progress
 
-    with writing("--out", out), progress(quiet) as on_step:
-        done = run_demo(out, seed, on_step=on_step)
-    show_demo(done)
+        with progress(quiet) as on_step:
+            done = run_demo(out, seed, draws=draws, on_step=on_step)
+        done.show()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,60 +13,19 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair.cli.errors import NotEstimableError
-from rankfair.cli.methods import one_or_all
-from rankfair.estimators.linear import RankFairRegressor
-from rankfair.files.columns import Reading, Roles, column_or_none, load, refuse_gaps
+from rankfair.files.columns import Roles, column_or_none, without_identifiers
 from rankfair.files.encoding import ModelColumns
+from rankfair.files.read import load
 from rankfair.files.table import Table
-from rankfair.input.errors import counted, listed, shown
-from rankfair.input.folds import Folds, make_folds
-from rankfair.input.groups import (
-    MOST_GROUPS,
-    SensitiveGroups,
-    Source,
-    crossed,
-    read_attributes,
-    spelt,
-)
-from rankfair.input.labels import find_known
-from rankfair.input.training import read_weights
+from rankfair.input.errors import Argument, InputError, counted, listed, shown
+from rankfair.input.folds import Folds, make_folds, out_of_fold
+from rankfair.input.frames import read_weights
+from rankfair.input.groups import SensitiveGroups, read_features
+from rankfair.input.labels import Source, find_known
+from rankfair.input.settings import MOST_GROUPS
 
-
-@dataclass(frozen=True)
-class ModelSettings:
-    """What `RankFairRegressor` is asked for."""
-
-    epsilon: float | tuple[float, ...] = (
-        0.01  # one for all constraints, or one for each
-    )
-    constraints: tuple[str, ...] = ("rank",)
-    scope: str = "global"
-    penalty: str = "pool"
-    beta: float | None = None  # None: chosen by cross-validation
-    blind: bool = True
-    intersect: bool = False
-    bins: int | None = None
-    unseen: str = "error"
-    seed: int = 0
-
-    def model(self, roles: Roles) -> RankFairRegressor:
-        """Return the estimator, not fitted."""
-        each = self.epsilon
-        widths: Any = list(each) if isinstance(each, tuple) else each
-        return RankFairRegressor(
-            widths,
-            tasks=one_or_all(roles.tasks),
-            sensitive_features=one_or_all(roles.sensitive),
-            blind=self.blind,
-            intersect=self.intersect,
-            bins=self.bins,
-            penalty=self.penalty,
-            beta="auto" if self.beta is None else self.beta,
-            constraints=one_or_all(self.constraints),
-            scope=self.scope,
-            unseen=self.unseen,
-            random_state=self.seed,
-        )
+MANY = 12  # groups that a reader can still compare
+BINS = Argument("bins", 4)
 
 
 @dataclass(frozen=True)
@@ -75,8 +33,8 @@ class HeldOut:
     """Predictions of rows that were held out, and how many fits missed their band."""
 
     values: NDArray[np.float64]
-    n_missed: int
-    n_fits: int
+    n_missed: int = 0
+    n_fits: int = 1
 
     @property
     def note(self) -> str:
@@ -96,36 +54,60 @@ class FitData:
     X: Any
     y: NDArray[np.float64]
     weights: NDArray[np.float64] | None
+    groups: Mapping[str, SensitiveGroups]  # by sensitive column
 
-    def fit(self, model: Any, rows: NDArray[Any]) -> Any:
-        """Return a copy of a model, fitted to some rows."""
-        more = {} if self.weights is None else {"sample_weight": self.weights[rows]}
-        return clone(model).fit(self.X[rows.tolist()], self.y[rows], **more)
+    def fit(self, model: Any, rows: NDArray[Any] | None = None) -> Any:
+        """Return a copy of a model, fitted to some rows or to all."""
+        at = np.arange(len(self.y)) if rows is None else rows
+        more = {} if self.weights is None else {"sample_weight": self.weights[at]}
+        return clone(model).fit(self.X[at.tolist()], self.y[at], **more)
 
     def held_out(self, model: Any, parts: Folds) -> HeldOut:
         """Return predictions by fits to other rows; NaN where a row is in no fold."""
-        out = np.full(len(self.y), math.nan)
-        n_warned = 0
-        for train, test in parts:
+        warned = []
+
+        def predicted(train: NDArray[Any], test: NDArray[Any]) -> Any:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                out[test] = self.fit(model, train).predict(self.X[test.tolist()])
-            n_warned += any(w.category is ConvergenceWarning for w in caught)
-        return HeldOut(out, n_warned, len(parts))
+                found = self.fit(model, train).predict(self.X[test.tolist()])
+            warned.append(any(w.category is ConvergenceWarning for w in caught))
+            return found
 
-    def folds(self, folds: int, settings: ModelSettings) -> Folds:
-        """Return rows to fit and rows to measure; 0 folds measure the rows fitted."""
-        if folds == 0:
-            everything = np.arange(len(self.y))
-            return [(everything, everything)]
-        return folds_of(
-            self.table,
-            self.roles,
-            folds,
-            bins=settings.bins,
-            seed=settings.seed,
-            weights=self.weights,
-        )
+        out = out_of_fold(len(self.y), parts, predicted)
+        return HeldOut(out, sum(warned), len(parts))
+
+    def folds(self, n_folds: int, seed: int) -> Folds:
+        """Return rows to fit and rows to measure, dealt out within tasks and groups.
+
+        Raises
+        ------
+        NotEstimableError
+            If no rows can be held out, or a fold would be fitted without a group.
+        """
+        n = len(self.y)
+        for groups in self.groups.values():
+            check_compared(groups)
+        tasks = self.tasks
+        if n < n_folds:
+            rows = counted(n, "row is", "rows are")
+            raise NotEstimableError(f"{rows} too few for --folds {n_folds}.")
+        if (np.bincount(tasks)[tasks] < 2).all():
+            raise NotEstimableError(
+                "No row can be held out, because each task has one row only: name "
+                "other columns in --task."
+            )
+        # All columns together: folds share out their combinations evenly.
+        cells = _codes([groups.codes for groups in self.groups.values()], n)
+        rng = np.random.default_rng(seed)
+        parts = make_folds(n_folds, tasks, cells, rng, weights=self.weights)
+        for groups in self.groups.values():
+            _check_groups(groups, [train for train, _ in parts])
+        return parts
+
+    @property
+    def tasks(self) -> NDArray[np.intp]:
+        """A number for the task of each row; all are 0 without tasks."""
+        return _codes([self.table[name] for name in self.roles.tasks], len(self.y))
 
     def take(self, rows: NDArray[np.bool_]) -> FitData:
         """Return some rows."""
@@ -135,13 +117,8 @@ class FitData:
             X=self.X[np.flatnonzero(rows).tolist()],
             y=self.y[rows],
             weights=None if self.weights is None else self.weights[rows],
+            groups={name: of.take(rows) for name, of in self.groups.items()},
         )
-
-    @property
-    def n_counting(self) -> int:
-        """How many rows have a weight."""
-        given = self.weights
-        return len(self.y) if given is None else int(np.count_nonzero(given))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -151,38 +128,30 @@ class FitData:
     @property
     def unknown_notes(self) -> tuple[str, ...]:
         """A note for each sensitive column with empty cells, if such rows are kept."""
-        counts = {n: int(self.table.missing(n).sum()) for n in self.roles.sensitive}
         return tuple(
-            f"{counted(count, 'row has', 'rows have')} no {name}: fitted, but in no "
-            "band and no comparison; --drop-missing leaves such rows out."
-            for name, count in counts.items()
-            if count
+            f"{counted(of.n_unknown, 'row has', 'rows have')} no {name}: fitted, but "
+            "in no band and no comparison; --drop-missing leaves such rows out."
+            for name, of in self.groups.items()
+            if of.n_unknown
         )
 
 
-def read_data(
-    files: Sequence[str], roles: Roles, reading: Reading, cap: int = 50
-) -> FitData:
+def read_data(asked: Any) -> FitData:
     """Read files and learn how their columns become predictors."""
-    if roles.target is None:
-        raise ValueError("name the column to predict with --target.")
-    roles.check()
-    table = with_counted_groups(load(files, roles, reading), roles)
-    for name in (*roles.numbers, *roles.tasks):
-        refuse_gaps(table, name)
-    design = ModelColumns.learn(table, roles, cap)
+    roles = asked.model.roles(asked.columns)
+    target = roles.target
+    if target is None:
+        raise InputError("y", "is needed: it names the column to predict")
+    reading = asked.files.reading()
+    table = load(asked.files.files, roles, reading)
+    table, roles = without_identifiers(table, roles, reading.numbers)
+    table = with_counted_groups(table, roles)
+    design = ModelColumns.learn(table, roles, asked.model.max_categories)
     drawn = design.draw(table)
-    y = np.asarray(table[roles.target], float)
+    y = np.asarray(table[target], np.float64)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
-    return FitData(table, roles, design, drawn.X, y, weights)
-
-
-def figure(value: float) -> str:
-    """Return an error for a sentence: four digits, more rather than a power of ten."""
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.4g}"
-
-
-MANY = 12  # groups that a reader can still compare
+    groups = groups_of(table, roles, asked.columns.bins)
+    return FitData(table, roles, design, drawn.X, y, weights, groups)
 
 
 def with_counted_groups(table: Table, roles: Roles) -> Table:
@@ -190,73 +159,59 @@ def with_counted_groups(table: Table, roles: Roles) -> Table:
 
     Raises
     ------
-    ValueError
+    InputError
         If a column has more groups than can be balanced or compared.
     """
     notes = []
     for name in (each for each in roles.sensitive if each not in roles.cut):
-        labels = {*as_labels(table[name]).tolist()} - {None}
+        labels = sorted({*as_text(table[name]).tolist()} - {None})
         if len(labels) > MOST_GROUPS:
-            raise ValueError(
-                f"column {shown(name)} has {len(labels)} groups "
-                f"({listed(sorted(labels))}): "
-                f"at most {MOST_GROUPS} are expected. If it is a number, --bins 4 "
-                "makes four of it; otherwise join small groups, or name another column "
-                "in --sensitive."
+            raise InputError(
+                "sensitive_features",
+                f"has at most {MOST_GROUPS} groups",
+                f"{len(labels)} in column {shown(name)} ({listed(labels)})",
+                (
+                    "If it is a number, ",
+                    BINS,
+                    " makes four of it; otherwise join small groups, or name another "
+                    "column.",
+                ),
             )
-        notes.append(_may_be_number(name, len(labels)).strip())
+        notes.append(_may_be_number(name, len(labels)))
     return replace(table, notes=(*table.notes, *filter(None, notes)))
 
 
 def _may_be_number(name: str, n_groups: int) -> str:
-    """What helps if the groups are so many because the column is a number."""
+    """Return what helps if the groups are so many because the column is a number."""
     if n_groups <= MANY:
         return ""
     return (
-        f" {shown(name)} has {n_groups} groups; if it is a number, --bins 4 makes four "
+        f"{shown(name)} has {n_groups} groups; if it is a number, --bins 4 makes four "
         "of it."
     )
 
 
-def groups_of(table: Table, roles: Roles, bins: int | None = None) -> dict[str, Any]:
-    """Return the group of each row by column; None where a cell is empty.
+def groups_of(
+    table: Table, roles: Roles, bins: int | None = None
+) -> dict[str, SensitiveGroups]:
+    """Return the groups of each sensitive column, text in alphabetical order.
 
-    Numbers are cut as a model cuts them, into groups of equal weight.
+    Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
+    their order: as text ``[10, 20)`` would come before ``[2, 10)``.
     """
     if bins is None:
-        return {name: as_labels(table[name]) for name in roles.sensitive}
-    return {name: spelt(it) for name, it in cut_groups(table, roles, bins).items()}
-
-
-def cut_groups(table: Table, roles: Roles, bins: int) -> dict[str, SensitiveGroups]:
-    """Return the groups of each column, those of numbers in the order of the bins.
-
-    As text ``[10, 20)`` would come before ``[2, 10)``, and the model has it after.
-    """
+        found = {name: as_text(table[name]) for name in roles.sensitive}
+        return {
+            name: SensitiveGroups(*find_known(labels, "sensitive_features"), name)
+            for name, labels in found.items()
+        }
     columns: list[Any] = [table[name] for name in roles.sensitive]
-    source = Source("--sensitive", columns, (), roles.sensitive)
+    source = Source("sensitive_features", columns, (), roles.sensitive)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
-    return {it.name: it for it in read_attributes(source, weights, bins)}
+    return {it.name: it for it in read_features(source, weights, bins)}
 
 
-def combined(found: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return the combination of groups of each row; None where one is not known."""
-    if len(found) == 1:
-        return next(iter(found.values()))
-    return spelt(
-        crossed(
-            [SensitiveGroups(*find_known(of, name), name) for name, of in found.items()]
-        )
-    )
-
-
-def small_groups(labels: Sequence[str], least: int) -> list[str]:
-    """Return a note on groups of too few rows, if there are any."""
-    found = f"Groups of fewer than {least} rows are not judged: {listed(labels)}."
-    return [found] if labels else []
-
-
-def as_labels(column: NDArray[Any]) -> NDArray[Any]:
+def as_text(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column as text, whole numbers without a point."""
     if column.dtype.kind == "O":
         return column
@@ -265,62 +220,36 @@ def as_labels(column: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def folds_of(
-    table: Table,
-    roles: Roles,
-    folds: int,
-    *,
-    bins: int | None = None,
-    seed: int = 0,
-    weights: NDArray[np.float64] | None = None,
-) -> Folds:
-    """Return rows to fit and rows to measure, dealt out within tasks and groups.
+def small_groups(labels: Sequence[str], least: int) -> list[str]:
+    """Return a note on groups of too few rows, if there are any."""
+    found = f"Groups of fewer than {least} rows are not judged: {listed(labels)}."
+    return [found] if labels else []
 
-    Raises
-    ------
-    NotEstimableError
-        If no rows can be held out, or a fold would be fitted without one of the groups.
-    """
-    groups = groups_of(table, roles, bins)
-    codes = _codes([table[name] for name in roles.tasks], table.n_rows)
-    if table.n_rows < folds:
-        rows = counted(table.n_rows, "row is", "rows are")
-        raise NotEstimableError(f"{rows} too few for --folds {folds}.")
-    if (np.bincount(codes)[codes] < 2).all():
-        raise NotEstimableError(
-            "no row can be held out, because each task has one row only: name other "
-            "columns in --task."
+
+def check_compared(groups: SensitiveGroups) -> None:
+    """Raise unless a column has two groups or more."""
+    there = groups.labels[np.unique(groups.codes[groups.codes >= 0])]
+    if len(there) < 2:
+        only = "".join(f" ({shown(label)})" for label in there.tolist())
+        found = f"{len(there) or 'no'} group{'s' * (not len(there))}{only}"
+        raise InputError(
+            "sensitive_features",
+            f"(column {shown(groups.name)}) has {found}: there is nothing to compare",
         )
-    # All columns together: folds share out their combinations evenly.
-    cells = _codes(list(groups.values()), table.n_rows)
-    rng = np.random.default_rng(seed)
-    parts = make_folds(folds, codes, cells, rng, weights=weights)
-    for name, labels in groups.items():
-        _check_groups(name, labels, [train for train, _ in parts])
-    return parts
 
 
-def compared_labels(name: str, labels: NDArray[Any]) -> set[Any]:
-    """Return the groups of a column, two or more."""
-    whole = {*labels.tolist()} - {None}
-    if len(whole) < 2:
-        only = "".join(f" ({shown(label)})" for label in whole)
-        raise ValueError(
-            f"column {shown(name)} has {len(whole) or 'no'} group{'s' * (not whole)}"
-            f"{only}: there is nothing to compare."
-        )
-    return whole
-
-
-def _check_groups(name: str, labels: NDArray[Any], parts: list[NDArray[Any]]) -> None:
-    whole = compared_labels(name, labels)
+def _check_groups(groups: SensitiveGroups, parts: list[NDArray[Any]]) -> None:
+    """Raise if a fold would be fitted without one of the groups."""
+    sizes = groups.sizes()
     for rows in parts:
-        for label in sorted(whole - {*labels[rows].tolist()}, key=str):
-            count = int((labels == label).sum())
+        seen = np.bincount(groups.codes[rows] + 1, minlength=len(sizes) + 1)[1:]
+        for place in np.flatnonzero((sizes > 0) & (seen == 0)):
+            label, name = shown(groups.labels.tolist()[place]), shown(groups.name)
+            more = _may_be_number(groups.name, len(sizes))
             raise NotEstimableError(
-                f"group {shown(label)} of {shown(name)} has {counted(count, 'row')}: "
-                "too few to hold some of them out. Join it with another group, or "
-                f"leave such cells empty.{_may_be_number(name, len(whole))}"
+                f"Group {label} of {name} has {counted(int(sizes[place]), 'row')}: too "
+                "few to hold some of them out. Join it with another group, or leave "
+                f"such cells empty.{f' {more}' if more else ''}"
             )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import signal
 import sys
 import threading
@@ -18,28 +17,24 @@ from typing import Any, NoReturn
 import typer
 
 from rankfair.input.disk import real
-from rankfair.input.errors import Argument, InputError, InputWarning, printable
-
-__all__ = [
-    "NotEstimableError",
-    "check_outputs",
-    "check_sheet",
-    "echo",
-    "echo_json",
-    "ending",
-    "fail",
-    "sentence_of",
-    "telling",
-    "writing",
-]
+from rankfair.input.errors import (
+    Argument,
+    FileError,
+    InputError,
+    InputWarning,
+    printable,
+)
 
 DEBUG = "RANKFAIR_TRACEBACK"
-SHEETS = ("", ".csv", ".txt", ".parquet", ".pq")
+SHEETS = ("", ".csv", ".txt", ".xlsx", ".parquet", ".pq")
 STOPPED, CLOSED, FAULT = 130, 141, 70
 # Options whose name is not that of the argument in Python.
 OPTIONS = {
+    "X": "The table",
     "constraints": "--constraint",
+    "controls": "--control",
     "cv": "--folds",
+    "numbers": "--number",
     "epsilons": "--at",
     "features": "--feature",
     "sample_weight": "--weight",
@@ -49,27 +44,6 @@ OPTIONS = {
     "y_pred": "--prediction",
     "y_true": "--target",
 }
-
-
-# Arguments of Python by the flag they come from; the first words of many sentences.
-FLAGS = {
-    "sample_weight": "--weight",
-    "epsilons": "--at",
-    "tasks": "--task",
-    "y_pred": "--prediction",
-    "y_true": "--target",
-    "min_group": "--min-group",
-    "max_gap": "--max-gap",
-    "each of epsilons": "--at",
-    "y": "--target",
-    "cv": "--folds",
-    "constraints": "--constraint",
-}
-SAME = "epsilon|constraint|scope|penalty|beta|unseen|bins|confidence|intersect|solver"
-FLAG = "--intersect"
-FIRST = re.compile(rf"^(?:({'|'.join(FLAGS)})|({SAME}))(?=[ \[]|$)")
-FILE = re.compile(r"\S*(?:[/\\]|\.\w)")
-PAIR = re.compile(rf"\b({SAME})=['\"]?(\w+(?:\.\w+)*)['\"]?")
 
 
 class NotEstimableError(ValueError):
@@ -93,14 +67,11 @@ def spell(argument: Argument) -> str:
     return option if value is None or value is True else f"{option} {value}"
 
 
-def sentence_of(error: BaseException, start: bool = True) -> str:
-    """Return what an error or a warning says, in the words of the command line.
-
-    A sentence that is not the ``start`` of a line keeps its first letter.
-    """
+def sentence_of(error: BaseException) -> str:
+    """Return what an error or a warning says, in the words of the command line."""
     if isinstance(error, InputError | InputWarning):
         return error.render(spell)
-    return in_flags(str(error), start)
+    return str(error)
 
 
 def echo(line: str = "", *, err: bool = False, bold: bool = False) -> None:
@@ -118,9 +89,10 @@ def echo_json(value: Any) -> None:
     typer.echo(printable(text, keep="\n", form="\\u{:04x}"))
 
 
-def fail(sentence: str, code: int = 2) -> NoReturn:
+def fail(*lines: str, code: int = 2) -> NoReturn:
     """Say why, on stderr, and leave."""
-    echo(sentence, err=True)
+    for line in lines:
+        echo(line, err=True)
     raise typer.Exit(code)
 
 
@@ -153,22 +125,13 @@ def check_outputs(outputs: Iterable[Path | str | None], inputs: Iterable[str]) -
 
 
 def check_sheet(path: str | None) -> None:
-    """Leave if a table's name promises what is not written, a workbook say."""
+    """Leave if a table's name promises what is not written."""
     suffix = "" if path is None else Path(path).suffix.lower()
     if suffix not in SHEETS:
         fail(
             f"{path} would not be a {suffix} file: tables are written as CSV (.csv, "
-            ".txt, - for a pipe) or Parquet (.parquet, .pq)."
+            ".txt, - for a pipe), Excel (.xlsx) or Parquet (.parquet, .pq)."
         )
-
-
-@contextmanager
-def writing(option: str, folder: Path) -> Iterator[None]:
-    """Name the option whose folder cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        fail(f"Could not write to {option} {folder}: {error.strerror or error}")
 
 
 @contextmanager
@@ -216,7 +179,7 @@ def _of_system(error: OSError) -> str:
     if error.errno == errno.EBADF and error.filename is None:
         return "Standard input or output is closed."
     if error.strerror is None:
-        return _capital(str(error))
+        return str(error)
     name = f"{error.filename}: " if error.filename is not None else ""
     return f"{name}{error.strerror}"
 
@@ -239,21 +202,18 @@ def telling(quiet: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    from rankfair.files.archive import ModelFileError
-    from rankfair.input.errors import TableError
-
     try:
         yield
     except (typer.Exit, typer.BadParameter):
         raise
     except NotEstimableError as error:
-        fail(sentence_of(error), 3)
+        fail(sentence_of(error), code=3)
     except BrokenPipeError:
         _leave_quietly()
-    except (TableError, ModelFileError) as error:
+    except FileError as error:
         if isinstance(error.__cause__, BrokenPipeError):
             _leave_quietly()
-        fail(str(error))
+        fail(*error.lines())
     except OSError as error:
         fail(_of_system(error))
     except ModuleNotFoundError as error:
@@ -263,46 +223,15 @@ def _sentences() -> Iterator[None]:
     except MemoryError:
         fail("There is not enough memory for these rows.")
     except KeyboardInterrupt:
-        fail("Stopped.", STOPPED)
+        fail("Stopped.", code=STOPPED)
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
         fail(
             f"rankfair failed, which is a fault of its own: {type(error).__name__}: "
             f"{error}. {DEBUG}=1 shows where; please report it.",
-            FAULT,
+            code=FAULT,
         )
-
-
-def in_flags(sentence: str, start: bool = True) -> str:
-    """Return a sentence about arguments of Python as one about options.
-
-    For errors that are not yet records: an `InputError` needs no such guess.
-    """
-    sentence = sentence.replace("constraints=", "constraint=")
-    sentence = sentence.replace("blind=False", "--no-blind")
-    sentence = PAIR.sub(r"--\1 \2", sentence)
-    sentence = re.sub(r'(column "[^"]*"(?:, "[^"]*")*) of X\b', r"\1", sentence)
-    # A flag has no value.
-    sentence = re.sub(r"--intersect True\b|(?<=Leave )intersect\b", FLAG, sentence)
-    sentence = re.sub(r"\bsensitive_features\b", "--sensitive", sentence)
-    # Advice to name a column in an argument, without a value.
-    sentence = re.sub(r"--sensitive=(?!\w)", "--sensitive", sentence)
-    sentence = re.sub(r"\btasks=(?!\w)", "--task", sentence)
-    sentence = sentence.replace("features=…", "--drop")
-    sentence = sentence.replace(" equals y in ", " equals the target in ")
-    sentence = sentence.replace("Leave it out of X.", "Leave it out with --drop.")
-    found = FIRST.match(sentence)
-    if found is None:
-        return _capital(sentence) if start else sentence
-    return (FLAGS[found[1]] if found[1] else f"--{found[2]}") + sentence[found.end() :]
-
-
-def _capital(sentence: str) -> str:
-    """Return a sentence with a capital letter in front, unless a file is there."""
-    if FILE.match(sentence) or os.path.exists(sentence.split(": ")[0]):
-        return sentence
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _leave_quietly() -> NoReturn:

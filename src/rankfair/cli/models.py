@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankfair.cli.errors import echo
+from rankfair.cli.errors import echo, echo_json
 from rankfair.cli.screen import show_table
 
 MOST_LABELS = 8
 
 
-def show_model(found: dict[str, Any]) -> None:
-    """Print what a model file says of itself, for people."""
+def show_model(found: dict[str, Any], as_json: bool = False) -> None:
+    """Print what a model file says of itself, for people or programs."""
+    if as_json:
+        echo_json(found)
+        return
     size = f"{found['bytes']:,} bytes"
     echo(f"{found['estimator']} by rankfair {found['rankfair']}, {size}")
     for line in found["notes"].splitlines():

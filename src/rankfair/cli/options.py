@@ -1,97 +1,36 @@
-"""Options that several commands share, and how options are parsed."""
+"""Options that several commands share: each is declared once, as a field of a record.
+
+`expanded` turns the fields of a command's record, and those of the records in it, into
+options; the command gets the record back.
+"""
 
 import functools
 import inspect
-import re
-import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from difflib import get_close_matches
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rankfair.input.errors import printable
+from rankfair.input.errors import counted, printable
 
-__all__ = [
-    "ColumnOptions",
-    "Commands",
-    "ConstraintOptions",
-    "Epsilon",
-    "Epsilons",
-    "FileOptions",
-    "Folds",
-    "IgnoreSmall",
-    "MaxGap",
-    "ModelOptions",
-    "Once",
-    "OutputOptions",
-    "Sheet",
-    "command_line",
-    "expanded",
-    "refuse_two_outputs",
-]
-
-CHOICE = re.compile(r"'(.*)' is not one of ('.*')\.")
-MaxGap = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        max=0.5,
-        metavar="GAP",
-        help="End with code 1 if the rank gap |AUC - 1/2| is larger; of several "
-        "predictions that of the last.",
-    ),
-]
-IgnoreSmall = Annotated[
-    bool,
-    typer.Option(
-        "--ignore-small-groups",
-        help="Let --max-gap hold though groups of few rows are not judged.",
-    ),
-]
-Epsilon = Annotated[
-    float,
-    typer.Option(
-        min=0.0,
-        metavar="NUMBER",
-        help="Half width of the band: |AUC - 1/2| at most this; in standard deviations "
-        "of the target for mean and residual, of KS for distribution.",
-    ),
-]
-Epsilons = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--epsilon",
-        min=0.0,
-        metavar="NUMBER",
-        help="Half width of the band: |AUC - 1/2| at most this; in standard deviations "
-        "of the target for mean and residual, of KS for distribution. Once for all, or "
-        "once for each --constraint in order.  [default: 0.01]",
-        show_default=False,
-    ),
-]
-Folds = Annotated[
-    int, typer.Option(min=2, metavar="N", help="Folds of the cross-validation.")
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FILE",
-        help="Write the table there: CSV or Parquet, - for CSV to a pipe.",
-    ),
-]
+ScopeName = Literal["global", "task", "both"]
+PenaltyName = Literal["pool", "task", "feature", "shared", "ridge"]
+UnseenName = Literal["error", "shared"]
+LayoutName = Literal["audit", "pay-transparency"]
+HALF_WIDTH = (
+    "Half width of the band: |AUC - 1/2| at most this; in standard deviations of the "
+    "target for mean and residual, of KS for distribution."
+)
+Command = TypeVar("Command")
 
 
 class ConstraintName(StrEnum):
-    """What a constraint balances."""
+    """What a constraint balances; a list of words must be one of an enum."""
 
     rank = "rank"
     mean = "mean"
@@ -99,102 +38,69 @@ class ConstraintName(StrEnum):
     distribution = "distribution"
 
 
-class ScopeName(StrEnum):
-    """Over which rows."""
+def option(
+    default: Any, metavar: str | None, meaning: str, *names: str, **more: Any
+) -> Any:
+    """Return a field that is an option of the command line, called as the field is.
 
-    everywhere = "global"
-    task = "task"
-    both = "both"
-
-
-class PenaltyName(StrEnum):
-    """What keeps the weights small."""
-
-    pool = "pool"
-    task = "task"
-    feature = "feature"
-    shared = "shared"
-    ridge = "ridge"
-
-
-class UnseenName(StrEnum):
-    """What becomes of a task that training did not have."""
-
-    error = "error"
-    shared = "shared"
+    What help says of a default is left out if it is in the meaning.
+    """
+    told = "by default" not in meaning.lower() and "[default" not in meaning
+    said = typer.Option(
+        *names, metavar=metavar, help=meaning, show_default=told, **more
+    )
+    kept = {} if default is MISSING else {"default": default}
+    return field(**kept, metadata={"option": said})
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
     """Files, and how they are written."""
 
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILE",
-            help="CSV or Parquet, several with the same columns, a folder of Parquet "
-            "files, - for a pipe.",
-            show_default=False,
-        ),
-    ]
-    file_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Add a column with the name of each row's file."
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="Read a column as text, whatever it holds."
-        ),
-    ] = None
-    number: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="Read a column as numbers, 007 as 7; else stop."
-        ),
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CELL", help="A cell that means “not known”, NA say."),
-    ] = None
-    drop_missing: Annotated[
-        bool,
-        typer.Option("--drop-missing", help="Leave out rows with an empty cell."),
-    ] = False
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIGN", help="Between cells; by default as the header shows."
-        ),
-    ] = None
-    decimal: Annotated[
-        str, typer.Option(metavar="SIGN", help="The decimal sign, . or ,")
-    ] = "."
-    thousands: Annotated[
-        str | None,
-        typer.Option(metavar="SIGN", help="Between groups of three digits."),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="By default UTF-8, or what the file's mark says."
-        ),
-    ] = None
-    max_bytes: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Refuse larger files.  [default: 4 GiB]",
-            show_default=False,
-        ),
-    ] = 4 << 30
+    files: list[str] = field(
+        metadata={
+            "option": typer.Argument(
+                metavar="FILE",
+                help="CSV, Excel or Parquet, several with the same columns, a folder "
+                "of Parquet files, - for a pipe.",
+                show_default=False,
+            )
+        }
+    )
+    file_column: str | None = option(
+        None, "NAME", "Add a column with the name of each row's file."
+    )
+    text: list[str] | None = option(
+        None, "COLUMN", "Read a column as text, whatever it holds."
+    )
+    number: list[str] | None = option(
+        None, "COLUMN", "Read a column as numbers, 007 as 7; else stop."
+    )
+    missing: list[str] | None = option(
+        None, "CELL", "A cell that means “not known”, NA say."
+    )
+    trim: bool = option(False, None, "Ignore spaces around names and labels.", "--trim")
+    drop_missing: bool = option(
+        False, None, "Leave out rows with an empty cell.", "--drop-missing"
+    )
+    sheet_name: str | None = option(
+        None, "NAME", "The sheet of a workbook; by default the first.", "--sheet"
+    )
+    delimiter: str | None = option(
+        None, "SIGN", "Between cells; by default as the header shows."
+    )
+    decimal: str = option(".", "SIGN", "The decimal sign, . or ,")
+    thousands: str | None = option(None, "SIGN", "Between groups of three digits.")
+    encoding: str | None = option(
+        None, "NAME", "By default UTF-8, or what the file's mark says."
+    )
+    max_bytes: int = option(
+        4 << 30, "N", "Refuse larger files.  [default: 4 GiB]", min=1
+    )
 
     def reading(self) -> Any:
-        """What the reader has to know."""
-        from rankfair.files.columns import Reading
+        """Return what the reader has to know."""
+        from rankfair.files.table import Reading
 
         return Reading(
             text=tuple(self.text or ()),
@@ -204,6 +110,8 @@ class FileOptions:
             decimal=self.decimal,
             thousands=self.thousands,
             missing=tuple(self.missing or ()),
+            trim=self.trim,
+            sheet=self.sheet_name,
             file_column=self.file_column,
             drop_missing=self.drop_missing,
             max_bytes=self.max_bytes,
@@ -214,39 +122,26 @@ class FileOptions:
 class ColumnOptions:
     """What the columns are for."""
 
-    target: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="What is to be predicted.")
-    ] = None
-    sensitive: Annotated[
-        list[str],
-        typer.Option(
-            metavar="COLUMN",
-            help="The sensitive column; repeat it for several.",
-            show_default=False,
-        ),
-    ]
-    task: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="The task of a row: a job, a county."),
-    ] = None
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="How much a row counts.")
-    ] = None
-    bins: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            metavar="N",
-            help="Cut sensitive numbers into N groups of equal size, or weight.",
-        ),
-    ] = None
-    intersect: Annotated[
-        bool,
-        typer.Option("--intersect", help="Compare combinations of sensitive columns."),
-    ] = False
+    target: str | None = option(None, "COLUMN", "What is to be predicted.")
+    sensitive: list[str] = option(
+        MISSING, "COLUMN", "The sensitive column; repeat it for several."
+    )
+    task: list[str] | None = option(
+        None, "COLUMN", "The task of a row: a job, a county."
+    )
+    weight: str | None = option(None, "COLUMN", "How much a row counts.")
+    bins: int | None = option(
+        None,
+        "N",
+        "Cut sensitive numbers into N groups of equal size, or weight.",
+        min=2,
+    )
+    intersect: bool = option(
+        False, None, "Compare combinations of sensitive columns.", "--intersect"
+    )
 
     def roles(self, **more: Any) -> Any:
-        """What the reader and the estimators have to know."""
+        """Return what each column is for."""
         from rankfair.files.columns import Roles
 
         if self.intersect and len(self.sensitive) < 2:
@@ -254,7 +149,7 @@ class ColumnOptions:
                 "combines two or more columns; name each with --sensitive",
                 param_hint="--intersect",
             )
-        return Roles(
+        roles = Roles(
             target=self.target,
             sensitive=tuple(self.sensitive),
             tasks=tuple(self.task or ()),
@@ -262,139 +157,117 @@ class ColumnOptions:
             cut=() if self.bins is None else tuple(self.sensitive),
             **more,
         )
+        roles.check()
+        return roles
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConstraintOptions:
     """Which constraints, and over which rows."""
 
-    constraint: Annotated[
-        list[ConstraintName] | None,
-        typer.Option(
-            metavar="|".join(ConstraintName),
-            help="What is balanced; repeat it for several.  [default: rank]",
-        ),
-    ] = None
-    scope: Annotated[
-        ScopeName,
-        typer.Option(
-            metavar="|".join(ScopeName),
-            help="Over all rows, within every task, or both; the last two take two "
-            "groups of one column, known for all rows.",
-        ),
-    ] = ScopeName.everywhere
+    constraint: list[ConstraintName] | None = option(
+        None,
+        "|".join(ConstraintName),
+        "What is balanced; repeat it for several.  [default: rank]",
+    )
+    scope: ScopeName = option(
+        "global",
+        "|".join(get_args(ScopeName)),
+        "Over all rows, within every task, or both; the last two take two groups of "
+        "one column, known for all rows.",
+    )
 
-    def asked(self, epsilons: list[float] | None = None) -> dict[str, Any]:
-        """What the estimator has to know; an ε for all constraints, or one for each."""
-        constraints = tuple(
-            each.value for each in self.constraint or (ConstraintName.rank,)
-        )
-        asked: dict[str, Any] = {"constraints": constraints, "scope": self.scope.value}
+    @property
+    def names(self) -> list[str]:
+        """The constraints, the rank by default."""
+        return [each.value for each in self.constraint or [ConstraintName.rank]]
+
+    def settings(self, epsilons: list[float] | None = None) -> dict[str, Any]:
+        """Return settings of the estimator; an ε for all constraints, or for each."""
+        names = self.names
+        found = {"constraints": one_or_all(names), "scope": self.scope}
         if not epsilons:
-            return asked
-        if len(epsilons) == 1:
-            return {**asked, "epsilon": epsilons[0]}
-        if len(epsilons) != len(constraints):
-            times = f"once for --constraint {constraints[0]}"
-            if len(constraints) > 1:
+            return found
+        if len(epsilons) not in (1, len(names)):
+            times = f"once for --constraint {names[0]}"
+            if len(names) > 1:
                 times = "once for all, or once for each --constraint"
             raise typer.BadParameter(
-                f"given {len(epsilons)} times for {len(constraints)} "
-                f"constraint{'s' if len(constraints) > 1 else ''}: give it {times}",
+                f"given {len(epsilons)} times for {counted(len(names), 'constraint')}: "
+                f"give it {times}",
                 param_hint="--epsilon",
             )
-        return {**asked, "epsilon": tuple(epsilons)}
+        return {**found, "epsilon": one_or_all(epsilons)}
+
+
+def one_or_all(values: list[Any]) -> Any:
+    """Return values as an estimator takes them: none, the only one, or a list."""
+    return values if len(values) > 1 else next(iter(values), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """What the model is, and what it predicts from."""
 
-    penalty: Annotated[
-        PenaltyName,
-        typer.Option(
-            metavar="|".join(PenaltyName), help="What keeps the weights small."
-        ),
-    ] = PenaltyName.pool
-    beta: Annotated[
-        str,
-        typer.Option(
-            metavar="NUMBER|auto", help="Weight of the penalty; auto: cross-validated."
-        ),
-    ] = "auto"
-    unseen: Annotated[
-        UnseenName,
-        typer.Option(
-            metavar="|".join(UnseenName),
-            help="Tasks not seen in training: refuse, or the model all share.",
-        ),
-    ] = UnseenName.error
-    blind: Annotated[
-        bool,
-        typer.Option(
-            "--blind/--no-blind", help="Do not predict from the sensitive column."
-        ),
-    ] = True
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Predict from these columns alone."),
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Do not predict from this column."),
-    ] = None
-    max_categories: Annotated[
-        int,
-        typer.Option(min=2, metavar="N", help="The most categories of a text column."),
-    ] = 50
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of all that is random.")
-    ] = 0
+    penalty: PenaltyName = option(
+        "pool", "|".join(get_args(PenaltyName)), "What keeps the weights small."
+    )
+    beta: str = option(
+        "auto", "NUMBER|auto", "Weight of the penalty; auto: cross-validated."
+    )
+    unseen: UnseenName = option(
+        "error",
+        "|".join(get_args(UnseenName)),
+        "Tasks not seen in training: refuse, or the model all share.",
+    )
+    blind: bool = option(
+        True, None, "Do not predict from the sensitive column.", "--blind/--no-blind"
+    )
+    feature: list[str] | None = option(
+        None, "COLUMN", "Predict from these columns alone."
+    )
+    drop: list[str] | None = option(None, "COLUMN", "Do not predict from this column.")
+    predictor: list[str] | None = option(
+        None,
+        "COLUMN",
+        "Predict from this column, too, though it looks like an identifier or a date.",
+    )
+    max_categories: int = option(
+        50, "N", "The most categories of a text column.", min=2
+    )
+    seed: int = option(0, "N", "Seed of all that is random.", min=0)
 
-    def settings(self, columns: ColumnOptions, **asked: Any) -> Any:
-        """What the estimator has to know."""
-        from rankfair.cli.data import ModelSettings
+    def regressor(self, columns: ColumnOptions, **settings: Any) -> Any:
+        """Return the estimator that is asked for, not fitted."""
+        from rankfair.estimators.linear import RankFairRegressor
 
-        return ModelSettings(
-            penalty=self.penalty.value,
-            beta=_beta(self.beta),
-            unseen=self.unseen.value,
-            blind=self.blind,
-            intersect=columns.intersect,
+        return RankFairRegressor(
+            tasks=one_or_all(columns.task or []),
+            sensitive_features=one_or_all(columns.sensitive),
             bins=columns.bins,
-            seed=self.seed,
-            **asked,
+            intersect=columns.intersect,
+            penalty=self.penalty,
+            beta=_beta(self.beta),
+            unseen=self.unseen,
+            blind=self.blind,
+            random_state=self.seed,
+            **settings,
         )
 
-    def predictors(self) -> dict[str, Any]:
-        """Which columns are predictors."""
+    def roles(self, columns: ColumnOptions) -> Any:
+        """Return what each column is for, predictors among them."""
         only = None if self.feature is None else tuple(self.feature)
-        return {"features": only, "drop": tuple(self.drop or ())}
+        return columns.roles(
+            features=only,
+            drop=tuple(self.drop or ()),
+            kept=tuple(self.predictor or ()),
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """Where the answer goes."""
-
-    html: Annotated[
-        Path | None,
-        typer.Option(dir_okay=False, metavar="FILE", help="Write the page there."),
-    ] = None
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The title of the page.")
-    ] = None
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON instead of a table.")
-    ] = False
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show no progress and no notes.")
-    ] = False
-
-
-def _beta(given: str) -> float | None:
-    """Return the weight of the penalty, None for one that is chosen."""
+def _beta(given: str) -> Any:
+    """Return the weight of the penalty, a number or auto."""
     if given == "auto":
-        return None
+        return given
     try:
         return float(given)
     except ValueError:
@@ -403,52 +276,107 @@ def _beta(given: str) -> float | None:
         ) from None
 
 
-def command_line() -> str:
-    """Return the command as it was typed."""
-    return shlex.join(["rankfair", *sys.argv[1:]])
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """The largest rank gaps that pass, and whether small groups may be ignored."""
+
+    max_gap: float | None = option(
+        None,
+        "GAP",
+        "End with code 1 if the rank gap |AUC - 1/2| is larger; of several predictions "
+        "that of the last.",
+        min=0.0,
+        max=0.5,
+    )
+    max_task_gap: float | None = option(
+        None,
+        "GAP",
+        "End with code 1 if the rank gap of a flagged task is larger, with 3 if no "
+        "task can be judged.",
+        min=0.0,
+        max=0.5,
+    )
+    ignore_small: bool = option(
+        False,
+        None,
+        "Let --max-gap hold though groups of few rows are not judged.",
+        "--ignore-small-groups",
+    )
+
+    @property
+    def given(self) -> bool:
+        """Whether there is anything to judge."""
+        return self.max_gap is not None or self.max_task_gap is not None
 
 
-def refuse_two_outputs(out: OutputOptions, sheet: str | None) -> None:
-    """Leave if standard output would be both JSON and a table."""
-    if out.as_json and sheet == "-":
-        raise typer.BadParameter(
-            "a pipe takes the table or --json, not both", param_hint="--out"
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where the answer goes."""
+
+    html: Path | None = option(None, "FILE", "Write the page there.", dir_okay=False)
+    title: str | None = option(None, "TEXT", "The title of the page.")
+    as_json: bool = option(False, None, "Print JSON instead of a table.", "--json")
+    quiet: bool = option(False, None, "Show no progress and no notes.", "--quiet", "-q")
+
+    @property
+    def sheet(self) -> str | None:
+        """The file of the table; none by default."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetOptions(OutputOptions):
+    """Where the answer goes, and its table."""
+
+    sheet: str | None = option(
+        None,
+        "FILE",
+        "Write the table there: CSV, Excel or Parquet, - for CSV to a pipe.",
+        "--out",
+        "-o",
+    )
+
+
+def expanded(command: Callable[[Command], None]) -> Callable[..., None]:
+    """Return a function with an option for each field of the command's record."""
+    record = inspect.get_annotations(command)["asked"]
+    parameters = [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty
+            if each.default is MISSING
+            else each.default,
+            annotation=Annotated[each.type, each.metadata["option"]],
         )
-
-
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread parameters that are bundles into their fields, as options of a command."""
-    parameters: list[inspect.Parameter] = []
-    bundles: dict[str, tuple[Any, list[str]]] = {}
-    for own in inspect.signature(command, eval_str=True).parameters.values():
-        if not is_dataclass(own.annotation):
-            parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        inside = fields(own.annotation)
-        bundles[own.name] = own.annotation, [each.name for each in inside]
-        parameters += [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty
-                if each.default is MISSING
-                else each.default,
-                annotation=each.type,
-            )
-            for each in inside
-        ]
+        for each in options_of(record)
+    ]
 
     @functools.wraps(command)
     def spread(**given: Any) -> None:
-        packed = {
-            name: bundle(**{field: given.pop(field) for field in names})
-            for name, (bundle, names) in bundles.items()
-        }
-        command(**given, **packed)
+        command(packed(record, given))
 
     spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     spread.__annotations__ = {each.name: each.annotation for each in parameters}
     return spread
+
+
+def options_of(record: Any) -> Iterator[Any]:
+    """Yield the fields of a record and of the records in it, in order."""
+    for each in fields(record):
+        yield from options_of(each.type) if is_dataclass(each.type) else (each,)
+
+
+def packed(record: Any, given: dict[str, Any]) -> Any:
+    """Return the record of the options given."""
+    return record(
+        **{
+            each.name: packed(each.type, given)
+            if is_dataclass(each.type)
+            else given[each.name]
+            for each in fields(record)
+        }
+    )
 
 
 # Typer has a copy of click of its own, or uses that of others.
@@ -496,19 +424,11 @@ class Once(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
-            error.message = _with_nearest(error.message)
+            error.message = error.message.removeprefix("Value error, ")
             raise
 
 
-def _with_nearest(message: str) -> str:
-    """Return what is wrong with a value, and the nearest of those there are."""
-    message = message.removeprefix("Value error, ")
-    found = CHOICE.fullmatch(message)
-    close = found and get_close_matches(found[1], re.findall(r"'([^']*)'", found[2]), 1)
-    return f"{message} Did you mean '{close[0]}'?" if close else message
-
-
 def _takes_one(param: Any) -> bool:
-    """Tell whether it is an option with a value, of which the last would win."""
+    """Return whether it is an option with a value, of which the last would win."""
     is_option = str(param.param_type_name) == "option"
     return is_option and not (param.multiple or param.is_flag)

@@ -1,49 +1,39 @@
-"""Work of `rankfair path`: what each ε costs on one's own data."""
+"""`rankfair path`: what each ε costs on one's own data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rankfair.audit.compare import REST
-from rankfair.audit.records import FrontierPoint, plain
-from rankfair.audit.words import number
+from rankfair.audit import Audit
+from rankfair.audit.comparisons import REST
+from rankfair.audit.records import gap_interval, plain
+from rankfair.audit.summary import number
 from rankfair.cli.audit import audit_table
-from rankfair.cli.data import (
-    FitData,
-    ModelSettings,
-    combined,
-    compared_labels,
-    figure,
-    groups_of,
-    read_data,
-    small_groups,
-)
+from rankfair.cli.data import FitData, check_compared, read_data, small_groups
 from rankfair.cli.screen import (
+    Answer,
     OnStep,
-    column,
+    figure,
     figures,
     say,
     show_table,
-    write_results,
+    table_of,
 )
 from rankfair.constraints import CONSTRAINTS
-from rankfair.files.columns import Reading, Roles
-from rankfair.files.table import Table
+from rankfair.files.table import Dialect, Table
 from rankfair.input.disk import write_whole
-from rankfair.input.errors import counted
+from rankfair.input.errors import Argument, InputError, counted
+from rankfair.input.groups import crossed
 from rankfair.input.settings import check_number
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
-from rankfair.report import MethodLine, MethodTable
-from rankfair.report.methods import render_comparison
+from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from rankfair.cli.options import OutputOptions
+    from rankfair.cli.commands import PathCommand
 
 DEFAULT_FOLDS = 5
 ONE_FIT = (
@@ -54,8 +44,15 @@ FOLDS = (
     "Every ε is fitted with its own band on part of the rows and measured on the rest; "
     "the figures are of the held-out predictions of all folds together."
 )
-KNEE = "The mark is the ε from which on less fairness buys little accuracy."
-NO_KNEE = "No ε stands out from which on less fairness buys little accuracy."
+MARK = (
+    "The mark is the smallest ε whose error is within one standard error of the least, "
+    "in a comparison row by row: the gains beyond it may be noise."
+)
+NO_COST = (
+    "No measurable cost at any ε: the error at the smallest is within one standard "
+    "error of the least."
+)
+MOST_ROWS = 13  # of a path, in a table for people
 OF_MANY = (
     "Each group is compared with all others; the rank gap, its interval and the "
     "difference of means are those of the group farthest from AUC = 1/2. The intervals "
@@ -64,91 +61,132 @@ OF_MANY = (
 
 
 @dataclass(frozen=True)
-class Priced:
+class Priced(Answer):
     """A path of ε, and the page that shows it."""
 
     path: Path
     page: MethodTable
     notes: tuple[str, ...]
+    audit: Audit | None = None
+    reference: str = ""  # the group that the others are compared with
+    dialect: Dialect = Dialect()
+
+    def say(self, quiet: bool) -> None:
+        """Print what each ε costs, the chosen one in bold."""
+        rows, views = few_of(self.path), self.path.views
+        every = () if views is None else zip(self.path.rows, views.views, strict=True)
+        within = {row.epsilon: view.within_auc for row, view in every}
+        means = figures([row.md for row in rows], 3)
+        errors = [(row.rmse, row.rmse_ci_low, row.rmse_ci_high) for row in rows]
+        shown = figures([value for row in errors for value in row], 4)
+        many = len(self.path.groups) > 2
+        show_table(
+            (
+                *("epsilon", "RMSE", "CI", "AUC", "CI"),
+                *("in tasks", "MD", "status", "group"),
+            ),
+            [
+                (
+                    f"{row.epsilon:.4f}",
+                    shown[3 * i],
+                    f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
+                    number(row.auc),
+                    f"{row.auc_ci_low:.3f}–{row.auc_ci_high:.3f}",
+                    number(within.get(row.epsilon, math.nan)),
+                    means[i],
+                    row.status,
+                    row.group if many else "",
+                )
+                for i, row in enumerate(rows)
+            ],
+            [i for i, row in enumerate(rows) if row.epsilon == self.path.chosen],
+        )
+        farthest = "are of the group farthest from AUC = 1/2, against the rest"
+        say("", f"AUC and MD{f' {farthest}' if many else f': {self.page.of_groups}'}.")
+        n = len(self.path.rows)
+        if len(rows) < n:
+            say(f"{len(rows)} of {n} ε are shown; -o FILE writes all of them.")
+        say("", self.page.summary)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `docs/path.schema.json` describes."""
+        return {
+            "format": "rankfair-path",
+            "version": 2,
+            "chosen": self.path.chosen,
+            "summary": self.page.summary,
+            "n_held_out": self.path.n_held_out,
+            "rows": [plain(row._asdict()) for row in self.path.rows],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        """Return a row for each ε."""
+        return table_of(self.path.rows, PathRow._fields, ())
+
+    def write_page(self, file: FilePath) -> None:
+        """Write the page of the path."""
+        write_whole(file, render_comparison(self.page, self.path, self.reference))
 
 
-def path_files(
-    files: Sequence[str],
-    roles: Roles,
-    reading: Reading,
-    settings: ModelSettings,
-    *,
-    epsilons: Sequence[float] | None = None,
-    folds: int | None = None,
-    cap: int = 50,
-    command: str | None = None,
-    title: str | None = None,
-    on_step: OnStep | None = None,
-) -> Priced:
+def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     """Fit for each of many ε and measure on rows left out or held out."""
-    _check_widths(epsilons or (), settings)
-    data = read_data(files, roles, reading, cap)
-    data, left = _known_groups(data, settings)
-    parts = data.folds(DEFAULT_FOLDS if folds is None else folds, settings)
+    model = asked.model.regressor(asked.columns, **asked.constraints.settings())
+    widest = min(CONSTRAINTS[name].widest for name in asked.constraints.names)
+    for epsilon in asked.at or ():  # before any is fitted
+        check_number("epsilons", epsilon, 0.0, widest)
+    data, left = _known_groups(read_data(asked), model.intersect)
+    parts = data.folds(asked.folds or DEFAULT_FOLDS, model.random_state)
     path = fairness_path(
-        settings.model(data.design.roles),
+        model,
         data.X,
         data.y,
-        epsilons=epsilons,
-        cv=None if folds is None else parts,
+        epsilons=asked.at,
+        cv=None if asked.folds is None else parts,
         on_step=on_step,
         sample_weight=data.weights,
-        random_state=settings.seed,
+        random_state=model.random_state,
     )
-    base = audit_table(data.table, roles, bins=settings.bins, path=path)
+    base = audit_table(data.table, data.roles, bins=model.bins)
     told = (*left, *small_groups(path.unjudged, MIN_GROUP))
     page = MethodTable(
-        lines=tuple(
-            replace(_line(row, point, name), groups=_sides(row, path))
-            for row, point, name in zip(
-                path.rows, base.frontier, epsilon_names(path), strict=True
-            )
-        ),
-        provenance=replace(base.provenance, command=command, seed=settings.seed),
+        lines=_lines(path),
+        provenance=replace(base.provenance, seed=model.random_state),
         summary=_summary(path),
-        path=base.frontier,
-        title=title or "What fairness costs",
+        curve=True,
+        title=asked.out.title or "What fairness costs",
         notes=(_how(path), *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
     )
-    return Priced(path, page, (*data.notes, *told))
+    notes, dialect = (*data.notes, *told), data.table.dialect
+    reference = base.sensitive_features[0].reference
+    return Priced(path, page, notes, reference=reference, dialect=dialect)
 
 
-def _check_widths(epsilons: Sequence[float], settings: ModelSettings) -> None:
-    """Refuse an ε that no fit would take, before any other is fitted."""
-    widest = min(CONSTRAINTS[name].widest for name in settings.constraints)
-    for epsilon in epsilons:
-        check_number("each of epsilons", epsilon, 0.0, widest)
-
-
-def _known_groups(
-    data: FitData, settings: ModelSettings
-) -> tuple[FitData, tuple[str, ...]]:
+def _known_groups(data: FitData, intersect: bool) -> tuple[FitData, tuple[str, ...]]:
     """Return rows whose group is known, and a note on the others."""
-    found = groups_of(data.table, data.roles, settings.bins)
-    if len(found) > 1 and not settings.intersect:
-        raise ValueError(
-            "a path compares the groups of one column; --sensitive names "
-            f"{len(found)}. Name one of them, or compare their combinations with "
-            "--intersect."
+    if len(data.groups) > 1 and not intersect:
+        raise InputError(
+            "sensitive_features",
+            "names one column, whose groups a path compares",
+            str(len(data.groups)),
+            (
+                "Name one of them, or compare their combinations with ",
+                Argument("intersect", True),
+                ".",
+            ),
         )
-    for name, groups in found.items():
-        compared_labels(name, groups)
-    labels = combined(found)
-    compared_labels(" × ".join(found), labels)
-    known = np.array([label is not None for label in labels])
-    if known.all():
+    for groups in data.groups.values():
+        check_compared(groups)
+    both = crossed([*data.groups.values()])
+    check_compared(both)
+    if both.known is None:
         return data, ()
     note = counted(
-        int((~known).sum()),
+        both.n_unknown,
         "row has no group and is left out.",
         "rows have no group and are left out.",
     )
-    return data.take(known), (note,)
+    return data.take(both.known), (note,)
 
 
 def epsilon_names(path: Path) -> list[str]:
@@ -160,114 +198,59 @@ def epsilon_names(path: Path) -> list[str]:
     return [f"ε = {row.epsilon!r}" for row in path.rows]
 
 
+def few_of(path: Path) -> list[PathRow]:
+    """Return the rows of a path that a table shows: some evenly, and the chosen one."""
+    if len(path.rows) <= MOST_ROWS:
+        return list(path.rows)
+    rows = path.distinct().rows
+    last = len(rows) - 1
+    step = max(1, math.ceil(last / (MOST_ROWS - 2)))
+    kept = {*range(0, last, step), last}
+    return [r for i, r in enumerate(rows) if i in kept or r.epsilon == path.chosen]
+
+
 def _how(path: Path) -> str:
     """Return how the figures were made, and what the mark is among several ε."""
     how = ONE_FIT if path.left_out else FOLDS
-    if len(path.rows) == 1:
-        return how
-    return f"{how} {KNEE if path.has_knee else NO_KNEE}"
+    return how if len(path.rows) == 1 else f"{how} {MARK}"
 
 
-def _sides(row: PathRow, path: Path) -> str:
-    """Which groups a row compares."""
-    if len(path.groups) > 2:
-        return f"{row.group} v {REST}"
-    other = next(group for group in path.groups if group != row.group)
-    return f"{row.group} v {other}"
+def _lines(path: Path) -> tuple[MethodLine, ...]:
+    names = dict(zip(path.rows, epsilon_names(path), strict=True))
+    return tuple(_line(row, names[row], path) for row in few_of(path))
 
 
-def _line(row: PathRow, point: FrontierPoint, name: str) -> MethodLine:
+def _line(row: PathRow, name: str, path: Path) -> MethodLine:
+    against = next(group for group in path.groups if group != row.group)
     return MethodLine(
         name,
-        rmse=point.rmse,
-        auc_gap=point.auc_gap,
+        rmse=Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
+        auc_gap=Estimate(row.gap, *gap_interval(row.auc_ci_low, row.auc_ci_high)),
         mean_difference=Estimate(row.md),
         ks=Estimate(row.ks),
-        chosen=point.chosen,
+        chosen=len(path.rows) > 1 and row.epsilon == path.chosen,
         note="" if row.status in ("satisfied", "inactive") else row.status,
+        groups=f"{row.group} v {REST if len(path.groups) > 2 else against}",
     )
 
 
 def _summary(path: Path) -> str:
-    if len(path.rows) == 1:
-        only = path.rows[0]
-        return (
-            f"At ε = {only.epsilon:.3g} the error on {_rows(path)} is "
-            f"{figure(only.rmse)} and the rank gap {only.gap:.3f}."
-        )
+    """Return what the smallest ε costs, and from which on no cost can be measured."""
     first, last = path.rows[0], path.rows[-1]
+    rows = "left-out rows" if path.left_out else "held-out rows"
+    start = f"At ε = {first.epsilon:.3g} the error on {rows} is {figure(first.rmse)}"
+    if len(path.rows) == 1:
+        return f"{start} and the rank gap {first.gap:.3f}."
     more = 100 * (first.rmse / last.rmse - 1) if last.rmse > 0 else math.nan
-    return (
-        f"At ε = {first.epsilon:.3g} the error on {_rows(path)} is "
-        f"{figure(first.rmse)}, {abs(more):.1f} % "
-        f"{'above' if more >= 0 else 'below'} that at ε = {last.epsilon:.3g}; the rank "
-        f"gap is {first.gap:.3f} instead of {last.gap:.3f}."
+    said = (
+        f"{start}, {abs(more):.1f} % {'above' if more >= 0 else 'below'} that at "
+        f"ε = {last.epsilon:.3g}; the rank gap is {first.gap:.3f} instead of "
+        f"{last.gap:.3f}."
     )
-
-
-def _rows(path: Path) -> str:
-    return "left-out rows" if path.left_out else "held-out rows"
-
-
-def show_path(done: Priced, out: OutputOptions, sheet: str | None) -> None:
-    """Write the page and the table of a path, and print it."""
-    path = done.path
-    columns = {name: column(path.column(name).tolist()) for name in PathRow._fields}
-    write_results(
-        out,
-        notes=done.notes,
-        table=Table(columns),
-        sheet=sheet,
-        page=lambda file: write_whole(file, render_comparison(done.page)),
-        as_dict=lambda: _as_dict(done),
-        say=lambda: _say_path(done),
-    )
-
-
-def _say_path(done: Priced) -> None:
-    """Say what each ε costs, the knee in bold."""
-    rows, knee = done.path.rows, done.path.knee()
-    means = figures([row.md for row in rows], 3)
-    errors = [(row.rmse, row.rmse_ci_low, row.rmse_ci_high) for row in rows]
-    shown = figures([value for row in errors for value in row], 4)
-    head = ("epsilon", "RMSE", "CI", "AUC", "CI", "MD", "status")
-    many = len(done.path.groups) > 2
-    show_table(
-        (*head, "group") if many else head,
-        [
-            (
-                f"{row.epsilon:.4f}",
-                shown[3 * i],
-                f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
-                number(row.auc),
-                f"{row.auc_ci_low:.3f}–{row.auc_ci_high:.3f}",
-                means[i],
-                row.status,
-                *((row.group,) if many else ()),
-            )
-            for i, row in enumerate(rows)
-        ],
-        [i for i, row in enumerate(rows) if row.epsilon == knee and done.path.has_knee],
-    )
-    if many:
-        farthest = "the group farthest from AUC = 1/2, against the rest"
-        say("", f"AUC and MD are of {farthest}.")
-    else:
-        say("", f"AUC and MD: {done.page.of_groups}.")
-    say("", done.page.summary)
-    if len(rows) > 1:
-        marked = f"From ε = {knee:.3g} on, less fairness buys little accuracy."
-        say(marked if done.path.has_knee else NO_KNEE)
-
-
-def _as_dict(done: Priced) -> dict[str, Any]:
-    """Return what `docs/path.schema.json` describes."""
-    return {
-        "format": "rankfair-path",
-        "version": 2,
-        "knee": done.path.knee() if done.path.has_knee else None,
-        "summary": done.page.summary,
-        "n_held_out": done.path.n_held_out,
-        "rows": [plain(row._asdict()) for row in done.path.rows],
-        "notes": list(done.notes),
-    }
+    if path.is_free:
+        return f"{NO_COST} {said}"
+    if path.chosen is None:
+        return said
+    if path.chosen == last.epsilon:
+        return f"{said} Every smaller ε has a cost that can be measured."
+    return f"{said} From ε = {path.chosen:.3g} on no cost can be measured."

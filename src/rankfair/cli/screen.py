@@ -1,4 +1,4 @@
-"""What commands show: tables, prose, progress, and where results were written."""
+"""What commands show: answers, tables, prose and progress."""
 
 from __future__ import annotations
 
@@ -6,25 +6,151 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankfair.audit.frames import estimate_columns
-from rankfair.audit.words import number, table_lines
+import numpy as np
+import typer
+
+from rankfair.audit import Audit, Gate
+from rankfair.audit.records import estimate_columns
+from rankfair.audit.summary import not_judged, number, table_lines
 from rankfair.cli.errors import echo, echo_json
+from rankfair.files.table import Dialect, Table
+from rankfair.files.write import write_table
 from rankfair.input.errors import clipped, printable
 from rankfair.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from rankfair.cli.options import OutputOptions
-    from rankfair.files.table import Table
+    from rankfair.cli.options import GateOptions, OutputOptions
 
 # Told of each step: its name, its number and how many there are.
 OnStep: TypeAlias = Callable[[str, int, int], None]
 LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
 MOST_LETTERS = 40  # of the name of a step, which leave room for the bar
+
+
+class Answer:
+    """What a command found, in every form in which it can be shown."""
+
+    notes: tuple[str, ...]  # what a person should know
+    audit: Audit | None  # what --max-gap judges
+    dialect: Dialect = Dialect()  # of the files that were read
+
+    def say(self, quiet: bool) -> None:
+        """Print it for people; what explains it is left out if ``quiet``."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON types, as a schema in ``docs/`` describes them."""
+        raise NotImplementedError
+
+    def table(self) -> Table:
+        """Return its rows."""
+        raise NotImplementedError
+
+    def write_page(self, file: Path) -> None:
+        """Write its page."""
+        raise NotImplementedError
+
+    def written(self) -> list[Any]:
+        """Return the files that were written on the way."""
+        return []
+
+
+def show(found: Answer, out: OutputOptions, gate: GateOptions | None = None) -> None:
+    """Write table and page, print notes, the answer and what was written, then judge.
+
+    Files come first, because the reader of a pipe may have gone.
+    """
+    wrote, beside = found.written(), out.as_json or out.sheet == "-"
+    if out.sheet not in (None, "-"):
+        _write(found, str(out.sheet))
+        wrote.append(out.sheet)
+    if out.html is not None:
+        found.write_page(out.html)
+        wrote.append(out.html)
+    tell(found.notes, out.quiet)
+    judged = None if gate is None or not gate.given else found.audit
+    if out.as_json:
+        gated = {} if judged is None or gate is None else {"gate": _gated(judged, gate)}
+        echo_json({**found.to_dict(), **gated})
+    elif out.sheet == "-":
+        _write(found, "-")
+    else:
+        found.say(out.quiet)
+    if not out.quiet:
+        for path in wrote:
+            echo(f"wrote {path}", err=beside)
+    if judged is not None and gate is not None:
+        _end_by_gate(judged, gate, silent=out.quiet and out.as_json, err=beside)
+
+
+def _write(found: Answer, where: str) -> None:
+    """Write the table of an answer as the files that were read are written."""
+    write_table(replace(found.table(), dialect=found.dialect), where)
+
+
+def _result(audit: Audit, gate: GateOptions, ignore_small: bool) -> Gate:
+    """Judge what was asked for; of two the worse counts."""
+    found = []
+    if gate.max_gap is not None:
+        found.append(audit.gate(gate.max_gap, ignore_small=ignore_small))
+    if gate.max_task_gap is not None:
+        found.append(audit.task_gate(gate.max_task_gap))
+    return min(found, key=(Gate.EXCEEDED, Gate.NOT_ESTIMABLE, Gate.HELD).index)
+
+
+def _gated(audit: Audit, gate: GateOptions) -> dict[str, Any]:
+    """Return what JSON says of the gate."""
+    limits = {"max_gap": gate.max_gap, "max_task_gap": gate.max_task_gap}
+    return {**limits, "result": _result(audit, gate, gate.ignore_small).name.lower()}
+
+
+def _end_by_gate(audit: Audit, gate: GateOptions, silent: bool, err: bool) -> None:
+    """Compare gaps with the largest allowed, and end with the code that says so."""
+    result = _result(audit, gate, gate.ignore_small)
+    if not silent:
+        echo(_judged(audit, gate, result), err=err)
+    raise typer.Exit(result.exit_code)
+
+
+def _judged(audit: Audit, gate: GateOptions, result: Gate) -> str:
+    """Return a sentence on each gap that was judged."""
+    parts = [result.value]
+    if gate.max_gap is not None:
+        most = f"at most {gate.max_gap:g} allowed"
+        parts.append(f"Gap {_gap(audit.gap)}, {most}.{not_judged(audit)}")
+        if not result.exit_code and audit.unjudged():
+            parts.append("They were ignored, as asked.")
+        elif result is not _result(audit, gate, ignore_small=True):
+            parts.append("--ignore-small-groups lets it hold without them.")
+    within = audit.task_gap()
+    if gate.max_task_gap is not None:
+        most = f"at most {gate.max_task_gap:g} allowed"
+        told = f"Largest gap of a flagged task {_gap(within)}, {most}."
+        parts.append(told if within else "No task is flagged.")
+    elif gate.max_gap is not None and within > gate.max_gap:
+        parts.append(
+            f"Warning: a flagged task has a gap of {_gap(within)}; --max-task-gap "
+            "judges it."
+        )
+    return " ".join(parts)
+
+
+def _gap(value: float) -> str:
+    return "unknown" if math.isnan(value) else f"{value:.4f}"
+
+
+def tell(notes: Sequence[str], quiet: bool = False) -> None:
+    """Print notes on stderr."""
+    if not quiet:
+        for note in notes:
+            echo(f"Note: {note}", err=True)
 
 
 def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
@@ -35,6 +161,11 @@ def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
         return [number(v, f".{digits}g") for v in plain]
     decimals = max(digits - 1 - math.floor(math.log10(largest)), 0)
     return [number(v, f",.{decimals}f") for v in plain]
+
+
+def figure(value: float) -> str:
+    """Return an error for a sentence: four digits, more rather than a power of ten."""
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 def say(*paragraphs: str) -> None:
@@ -60,17 +191,43 @@ def show_table(
         echo(line, bold=i - 2 in strong and not plain)
 
 
+def table_of(
+    records: Sequence[Any], texts: Sequence[str], estimates: Sequence[str]
+) -> Table:
+    """Return fields of records as columns; an estimate is followed by its interval.
+
+    Cells are empty where a record has no such field.
+    """
+    none = Estimate(math.nan)
+    columns = {
+        name: column_of([getattr(it, name, None) for it in records]) for name in texts
+    }
+    for name in estimates:
+        values = estimate_columns(name, [getattr(it, name, none) for it in records])
+        columns |= {part: np.array(of, float) for part, of in values.items()}
+    return Table(columns)
+
+
+def column_of(values: list[Any]) -> Any:
+    """Return values as a column of a table: numbers, or text."""
+    if all(isinstance(value, int | float) for value in values):
+        return np.array(values)
+    if all(value is None or isinstance(value, float) for value in values):
+        return np.array([math.nan if value is None else value for value in values])
+    out = np.empty(len(values), object)
+    out[:] = [None if value is None else str(value) for value in values]
+    return out
+
+
 @contextmanager
-def progress(quiet: bool) -> Iterator[OnStep | None]:
+def progress(quiet: bool) -> Iterator[OnStep]:
     """Give a function to be told of each step, which shows them on stderr."""
     if quiet:
-        yield None
+        yield lambda name, step, steps: None
     elif find_spec("rich") is None:
-
-        def on_line(name: str, step: int, steps: int) -> None:
-            echo(f"{step}/{steps} {clipped(name, MOST_LETTERS)}", err=True)
-
-        yield on_line
+        yield lambda name, step, steps: echo(
+            f"{step}/{steps} {clipped(name, MOST_LETTERS)}", err=True
+        )
     else:
         from rich.console import Console
         from rich.markup import escape
@@ -88,68 +245,3 @@ def progress(quiet: bool) -> Iterator[OnStep | None]:
                 bar.update(task, description=shown, completed=step - 1, total=steps)
 
             yield on_step
-
-
-def write_results(
-    out: OutputOptions,
-    *,
-    notes: Sequence[str] = (),
-    table: Table | None = None,
-    sheet: str | None = None,
-    page: Callable[[Any], Any] | None = None,
-    as_dict: Callable[[], Any],
-    say: Callable[[], None],
-    files: Sequence[Any] = (),
-) -> None:
-    """Write table and page, then print notes, the result, and what was written.
-
-    Files come first, because the reader of a pipe may have gone.  The result is JSON,
-    the table itself (``sheet`` is ``"-"``), or what ``say`` prints.
-    """
-    from rankfair.files.write import write_table
-
-    wrote = list(files)
-    if table is not None and sheet not in (None, "-"):
-        write_table(table, str(sheet))
-        wrote.append(sheet)
-    if out.html is not None and page is not None:
-        page(out.html)
-        wrote.append(out.html)
-    tell(notes, out.quiet)
-    if out.as_json:
-        echo_json(as_dict())
-    elif table is not None and sheet == "-":
-        write_table(table, "-")
-    else:
-        say()
-    if not out.quiet:
-        for path in wrote:
-            echo(f"wrote {path}", err=out.as_json or sheet == "-")
-
-
-def tell(notes: Sequence[str], quiet: bool = False) -> None:
-    """Print notes on stderr."""
-    if not quiet:
-        for note in notes:
-            echo(f"Note: {note}", err=True)
-
-
-def spread(records: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return value and confidence interval of estimates as columns of a table."""
-    import numpy as np
-
-    columns: dict[str, list[Any]] = {}
-    for name in names:
-        columns |= estimate_columns(name, [getattr(record, name) for record in records])
-    return {name: np.array(values, float) for name, values in columns.items()}
-
-
-def column(values: list[Any]) -> Any:
-    """Return values as a column of a table: numbers, or text."""
-    import numpy as np
-
-    if all(isinstance(value, int | float) for value in values):
-        return np.array(values)
-    out = np.empty(len(values), object)
-    out[:] = [str(value) for value in values]
-    return out

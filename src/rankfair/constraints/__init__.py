@@ -9,6 +9,7 @@ from rankfair.constraints.base import Band, Constraint
 from rankfair.constraints.distribution import Distribution
 from rankfair.constraints.linear import Linear, Mean, Residual
 from rankfair.constraints.rank import Rank
+from rankfair.input.errors import Argument, InputError
 
 __all__ = [
     "CONSTRAINTS",
@@ -62,9 +63,11 @@ def refuse_own_epsilon(constraint: Any) -> None:
         return
     names = [f'"{type(each).__name__.lower()}"' for each in several]
     named = f"[{', '.join(names)}]" if several is constraint else names[0]
-    raise ValueError(
-        f"constraints={constraint!r} brings its own epsilon: no other would be tried. "
-        f"Use constraints={named}."
+    raise InputError(
+        "constraints",
+        "brings its own epsilon: no other would be tried",
+        repr(constraint),
+        f"Use constraints={named}.",
     )
 
 
@@ -76,9 +79,11 @@ def refuse_upper(constraints: Sequence[Constraint], n_groups: int) -> None:
     >>> refuse_upper([Rank(0.1, side="upper")], n_groups=2)
     """
     if n_groups > 2 and any(each.side == "upper" for each in constraints):
-        raise ValueError(
-            f'side="upper" puts one of two groups on top; of {n_groups} groups not '
-            'all can stand above the rest. Use side="both".'
+        raise InputError(
+            "side",
+            '"upper" puts one of two groups on top: not all can stand above the rest',
+            f"{n_groups} groups",
+            ("Use ", Argument("side", "both"), "."),
         )
 
 
@@ -94,16 +99,21 @@ def main_and_beside(
     """
     others = [each for each in constraints if not each.linear]
     if {type(each) for each in others} == {Rank, Distribution}:
-        raise ValueError(
-            'constraints need not hold "rank" beside "distribution": KS ≤ ε brings '
-            "|AUC − 1/2| ≤ ε with it. Ask for the distribution alone, with the "
-            "smaller of the two epsilons."
+        raise InputError(
+            "constraints",
+            'need not hold "rank" beside "distribution": KS ≤ ε brings '
+            "|AUC − 1/2| ≤ ε with it",
+            cure="Ask for the distribution alone, with the smaller of the two "
+            "epsilons.",
         )
     if len(others) > 1:
         names = " and ".join(type(each).__name__ for each in others)
-        raise ValueError(
-            "constraints may hold one that is not linear beside any number of linear "
-            f"ones (Mean, Residual); got {names}. Leave out all but one of these."
+        raise InputError(
+            "constraints",
+            "may hold one that is not linear beside any number of linear ones (Mean, "
+            "Residual)",
+            names,
+            "Leave out all but one of these.",
         )
     main = (others or list(constraints))[0]
     return main, tuple(each for each in constraints if each is not main)

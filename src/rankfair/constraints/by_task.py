@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rankfair.constraints.base import KEPT, ROUNDING, Constraint, Floats
 from rankfair.core.blocks import Ints
 from rankfair.core.by_task import Segments
+from rankfair.input.errors import Argument, InputError
 
 Array = NDArray[Any]
 
@@ -94,10 +95,11 @@ class ByTask:
 def in_every_task(constraint: Constraint, segments: Segments, y: Floats) -> ByTask:
     """The demand of a constraint on every task of the rows, whose target is ``y``."""
     if not constraint.by_task:
-        raise ValueError(
-            f'constraints="{type(constraint).__name__.lower()}" cannot be asked of '
-            'every task: scope="task" knows "rank", "mean" and "residual". Use '
-            'scope="global".'
+        raise InputError(
+            "constraints",
+            ("cannot be asked of every task, as ", Argument("scope", "task"), " does"),
+            type(constraint).__name__,
+            ("Use ", Argument("scope", "global"), "."),
         )
     found = (_of_pairs if constraint.pairs else _of_means)(constraint, segments, y)
     none = ~segments.both

@@ -80,6 +80,8 @@ class Rank(Constraint):
         >>> Rank().values(np.array([1.0, 3.0, 1.0]), several)
         [1, 4, 1]
         """
+        if len(several) == 1:
+            return [self.value(m, several[0])]
         order = np.argsort(m)
         ordered = m[order]
         first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))

@@ -28,9 +28,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
 T = TypeVar("T")
 
-CHUNK = 1 << 17  # numbers handled at a time: small enough to stay in the cache
+LEAST = 3  # arrays of n × n numbers a task that a fit keeps, whatever the penalty
+CHUNK = 1 << 17  # numbers handled at a time, on one of several threads
+PIECE = 1 << 15  # numbers gathered at a time: they stay in the cache
+SOME = 32  # rows of a task that tell about where its mean is
 CONSTANT = 1e-15  # a spread below this share of the values is their last digit
-FAR = 1e-6  # with a spread below this share, rounding of the mean shows
 PARTS = 16  # that threads share out, where a batch holds as many tasks on average
 FINE, DIGITS = 40, 50  # bits: parts of the range of a target, and of its size
 
@@ -43,83 +45,21 @@ class Batch(NamedTuple):
     size: int
 
 
+Piece = tuple[list[Batch], Callable[[Batch], Floats]]  # parts, and what gathers one
+
+
 @dataclass(frozen=True)
 class Blocks:
-    """The features sorted by task, centred in each task: ``z = x * unit - centre``.
+    """Where tasks lie, and the sums over their rows: ``z = x * unit - centre``.
 
     Everything here is in *places*: place ``p`` holds task ``tasks[p]``.
     """
 
-    Z: Floats  # (N, n)
     tasks: Ints  # (k,)
-    batches: tuple[Batch, ...]
+    sizes: Ints  # (k,) rows of each, ascending
     centre: Floats  # (k, n) in units
     gram: Floats  # (k, n, n), Zᵀ S Z of every task
     unit: Floats  # (n,) powers of two, so that no square overflows
-
-    @classmethod
-    def from_rows(
-        cls, X: Floats, codes: Ints, n_tasks: int, weights: Floats | None = None
-    ) -> Blocks:
-        """Sort and centre ``X`` (N, n) into a new array, task by task."""
-        return cls.in_order(X, *sorted_by_task(codes, n_tasks), weights)
-
-    @classmethod
-    def in_order(
-        cls,
-        X: Floats,
-        order: Ints,
-        tasks: Ints,
-        sizes: Ints,
-        weights: Floats | None = None,
-    ) -> Blocks:
-        """``from_rows`` once the order of the rows is known."""
-        n, n_tasks = X.shape[1], len(tasks)
-        batches = tuple(batches_of(sizes))
-        unit = _units(X)
-        scaled = bool((unit != 1.0).any())
-        Z, centre = np.empty(X.shape), np.empty((n_tasks, n))
-        gram = np.empty((n_tasks, n, n))
-
-        def gather(start: int) -> None:
-            rows = slice(start, start + CHUNK)
-            np.take(X, order[rows], axis=0, out=Z[rows], mode="clip")
-
-        each(gather, range(0, len(X), CHUNK), len(X))
-
-        def fill(batch: Batch) -> None:
-            rows, places, size = batch
-            Z3 = Z[rows].reshape(-1, size, n)
-            if scaled:
-                Z3 *= unit
-            w3 = None if weights is None else weights[order[rows]].reshape(-1, size)
-            centre[places] = centred(Z3, w3, gram[places])
-
-        each_batch(fill, batches)
-        return cls(Z, tasks, batches, centre, gram, unit)
-
-    def moments(self, target: Floats) -> Floats:
-        """``Zᵀ t`` and the sum of ``t`` of every task: (k, n + 1)."""
-        n = self.Z.shape[1]
-        out = np.empty((len(self.tasks), n + 1))
-
-        def fill(batch: Batch) -> None:
-            rows, places, size = batch
-            Z, t = self.Z[rows], target[rows]
-            if len(t) == size:  # one task: a plain product has less overhead
-                out[places.start, :-1] = np.dot(t, Z)
-                return
-            t3 = t.reshape(-1, 1, size)
-            np.matmul(t3, Z.reshape(-1, size, n), out=out[places, None, :-1])
-
-        each_batch(fill, self.batches)
-        out[:, -1] = self.totals(target)
-        return out
-
-    def apply(self, W: Floats) -> Floats:
-        """``Z w + a`` of every row; ``a`` is the last column of ``W`` (k, n + 1)."""
-        m: Floats = along(self.Z, self.batches, [W], [])[0][0]
-        return m
 
     def totals(self, weights: Floats | None) -> Floats:
         """The sum of ``weights``, or the number of rows, of every task: (k,)."""
@@ -130,69 +70,198 @@ class Blocks:
         out[sizes > 0] = np.add.reduceat(weights, (np.cumsum(sizes) - sizes)[sizes > 0])
         return out
 
-    @property
-    def sizes(self) -> Ints:
-        """How many rows each place holds: (k,)."""
-        return np.repeat(
-            [batch.size for batch in self.batches],
-            [batch.places.stop - batch.places.start for batch in self.batches],
-        )
+
+class TaskProducts(NamedTuple):
+    """Of some tasks: sums of products about a value near the mean, with r targets."""
+
+    near: Floats  # (t, n)
+    gram: Floats  # (t, n, n)
+    cross: Floats  # (t, r + 1, n), with the targets and with 1
+    sums: Floats  # (t, r + 1), of the targets and of what rows weigh
+
+    def centred(self) -> Floats:
+        """Bring products to the mean, in place.
+
+        Returns it and what rounding left of it, (2, t, n).
+        """
+        weight = np.maximum(self.sums[:, -1:], np.finfo(float).tiny)
+        off = self.cross[:, -1] / weight
+        self.gram[:] -= self.cross[:, -1, :, None] * off[:, None]
+        self.cross[:] -= self.sums[:, :, None] * off[:, None]
+        mean = self.near + off
+        return np.stack([mean, self.near - mean + off])
 
 
-def along(
-    Z: Floats, batches: Sequence[Batch], W: Sequence[Floats], K: Sequence[Floats]
-) -> tuple[Floats, Floats]:
-    """``Z w + a`` (r, N) of each ``W``, and ``z̃ᵀ K_j z̃`` (s, N) of each ``K``.
+@dataclass(frozen=True)
+class SortedRows:
+    """The rows of an array by task: gathered when they are needed, and never kept.
 
-    ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` (k, n + 1, n + 1), and all
-    of them share one product with every row.
+    Every pass gathers some tasks, or some rows of a large one, into one small buffer
+    that stays in the cache.
     """
-    n, r, s = Z.shape[1], len(W), len(K)
-    M, H = np.empty((r, len(Z))), np.empty((s, len(Z)))
 
-    def fill(batch: Batch) -> None:
-        rows, places, size = batch
-        t = places.stop - places.start
-        left = np.empty((t, r + s + s * n, n))
-        for i, w in enumerate(W):
-            left[:, i] = w[places, :-1]
-        for i, each in enumerate(K):
-            left[:, r + i] = 2.0 * each[places, :-1, -1]
-            left[:, r + s + i * n : r + s + (i + 1) * n] = each[places, :-1, :-1]
-        # With rows last all sums run over contiguous numbers.
-        Z3 = Z[rows].reshape(t, size, n).transpose(0, 2, 1).copy()
-        P = np.matmul(left, Z3)
-        for i, w in enumerate(W):
-            M[i, rows] = (P[:, i] + w[places, -1, None]).ravel()
-        bent = P[:, r + s :].reshape(t, s, n, size)
-        bent *= Z3[:, None]
-        P[:, r : r + s] += bent.sum(axis=2)
-        for i, each in enumerate(K):
-            H[i, rows] = (P[:, r + i] + each[places, -1, -1, None]).ravel()
+    X: Floats  # (N, n), row after row
+    order: Ints  # (N,): the row of X behind each sorted row
+    batches: tuple[Batch, ...]
+    unit: Floats | None = None  # (n,): what columns are multiplied by
 
-    each_batch(fill, [part for each in batches for part in _parts(each, n)])
-    return M, H
+    def pieces(self, batches: Sequence[Batch], least: int = 1) -> Iterator[Piece]:
+        """The rows of some batches, piece by piece; a task has ``least`` rows or more.
+
+        A piece is all rows of some tasks in one part, or of one large task in several.
+        """
+        n = self.X.shape[1]
+        buffer = np.empty((min(len(self.order), PIECE // max(n, 1) + 1), n))
+
+        def gathered(part: Batch) -> Floats:
+            rows, places, size = part
+            Z = buffer[: rows.stop - rows.start]
+            np.take(self.X, self.order[rows], axis=0, out=Z, mode="clip")
+            if self.unit is not None:
+                Z *= self.unit
+            return Z.reshape(places.stop - places.start, size, n)
+
+        for batch in batches:
+            for parts in _parts(batch, n, least):
+                yield parts, gathered
+
+    def products(
+        self,
+        batches: Sequence[Batch],
+        weights: Floats | None,
+        targets: Sequence[NDArray[Any]],
+    ) -> Iterator[tuple[slice, TaskProducts]]:
+        """Some places and the sums over their rows, piece by piece.
+
+        ``weights`` and ``targets`` are of the sorted rows.
+        """
+        for parts, gathered in self.pieces(batches, self.X.shape[1]):
+            near, gram, cross, sums = None, *(np.zeros(()),) * 3
+            for part in parts:
+                Z3, T3 = gathered(part), _stacked(targets, weights, part)
+                near = _near_mean(Z3, T3[:, -1]) if near is None else near
+                Z3 -= near[:, None]
+                Z3t = Z3.transpose(0, 2, 1)
+                gram = gram + np.matmul(
+                    Z3t if weights is None else Z3t * T3[:, -1:], Z3
+                )
+                cross, sums = cross + np.matmul(T3, Z3), sums + T3.sum(axis=2)
+            assert near is not None
+            yield parts[0].places, TaskProducts(near, gram, cross, sums)
+
+    def all_products(
+        self, weights: Floats | None, targets: Sequence[NDArray[Any]]
+    ) -> TaskProducts:
+        """The sums over the rows of all tasks."""
+        k, n = self.batches[-1].places.stop, self.X.shape[1]
+        r = len(targets)
+        shapes = (k, n), (k, n, n), (k, r + 1, n), (k, r + 1)
+        out = TaskProducts(*map(np.empty, shapes))
+
+        def fill(batches: Sequence[Batch]) -> None:
+            for at, found in self.products(batches, weights, targets):
+                for all_of, some in zip(out, found, strict=True):
+                    all_of[at] = some
+
+        share_out(fill, self.batches)
+        return out
+
+    def cross(
+        self, targets: Sequence[NDArray[Any]], weights: Floats | None, off: Floats
+    ) -> Floats:
+        """``Zᵀ S t`` of every task and target: (k, r, n).
+
+        ``off`` (j, k, n) is what is taken off the rows of each task, step by step.
+        """
+        out = np.zeros((off.shape[1], len(targets), off.shape[2]))
+
+        def fill(batches: Sequence[Batch]) -> None:
+            for parts, gathered in self.pieces(batches):
+                for part in parts:
+                    Z3, T3 = gathered(part), _stacked(targets, weights, part)
+                    for each in off:
+                        Z3 -= each[part.places, None]
+                    out[part.places] += np.matmul(T3[:, :-1], Z3)
+
+        share_out(fill, self.batches)
+        return out
+
+    def along(
+        self, W: Sequence[Floats], K: Sequence[Floats], off: Floats
+    ) -> tuple[Floats, Floats]:
+        """``Z w + a`` (r, N) of each ``W``, and ``z̃ᵀ K_j z̃`` (s, N) of each ``K``.
+
+        ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` (k, n + 1, n + 1), and
+        all of them share one product with every row.  ``off`` is as in `cross`.
+        """
+        n, r, s = self.X.shape[1], len(W), len(K)
+        M, H = np.empty((r, len(self.order))), np.empty((s, len(self.order)))
+
+        def fill(batches: Sequence[Batch]) -> None:
+            for parts, gathered in self.pieces(batches):
+                at = parts[0].places
+                left = np.empty((at.stop - at.start, r + s, n))
+                for i, w in enumerate(W):
+                    left[:, i] = w[at, :-1]
+                for i, each in enumerate(K):
+                    left[:, r + i] = 2.0 * each[at, :-1, -1]
+                for part in parts:
+                    # With rows last all sums run over contiguous numbers.
+                    Z3 = gathered(part).transpose(0, 2, 1).copy()
+                    for each in off:
+                        Z3 -= each[at, :, None]
+                    P = np.matmul(left, Z3)
+                    for i, w in enumerate(W):
+                        M[i, part.rows] = (P[:, i] + w[at, -1, None]).ravel()
+                    for i, each in enumerate(K):
+                        bent = np.matmul(each[at, :-1, :-1], Z3)
+                        bent *= Z3
+                        h = bent.sum(axis=1)
+                        h += P[:, r + i]
+                        h += each[at, -1, -1, None]
+                        H[i, part.rows] = h.ravel()
+
+        share_out(fill, self.batches)
+        return M, H
 
 
-def _parts(batch: Batch, n: int) -> Iterator[Batch]:
-    """The batch in parts that stay in the cache: some tasks, or some rows of one."""
+def _near_mean(Z3: Floats, w3: Floats) -> Floats:
+    """The (weighted) mean of some rows of each task: (t, n)."""
+    step = max(1, Z3.shape[1] // SOME)
+    Z3, w3 = Z3[:, ::step], w3[:, ::step]
+    weight = w3.sum(axis=1)[:, None]
+    near: Floats = np.matmul(w3[:, None], Z3)[:, 0]
+    np.divide(near, weight, out=near, where=weight > 0)
+    return near
+
+
+def _stacked(
+    targets: Sequence[NDArray[Any]], weights: Floats | None, part: Batch
+) -> Floats:
+    """Targets and 1, times the weights, of the rows of a part: (t, r + 1, size)."""
+    rows, places, size = part
+    out = np.ones((places.stop - places.start, len(targets) + 1, size))
+    for i, target in enumerate(targets):
+        out[:, i] = target[rows].reshape(-1, size)
+    if weights is not None:
+        out *= weights[rows].reshape(-1, 1, size)
+    return out
+
+
+def _parts(batch: Batch, n: int, least: int) -> Iterator[list[Batch]]:
+    """The batch in parts that stay in the cache: tasks, or the rows of a large one."""
     rows, places, size = batch
-    if (rows.stop - rows.start) * n <= CHUNK:
-        yield batch
-    elif size * n > CHUNK:
-        step = CHUNK // n + 1
-        for place in range(places.start, places.stop):
-            end = rows.start + (place - places.start + 1) * size
-            for at in range(end - size, end, step):
-                own = slice(at, min(at + step, end))
-                yield Batch(own, slice(place, place + 1), own.stop - own.start)
-    else:
-        step = CHUNK // (max(size, 1) * n)
-        for first in range(places.start, places.stop, step):
-            own = slice(first, min(first + step, places.stop))
-            at = rows.start + (first - places.start) * size
-            end = at + (own.stop - own.start) * size
-            yield Batch(slice(at, end), own, size)
+    most = PIECE // max(n, 1) + 1
+    step = max(1, most // max(size, least))
+    for first in range(places.start, places.stop, step):
+        own = slice(first, min(first + step, places.stop))
+        start = rows.start + (first - places.start) * size
+        end = start + (own.stop - own.start) * size
+        cuts = [start, end] if size <= most else [*range(start, end, most), end]
+        yield [
+            Batch(slice(a, b), own, (b - a) // (own.stop - own.start))
+            for a, b in itertools.pairwise(cuts)
+        ]
 
 
 def sorted_by_task(codes: Ints, n_tasks: int) -> tuple[Ints, Ints, Ints]:
@@ -219,23 +288,20 @@ def each(function: Callable[[T], None], items: Iterable[T], n_rows: int) -> None
             pass
 
 
-def each_batch(function: Callable[[Batch], None], batches: Sequence[Batch]) -> None:
-    """Call ``function`` on each batch, on threads where each holds many tasks.
+def share_out(
+    function: Callable[[Sequence[Batch]], None], batches: Sequence[Batch]
+) -> None:
+    """Call ``function`` on the batches, on threads where each holds many tasks.
 
     A batch of one task is short, or BLAS has threads of its own for it.
     """
-
-    def go(part: Sequence[Batch]) -> None:
-        for batch in part:
-            function(batch)
-
     if len(batches) < 2 or batches[-1].places.stop < PARTS * len(batches):
-        return go(batches)
+        return function(batches)
     n_rows = batches[-1].rows.stop
     cuts = np.linspace(0, n_rows, PARTS, endpoint=False)
     firsts = np.searchsorted([batch.rows.start for batch in batches], cuts)
     edges = itertools.pairwise([*firsts.tolist(), len(batches)])
-    each(go, [batches[i:j] for i, j in edges], n_rows)
+    each(function, [batches[i:j] for i, j in edges if i < j], n_rows)
 
 
 def _threads() -> int:
@@ -278,44 +344,7 @@ def runs(starts: Ints, lengths: Ints) -> Ints:
     return out
 
 
-def centred(Z3: Floats, w3: Floats | None, gram: Floats) -> Floats:
-    """Centre the rows of each task (t, size, n) and return their means, (t, n).
-
-    ``Zᵀ S Z`` goes into ``gram`` (t, n, n).  A mean is rounded; where that shows,
-    because values are far from zero, what is left of it is taken off as well.
-    """
-    mean = mean_rows(Z3, w3)
-    Z3 -= mean[:, None]
-    _fill_gram(Z3, w3, gram)
-    weight = Z3.shape[1] if w3 is None else w3.sum(axis=1)[:, None]
-    squares, size = np.einsum("tff->tf", gram), weight * mean * mean
-    if ((squares < FAR**2 * size) & (squares > CONSTANT**2 * size)).any():
-        rest = mean_rows(Z3, w3)
-        Z3 -= rest[:, None]
-        mean += rest
-        _fill_gram(Z3, w3, gram)
-    return mean
-
-
-def _fill_gram(Z3: Floats, w3: Floats | None, gram: Floats) -> None:
-    Z3t = Z3.transpose(0, 2, 1)
-    np.matmul(Z3t if w3 is None else Z3t * w3[:, None, :], Z3, out=gram)
-
-
-def mean_rows(Z3: Floats, w3: Floats | None) -> Floats:
-    """The (weighted) mean row of each task; zero where nothing weighs."""
-    if w3 is None:
-        ones = np.ones(Z3.shape[1])
-        mean: Floats = np.matmul(ones, Z3) / Z3.shape[1]
-        return mean
-    total = w3.sum(axis=1)[:, None]
-    weighted = np.matmul(w3[:, None, :], Z3)[:, 0]
-    out: Floats = np.zeros_like(weighted)
-    np.divide(weighted, total, out=out, where=total > 0)
-    return out
-
-
-def _units(X: Floats) -> Floats:
+def units_of(X: Floats) -> Floats:
     """One, or for a column of extreme size a power of two that brings it near one."""
     sample = np.abs(X[:: max(1, len(X) // 4096)]).max(axis=0, initial=0.0)
     exponent = np.where(sample > 0, np.frexp(sample)[1], 0)
@@ -359,13 +388,19 @@ def rounded(m: Floats, resolution: float) -> Floats:
     """
     if not resolution:
         return m
-    with np.errstate(over="ignore"):
-        whole = m / resolution
-    np.rint(whole, out=whole)
-    whole *= resolution
-    whole += 0.0  # there is one zero, and its sign is plus
-    fine = np.isfinite(whole)
-    return whole if fine.all() else np.where(fine, whole, m)
+    out = np.empty_like(m)
+    for start in range(0, len(m), CHUNK):
+        block = m[start : start + CHUNK]
+        with np.errstate(over="ignore"):
+            whole = block / resolution
+        np.rint(whole, out=whole)
+        whole *= resolution
+        whole += 0.0  # there is one zero, and its sign is plus
+        fine = np.isfinite(whole)
+        out[start : start + CHUNK] = (
+            whole if fine.all() else np.where(fine, whole, block)
+        )
+    return out
 
 
 def linear_predict(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import Batch, Ints, batches_of, each_batch, runs
+from rankfair.core.blocks import Batch, Ints, batches_of, runs, share_out
 from rankfair.core.problem import Groups
 
 Floats = NDArray[np.float64]
@@ -108,14 +109,14 @@ class Segments:
         """The rows by task and, within a task, by value."""
         out = np.empty(len(m), np.intp)
 
-        def fill(batch: Batch) -> None:
-            rows, places, size = batch
-            if size:
-                index = np.argsort(m[rows].reshape(-1, size), axis=1)
-                index += self.starts[places][:, None]
-                out[rows] = index.ravel()
+        def fill(batches: Sequence[Batch]) -> None:
+            for rows, places, size in batches:
+                if size:
+                    index = np.argsort(m[rows].reshape(-1, size), axis=1)
+                    index += self.starts[places][:, None]
+                    out[rows] = index.ravel()
 
-        each_batch(fill, self.batches)
+        share_out(fill, self.batches)
         return out
 
     def take(self, places: Ints) -> tuple[Segments, Ints]:

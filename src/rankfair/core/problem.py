@@ -11,7 +11,6 @@ counts the user will see.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,17 +22,19 @@ from rankfair.core.blocks import (
     Blocks,
     Floats,
     Ints,
-    along,
+    SortedRows,
+    batches_of,
     linear_predict,
     power_of_two,
     resolution_of,
     sorted_by_task,
+    units_of,
 )
 from rankfair.core.ranks import places_of, rows_near_others, whole_if_so
 from rankfair.engines.base import Engine
-from rankfair.input.errors import shown
+from rankfair.input.errors import Argument, InputError, shown
 
-__all__ = ["Groups", "Part", "Problem", "counted_weights", "whole_if_so"]
+SHOWS = 1e-10  # of a spread: what rounding of a mean may leave
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,9 @@ class Problem(Engine):
     y: Floats  # (N,) standard units, sorted
     weights: Floats | None  # sorted
     order: Ints  # (N,): the user's row behind each sorted row
+    rows: SortedRows
+    off: Floats  # (1 or 2, k, n): what is taken off the rows of each task
+    known_cross: Floats  # (k, 2 or 3, n): Zᵀ S t of y, and of 1 in A and 0 in B
 
     @classmethod
     def from_rows(
@@ -169,19 +173,28 @@ class Problem(Engine):
 
         ``names`` are those of the columns, for error messages.
         """
+        X = np.ascontiguousarray(X)
         order, tasks, sizes = sorted_by_task(codes, n_tasks)
         weights, weight_unit = _in_units(weights)
-        sorted_weights = None if weights is None else weights[order]
         user_groups = None if in_a is None else Groups(in_a, whole_if_so(weights))
-        # The target is prepared beside the features: neither needs the other.
-        with ThreadPoolExecutor(1) as aside, np.errstate(all="ignore"):
-            target = aside.submit(_standard, y, order, sorted_weights)
-            blocks = Blocks.in_order(X, order, tasks, sizes, weights)
-        _check_sizes(X, blocks, standardize, names)
-        counts = blocks.totals(sorted_weights)
-        scale, varies = scale_of(blocks, counts, standardize)
-        to_standard(blocks.gram, scale, varies)
-        standard, centre, unit = target.result()
+        groups = None if user_groups is None else user_groups.take(order)
+        weights = None if weights is None else weights[order]
+        standard, centre, y_unit = _standard(y, order, weights)
+        unit = units_of(X)
+        own = unit if (unit != 1.0).any() else None
+        rows = SortedRows(X, order, tuple(batches_of(sizes)), own)
+        targets = [standard] if groups is None else [standard, groups.in_a]
+        with np.errstate(all="ignore"):  # sizes are looked at afterwards
+            products = rows.all_products(weights, targets)
+            off, gram, weight = products.centred(), products.gram, products.sums[:, -1]
+        blocks = Blocks(tasks, sizes, off[0], gram, unit)
+        refuse_wild(gram, names)
+        if not standardize:
+            _refuse_extreme(unit, names)
+        scale, varies = scale_of(blocks, weight, standardize)
+        inside = np.einsum("kff->kf", gram)
+        far = (weight[:, None] * off[1] ** 2 > SHOWS**2 * inside).any()
+        to_standard(gram, scale, varies)
         return cls(
             X=X,
             codes=codes.astype(np.min_scalar_type(max(n_tasks - 1, 0)), copy=False),
@@ -192,37 +205,56 @@ class Problem(Engine):
             varies=varies,
             y=standard,
             y_centre=centre,
-            y_unit=unit,
-            beta_unit=1.0 if standardize else unit,
-            weights=sorted_weights,
+            y_unit=y_unit,
+            beta_unit=1.0 if standardize else y_unit,
+            weights=weights,
             order=order,
-            counts=counts,
-            groups=None if user_groups is None else user_groups.take(order),
+            counts=weight,
+            groups=groups,
             weight_unit=weight_unit,
+            rows=rows,
+            off=off if far else off[:1],
+            known_cross=products.cross,
         )
-
-    def moments(self, target: Floats) -> Floats:
-        """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
-        B = self.blocks.moments(
-            target if self.weights is None else target * self.weights
-        )
-        B[:, :-1] *= self.scale * self.varies
-        return B
 
     def sums(self, directions: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Moments (k, n + 1, 1 + r) and squares (k, 1 + r) of y and r directions."""
-        parts = [self._target_sums, *map(self._sums_of, directions)]
-        B, squares = zip(*parts, strict=True)
-        return np.stack(B, axis=2), np.stack(squares, axis=1)
+        return self._sums_of([self.y, *directions])
 
-    @cached_property
-    def _target_sums(self) -> tuple[Floats, Floats]:
-        return self._sums_of(self.y)
+    def moments(self, target: Floats) -> Floats:
+        """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
+        return self._sums_of([target])[0][:, :, 0]
 
-    def _sums_of(self, target: Floats) -> tuple[Floats, Floats]:
-        own = target * target
-        own = own if self.weights is None else own * self.weights
-        return self.moments(target), self.blocks.totals(own)
+    def _sums_of(self, targets: Sequence[Floats]) -> tuple[Floats, Floats]:
+        B = np.empty((self.n_tasks, self.n_features + 1, len(targets)))
+        squares = np.empty((self.n_tasks, len(targets)))
+        unknown = []
+        for i, target in enumerate(targets):
+            known = self._known_cross(target)
+            if known is None:
+                unknown.append(i)
+            else:
+                B[:, :-1, i] = known
+            weighted = target if self.weights is None else target * self.weights
+            B[:, -1, i] = self.blocks.totals(weighted)
+            squares[:, i] = self.blocks.totals(weighted * target)
+        if unknown:
+            asked = [targets[i] for i in unknown]
+            cross = self.rows.cross(asked, self.weights, self.off)
+            B[:, :-1, unknown] = cross.swapaxes(1, 2)
+        B[:, :-1] *= (self.scale * self.varies)[:, :, None]
+        return B, squares
+
+    def _known_cross(self, target: Floats) -> Floats | None:
+        """``Zᵀ S t`` (k, n) of y, or of one number for A and one for B."""
+        if target is self.y:
+            return self.known_cross[:, 0]
+        if self.groups is None:
+            return None
+        in_a = self.groups.in_a
+        a, b = target[in_a.argmax()], target[in_a.argmin()]
+        found: Floats = (a - b) * self.known_cross[:, 1]
+        return found if np.array_equal(target, np.where(in_a, a, b)) else None
 
     @cached_property
     def row_counts(self) -> Floats:
@@ -238,11 +270,10 @@ class Problem(Engine):
         of the sorted rows in standard units, at the centre of each task.
         """
         scale, own = np.append(self.scale, 1.0), slice(self.n_tasks)
-        M, H = along(
-            self.blocks.Z,
-            self.blocks.batches,
+        M, H = self.rows.along(
             [each[own] * scale for each in W],
             [each * scale[:, None] * scale for each in K],
+            self.off,
         )
         if self.weights is not None:
             H *= np.minimum(self.weights, 1.0 / self.weight_unit)
@@ -253,16 +284,16 @@ class Problem(Engine):
         m: Floats = self.along([W], [])[0][0]
         return m
 
-    def twins(self, rows: Ints) -> Ints | None:
-        """Ids of the user's rows that are alike in task and predictors, else −1.
+    def twins(self) -> Ints | None:
+        """Ids of the sorted rows that are alike in task and predictors, else −1.
 
         Left out, such rows are ordered against their own targets; new rows like them
         have one prediction.  None if no two rows are alike.
         """
         ways = np.random.default_rng(0).uniform(1.0, 2.0, self.n_features + 1)
         # einsum sums each row by itself: rows that are alike have the same key.
-        keys = np.einsum("ij,j->i", np.ascontiguousarray(self.X), ways[:-1])
-        keys = (keys + ways[-1] * self.codes)[rows]
+        keys = np.einsum("ij,j->i", self.X, ways[:-1])
+        keys += ways[-1] * self.codes
         places = places_of(keys)
         if places is None:
             at = np.arange(len(keys))
@@ -273,12 +304,12 @@ class Problem(Engine):
         if not len(repeated):
             return None
         at = at[np.isin(keys[at], repeated)]
-        at = at[np.lexsort((self.codes[rows[at]], keys[at]))]
-        X, codes = self.X[rows[at]], self.codes[rows[at]]
+        at = at[np.lexsort((self.codes[at], keys[at]))]
+        X, codes = self.X[at], self.codes[at]
         new = (codes[1:] != codes[:-1]) | (X[1:] != X[:-1]).any(axis=1)
         ids = np.full(len(keys), -1)
         ids[at] = np.append(0, np.cumsum(new))
-        return ids
+        return ids[self.order]
 
     def user_predict(self, W: Floats) -> Floats:
         """Predictions of the user's rows in the user's order and units."""
@@ -308,7 +339,8 @@ def scale_of(
     inside = np.einsum("kff->kf", blocks.gram)
     off = blocks.centre - share @ blocks.centre
     between = share @ (off - share @ off) ** 2  # twice, as the first mean is rounded
-    spread = np.sqrt(inside.sum(axis=0) / counts.sum() + between)
+    squares = np.maximum(inside.sum(axis=0), 0.0)  # 0 with the sign of rounding
+    spread = np.sqrt(squares / counts.sum() + between)
     size = np.abs(blocks.centre).max(axis=0, initial=0.0)
     dead = ~(spread > CONSTANT * size)
     unit = np.where(dead, 1.0, spread) if standardize else np.ones(len(spread))
@@ -316,32 +348,30 @@ def scale_of(
     return np.where(dead, 0.0, 1.0 / unit), varies & ~dead
 
 
-def _check_sizes(
-    X: Floats, blocks: Blocks, standardize: bool, names: Sequence[str] | None
-) -> None:
-    """Raise if a column cannot be squared, or penalised in its own units."""
-
-    def told(column: int, what: str) -> str:
-        called = f"{column} of X" if names is None else shown(names[column])
-        most = np.abs(X[:, column]).max()
-        return f"column {called} has values too {what} (up to {most:.3g}); rescale it"
-
-    wild = wildest(blocks.gram)
-    if wild is not None:
-        said = told(wild, "far apart to be squared")
-        raise ValueError(f"{said} or clip outliers")
-    if not standardize and (blocks.unit != 1.0).any():
-        column = int(np.argmax(blocks.unit != 1.0))
-        said = told(column, "extreme to be penalised in its own units")
-        raise ValueError(f"{said} or use standardize=True")
-
-
-def wildest(gram: Floats) -> int | None:
-    """The column whose squares are too large to be added up, if not all is finite."""
+def refuse_wild(gram: Floats, names: Sequence[str] | None = None) -> None:
+    """Raise if squares of a column are too large to be added up."""
     if np.isfinite(gram).all():
-        return None
+        return
     squares = np.einsum("kff->kf", gram)
-    return int(np.where(np.isfinite(squares), squares, np.inf).max(axis=0).argmax())
+    column = np.where(np.isfinite(squares), squares, np.inf).max(axis=0).argmax()
+    called = int(column) if names is None else shown(names[column])
+    raise InputError(
+        "X",
+        f"has values too far apart to be squared in column {called}",
+        cure="Rescale it, or clip outliers.",
+    )
+
+
+def _refuse_extreme(unit: Floats, names: Sequence[str] | None) -> None:
+    """Raise if a column cannot be penalised in its own units."""
+    if (unit != 1.0).any():
+        column = int(np.argmax(unit != 1.0))
+        called = column if names is None else shown(names[column])
+        raise InputError(
+            "X",
+            f"has values too extreme to be penalised as they are in column {called}",
+            cure=("Rescale it, or use ", Argument("standardize", True), "."),
+        )
 
 
 def to_standard(gram: Floats, scale: Floats, varies: NDArray[np.bool_]) -> None:

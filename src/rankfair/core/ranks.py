@@ -129,7 +129,9 @@ def places_of(values: Floats) -> Array | None:
     if not 1e-280 < span < np.inf:
         return None
     last = (1 << 31) - 2  # with room for rounding
-    places: Array = ((values - low) * (last / span)).astype(np.uint32)
+    places = np.empty(len(values), np.uint32)
+    for rows in blocks_of(len(values)):
+        places[rows] = (values[rows] - low) * (last / span)
     return places
 
 

@@ -13,8 +13,7 @@ from rankfair.datasets.base import (
     read_columns,
     stack,
 )
-
-__all__ = ["load_crime"]
+from rankfair.input.errors import InputError
 
 FILES = (
     DataFile(
@@ -67,7 +66,7 @@ def load_crime(
     FileNotFoundError: crime.csv not found: put the file(s) into ...
     """
     if biased:
-        raise ValueError("biased must be False for Crime: no injection is defined")
+        raise InputError("biased", "must be False for Crime: no injection is defined")
     columns = read_columns(find_files("crime", FILES, data_home))
     features = [name for name in columns if name.startswith("x")]
     return Dataset(

@@ -15,9 +15,8 @@ from rankfair.datasets.base import (
     stack,
 )
 from rankfair.datasets.synthetic import raise_lowest
+from rankfair.input.errors import InputError
 from rankfair.input.settings import check_number
-
-__all__ = ["load_income"]
 
 FILES = (
     DataFile(
@@ -90,7 +89,7 @@ def load_income(
     target = fill(numbers(columns[TARGET]), counties)
     in_a = numbers(columns[SHARE]) > check_number("cut", cut, 0.0, 100.0)
     if in_a.all() or not in_a.any():
-        raise ValueError(f"cut={cut!r} leaves one group empty: nothing to compare")
+        raise InputError("cut", "must leave two groups to compare", f"{cut!r}")
     if biased:
         target = raise_lowest(target, in_a, FACTOR, BIASED_AUC)
     return Dataset(

@@ -18,8 +18,6 @@ from rankfair.datasets.base import (
 )
 from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
 
-__all__ = ["load_student"]
-
 FILES = (
     DataFile(
         "student-mat.csv",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankfair.datasets.base import Backend, Dataset
 from rankfair.input.arrays import Floats
+from rankfair.input.errors import InputError
 from rankfair.input.settings import as_given, check_count, check_number, check_seed
 
 RandomState = int | np.random.Generator | None
@@ -144,7 +145,7 @@ def make_biased_tasks(
     """
     sizes = _task_sizes(n_tasks, n_per_task)
     if check_number("auc", auc, 0.0, 1.0) in (0.0, 1.0):
-        raise ValueError(f"auc must be strictly between 0 and 1; got {as_given(auc)}.")
+        raise InputError("auc", "must be strictly between 0 and 1", as_given(auc))
     check_number("signal", signal, 0.0, 1.0)
     check_number("task_spread", task_spread, 0.0)
     rng = generator(random_state)
@@ -176,10 +177,8 @@ def _task_sizes(n_tasks: int, n_per_task: int | Sequence[int]) -> NDArray[np.int
         return np.full(n_tasks, check_count("n_per_task", n_per_task))
     sizes = [check_count("n_per_task", size) for size in n_per_task]
     if len(sizes) != n_tasks:
-        raise ValueError(
-            f"n_per_task must be an int or hold one size for each of the {n_tasks} "
-            f"tasks, got {len(sizes)} sizes"
-        )
+        said = f"must be an int or hold one size for each of the {n_tasks} tasks"
+        raise InputError("n_per_task", said, f"{len(sizes)} sizes")
     return np.array(sizes)
 
 

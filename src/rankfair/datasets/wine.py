@@ -16,8 +16,6 @@ from rankfair.datasets.base import (
 )
 from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
 
-__all__ = ["load_wine"]
-
 FILES = (
     DataFile(
         "winequality-red.csv",

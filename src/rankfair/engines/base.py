@@ -21,14 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import Blocks, Floats
+from rankfair.core.blocks import LEAST, Blocks, Floats
+from rankfair.input.errors import Argument, InputError
 
 if TYPE_CHECKING:
     from rankfair.core.problem import Groups
 
-__all__ = ["LEAST", "Engine", "check_room", "memory_here"]
-
-LEAST = 3  # arrays of n × n numbers a task that a fit keeps, whatever the penalty
 BESIDE = 25  # arrays of n numbers a task: coefficients and moments of a few rounds
 SHARE = 0.9  # of the memory there is; the rest is the system's
 # Where a container says how much of the machine's memory is its own.
@@ -138,14 +136,16 @@ def check_room(n_tasks: int, n_features: int, copies: int = LEAST) -> None:
     need, there = _needed(n_tasks, n_features, copies), memory_here()
     if there is None or need <= SHARE * there:
         return
+    less = _shown(_needed(n_tasks, n_features, LEAST))
+    other = ("; ", Argument("penalty", "task"), f" needs {less}") * (copies > LEAST)
     cure = "Use fewer predictors, join small tasks, or fit some of the tasks at a time"
-    if copies > LEAST:
-        cure += '; penalty="task" and "ridge" need '
-        cure += _shown(_needed(n_tasks, n_features, LEAST))
-    raise ValueError(
-        f"{n_tasks:,} tasks with {n_features} predictors need about {_shown(need)} of "
-        f"memory ({copies} arrays of {n_features} × {n_features} numbers a task, and "
-        f"{BESIDE} of {n_features}), and this machine has {_shown(there)}. {cure}."
+    raise InputError(
+        "X",
+        f"has {n_tasks:,} tasks with {n_features} predictors, which need about "
+        f"{_shown(need)} of memory ({copies} arrays of {n_features} × {n_features} "
+        f"numbers a task, and {BESIDE} of {n_features}); this machine has "
+        f"{_shown(there)}",
+        cure=(cure, *other, "."),
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankfair.core.blocks import (
     Floats,
     Ints,
-    along,
+    SortedRows,
     batches_of,
     rounded,
     sorted_by_task,
@@ -46,6 +46,13 @@ class Chunk:
             np.stack([each[rows] for each in columns], axis=1, out=out[rows])
         return out
 
+    def by_task(self, *more: Floats) -> tuple[Ints, Ints, SortedRows]:
+        """The tasks that occur, by size, their sizes, and their `rows`."""
+        tasks, own = own_codes(self.codes)
+        order, places, sizes = sorted_by_task(own, len(tasks))
+        rows = SortedRows(self.rows(*more), order, tuple(batches_of(sizes)))
+        return tasks[places], sizes, rows
+
     @classmethod
     def joined(cls, chunks: Iterable[Chunk]) -> Chunk:
         """All rows of some chunks, by the number of the chunk."""
@@ -59,25 +66,6 @@ class Chunk:
             np.concatenate([each.in_a for each in parts]),
             np.concatenate(weights) if weights else None,
         )
-
-
-@dataclass(frozen=True)
-class TaskOrder:
-    """Rows by task: the tasks that occur by size, their sizes, and the rows in order.
-
-    Rows of one task stay in the order in which they came.
-    """
-
-    tasks: Ints
-    sizes: Ints
-    order: Ints
-
-    @classmethod
-    def of(cls, codes: Ints) -> TaskOrder:
-        """Sort the rows of a chunk."""
-        tasks, own = own_codes(codes)
-        order, places, sizes = sorted_by_task(own, len(tasks))
-        return cls(tasks[places], sizes, order)
 
 
 @dataclass(frozen=True)
@@ -124,22 +112,19 @@ class LeftOut:
 
     def __call__(self, chunk: Chunk) -> list[Held]:
         """The line of training rows and, if there is a ``K``, that of left-out ones."""
-        by_task = TaskOrder.of(chunk.codes)
-        tasks, order = by_task.tasks, by_task.order
-        Z = chunk.rows().take(order, axis=0, mode="clip")
-        Z -= np.repeat(self.centre[tasks], by_task.sizes, axis=0)
+        tasks, sizes, rows = chunk.by_task()
         W, K = ([each[tasks] for each in some] for some in (self.W, self.K))
-        (m, d), H = along(Z, tuple(batches_of(by_task.sizes)), W, K)
-        weights = None if chunk.weights is None else chunk.weights[order]
-        in_a = chunk.in_a[order]
+        (m, d), H = rows.along(W, K, self.centre[None, tasks])
+        weights = None if chunk.weights is None else chunk.weights[rows.order]
+        in_a = chunk.in_a[rows.order]
         trained = Held(m, d, in_a, weights)
         if not self.K:
             return [trained]
         if weights is not None:
             H *= np.minimum(weights, 1.0)
-        ok = (self.most > H).all(axis=0) & ~np.repeat(self.single[tasks], by_task.sizes)
+        ok = (self.most > H).all(axis=0) & ~np.repeat(self.single[tasks], sizes)
         H[:, ~ok] = 0.0
-        y = chunk.y[order] / self.y_unit - self.y_centre
+        y = chunk.y[rows.order] / self.y_unit - self.y_centre
         q = (m - H[0] * y) / (1.0 - H[0])
         e = (d - H[-1] * self.levels[in_a.view(np.int8)]) / (1.0 - H[-1])
         left_out = Held(q, e, in_a, weights)

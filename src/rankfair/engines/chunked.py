@@ -13,14 +13,19 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import CONSTANT, Blocks, Floats, batches_of, resolution_of
-from rankfair.core.problem import Part, Problem, scale_of, to_standard, wildest
+from rankfair.core.blocks import CONSTANT, LEAST, Blocks, Floats, resolution_of
+from rankfair.core.problem import (
+    Part,
+    Problem,
+    refuse_wild,
+    scale_of,
+    to_standard,
+)
 from rankfair.core.ranks import Bins
-from rankfair.engines.base import LEAST, Engine, check_room
+from rankfair.engines.base import Engine, check_room
 from rankfair.engines.chunk import Chunk, Held, LeftOut, histograms
 from rankfair.engines.labels import Coding
 from rankfair.engines.sums import RowSums
-from rankfair.input.errors import shown
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -146,16 +151,10 @@ class ChunkedEngine(Engine):
         places = np.argsort(total.rows, kind="stable")
         total = replace(total, by_task=total.by_task.at(places))
         own = total.by_task
-        wild = wildest(own.gram)
-        if wild is not None:
-            raise ValueError(
-                f"column {shown(rows.coding.roles.predictors[wild])} has values too "
-                "far apart to be squared; rescale it or clip outliers"
-            )
+        refuse_wild(own.gram, rows.coding.roles.predictors)
         blocks = Blocks(
-            Z=np.zeros((0, rows.n_features)),
             tasks=places,
-            batches=tuple(batches_of(total.rows[places])),
+            sizes=total.rows[places],
             centre=own.centre,
             gram=own.gram,
             unit=np.ones(rows.n_features),

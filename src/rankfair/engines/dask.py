@@ -23,7 +23,7 @@ from rankfair.engines.labels import (
     refuse_unknown,
     tally,
 )
-from rankfair.input.errors import shown
+from rankfair.input.errors import InputError, shown
 
 T = TypeVar("T")
 Many = list[Any]  # futures
@@ -269,9 +269,10 @@ def _cluster_here() -> Cluster:
     try:
         return Cluster.of(get_client())
     except ValueError:
-        raise ValueError(
-            "a Dask frame is fitted where its partitions are: start a cluster first, "
-            "client = dask.distributed.Client(…)."
+        raise InputError(
+            "X",
+            "is a Dask frame, which is fitted where its partitions are",
+            cure="Start a cluster first: client = dask.distributed.Client(…).",
         ) from None
 
 
@@ -280,22 +281,22 @@ def _with_target(X: Any, y: Any) -> tuple[str, Any]:
     names = list(X.columns)
     for name in names:
         if not isinstance(name, str):
-            raise ValueError(
-                f"column {shown(name)} of the frame has no name in text: rename it, "
-                "frame.rename(columns=str)."
+            raise InputError(
+                "X",
+                "must have names in text",
+                f"a column {shown(name)}",
+                "Rename it: frame.rename(columns=str).",
             )
         if names.count(name) > 1:
-            raise ValueError(
-                f"the frame has several columns called {shown(name)}: give each a name "
-                "of its own."
-            )
+            raise InputError("X", f"has several columns called {shown(name)}")
     if isinstance(y, str):
         refuse_unknown([y], names, "{} is no column of the frame.")
         return y, X
     if not hasattr(y, "to_delayed"):
-        got = "fit got no y" if y is None else f"y is a {type(y).__name__}"
-        raise ValueError(
-            f"{got}, but the rows are in a Dask frame: name the column of the target, "
-            'fit(frame, "pay"), or pass a Dask series.'
+        raise InputError(
+            "y",
+            "must be a column or a Dask series where rows are in a Dask frame",
+            "none" if y is None else f"a {type(y).__name__}",
+            'Name the column: fit(frame, "pay").',
         )
     return TARGET, X.assign(**{TARGET: y})

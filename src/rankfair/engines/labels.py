@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
-from rankfair.input.errors import counted, listed, shown
+from rankfair.input.errors import Argument, InputError, counted, listed, shown
+from rankfair.input.frames import refuse_infinite
 from rankfair.input.labels import label_array
 from rankfair.input.settings import nearest
-from rankfair.input.training import refuse_infinite
 
 SPARSE = 8  # whole labels spread no wider than this many times their number: a table
 TEXT = ("string", "large_string", "string_view")
@@ -64,19 +64,24 @@ class StreamRoles:
             first = seen.setdefault(name, role) if name else role
             # A column of groups may also say which task a row is of.
             if first != role and (first, role) != ("tasks", "sensitive_features"):
-                raise ValueError(
-                    f"column {shown(name)} is named as {first} and as {role}: name "
-                    "another one."
-                )
+                other = "must name another column than ", Argument(first)
+                raise InputError(role, other, shown(name))
         if not self.predictors:
-            raise ValueError("no column is left to predict from.")
+            raise InputError("features", "must leave a column to predict from")
         for name in self.columns:
             if name in others and name not in (self.task, self.group):
-                raise ValueError(
-                    f"column {shown(name)} holds {others[name]}: predictors, target "
-                    "and weights are numbers. Leave it out (features=… of a stream), "
-                    "encode it as numbers, or name it in tasks= or "
-                    "sensitive_features=."
+                roles = {self.target: "target", self.weight: "sample_weight"}
+                raise InputError(
+                    roles.get(name, "features"),
+                    "must be numbers",
+                    f"column {shown(name)}, which holds {others[name]}",
+                    (
+                        "Leave it out, encode it as numbers, or name it as ",
+                        Argument("tasks"),
+                        " or ",
+                        Argument("sensitive_features"),
+                        ".",
+                    ),
                 )
 
 
@@ -86,9 +91,10 @@ def column_names(argument: str, given: Any) -> tuple[str, ...]:
     names = () if given is None else tuple(given) if several else (given,)
     for name in names:
         if not isinstance(name, str):
-            raise ValueError(
-                f"{argument}={shown(name)}: columns of rows in files or on a cluster "
-                "are given by their names."
+            raise InputError(
+                argument,
+                "must name columns, as rows in files or on a cluster have no positions",
+                shown(name),
             )
     return names
 
@@ -97,9 +103,11 @@ def one_column(argument: str, given: Any) -> str | None:
     """The name of the only column for something, or None."""
     names = column_names(argument, given)
     if len(names) > 1:
-        raise ValueError(
-            f"{argument}={shown(given)}: rows in files or on a cluster have one column "
-            "for it. Join the columns, or fit in memory."
+        raise InputError(
+            argument,
+            "must be one column where rows are in files or on a cluster",
+            shown(given),
+            "Join the columns, or fit in memory.",
         )
     return names[0] if names else None
 
@@ -110,8 +118,8 @@ def refuse_unknown(
     """Raise for a name that is no column; ``sentence`` has a place for it."""
     for name in names:
         if name is not None and name not in known:
-            hint = nearest(name, known) or f" There are {listed(known)}."
-            raise ValueError(sentence.format(shown(name)) + hint)
+            hint = nearest(name, known) or f"There are {listed(known)}."
+            raise ValueError(f"{sentence.format(shown(name))} {hint}")
 
 
 @dataclass(frozen=True)
@@ -271,15 +279,18 @@ def _sorted(table: Any, n_rows: int) -> tuple[Labels | None, Ints]:
 
 def _check_two(labels: list[Any], name: str | None) -> None:
     if len(labels) == 1:
-        raise ValueError(
-            f"sensitive_features ({shown(name)}) has one group only "
-            f"({shown(labels[0])}): there is nothing to balance."
+        raise InputError(
+            "sensitive_features",
+            f"({shown(name)}) has one group only ({shown(labels[0])}): there is "
+            "nothing to balance",
         )
     if len(labels) > 2:
-        raise ValueError(
-            f"sensitive_features ({shown(name)}) has {len(labels)} groups "
-            f"({listed(labels)}): rows in files or on a cluster are balanced between "
-            "two. Join groups, or fit in memory."
+        raise InputError(
+            "sensitive_features",
+            f"({shown(name)}) must have two groups where rows are in files or on a "
+            "cluster",
+            f"{len(labels)} groups ({listed(labels)})",
+            "Join groups, or fit in memory.",
         )
 
 

@@ -25,7 +25,7 @@ from rankfair.engines.labels import (
 from rankfair.engines.parquet import OnRows
 from rankfair.input.arrays import Floats
 from rankfair.input.disk import whole, working_folder
-from rankfair.input.errors import shown
+from rankfair.input.errors import InputError, shown
 
 __all__ = ["Stream", "predict_parquet", "stream"]
 
@@ -209,13 +209,16 @@ def open_rows(
 def _roles(X: Stream, y: Any, weight: str | None, named: Any) -> StreamRoles:
     """What the stream says of its columns, with what `fit` and the constructor say."""
     if y is not None and not isinstance(y, str):
-        raise ValueError(
-            f"y is a {type(y).__name__}, but the rows are in files: name its column, "
-            'stream(…, target="pay").'
+        raise InputError(
+            "y",
+            "must be a column where rows are in files",
+            f"a {type(y).__name__}",
+            'Name it: stream(…, target="pay").',
         )
-    target = _agreed("the target", X.target, y, "fit")
+    target = _agreed("target", X.target, y, "fit")
     if target is None:
-        raise ValueError('name the column to predict: stream(…, target="pay").')
+        cure = 'Write stream(…, target="pay").'
+        raise InputError("target", "must name the column to predict", cure=cure)
     task = one_column("tasks", named.tasks)
     sensitive = one_column("sensitive_features", named.sensitive_features)
     where = "the constructor"
@@ -242,9 +245,10 @@ def _agreed(
 ) -> str | None:
     """What the stream names, or somebody else; both must not name two things."""
     if own and other and own != other:
-        raise ValueError(
-            f"{argument} was given twice: {shown(own)} in stream(…), {shown(other)} in "
-            f"{where}. Give one of them."
+        raise InputError(
+            argument,
+            f"was given twice: {shown(own)} in stream(…), {shown(other)} in {where}",
+            cure="Give one of them.",
         )
     return own or other
 
@@ -262,7 +266,10 @@ def predict_elsewhere(model: Any, X: Any, tasks: Any = None) -> Any:
         Rows elsewhere have their tasks in a column.
     """
     if tasks is not None:
-        raise ValueError("tasks of rows in files or on a cluster are a column of them.")
+        expected = (
+            "must be a column of the rows where these are in files or on a cluster"
+        )
+        raise InputError("tasks", expected)
     if isinstance(X, Stream):
         parts = [values for _, values in _predicted_batches(model, replace(X))]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -332,9 +339,10 @@ def predict_parquet(
     kept = column_names("keep", keep)
     refuse_unknown(kept, rows.schema.names, "keep names {}, which is no column.")
     if name in kept:
-        raise ValueError(
-            f"keep names {shown(name)}, which is the name of the new column: give that "
-            "another one with name=."
+        raise InputError(
+            "keep",
+            f"names {shown(name)}, which is the name of the new column",
+            cure="Give that another one with name=.",
         )
     with whole(path) as part, ExitStack() as open_files:
         writer = None

@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.core.blocks import Floats, Ints, batches_of, centred
-from rankfair.engines.chunk import Chunk, TaskOrder, some_of
+from rankfair.core.blocks import PIECE, Floats, Ints
+from rankfair.engines.chunk import Chunk, some_of
 
-PIECE = 1 << 15  # numbers of products handled at a time, within the cache
 SOME_ROWS = 1 << 16  # rows that are looked at for others like them
 
 
@@ -33,23 +32,6 @@ class TaskSums(NamedTuple):
         """Of no rows."""
         shapes = (t,), (t, n), (t,), (t, n, n), (t, n), (t,), (t,), (t, n)
         return cls(*map(np.zeros, shapes))
-
-    @classmethod
-    def of(cls, Z3: Floats, w3: Floats | None, a3: Floats) -> TaskSums:
-        """Of rows ``(x, y)`` by task: (t, size, n + 1); ``a3`` is 1 in group A."""
-        t, size, n = Z3.shape[0], Z3.shape[1], Z3.shape[2] - 1
-        wa3 = a3 if w3 is None else a3 * w3
-        weight = np.full(t, float(size)) if w3 is None else w3.sum(axis=1)
-        weight_a = wa3.sum(axis=1)
-        if size == 1:
-            one = {"centre": Z3[:, 0, :-1], "mean_y": Z3[:, 0, -1]}
-            return cls.empty(t, n)._replace(weight=weight, weight_a=weight_a, **one)
-        P = np.empty((t, n + 1, n + 1))
-        mean = centred(Z3, w3, P)
-        gram, cross, yy = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
-        cross_a = np.matmul(wa3[:, None, :], Z3[:, :, :-1])[:, 0]
-        x, y = mean[:, :-1], mean[:, -1]
-        return cls(weight, x, y, gram, cross, yy, weight_a, cross_a)
 
     def at(self, tasks: Ints | slice) -> TaskSums:
         """Those of some tasks."""
@@ -183,18 +165,15 @@ def _by_task(chunk: Chunk) -> Iterator[tuple[Ints, TaskSums]]:
     Each task is in one of them, so that no sum has to be found twice, and tasks of one
     size ascend, so that what is added to lies in the order in which it is met.
     """
-    by_task, n, w = TaskOrder.of(chunk.codes), len(chunk.columns), chunk.weights
-    rows = chunk.rows(chunk.y)
-    for within, places, size in batches_of(by_task.sizes):
-        step = PIECE // ((n + 1) * max(n + 1, size)) + 1
-        for first in range(places.start, places.stop, step):
-            last = min(first + step, places.stop)
-            start = within.start + (first - places.start) * size
-            at = by_task.order[start : start + (last - first) * size]
-            Z3 = rows.take(at, axis=0, mode="clip").reshape(-1, size, n + 1)
-            w3 = None if w is None else w[at].reshape(-1, size)
-            a3 = chunk.in_a[at].reshape(-1, size).astype(float)
-            yield by_task.tasks[first:last], TaskSums.of(Z3, w3, a3)
+    tasks, _, rows = chunk.by_task(chunk.y)
+    w = None if chunk.weights is None else chunk.weights[rows.order]
+    in_a = chunk.in_a[rows.order]
+    for at, found in rows.products(rows.batches, w, [in_a]):
+        mean, P, cross, sums = found.centred()[0], *found[1:]
+        x, y = mean[:, :-1], mean[:, -1]
+        gram, xy, yy = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
+        of_a = sums[:, 0], cross[:, 0, :-1]
+        yield tasks[at], TaskSums(sums[:, -1], x, y, gram, xy, yy, *of_a)
 
 
 def _keys(chunk: Chunk, some: Ints) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankfair.core.blocks import linear_predict, power_of_two
@@ -23,14 +24,19 @@ from rankfair.engines.base import check_room
 from rankfair.engines.streams import is_elsewhere, predict_elsewhere
 from rankfair.estimators.settings import check_penalty
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import TrainingRows, label_source
+from rankfair.input.columns import label_source
 from rankfair.input.errors import InputError
-from rankfair.input.frames import FrameTable, PartTable, Table, open_table
+from rankfair.input.frames import (
+    FrameTable,
+    Table,
+    finite_predictions,
+    open_table,
+    read_target,
+)
 from rankfair.input.groups import group_labels
-from rankfair.input.new_rows import read_new, refuse_unseen
-from rankfair.input.training import finite_predictions, read_target
+from rankfair.input.training import TrainingRows, read_new, refuse_unseen_tasks
 from rankfair.penalties import make_penalty
-from rankfair.solvers import Request, Step
+from rankfair.solvers.base import Request, Step
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
@@ -69,6 +75,23 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted)
 
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram, and below it what the fit came to."""
+        found: str = estimator_html_repr(self)
+        status, auc = getattr(self, "status_", None), getattr(self, "rank_auc_", None)
+        if status is None:
+            return found
+        gap = (
+            "" if auc is None or auc != auc else f", |AUC − 1/2| = {abs(auc - 0.5):.4f}"
+        )
+        return f"{found}<p>{status}{gap}</p>"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
+
 
 class TaskScore:
     """The score of regressors that predict tasks."""
@@ -82,7 +105,7 @@ class TaskScore:
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Rows with the columns of training.
         y : array-like of shape (N,)
             What was observed.
@@ -119,7 +142,7 @@ class GroupLabels:
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Rows with the columns of training, those of `sensitive_features` among them.
 
         Returns
@@ -166,7 +189,7 @@ class TaskRegressor(CallbackSupportMixin, TaskScore, FittedRegressor, ABC):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_), or Stream
+        X : array-like or data frame of shape (N, `n_features_in_`), or Stream
             Rows with the columns of training, task and group columns among them.  A
             Dask frame gives a Dask series.
         tasks : array-like of shape (N,), optional
@@ -194,7 +217,7 @@ class TaskRegressor(CallbackSupportMixin, TaskScore, FittedRegressor, ABC):
         coef, intercept = self.coef_, self.intercept_
         if others:
             if self.unseen != "shared" or self.shared_coef_ is None:
-                refuse_unseen(others, codes)
+                refuse_unseen_tasks(others, codes, self._layout)
             codes = np.where(codes < 0, len(coef), codes)
             coef = np.vstack((coef, self.shared_coef_))
             intercept = np.append(intercept, self.shared_intercept_)
@@ -240,9 +263,11 @@ class TaskRegressor(CallbackSupportMixin, TaskScore, FittedRegressor, ABC):
         """Fit the model."""
 
 
-def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
+def new_table(
+    model: Any, X: Any, unused: Sequence[int] | None, sparse: bool = False
+) -> Table:
     """Return new rows with the columns of training; ``unused`` ones may be absent."""
-    table = open_table(X)
+    table = open_table(X, sparse)
     known = getattr(model, "feature_names_in_", None)
     if isinstance(table, FrameTable) and known is not None and unused:
         absent = {*known} - {*table.names}
@@ -252,7 +277,7 @@ def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
             vars(names_only).update(feature_names_in_=np.array(left, dtype=object))
             vars(names_only).update(n_features_in_=len(left))
             validate_data(names_only, X, reset=False, skip_check_array=True)
-            return PartTable(table, tuple(known))
+            return FrameTable(table.frame, tuple(known))
     validate_data(model, X, reset=False, skip_check_array=True)
     return table
 

@@ -8,17 +8,14 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
-from rankfair.constraints import Linear, Mean, Residual
 from rankfair.constraints.base import KEPT
-from rankfair.core.blocks import Blocks, linear_predict
-from rankfair.core.problem import Groups, Problem, counted_weights, scale_of
+from rankfair.constraints.linear import Linear, Mean, Residual
+from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import Columns, TrainingRows
-from rankfair.input.groups import quantile_places
+from rankfair.input.columns import Columns
 from rankfair.input.settings import (
     check_choice,
     check_count,
@@ -26,20 +23,16 @@ from rankfair.input.settings import (
     check_number,
     check_seed,
 )
-from rankfair.input.training import read_training
-from rankfair.penalties import Penalty
-from rankfair.solvers import (
-    ADM,
-    Demand,
-    Request,
-    Solution,
-    solve_linear,
-    unconstrained,
-)
+from rankfair.input.training import TrainingRows, read_training
+from rankfair.penalties.base import Penalty
+from rankfair.solvers.admm import ADM
+from rankfair.solvers.base import Request, Solution
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.tilt import solve_linear, unconstrained
+from rankfair.stats.propensity import by_quantiles, log_odds
 
 METHODS = ("exact", "adm")
 SAME = 1e-9  # directions closer than this are one direction
-RIDGE = 1e-4  # of the propensity model, against the mean loss
 
 
 class _Baseline(TaskRegressor):
@@ -62,7 +55,7 @@ class _Baseline(TaskRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Numbers; only task and group columns may hold other labels.
         y : array-like of shape (N,)
             The target.
@@ -288,7 +281,7 @@ class _Stratified(_Baseline):
     def _solve(
         self, rows: TrainingRows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
-        strata = _by_quantiles(_propensity(rows), self.n_strata, rows.weights)
+        strata = by_quantiles(_propensity(rows), self.n_strata, rows.weights)
         asked = self._demands(rows, problem, strata)
         demands = list(asked.values())
         if demands:
@@ -462,40 +455,8 @@ def _stratum_record(
 
 
 def _propensity(rows: TrainingRows) -> Floats:
-    """Return the log odds of group A by logistic regression on the other predictors.
-
-    Features are standardised, and a ridge of `RIDGE` times the mean loss keeps the
-    coefficients finite where the groups can be told apart.
-    """
+    """Return the log odds of group A, by the predictors other than the group."""
     assert rows.in_a is not None
     own = rows.layout.group_column
     others = [i for i, j in enumerate(rows.layout.predictors) if j != own]
-    if not others:
-        return np.zeros(len(rows.X))
-    weights = np.ones(len(rows.X)) if rows.weights is None else rows.weights
-    # Shares of the whole: neither repeats of all rows nor a unit of weight matter.
-    share = weights / weights.sum()
-    one = np.zeros(len(share), np.intp)
-    blocks = Blocks.from_rows(rows.X[:, others], one, 1, share)
-    scale, (varies,) = scale_of(blocks, np.ones(1), standardize=True)
-    if not varies.any():
-        return np.zeros(len(share))
-    Z = blocks.Z[:, varies] * scale[varies]
-    model = LogisticRegression(solver="newton-cholesky", C=1 / RIDGE, tol=1e-8)
-    model.fit(Z, rows.in_a, sample_weight=share)
-    # Rows that are alike get the same score to the last digit, and one stratum.
-    return np.round(linear_predict(Z, one, model.coef_, model.intercept_), 9)
-
-
-def _by_quantiles(score: Floats, n_strata: int, weights: Floats | None = None) -> Codes:
-    """Return the stratum of each row, equal scores together, weights as repeats.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> _by_quantiles(np.array([0.1, 0.4, 0.2, 0.9]), 2).tolist()
-    [0, 1, 0, 1]
-    """
-    _, codes = np.unique(score, return_inverse=True)
-    found: Codes = quantile_places(np.bincount(codes, weights), n_strata)[codes]
-    return found
+    return log_odds(rows.X[:, others], rows.in_a, rows.weights)

@@ -19,11 +19,11 @@ from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import open_table
-from rankfair.input.groups import Protected, Source, label_table
-from rankfair.input.labels import find_known
+from rankfair.input.groups import SensitiveFeatures, label_table
+from rankfair.input.labels import Source, find_known
 from rankfair.input.settings import check_number, check_seed, values_to_try
-from rankfair.input.training import read_given, task_labels
-from rankfair.penalties import Penalty
+from rankfair.input.training import read_given
+from rankfair.penalties.base import Penalty
 
 
 class RankFairRegressorCV(FairRegressor):
@@ -153,7 +153,7 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Numbers; only task and group columns may hold other labels.
         y : array-like of shape (N,)
             The target.
@@ -287,12 +287,12 @@ class _Trials:
         """Check what was passed to `fit`."""
         table, named = open_table(X), Columns(model.tasks, model.sensitive_features)
         given = read_given(table, y, named, tasks, groups, sample_weight)
-        codes, _ = task_labels(given.tasks, len(given.target))
+        codes, _ = given.task_labels()
         passed = {} if tasks is None else {"tasks": codes}
         attributes = None
         if given.groups is not None:
             # As the fit will read them.
-            found = Protected.of(
+            found = SensitiveFeatures.of(
                 given.groups, given.weights, model.bins, bool(model.intersect)
             )
             attributes = np.column_stack([each.codes for each in found.attributes])

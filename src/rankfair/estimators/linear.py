@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import update_wrapper
 from types import MethodType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair.constraints import Constraint
+from rankfair.constraints.base import Constraint
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.problem import Problem, counted_weights
 from rankfair.engines.streams import is_elsewhere
@@ -38,14 +38,18 @@ from rankfair.estimators.outcome import (
 from rankfair.estimators.settings import FairSettings, check_groups, read_settings
 from rankfair.estimators.streamed import check_streamed, fit_streamed
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import Columns, TrainingRows, is_pair
+from rankfair.input.columns import Columns
 from rankfair.input.groups import SensitiveGroups, masks_of
-from rankfair.input.training import read_training
+from rankfair.input.training import TrainingRows, is_pair, read_training
 from rankfair.paths import Path
-from rankfair.penalties import Pool
-from rankfair.solvers import Demand, Request, Solution, Status, unconstrained
+from rankfair.penalties import PenaltyName
+from rankfair.penalties.base import Penalty
+from rankfair.penalties.pool import Pool
+from rankfair.solvers.base import Request, Solution, Status
 from rankfair.solvers.by_task import solve_tasks
-from rankfair.stats import Certificate, certify
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.tilt import unconstrained
+from rankfair.stats.certificate import Certificate, certify
 
 
 class _OnLine:
@@ -85,7 +89,7 @@ class FairRegressor(GroupLabels, TaskRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             New rows, as for `predict`.
         y : array-like of shape (N,), optional
             The target, for the error beside the bound.
@@ -97,7 +101,7 @@ class FairRegressor(GroupLabels, TaskRegressor):
         Returns
         -------
         Certificate
-            See `rankfair.stats.certify`.
+            See `rankfair.certify`.
 
         Examples
         --------
@@ -168,10 +172,9 @@ class RankFairRegressor(FairRegressor):
         "[18, 35)", which are its groups.  As a predictor it stays a number.  Without
         `bins`, more than 20 distinct numbers (or 10, if some are fractions) are
         refused.
-    constraints : {"rank", "mean", "residual", "distribution"}, Constraint or list of \
-            them, default="rank"
-        What is to be equal between the groups: ranks, mean predictions, mean residuals
-        y − ŷ, or, of two groups, distributions of predictions (KS, counted on the line;
+    constraints : str, Constraint or list of them, default="rank"
+        What is to be equal between the groups: "rank", "mean" (predictions), "residual"
+        (mean of y − ŷ) or, of two groups, "distribution" (KS, counted on the line;
         where the line does not reach it, `RankFairPostprocessor` does).  Of a list all
         are kept at once: ``["rank", "mean"]``, ``["distribution", "mean"]``.  An
         object brings its own epsilon and side.
@@ -240,7 +243,8 @@ class RankFairRegressor(FairRegressor):
     groups_ : ndarray of shape (n_groups,), dict or None
         Labels of the groups, sorted; of two they are B and A.  With several attributes,
         a dict of such arrays by the name of the attribute: that of its column, x3 for
-        column 3 of an array, or z0, z1, … for columns without a name passed to `fit`.
+        column 3 of an array, or group, or group 1, group 2, … for columns
+        without a name passed to `fit`.
     n_unknown_ : int or dict of str to int
         Training rows of unknown group, by attribute if there are several.
     bin_edges_ : dict of str to ndarray
@@ -300,7 +304,7 @@ class RankFairRegressor(FairRegressor):
         One pair a step; for another constraint than "rank", its value instead of AUC.
     n_features_in_ : int
         Columns of X, task and group columns among them.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X is a data frame.
 
     See Also
@@ -329,15 +333,15 @@ class RankFairRegressor(FairRegressor):
         intersect: bool = False,
         bins: int | None = None,
         constraints: Any = "rank",
-        scope: str = "global",
-        side: str = "both",
-        penalty: Any = "pool",
+        scope: Literal["global", "task", "both"] = "global",
+        side: Literal["both", "upper"] = "both",
+        penalty: PenaltyName | Penalty = "pool",
         beta: Any = "auto",
-        count: str = "loo",
-        direction: str = "mean",
+        count: Literal["loo", "train"] = "loo",
+        direction: Literal["mean", "density"] = "mean",
         solver: Any = "tilt",
         standardize: bool = True,
-        unseen: str = "error",
+        unseen: Literal["error", "shared"] = "error",
         max_iter: int = 50,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -378,7 +382,7 @@ class RankFairRegressor(FairRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_), or Stream
+        X : array-like or data frame of shape (N, `n_features_in_`), or Stream
             Numbers; only task and group columns may hold other labels.  A `stream` of
             Parquet files, or a Dask frame, is fitted without being held in memory.
         y : array-like of shape (N,), or str
@@ -447,7 +451,7 @@ class RankFairRegressor(FairRegressor):
         progress.close(fitted)
         notes = [
             *([no_groups()] if rows.in_a is None else ()),
-            *map(UserWarning, rows.notes),
+            *rows.notes,
             *cautions(self, settings, solution, rows),
             *self._not_reached(settings, solution, rows, advice),
             *outside_in_tasks(solution, rows),
@@ -581,7 +585,7 @@ class RankFairRegressor(FairRegressor):
         Parameters
         ----------
         epsilons : sequence of float, optional
-            By default twenty from 0 to the gap of the unconstrained fit.
+            By default forty from 0 to the gap of the unconstrained fit.
 
         Returns
         -------
@@ -598,7 +602,8 @@ class RankFairRegressor(FairRegressor):
         >>> path.column("gap").round(3).tolist()
         [0.0, 0.1]
         """
-        path: Path = self._trade_off.path(epsilons, self.groups_.tolist())
+        labels = self.groups_.tolist(), self.tasks_.tolist()
+        path: Path = self._trade_off.path(epsilons, *labels)
         return path
 
 
@@ -654,7 +659,7 @@ class MultiTaskRegressor(TaskRegressor):
         Steps taken, at least 1.
     n_features_in_ : int
         Columns of X, task columns among them.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X is a data frame.
 
     See Also
@@ -675,10 +680,10 @@ class MultiTaskRegressor(TaskRegressor):
         self,
         *,
         tasks: Any = None,
-        penalty: Any = "pool",
+        penalty: PenaltyName | Penalty = "pool",
         beta: Any = "auto",
         standardize: bool = True,
-        unseen: str = "error",
+        unseen: Literal["error", "shared"] = "error",
         verbose: int = 0,
     ):
         self.tasks = tasks
@@ -696,7 +701,7 @@ class MultiTaskRegressor(TaskRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Numbers; only task columns may hold other labels.
         y : array-like of shape (N,)
             The target.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,7 +15,8 @@ from rankfair.core.ranks import Duels
 from rankfair.projections import least_movement, shift
 from rankfair.projections.least_movement import ROUNDING, Sample
 from rankfair.projections.shift import Floats
-from rankfair.solvers.roots import Bracket, close_in
+from rankfair.solvers.base import Status
+from rankfair.solvers.roots import close_in, first_beyond
 
 
 class PairGaps(NamedTuple):
@@ -135,10 +135,10 @@ class Limit:
         Wasserstein distances.
         """
         rows = np.array([sample.row for sample in samples])
-        heaviest = np.array([sample.row * sample.total for sample in samples])
         pairs = list(combinations(range(len(samples)), 2))
         if constraint == "rank":
             totals = np.array([sample.total for sample in samples])
+            heaviest = rows * totals
             others = [np.delete(heaviest, g).max() for g in range(len(samples))]
             pair = heaviest * others / (2 * totals * (totals.sum() - totals))
             return cls(constraint, np.maximum(epsilon, pair))
@@ -147,13 +147,11 @@ class Limit:
             return cls(constraint, np.array([own[g] + own[h] for g, h in pairs]))
         return cls(constraint, np.full(len(pairs), epsilon * spread))
 
-    def gaps(self, standing: Standing) -> Floats:
-        """What the constraint is about."""
-        return GAPS[self.constraint](standing)
-
     def excess(self, standing: Standing) -> float:
         """How far the worst gap is above its width; at most 0 in the band."""
-        return float(np.max(self.gaps(standing) - self.widths * (1 + ROUNDING)))
+        return float(
+            np.max(GAPS[self.constraint](standing) - self.widths * (1 + ROUNDING))
+        )
 
     def allowing(
         self, samples: Sequence[Sample], fairest: Callable[[], Standing]
@@ -167,7 +165,7 @@ class Limit:
         if self.constraint in ("rank", "distribution"):
             return self
         row = np.array([a.row + b.row for a, b in combinations(samples, 2)]) / 2
-        left = np.minimum(self.gaps(fairest()), row * middle_range(samples))
+        left = np.minimum(GAPS[self.constraint](fairest()), row * middle_range(samples))
         return Limit(self.constraint, np.maximum(self.widths, left))
 
 
@@ -177,29 +175,14 @@ def middle_range(samples: Sequence[Sample]) -> float:
     return float(np.average(ranges, weights=[sample.total for sample in samples]))
 
 
-QUANTILES = 1 << 12  # of a group of more steps stand for it
 CELLS = 16  # of the path, of which the first with an end in the band is searched
+GUESSED = 30  # times as far may be what quantiles say
 NEAR = 1e-3  # of the width: so near to the edge of the band is at its edge
 LEVELS = 20  # at least, between the 10 % and the 90 % quantile
 SWEEPS = 50  # over three or more groups that move as wholes
 
 Values = list[Floats]
 Path = Callable[[float], Values]
-
-
-class MapStatus(Enum):
-    """How the maps came out; the value is the sentence shown."""
-
-    SATISFIED = "The band is met."
-    INACTIVE = "The predictions lie in the band already."
-    INFEASIBLE = (
-        "No map of predictions by group was found that reaches the band, which is hard "
-        "where many predictions tie or a group has few rows; the closest was kept."
-    )
-
-    def __str__(self) -> str:
-        """The short word: satisfied, inactive or infeasible."""
-        return self.name.lower()
 
 
 # Where a map sends predictions, seen and unseen.  A map is a table of two rows, its
@@ -291,13 +274,7 @@ def common_quantiles(samples: Sequence[Sample]) -> Values:
     shares = np.array([sample.total for sample in samples], np.float64)
     shares /= shares.sum()
     return [
-        sum(
-            (
-                p * h.quantiles(own.middles)
-                for p, h in zip(shares, samples, strict=True)
-            ),
-            start=np.zeros(len(own.values)),
-        )
+        (shares[:, None] * [h.quantiles(own.middles) for h in samples]).sum(axis=0)
         for own in samples
     ]
 
@@ -396,14 +373,13 @@ CONSTRAINTS_OF = {
 
 @dataclass(frozen=True)
 class Moved:
-    """A map for each group, the place on the path, and how the groups stand there."""
+    """A map for each group, and how the groups stand there."""
 
     maps: list[Floats]
     follow: Callable[[Floats, Floats], Floats]
-    x: float
     standing: Standing
-    status: MapStatus
-    theta: float = math.nan  # x on the line
+    status: Status
+    theta: float = math.nan  # the share of the line that was gone
 
 
 def move(
@@ -412,15 +388,18 @@ def move(
     constraint: str,
     epsilon: float,
     spread: float = 1.0,
+    quantiles: int = 1 << 12,
 ) -> Moved:
     """Leave what is in the band; move the rest by the first way that reaches it.
+
+    Maps of groups of more steps are learnt on about so many ``quantiles``.
 
     Examples
     --------
     >>> import numpy as np
     >>> a, b = Sample.of(np.array([4.0, 6.0])), Sample.of(np.array([0.0, 1.0]))
     >>> found = move([a, b], "line", "wasserstein", 2.25)
-    >>> found.x, [table[1].tolist() for table in found.maps]
+    >>> found.theta, [table[1].tolist() for table in found.maps]
     (0.5, [[3.0, 4.75], [1.0, 2.25]])
     """
     limit = Limit.of(constraint, samples, epsilon, spread)
@@ -428,88 +407,56 @@ def move(
     start = Standing(values, samples)
     if limit.excess(start) <= 0:
         still = [knots(own[[0, -1]], own[[0, -1]]) for own in values]
-        return Moved(still, between, 0.0, start, MapStatus.INACTIVE, theta=0.0)
-    tried = []
+        return Moved(still, between, start, Status.INACTIVE, theta=0.0)
+    few, tried = [sample.thinned(quantiles) for sample in samples], []
     for way in METHODS[method]:
-        tried.append(_along(way, samples, limit))
-        if tried[-1].status is MapStatus.SATISFIED:
+        tried.append(_along(way, samples, few, limit))
+        if tried[-1].status is Status.SATISFIED:
             return tried[-1]
     return min(tried, key=lambda moved: limit.excess(moved.standing))
 
 
-def _along(way: Way, samples: Sequence[Sample], limit: Limit) -> Moved:
+def _along(
+    way: Way, samples: Sequence[Sample], few: Sequence[Sample], limit: Limit
+) -> Moved:
     """The first place on a path that is in the band, counted on all rows.
 
-    Groups of many steps are stood for by quantiles: the maps are learnt on these.
+    The path is that of the ``few`` quantiles, whose counts say where to look.
     """
-    few = [sample.thinned(QUANTILES) for sample in samples]
     path = way.path(few, limit)
 
     def maps(x: float) -> list[Floats]:
         return [knots(own.values, q) for own, q in zip(few, path(x), strict=True)]
 
-    @lru_cache(maxsize=2)
     def standing(x: float) -> Standing:
         both = zip(maps(x), samples, strict=True)
         return Standing([way.follow(k, own.values) for k, own in both], samples)
 
     limit = limit.allowing(samples, lambda: standing(1.0))
-
-    near = NEAR * float(limit.widths.min())
-    thinned = any(own is not all_ for own, all_ in zip(few, samples, strict=True))
-    margin = 5 * near if thinned else 0.0  # what quantiles are off by, mostly
-
-    def rough(x: float) -> float:
-        return limit.excess(Standing(path(x), few)) + margin
-
-    def exact(x: float) -> float:
-        return limit.excess(standing(x))
-
-    cells = np.linspace(0.0, 1.0, CELLS + 1).tolist()
-    misses = [rough(x) for x in cells]
-    first = next((k for k, miss in enumerate(misses) if miss <= 0), CELLS)
-    x, excess = cells[first], misses[first]
-    finest = near / (near / NEAR + max(misses[0], 0.0))
-    if excess <= 0 < first:
-        cell = Bracket(cells[first - 1], misses[first - 1], x, excess)
-        x = _edge(rough, cell, near if thinned else 0.0, finest)
-    if thinned:
-        x, excess = _around(exact, x, 30 * near, 30 * finest)
-    if excess > 0:
-        x = cells[int(np.argmin(misses))]
-    status = MapStatus.SATISFIED if excess <= 0 else MapStatus.INFEASIBLE
+    width = float(limit.widths.min())
+    free = limit.excess(Standing(path(0.0), few))
+    finest = NEAR * width / (width + max(free, 0.0))
+    places = np.linspace(0.0, 1.0, CELLS + 1)
+    x = _first(lambda x: limit.excess(Standing(path(x), few)), places, finest)
+    if any(own is not all_ for own, all_ in zip(few, samples, strict=True)):
+        off = GUESSED * finest
+        places = np.clip(x + off * np.append([-1.0, 0.0], 4.0 ** np.arange(12)), 0, 1)
+        places = np.append(places, 1.0)
+        x = _first(lambda x: limit.excess(standing(x)), places, off / 4)
+    found = standing(x)
+    status = Status.SATISFIED if limit.excess(found) <= 0 else Status.INFEASIBLE
     theta = x if way.path is line else math.nan
-    return Moved(maps(x), way.follow, x, standing(x), status, theta)
+    return Moved(maps(x), way.follow, found, status, theta)
 
 
-def _edge(
-    excess: Callable[[float], float], bracket: Bracket, near: float, finest: float
-) -> float:
-    """The end of the bracket that is in the band, when it is near its edge or short."""
+def _first(excess: Callable[[float], float], places: Floats, finest: float) -> float:
+    """The first of some places in the band, moved on to its edge; else the closest."""
+    counted = cache(excess)
 
-    def enough(bracket: Bracket) -> bool:
-        return bool(bracket.fb >= -near or bracket.b - bracket.a <= finest)
+    def beyond(x: float, _: bool) -> float:
+        return counted(float(x))
 
-    return float(close_in(excess, bracket, enough).b)
-
-
-def _around(
-    excess: Callable[[float], float], guess: float, near: float, finest: float
-) -> tuple[float, float]:
-    """The edge of the band next to a guess, and the excess there."""
-    a = b = guess
-    fa = fb = excess(guess)
-    step = finest
-    while fa < -near and a > 0:
-        b, fb = a, fa
-        a = max(a - step, 0.0)
-        fa, step = excess(a), 4 * step
-    while fb > 0 and b < 1:
-        a, fa = b, fb
-        b = min(b + step, 1.0)
-        fb, step = excess(b), 4 * step
-    if fa <= 0:
-        return a, fa
-    if fb > 0:
-        return b, fb
-    return _edge(excess, Bracket(a, fa, b, fb), near, finest / 4), 0.0
+    at = first_beyond(beyond, places.tolist(), counted(0.0))
+    if at.fb <= 0:
+        at = close_in(beyond, at, lambda it: it.b - it.a <= finest)
+    return float(at.b)

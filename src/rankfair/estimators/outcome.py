@@ -15,19 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from rankfair.constraints import Constraint, Rank
+from rankfair.constraints.base import Constraint
+from rankfair.constraints.rank import Rank
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups as RowGroups
 from rankfair.core.ranks import Duels, counts_of
 from rankfair.estimators.settings import FairSettings, name_of
 from rankfair.estimators.trade_off import TradeOff, trade_off_of
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import TrainingRows, feature_record
+from rankfair.input.columns import feature_record
 from rankfair.input.errors import Argument, InputWarning, counted, listed, shown
 from rankfair.input.groups import SensitiveGroups, plain_labels
-from rankfair.penalties import Pool
-from rankfair.solvers import Counted, Line, Solution, Status
+from rankfair.input.training import TrainingRows
+from rankfair.penalties.pool import Pool
+from rankfair.solvers.base import Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus
+from rankfair.solvers.counted import Counted
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
@@ -451,14 +454,15 @@ def _tellers(rows: TrainingRows, groups: SensitiveGroups) -> Iterator[Warning]:
     """Predictors that tell a group from the others alone."""
     labels, masks = groups.labels.tolist(), groups.masks()
     named = labels if len(masks) > 1 else [None]
-    known, own = np.arange(len(rows.y)), {*rows.group_predictors}
+    known: Any = slice(None)
+    own = {*rows.group_predictors}
     if groups.known is not None:
-        known = known[groups.known]
+        known = groups.known
     for f, name in enumerate(rows.layout.names):
         if f in own:
             continue
         for label, mask in zip(named, masks, strict=True):
-            auc = _told_apart(rows.X[:, f], mask, known)
+            auc = _told_apart(rows.X[known, f], mask[known])
             if max(auc, 1 - auc) < GIVEN_AWAY:
                 continue
             who = "the groups" if label is None else f"group {shown(label)}"
@@ -469,15 +473,15 @@ def _tellers(rows: TrainingRows, groups: SensitiveGroups) -> Iterator[Warning]:
             )
 
 
-def _told_apart(column: Floats, mask: Any, known: Codes) -> float:
+def _told_apart(column: Floats, mask: Any) -> float:
     """The AUC of one column, all rows counted only where a sample is near an end."""
     rank, auc = Rank(), 0.5
-    for at in (known[:: max(1, len(known) // SAMPLE)], known):
-        groups = RowGroups(mask[at])
+    for step in (max(1, len(column) // SAMPLE), 1):
+        groups = RowGroups(mask[::step])
         if min(groups.total_a, groups.total_b) < 10:
             continue
-        auc = rank.show(rank.value(column[at], groups), groups)
-        if max(auc, 1 - auc) < GIVEN_AWAY or len(at) == len(known):
+        auc = rank.show(rank.value(column[::step], groups), groups)
+        if max(auc, 1 - auc) < GIVEN_AWAY or step == 1:
             break
     return auc
 
@@ -516,7 +520,7 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     if not after > EXPENSIVE * before > 0:
         return
     problem = line.fitter.rows
-    tasks = np.repeat(problem.blocks.tasks, problem.blocks.sizes)[_places(line, count)]
+    tasks = problem.codes[problem.order][_places(line, count)]
     found = []
     for demand in rows.demands:
         groups, constraint = demand.groups, demand.constraint

@@ -3,77 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
 from rankfair.estimators.base import r_squared
-from rankfair.estimators.maps import (
-    CONSTRAINTS_OF,
-    GAPS,
-    MapStatus,
-    Moved,
-    between,
-    move,
-    nearest,
-)
+from rankfair.estimators.fit_params import FitParams, read_fit_params
+from rankfair.estimators.maps import CONSTRAINTS_OF, GAPS, Moved, between, move, nearest
 from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
 from rankfair.estimators.refits import (
     EstimatorRefits,
     MetaRegressor,
     check_unit,
-    columns_seen,
-    explained,
-    folds_of,
     predictions_of,
-    read_seen_rows,
-    table_of,
-    weight_argument,
+    unweighted,
 )
 from rankfair.estimators.settings import check_estimator
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import Columns, TrainingRows, feature_record, label_source
-from rankfair.input.errors import Argument, InputError, InputWarning, counted, listed
-from rankfair.input.folds import check_cv, out_of_fold
-from rankfair.input.frames import Table, open_table
-from rankfair.input.groups import Source, group_labels
-from rankfair.input.labels import find_known, recode
-from rankfair.input.new_rows import (
-    SORTED_ROWS,
-    as_in_training,
-    has_names,
-    refuse_retyped,
+from rankfair.input.columns import feature_record, label_source
+from rankfair.input.errors import InputError, counted, listed
+from rankfair.input.folds import check_cv, group_means, out_of_fold
+from rankfair.input.frames import Table, finite_predictions, open_table
+from rankfair.input.groups import group_labels
+from rankfair.input.labels import Source, find_known, recode, refuse_unseen
+from rankfair.input.settings import (
+    CUT_FIRST,
+    check_choice,
+    check_flag,
+    check_jobs,
+    check_number,
+    check_seed,
 )
-from rankfair.input.settings import check_choice, check_flag, check_number, check_seed
-from rankfair.input.training import finite_predictions
+from rankfair.input.training import (
+    TrainingRows,
+    as_in_training,
+    check_same_source,
+    has_names,
+)
 from rankfair.projections import Sample
+from rankfair.solvers.base import Status
 
 GROUPS = "sensitive_features"
+# What is not known without groups.
+MEASURES = ("rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_")
 MOST = {"rank": 0.5, "distribution": 1.0}  # of ε; of the others it has no end
-
-
-class MapSettings(NamedTuple):
-    """The method, the constraint and its ε."""
-
-    method: str
-    constraint: str
-    epsilon: float
-
-
-class LearntMaps(NamedTuple):
-    """Maps of predictions in multiples of ``resolution``, and the groups' shares."""
-
-    moved: Moved
-    resolution: float
-    shares: Floats
 
 
 class RankFairPostprocessor(MetaRegressor):
@@ -138,6 +118,9 @@ class RankFairPostprocessor(MetaRegressor):
         distributions than new rows have.
     random_state : int, Generator or None, default=0
         Deals rows out where `cv` is a number; an int deals them alike at each fit.
+    n_jobs : int, optional
+        How many folds are fitted at once, in processes of their own; −1 for as many as
+        there are processors.
 
     Attributes
     ----------
@@ -176,7 +159,7 @@ class RankFairPostprocessor(MetaRegressor):
         the units of y; with more groups the largest difference of two.
     n_features_in_ : int
         Columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X is a data frame.
 
     See Also
@@ -228,20 +211,35 @@ class RankFairPostprocessor(MetaRegressor):
     True
     """
 
-    intersect: ClassVar[bool] = True  # no setting: several columns are combined
+    intersect = True  # no setting: several columns are combined
+    cure = CUT_FIRST
+
+    estimator_: Any
+    maps_: dict[Any, Any]
+    status_: str
+    rank_auc_: float
+    group_auc_: dict[Any, float]
+    ks_: float
+    wasserstein_: float
+    mean_difference_: float
+    theta_: float
+    resolution_: float
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
 
     def __init__(
         self,
         estimator: Any,
         epsilon: Any = 0.01,
         *,
-        constraints: Any = "rank",
-        method: str = "auto",
+        constraints: Literal["rank", "distribution", "mean", "wasserstein"] = "rank",
+        method: Literal["auto", "line", "least", "shift"] = "auto",
         sensitive_features: Any = None,
         blind: bool = False,
         prefit: bool = False,
         cv: Any = None,
         random_state: Any = 0,
+        n_jobs: int | None = None,
     ):
         self.estimator = estimator
         self.epsilon = epsilon
@@ -252,6 +250,7 @@ class RankFairPostprocessor(MetaRegressor):
         self.prefit = prefit
         self.cv = cv
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -260,12 +259,13 @@ class RankFairPostprocessor(MetaRegressor):
         *,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        **fit_params: Any,
     ) -> RankFairPostprocessor:
         """Fit the estimator, unless `prefit`, and learn the maps.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             What the estimator takes, and the protected columns.
         y : array-like of shape (N,)
             The target; may be left out if `prefit`.
@@ -275,6 +275,8 @@ class RankFairPostprocessor(MetaRegressor):
         sample_weight : array-like of shape (N,), optional
             Weights of the rows in the distributions, and in the fit of the estimator,
             or the last step of a pipeline, if that takes them.
+        **fit_params
+            Handed on to ``fit`` of the estimator, as `TiltedRegressor` does.
 
         Returns
         -------
@@ -296,43 +298,42 @@ class RankFairPostprocessor(MetaRegressor):
         >>> model.fit([[0.0], [1.0]], [1, 3], sensitive_features=["a", "b"]).status_
         'inactive'
         """
-        asked = self._read_settings(y)
-        named = Columns(None, self.sensitive_features, self.blind, intersect=True)
-        rows = read_seen_rows(
+        method, epsilon = self._read_settings(y)
+        table = open_table(X, sparse=self.sensitive_features is None)
+        target = np.zeros(table.shape[0]) if y is None and self.prefit else y
+        rows = self._read_rows(
             X,
-            y,
-            named,
+            target,
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
-            without_y=self.prefit,
-            sparse=True,
         )
-        groups = rows.attributes[0] if rows.attributes else None
-        heavy = np.ones(len(rows.y), bool) if rows.weights is None else rows.weights > 0
-        n_unknown = 0 if groups is None else groups.take(heavy).n_unknown
-        seen = self.sensitive_features is not None and not self.blind
-        with explained(n_unknown if seen else 0):
-            estimator, m = self._fit_and_predict(rows)
+        passed = read_fit_params(self.estimator, fit_params, X, rows, None, tilts=False)
+        with self._explained(rows):
+            estimator, m = self._fit_and_predict(rows, passed)
         check_unit(m, "the estimator's prediction")
-        learnt = None if groups is None else _learn(asked, m, rows, heavy)
         source = label_source(
-            GROUPS, self.sensitive_features, sensitive_features, table_of(X)
+            GROUPS, self.sensitive_features, sensitive_features, table
         )
-        by_name = has_names(sensitive_features)
-        notes = [*_weightless(self, rows), *_cautions(learnt)]
-        self._store(
-            {
-                **feature_record(X),
-                **group_attributes(self, rows),
-                "n_unknown_": n_unknown,
-                "estimator_": estimator,
-                "_layout": rows.layout,
-                "_n_columns": 0 if source is None else len(source.columns),
-                "_names": source.names if source is not None and by_name else None,
-                "_intersect": source is not None and len(source.columns) > 1,
-                **_attributes(learnt, rows),
-            }
-        )
+        fitted = {
+            **feature_record(X),
+            **group_attributes(self, rows),
+            "estimator_": estimator,
+            "_layout": rows.layout,
+            "_names": () if source is None else source.names,
+            "_by_name": has_names(sensitive_features),
+        }
+        notes = [] if self.prefit else [*unweighted(self.estimator, rows.weights)]
+        if rows.attributes:
+            resolution = resolution_of(m[rows.attributes[0].codes >= 0])
+            samples = _samples(rounded(m, resolution), rows)
+            unit = deviation(rows.y, rows.weights)
+            moved = move(samples, method, self.constraints, epsilon, unit)
+            fitted |= _attributes(moved, resolution, samples, rows)
+            notes += _cautions(moved)
+        else:
+            fitted |= _without_maps()
+            notes.append(no_groups("predictions stay as they are"))
+        self._store(fitted)
         tell(notes, depth=0)
         return self
 
@@ -344,7 +345,7 @@ class RankFairPostprocessor(MetaRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Rows with the columns of training, protected ones among them.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The group of each row, if `fit` got them as an array.  Of a dict or a frame
@@ -364,11 +365,9 @@ class RankFairPostprocessor(MetaRegressor):
         [2.0, 3.0, 2.0, 3.0]
         """
         check_is_fitted(self)
-        table = table_of(X) if self._group_columns is None else open_table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        table, seen = self._read_new(X)
         source = self._new_labels(table, sensitive_features)
-        m = predictions_of(self.estimator_, columns_seen(X, table, self._layout))
-        m = rounded(m, self.resolution_)
+        m = rounded(predictions_of(self.estimator_, seen), self.resolution_)
         if source is None:
             return m
         codes = self._codes_of(source)
@@ -399,7 +398,7 @@ class RankFairPostprocessor(MetaRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Rows with the columns of training.
         y : array-like of shape (N,)
             What was observed.
@@ -426,13 +425,11 @@ class RankFairPostprocessor(MetaRegressor):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if hasattr(self.estimator, "__sklearn_tags__"):
-            tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         tags.target_tags.required = not self.prefit
         return tags
 
-    def _read_settings(self, y: Any) -> MapSettings:
-        """Check the settings, and settle on a method."""
+    def _read_settings(self, y: Any) -> tuple[str, float]:
+        """Check the settings; return the method settled on, and ε."""
         constraint, method = self.constraints, self.method
         check_choice("constraints", constraint, tuple(GAPS))
         check_choice("method", method, ("auto", *CONSTRAINTS_OF))
@@ -443,90 +440,86 @@ class RankFairPostprocessor(MetaRegressor):
                 "method",
                 f'"{method}" knows constraints {listed(CONSTRAINTS_OF[method])}',
                 f'"{constraint}"',
-                ("Use ", Argument("method", "line"), ", which knows all."),
+                'Use method="line", which knows all.',
             )
-        most = MOST.get(constraint, np.inf)
-        epsilon = check_number("epsilon", self.epsilon, 0.0, most)
+        epsilon = check_number(
+            "epsilon", self.epsilon, 0.0, MOST.get(constraint, np.inf)
+        )
         for flag in ("blind", "prefit"):
             check_flag(flag, getattr(self, flag))
-        needed = ("predict",) if self.prefit else ("fit", "predict", "get_params")
-        cure = (
-            "Of a fitted one, predict is enough: set ",
-            Argument("prefit", True),
-            ".",
-        )
-        check_estimator(self.estimator, *needed, cure="" if self.prefit else cure)
+        if self.prefit:
+            check_estimator(self.estimator, "predict")
+        else:
+            cure = "Of a fitted one, predict is enough: set prefit=True."
+            check_estimator(self.estimator, "fit", "predict", "get_params", cure=cure)
         if self.cv is not None and self.prefit:
             raise InputError(
                 "cv",
-                (
-                    "refits the estimator on folds, which ",
-                    Argument("prefit", True),
-                    " rules out",
-                ),
+                "refits the estimator on folds, which prefit=True rules out",
                 cure="Leave it out, and pass rows that the estimator has not seen.",
             )
         check_cv(self.cv)
         check_seed("random_state", self.random_state)
+        check_jobs(self.n_jobs)
         if self.prefit and y is None and constraint not in MOST:
-            raise InputError(
-                "y",
-                (
-                    "is missing: with ",
-                    Argument("constraints", constraint),
-                    " epsilon is in its standard deviations",
-                ),
-                cure="Pass y.",
-            )
-        return MapSettings(method, constraint, epsilon)
+            wrong = "is missing, and epsilon is in its standard deviations with"
+            raise InputError("y", f'{wrong} constraints="{constraint}"', cure="Pass y.")
+        return method, epsilon
 
-    def _fit_and_predict(self, rows: TrainingRows) -> tuple[Any, Floats]:
+    def _fit_and_predict(
+        self, rows: TrainingRows, passed: FitParams
+    ) -> tuple[Any, Floats]:
         """Return the fitted estimator, and predictions of the training rows.
 
         They are its own, or with ``cv`` those of fits that did not see the row.
         """
         if self.prefit:
+            if passed.values or passed.sets:
+                raise InputError(
+                    next(iter({**passed.values, **passed.sets})),
+                    "is for a fit of the estimator, which prefit=True rules out",
+                    cure="Leave it out.",
+                )
             _check_fitted(self.estimator)
             return self.estimator, predictions_of(self.estimator, rows.X)
-        folds = folds_of(rows, self.cv, np.random.default_rng(self.random_state))
-        refits, every = EstimatorRefits(self.estimator, rows), np.arange(len(rows.y))
-        models = refits.models(rows.y, every)
-        whole = refits.predict(models, every)
-        if folds is None:
+        rng = np.random.default_rng(self.random_state)
+        refits = EstimatorRefits.of(
+            self.estimator, rows, self.cv, rng, passed, self.n_jobs
+        )
+        y = np.append(rows.y, passed.y)
+        models, whole = refits.whole(y)
+        if refits.folds is None:
             return models[0], whole
+        codes, weights = rows.attributes[0].codes, rows.weights
 
-        def predicted(train: Codes, test: Codes) -> tuple[Floats, Floats]:
-            fold = refits.models(rows.y, train)
-            seen = refits.predict(fold, train, train)
-            return seen, refits.predict(fold, test, train)
+        def predicted(train: Codes, test: Codes) -> Floats:
+            """Predictions of the test rows, each group where the whole fit has it.
 
-        codes = rows.attributes[0].codes
-        return models[0], out_of_fold(whole, folds, predicted, codes, rows.weights)
+            A fit to fewer rows may shrink more.  The rows that both fits learnt from
+            tell how far it puts each group from where the fit to all rows does.
+            """
+            fold = refits.models(y, train)
+            off = whole[train] - refits.predict(fold, train, train)
+            own = None if weights is None else weights[train]
+            steps = group_means(off, codes[train], own, int(codes.max()) + 1)
+            return refits.predict(fold, test, train) + steps[codes[test]]
+
+        return models[0], out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
 
     def _new_labels(self, table: Table, passed: Any) -> Source | None:
         """Return the labels of new rows, in the columns of training."""
-        if self.groups_ is None:
-            if passed is not None:
-                raise InputError(
-                    GROUPS,
-                    "was passed, but the model was fitted without groups",
-                    cure="Fit with groups, or leave them out.",
-                )
-            return None
         source = label_source(GROUPS, self._group_columns, passed, table)
+        trained = None if self.groups_ is None else ()
+        check_same_source(source, trained, GROUPS, "group")
         if source is None:
-            raise InputError(
-                GROUPS,
-                "is missing: the model was fitted with groups as an array, so each new "
-                "row needs its group as well, predict(X, sensitive_features=...)",
-            )
-        if self._names is not None and has_names(passed):
+            return None
+        if self._by_name and has_names(passed):
             source = as_in_training(source, self._names)
-        if len(source.columns) != self._n_columns:
+        if len(source.columns) != len(self._names):
             raise InputError(
                 GROUPS,
                 f"has {counted(len(source.columns), 'column')}; training had "
-                f"{self._n_columns}",
+                f"{len(self._names)}",
                 cure="Pass labels of the same columns as to fit.",
             )
         return source
@@ -536,17 +529,8 @@ class RankFairPostprocessor(MetaRegressor):
         (labels,) = group_labels(source, {}, self._intersect).values()
         here, found = find_known(labels, source.argument)
         codes, others = recode(here, found, self.groups_)
-        refuse_retyped(source.argument, others, self.groups_)
-        if others:
-            n_rows = int((codes[here >= 0] < 0).sum())
-            raise InputError(
-                GROUPS,
-                f"has groups not seen in training: {listed(others)} "
-                f"({counted(n_rows, 'row')}); training had "
-                f"{listed(self.groups_.tolist())}",
-                cure="Use the labels of training, or fit with rows of these too. "
-                f"{SORTED_ROWS}",
-            )
+        n_rows = int((codes[here >= 0] < 0).sum())
+        refuse_unseen(source.argument, others, self.groups_, n_rows)
         return codes
 
 
@@ -564,37 +548,31 @@ def _check_fitted(estimator: Any) -> None:
         ) from None
 
 
-def _learn(
-    asked: MapSettings, m: Floats, rows: TrainingRows, heavy: NDArray[np.bool_]
-) -> LearntMaps:
-    """Move the predictions of each group as asked; rows of weight zero are absent."""
+def _samples(m: Floats, rows: TrainingRows) -> list[Sample]:
+    """The predictions of each group."""
     (groups,) = rows.attributes
     counts = None if rows.weights is None else counts_of(rows.weights)
-    known = heavy & (groups.codes >= 0)
-    resolution = resolution_of(m[known])
-    m = rounded(m, resolution)
-    at = [
-        np.flatnonzero(known & (groups.codes == g)) for g in range(len(groups.labels))
-    ]
-    samples = [Sample.of(m[g], None if counts is None else counts[g]) for g in at]
-    unit = deviation(rows.y, rows.weights)
-    totals = np.array([sample.total for sample in samples], np.float64)
-    return LearntMaps(move(samples, *asked, unit), resolution, totals / totals.sum())
+    at = [np.flatnonzero(groups.codes == g) for g in range(len(groups.labels))]
+    return [Sample.of(m[g], None if counts is None else counts[g]) for g in at]
 
 
-def _attributes(learnt: LearntMaps | None, rows: TrainingRows) -> dict[str, Any]:
-    """Return fitted attributes of the maps, or of none."""
-    if learnt is None:
-        nothing = ("rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_")
-        return {
-            "maps_": {},
-            "status_": str(MapStatus.INACTIVE),
-            "group_auc_": {},
-            "resolution_": 0.0,
-            **dict.fromkeys(nothing, math.nan),
-        }
+def _without_maps() -> dict[str, Any]:
+    """Return the fitted attributes where there are no groups."""
+    return {
+        "maps_": {},
+        "status_": str(Status.INACTIVE),
+        "group_auc_": {},
+        "resolution_": 0.0,
+        **dict.fromkeys(MEASURES, math.nan),
+    }
+
+
+def _attributes(
+    moved: Moved, resolution: float, samples: Sequence[Sample], rows: TrainingRows
+) -> dict[str, Any]:
+    """Return the fitted attributes of the maps."""
     labels = rows.attributes[0].labels.tolist()
-    moved, standing = learnt.moved, learnt.moved.standing
+    standing, total = moved.standing, sum(sample.total for sample in samples)
     aucs = dict(zip(labels, standing.aucs.tolist(), strict=True))
     means = standing.means
     # Of two groups the last less the first, of more the largest.
@@ -608,33 +586,21 @@ def _attributes(learnt: LearntMaps | None, rows: TrainingRows) -> dict[str, Any]
         "wasserstein_": float(standing.wasserstein.max()),
         "mean_difference_": float(apart),
         "theta_": moved.theta,
-        "resolution_": learnt.resolution,
-        "_shares": learnt.shares,
+        "resolution_": resolution,
+        "_shares": [sample.total / total for sample in samples],
         "_straight": moved.follow is between,
     }
 
 
-def _weightless(model: RankFairPostprocessor, rows: TrainingRows) -> Iterator[Warning]:
-    """Say that the estimator takes no weights."""
-    estimator = model.estimator
-    if model.prefit or rows.weights is None or weight_argument(estimator) is not None:
-        return
-    yield InputWarning(
-        "sample_weight",
-        f"is not taken by {type(estimator).__name__}.fit: it is fitted without "
-        "weights, and only the maps are weighted",
-    )
-
-
-def _cautions(learnt: LearntMaps | None) -> Iterator[Warning]:
-    """Say that there was nothing to balance, or that the band was not reached."""
-    if learnt is None:
-        yield no_groups("predictions stay as they are")
-    elif learnt.moved.status is MapStatus.INFEASIBLE:
-        standing = learnt.moved.standing
+def _cautions(moved: Moved) -> Iterator[Warning]:
+    """Say that the band was not reached."""
+    if moved.status is Status.INFEASIBLE:
+        standing = moved.standing
         farthest = float(np.abs(standing.aucs - 0.5).max())
         yield ConvergenceWarning(
-            f"{learnt.moved.status.value} KS is {standing.ks.max():.4g}, means differ "
-            f"by {np.ptp(standing.means):.4g}, and AUC is off 1/2 by {farthest:.4g}, "
-            "on the rows that the maps were learnt on."
+            "No map of predictions by group was found that reaches the band, which is "
+            "hard where many predictions tie or a group has few rows; the closest was "
+            f"kept. KS is {standing.ks.max():.4g}, means differ by "
+            f"{np.ptp(standing.means):.4g}, and AUC is off 1/2 by {farthest:.4g}, on "
+            "the rows that the maps were learnt on."
         )

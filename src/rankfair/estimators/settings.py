@@ -10,12 +10,11 @@ import numpy as np
 from rankfair.constraints import (
     CONSTRAINTS,
     SIDES,
-    Constraint,
     main_and_beside,
     make_constraint,
     refuse_upper,
 )
-from rankfair.input.columns import TrainingRows, is_pair
+from rankfair.constraints.base import Constraint
 from rankfair.input.errors import Argument, InputError, Words, counted, shown
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.settings import (
@@ -28,17 +27,14 @@ from rankfair.input.settings import (
     check_seed,
     check_verbose,
 )
-from rankfair.penalties import PENALTIES, Penalty, Pool, make_penalty
-from rankfair.solvers import (
-    NCADMM,
-    SOLVERS,
-    Paper,
-    Request,
-    Solver,
-    Tilt,
-    make_solver,
-    only_rank,
-)
+from rankfair.input.training import TrainingRows, is_pair
+from rankfair.penalties import PENALTIES, make_penalty
+from rankfair.penalties.base import Penalty
+from rankfair.penalties.pool import Pool
+from rankfair.solvers import SOLVERS, Solver, make_solver
+from rankfair.solvers.admm import NCADMM, Paper, only_rank
+from rankfair.solvers.base import Request
+from rankfair.solvers.tilt import Tilt
 
 USE_TILT = ("Use ", Argument("solver", "tilt"), ".")
 USE_GLOBAL = ("Use ", Argument("scope", "global"), ".")

@@ -17,11 +17,14 @@ from rankfair.estimators.base import Progress
 from rankfair.estimators.outcome import no_groups, one_group_note
 from rankfair.estimators.settings import FairSettings
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import Columns, GroupEncoder, Layout, Named, TrainingRows
+from rankfair.input.columns import Columns, GroupEncoder, Layout, Named
 from rankfair.input.errors import shown
 from rankfair.input.groups import SensitiveGroups
-from rankfair.penalties import Pool
-from rankfair.solvers import Demand, Solution, Tilt, unconstrained
+from rankfair.input.training import TrainingRows
+from rankfair.penalties.pool import Pool
+from rankfair.solvers.base import Solution
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.tilt import Tilt, unconstrained
 
 __all__ = ["check_streamed", "fit_streamed"]
 
@@ -145,7 +148,6 @@ def _standing_for(coding: Coding, engine: Engine) -> TrainingRows:
         X=np.zeros((0, len(layout.names))),
         y=np.zeros(0),
         codes=np.zeros(0, np.intp),
-        in_a=None if layout.groups is None else np.array([False, True]),
         weights=None,
         layout=layout,
         attributes=attributes,

@@ -6,23 +6,25 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from rankfair.constraints import Constraint, refuse_upper
+from rankfair.constraints import refuse_upper
+from rankfair.constraints.base import Constraint
+from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
 from rankfair.core.problem import Groups, counted_weights
 from rankfair.estimators.base import (
     CallbackSupportMixin,
     Progress,
     TaskScore,
-    new_table,
     with_callbacks,
 )
+from rankfair.estimators.fit_params import ValidationRows, read_fit_params
 from rankfair.estimators.outcome import (
     auc_attributes,
     farthest_values,
@@ -36,15 +38,8 @@ from rankfair.estimators.refits import (
     EstimatorRefits,
     MetaRegressor,
     Models,
-    columns_seen,
-    explained,
-    folds_of,
-    is_pairwise,
     predictions_by_task,
-    read_seen_rows,
-    rows_that_weigh,
-    task_codes,
-    weight_argument,
+    unweighted,
 )
 from rankfair.estimators.settings import (
     check_estimator,
@@ -52,17 +47,17 @@ from rankfair.estimators.settings import (
     read_constraints,
 )
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import Columns, TrainingRows, feature_record
+from rankfair.input.columns import feature_record
 from rankfair.input.errors import InputError
 from rankfair.input.folds import check_cv
-from rankfair.input.groups import masks_of
-from rankfair.input.settings import check_seed, check_verbose
-from rankfair.input.training import finite_predictions
+from rankfair.input.frames import finite_predictions
+from rankfair.input.groups import Bools
+from rankfair.input.labels import refuse_unseen
+from rankfair.input.settings import check_jobs, check_seed, check_verbose
+from rankfair.input.training import TrainingRows, read_new
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
-from rankfair.solvers.counted import Counted, Demand, Units
-from rankfair.solvers.joint import inside_bands, search_on
-from rankfair.solvers.line import Curved
-from rankfair.solvers.roots import CLOSEST
+from rankfair.solvers.counted import CLOSEST, Counted, Curve, Demand, Units
+from rankfair.solvers.tilt import least_tilt
 
 REFITS = 4  # to tilted targets, at most; one or two are the rule
 MARGIN = 0.005  # of a shown value: how far inside a band refits are aimed at
@@ -78,27 +73,41 @@ class Target:
     centre: float
     weights: Floats | None
     demands: tuple[Demand, ...]
+    validation: Floats  # the target of validation rows
+    masks: tuple[tuple[Bools, Bools | None], ...]  # who of them is in A, and known
 
     @classmethod
-    def of(cls, rows: TrainingRows, asked: Sequence[Constraint]) -> Target:
+    def of(
+        cls,
+        rows: TrainingRows,
+        asked: Sequence[Constraint],
+        validation: Sequence[ValidationRows],
+    ) -> Target:
         """Standard units, and one demand a constraint and group against the rest."""
         y, weights = rows.y, rows.weights
-        masks, known = masks_of(rows.attributes)
-        parts = [None] * len(masks) if known is None else known
         groups = [
-            Groups(mask, counted_weights(weights, part))
-            for mask, part in zip(masks, parts, strict=True)
+            Groups(mask, counted_weights(weights, each.known))
+            for each in rows.attributes
+            for mask in each.masks()
         ]
-        centre = float(np.average(y, weights=weights))
+        centre, unit = float(np.average(y, weights=weights)), deviation(y, weights)
         off = y - centre
-        unit = float(np.sqrt(np.average(off * off, weights=weights)))
         if not unit > CONSTANT * float(np.abs(y).max()):
             off, unit = np.zeros(len(y)), 1.0
         standard = off / unit
         demands = tuple(
             Demand(each.on(standard, own), own) for each in asked for own in groups
         )
-        return cls(standard, unit, centre, weights, demands)
+        beside = [(each.y - centre) / unit for each in validation]
+        return cls(
+            standard,
+            unit,
+            centre,
+            weights,
+            demands,
+            np.concatenate([np.empty(0), *beside]),
+            tuple(_masks(validation)) * len(asked),
+        )
 
     @cached_property
     def units(self) -> Units:
@@ -108,12 +117,16 @@ class Target:
 
     @cached_property
     def directions(self) -> Floats:
-        """``g`` of every demand, a row each."""
-        return np.array([each.direction() for each in self.demands])
+        """``g`` of every demand, a row each; validation rows stand behind."""
+        own = [each.direction() for each in self.demands]
+        if not self.masks:
+            return np.array(own)
+        parts = zip(own, self.demands, self.masks, strict=True)
+        return np.array([np.append(g, _beside(g, it, *mask)) for g, it, mask in parts])
 
     def tilted(self, lam: Floats) -> Floats:
         """``y − λ g`` in the user's units."""
-        t: Floats = self.y - lam @ self.directions
+        t: Floats = np.append(self.y, self.validation) - lam @ self.directions
         return t * self.unit + self.centre
 
     @property
@@ -125,6 +138,13 @@ class Target:
 
         return tuple(Demand(of(it.constraint), it.groups) for it in self.demands)
 
+    def curve(self, line: Counted) -> Curve:
+        """The squared error along a line of predictions."""
+        s = 1.0 if self.weights is None else self.weights
+        r, E = self.y - line.q, line.E
+        c, constant = (float((s * each * each).sum()) for each in (r, self.y))
+        return Curve(c, (s * E) @ r, (s * E) @ E.T, constant)
+
     def error(self, m: Floats) -> float:
         """The squared error relative to that of one constant."""
         squares = (m - self.y) ** 2
@@ -132,38 +152,40 @@ class Target:
 
     def shown(self, values: Sequence[float]) -> list[float]:
         """Values of the demands as people read them."""
-        return [
-            each.constraint.show(value, each.groups)
-            for each, value in zip(self.demands, values, strict=True)
-        ]
+        pairs = zip(self.demands, values, strict=True)
+        return [each.show(value) for each, value in pairs]
 
     def gap(self, values: Sequence[float]) -> float:
         """How far the worst value is outside its band, as people read it."""
-        bands = [each.constraint.band(each.groups) for each in self.demands]
-        off = [band.miss(value) for band, value in zip(bands, values, strict=True)]
-        level = self.shown([0.0] * len(off))
-        return float(np.abs(np.subtract(self.shown(off), level)).max())
+        pairs = zip(self.demands, values, strict=True)
+        return max(each.gap(value) for each, value in pairs)
 
 
-@dataclass(frozen=True)
-class PredictedLine(Curved):
-    """``m − λ d`` of predictions that nobody knows more of."""
+def _masks(
+    validation: Sequence[ValidationRows],
+) -> Iterator[tuple[Bools, Bools | None]]:
+    """Return what is compared with the rest, and what is known, as of training."""
+    for same in zip(*(each.attributes for each in validation), strict=True):
+        codes = np.concatenate([each.codes for each in same])
+        every = replace(same[0], codes=codes)
+        for mask in every.masks():
+            yield mask, every.known
 
-    target: Target
-    trained: Counted
 
-    @cached_property
-    def curve(self) -> tuple[float, Floats, Floats]:
-        """``c, b, A`` with the squared error ``c + 2 bᵀλ + λᵀAλ``."""
-        s = 1.0 if self.target.weights is None else self.target.weights
-        r, E = self.target.y - self.trained.q, self.trained.E
-        return float((s * r * r).sum()), (s * E) @ r, (s * E) @ E.T
-
-    @property
-    def squares(self) -> float:
-        """The squared error of one constant."""
-        s = 1.0 if self.target.weights is None else self.target.weights
-        return float((s * self.target.y**2).sum())
+def _beside(g: Floats, demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
+    """The direction of validation rows: that of their group in training."""
+    groups = demand.groups
+    rest = ~groups.in_a if groups.known is None else ~groups.in_a & groups.known
+    of_a, of_b = g[groups.in_a], g[rest]
+    if np.ptp(of_a) or np.ptp(of_b):
+        raise InputError(
+            "eval_set",
+            "cannot be tilted: the constraint moves rows of one group unlike each "
+            "other, so nothing is known of rows that it was not made of",
+            cure="Let the estimator hold out training rows by itself.",
+        )
+    found = np.where(in_a, of_a[0], of_b[0])
+    return found if known is None else np.where(known, found, 0.0)
 
 
 @dataclass(frozen=True)
@@ -199,22 +221,23 @@ def search(
     note = noted_in(trace, on_step)
 
     def fit(lam: Floats) -> Found:
-        models, m = refits.fit(target.tilted(lam))
+        models, m = refits.counted(target.tilted(lam))
         m = (rounded(m, target.units.resolution) - target.centre) / target.unit
         counted = Counted(m, np.zeros((len(lam), len(m))), target.demands, target.units)
         values, error = counted.values(lam), target.error(m)
-        note(Step(1, error, target.shown(values)[0], 0.0))
-        inside = inside_bands(counted, values)
+        shown = target.shown(values) or [math.nan]
+        note(Step(1, error, shown[0], 0.0))
+        inside = counted.met(values)
         return Found(lam, models, m, tuple(values), error, inside)
 
     seen, aims = [fit(np.zeros(len(target.demands)))], target.demands
     if not seen[0].inside:
         g = target.directions * target.unit
-        d = np.array([refits.fit(each)[1] for each in g]) / target.unit
+        d = np.array([refits.counted(each)[1] for each in g]) / target.unit
     while not seen[-1].inside and len(seen) <= REFITS:
         last = seen[-1]
         line = Counted(last.m, d, aims, target.units)
-        step = search_on(PredictedLine(target, line), line).lam
+        step = least_tilt(target.curve(line), line).lam
         if not step.any():
             break
         seen.append(fit(last.lam + step))
@@ -222,8 +245,7 @@ def search(
         # The least change of d after which m − δ d passes through both fits (Broyden).
         d += np.outer(step, last.m - step @ d - seen[-1].m) / (step @ step)
     best = _best(seen, target)
-    every = np.arange(len(target.y))
-    models = best.models or refits.models(target.tilted(best.lam), every)
+    models = best.models or refits.whole(target.tilted(best.lam))[0]
     return replace(best, models=models, trace=tuple(trace))
 
 
@@ -258,9 +280,9 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
     epsilon : float or list of float, default=0.01
         Half width of the band around AUC = 1/2, in [0, 0.5]; as in
         `RankFairRegressor` for other constraints.
-    constraints : {"rank", "mean", "residual", "distribution"}, Constraint or list of \
-            them, default="rank"
-        What is to be equal between the groups, as in `RankFairRegressor`.
+    constraints : str, Constraint or list of them, default="rank"
+        What is to be equal between the groups: "rank", "mean", "residual" or
+        "distribution", as in `RankFairRegressor`.
     tasks : str, int or list of them, optional
         The column of X, by name or position, that says which task a row is of.  One
         clone of `estimator` is fitted to each task, as `RankFairRegressor` fits one
@@ -270,14 +292,13 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         The column of X that holds the protected group.  It is not a feature unless
         ``blind=False``; then it is handed on to the estimator as it is, and text needs
         a pipeline that encodes it.  Rows whose group is missing (None, NaN, NA or NaT)
-        take part in the fit and not in the constraint.  Several columns need
-        `intersect`.
+        take part in the fit and not in the constraint.
     blind : bool, default=True
         Leave the protected column of X out of the features.  Frames without it can be
         predicted then.
     intersect : bool, default=False
-        Balance the combinations of several columns, "F × black", as the groups of one.
-        `RankFairRegressor` can balance each column alone.
+        Balance the combinations of several columns, "F × black", as the groups of one,
+        instead of each column alone.
     bins : int, optional
         Cut a column of more distinct numbers than that into so many quantiles,
         "[18, 35)", which are the groups.
@@ -293,6 +314,9 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
     random_state : int, Generator or None, default=None
         Seeds every ``random_state`` in `estimator` that is None, alike at each fit,
         and deals the folds.
+    n_jobs : int, optional
+        How many folds are fitted at once, in processes of their own; −1 for as many as
+        there are processors.
     verbose : int, default=0
         Above 0, write a line for each fit to stderr.
 
@@ -337,7 +361,7 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         Predictions are multiples of it, so that ties do not depend on the processor.
     n_features_in_ : int
         Columns of X, task and group columns among them.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, if X is a data frame.
 
     See Also
@@ -360,6 +384,22 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
     True
     """
 
+    estimator_: Any
+    status_: str
+    tasks_: NDArray[Any] | None
+    rank_auc_: float
+    group_auc_: dict[Any, float]
+    pairwise_auc_: dict[Any, dict[Any, float]]
+    constraint_values_: dict[str, float]
+    multiplier_: float
+    oof_predictions_: Floats
+    objective_: float
+    n_refits_: int
+    trace_: list[tuple[float, float]]
+    resolution_: float
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     def __init__(
         self,
         estimator: Any,
@@ -371,9 +411,10 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         blind: bool = True,
         intersect: bool = False,
         bins: int | None = None,
-        side: str = "both",
+        side: Literal["both", "upper"] = "both",
         cv: Any = 5,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
         self.estimator = estimator
@@ -387,6 +428,7 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         self.side = side
         self.cv = cv
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     @with_callbacks
@@ -398,12 +440,13 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         tasks: Any = None,
         sensitive_features: Any = None,
         sample_weight: Any = None,
+        **fit_params: Any,
     ) -> TiltedRegressor:
         """Fit the estimator again and again until the groups are balanced.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             What the estimator takes, and the columns named in the constructor.
         y : array-like of shape (N,)
             The target.
@@ -411,10 +454,16 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
             The task of each row, if no column of X says so.
         sensitive_features : array-like of shape (N,) or (N, q), or dict, optional
             The protected group of each row, if no column of X says so.  The estimator
-            does not see it then.  Several columns need `intersect`.
+            does not see it then.
         sample_weight : array-like of shape (N,), optional
-            Weights in the AUC, handed on to the estimator, to the last step of a
-            pipeline.  A row of weight 0 counts as absent.
+            Weights in the AUC, handed on to the estimator, or the last step of a
+            pipeline, if that takes them.  A row of weight 0 counts as absent.
+        **fit_params
+            Handed on to ``fit`` of the estimator.  A value for each row goes where its
+            row goes.  The targets of validation rows (``eval_set=[(X, y)]``; ``X_val``
+            and ``y_val``; ``eval_X`` and ``eval_y``) are tilted like those of training;
+            their X has the columns of training, those of tasks and groups among them.
+            Positions in ``categorical_feature`` and ``cat_features`` are those in X.
 
         Returns
         -------
@@ -426,7 +475,7 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         UserWarning
             If the model errs as much as one constant: this is told first.  If there are
             no groups: the fit is unconstrained then.  If a combination of groups has
-            one row only.
+            one row only.  If the estimator takes no weights.
         ConvergenceWarning
             If the band was not reached.
 
@@ -439,35 +488,26 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         array([1., 2., 1., 2.])
         """
         asked = self._check_settings()
-        named = Columns(
-            self.tasks,
-            self.sensitive_features,
-            self.blind,
-            several=True,
-            bins=self.bins,
-            intersect=self.intersect,
+        rows = self._read_rows(
+            X,
+            y,
+            tasks=tasks,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
         )
-        passed = {
-            "tasks": tasks,
-            "sensitive_features": sensitive_features,
-            "sample_weight": sample_weight,
-        }
-        rows = rows_that_weigh(read_seen_rows(X, y, named, **passed))
-        refits = self._refits(rows)
+        for each in rows.attributes:
+            refuse_upper(asked, len(each.labels))
+        rng = np.random.default_rng(self.random_state)
+        template = seeded(self.estimator, rng)
+        passed = read_fit_params(
+            template, fit_params, X, rows, self.sensitive_features, tilts=True
+        )
+        refits = EstimatorRefits.of(template, rows, self.cv, rng, passed, self.n_jobs)
         progress = Progress(self, X, y)
-        found = None
-        if not rows.attributes:
-            notes: list[Warning] = [no_groups()]
-            models, _ = refits.fit(rows.y)
-        else:
-            (groups,) = rows.attributes
-            refuse_upper(asked, len(groups.labels))
-            target = Target.of(rows, asked)
-            seen = self.sensitive_features is not None and not self.blind
-            with explained(groups.n_unknown if seen else 0):
-                found = search(refits, target, progress)
-            models = found.models
-            notes = [*_cautions(found, target, asked, rows, self.cv is not None)]
+        target = Target.of(rows, asked, passed.validation)
+        with self._explained(rows):
+            found = search(refits, target, progress)
+        models = found.models
         fitted = {
             **feature_record(X),
             **group_attributes(self, rows),
@@ -475,13 +515,15 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
             "estimator_": models[0] if len(models) == 1 else models,
             "tasks_": None if rows.layout.task_columns is None else rows.layout.tasks,
             "resolution_": resolution_of(rows.y),
-            **_free_attributes(),
+            **_attributes(found, target, asked, rows),
         }
-        if found is not None:
-            fitted |= _attributes(found, target, asked, rows)
         progress.close(fitted)
         self._store(fitted)
-        tell(notes)
+        notes: list[Warning] = [no_groups()]
+        if rows.attributes:
+            where = "on the training rows" if refits.folds is None else "out of fold"
+            notes = [*_cautions(found, target, asked, rows, where)]
+        tell([*notes, *unweighted(self.estimator, rows.weights)])
         return self
 
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
@@ -489,7 +531,7 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, n_features_in_)
+        X : array-like or data frame of shape (N, `n_features_in_`)
             Rows with the columns of training, task and group columns among them.
         tasks : array-like of shape (N,), optional
             The task of each row, if `fit` got them as an array.
@@ -510,12 +552,12 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         (2,)
         """
         check_is_fitted(self)
-        layout = self._layout
-        table = new_table(self, X, layout.unused)
-        codes = task_codes(table, tasks, layout)
-        models = self.estimator_
+        layout, models = self._layout, self.estimator_
+        table, seen = self._read_new(X)
+        _, codes, others = read_new(table, tasks, replace(layout, predictors=()))
+        refuse_unseen("tasks", others, layout.tasks, int((codes < 0).sum()))
         models = models if isinstance(models, list) else [models]
-        m = predictions_by_task(models, columns_seen(X, table, layout), codes)
+        m = predictions_by_task(models, seen, codes)
         return finite_predictions(rounded(m, self.resolution_))
 
     def _check_settings(self) -> tuple[Constraint, ...]:
@@ -524,15 +566,9 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         check_flags(self)
         check_verbose(self.verbose)
         check_seed("random_state", self.random_state)
+        check_jobs(self.n_jobs)
         check_cv(self.cv)
         return read_constraints(self)
-
-    def _refits(self, rows: TrainingRows) -> EstimatorRefits:
-        """Fits of the estimator, every one with the same seeds and folds."""
-        _refuse_unfit(self.estimator, rows)
-        rng = np.random.default_rng(self.random_state)
-        template = seeded(self.estimator, rng)
-        return EstimatorRefits(template, rows, folds_of(rows, self.cv, rng))
 
 
 def seeded(estimator: Any, rng: np.random.Generator) -> Any:
@@ -547,53 +583,18 @@ def seeded(estimator: Any, rng: np.random.Generator) -> Any:
     return template.set_params(**seeds) if seeds else template
 
 
-def _refuse_unfit(estimator: Any, rows: TrainingRows) -> None:
-    """Raise if an estimator takes no weights, or cannot be fitted to parts of rows."""
-    if rows.weights is not None and weight_argument(estimator) is None:
-        last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-        raise InputError(
-            "sample_weight",
-            f"was passed, but the fit of estimator ({type(last).__name__}) takes none",
-            cure="Leave it out, or take another estimator.",
-        )
-    several = len(rows.layout.tasks) > 1
-    if is_pairwise(estimator) and (several or rows.kept is not None):
-        # New rows come with a column for every row of training.
-        what = "tasks, each with a model of its own" if several else "weights of 0"
-        raise InputError(
-            "estimator",
-            f"({type(estimator).__name__}) learns from a matrix of kernels or "
-            f"distances of all rows, which {what} would cut",
-            cure="Leave them out, or give it features.",
-        )
-
-
-def _free_attributes() -> dict[str, Any]:
-    """Return what a fit without groups leaves."""
-    return {
-        "status_": str(Status.INACTIVE),
-        "rank_auc_": math.nan,
-        "group_auc_": {},
-        "pairwise_auc_": {},
-        "constraint_values_": {},
-        "multiplier_": 0.0,
-        "oof_predictions_": None,
-        "objective_": math.nan,
-        "n_refits_": 0,
-        "trace_": [],
-    }
-
-
 def _attributes(
     found: Found, target: Target, asked: tuple[Constraint, ...], rows: TrainingRows
 ) -> dict[str, Any]:
-    """Return what a fit with groups leaves."""
+    """Return what a fit came to."""
     m = target.units.of_user(found.m)
     return {
         "status_": str(found.status),
         **auc_attributes(rows, m),
-        "constraint_values_": farthest_values(target.shown(found.values), asked),
-        "multiplier_": max(found.lam.tolist(), key=abs),
+        "constraint_values_": farthest_values(
+            target.shown(found.values), asked if target.demands else ()
+        ),
+        "multiplier_": max(found.lam.tolist(), key=abs, default=0.0),
         "oof_predictions_": spread(m, rows.kept),
         "objective_": found.error,
         "n_refits_": len(found.trace) - 1,
@@ -606,10 +607,9 @@ def _cautions(
     target: Target,
     asked: tuple[Constraint, ...],
     rows: TrainingRows,
-    out_of_fold: bool,
+    where: str,
 ) -> Iterator[Warning]:
     """Warn of a useless model before all else, then of groups, then of the band."""
-    where = "out of fold" if out_of_fold else "on the training rows"
     error, free = found.error, found.trace[0].objective
     r2 = f"{where} its R² is {1 - error:.3f} (without the constraint {1 - free:.3f})"
     ways = "Try a linear model, RankFairRegressor, more rows, or a larger epsilon."
@@ -617,8 +617,6 @@ def _cautions(
         yield UserWarning(
             f"this model is useless: {r2}, and that of one constant is 0. {ways}"
         )
-    for note in rows.notes:
-        yield UserWarning(note)
-    advice = f" {r2[0].upper()}{r2[1:]}. {ways}"
-    values = target.shown(found.values)
+    yield from rows.notes
+    values, advice = target.shown(found.values), f" {r2[0].upper()}{r2[1:]}. {ways}"
     yield from not_reached(found.status, values, asked, rows.attributes, advice)

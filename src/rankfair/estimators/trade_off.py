@@ -9,19 +9,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair.constraints import Constraint, Distribution, Linear
+from rankfair.constraints.base import Constraint
+from rankfair.constraints.distribution import Distribution
+from rankfair.constraints.linear import Linear
 from rankfair.core.blocks import Ints
 from rankfair.core.problem import Groups, Problem
 from rankfair.input.arrays import Floats
 from rankfair.input.settings import check_number, values_to_try
-from rankfair.paths import Judge, Path, PathRow, row_of
-from rankfair.solvers import Counted, Solution, Tilt
+from rankfair.paths import (
+    LINE_POINTS,
+    Judge,
+    Path,
+    PathRow,
+    PathViews,
+    TriedEpsilon,
+    measured,
+)
+from rankfair.solvers.base import Solution
+from rankfair.solvers.counted import CLOSEST, Counted
 from rankfair.solvers.line import nearest
-from rankfair.solvers.roots import CLOSEST
+from rankfair.solvers.tilt import Tilt
 
 POINTS = 256  # ε of the table in a model file
 SAMPLE = 1 << 14  # rows that its errors and distances are taken from
-DRAWN = 20  # ε of a path, unless told
 
 
 class TradeOffRow(NamedTuple):
@@ -73,8 +83,8 @@ class TradeOff:
         rows = _between(self.counted, constraint)
         found = nearest(rows, self.cap)
         (demand,) = rows.demands
-        shown = demand.constraint.show(found.value, demand.groups)
-        return found.x, shown, found.inside
+        ((x,), (value,)) = found.lam.tolist(), found.values
+        return x, demand.show(value), found.inside
 
     def _looked_up(self, epsilon: float) -> TradeOffRow:
         """Return the next tighter ε of the table, or the tightest."""
@@ -131,12 +141,18 @@ class TradeOff:
             apart.show(apart.value(m, groups), groups),
         )
 
-    def path(self, epsilons: Sequence[float] | None, labels: Sequence[Any]) -> Path:
+    def path(
+        self,
+        epsilons: Sequence[float] | None,
+        labels: Sequence[Any],
+        tasks: Sequence[Any],
+    ) -> Path:
         """Return a row for each ε, measured on left-out predictions."""
         if epsilons is None:
             gap = self._free_gap()
             asked = [
-                self.with_epsilon(gap * (i / (DRAWN - 1)) ** 2) for i in range(DRAWN)
+                self.with_epsilon(gap * (i / (LINE_POINTS - 1)) ** 2)
+                for i in range(LINE_POINTS)
             ]
         else:
             given = values_to_try("epsilons", epsilons)
@@ -144,17 +160,20 @@ class TradeOff:
             asked = sorted(several, key=lambda each: each.epsilon)
         names = tuple(map(str, labels))
         if self.counted is None:
-            rows, clusters = [self._stored(each, names[-1]) for each in asked], None
+            views, clusters = None, None
+            rows = tuple(self._stored(each, names[-1]) for each in asked)
         else:
-            rows, clusters = self._measured(asked, names)
+            task_labels = tuple(map(str, tasks))
+            rows, views, clusters = self._measured(asked, names, task_labels)
         n_train, n_counted = self.n_rows
         return Path(
-            rows=tuple(rows),
+            rows=rows,
             n_train=n_train,
             n_held_out=n_counted,
             n_clusters=clusters,
             groups=names,
             left_out=self.left_out,
+            views=views,
         )
 
     def _free_gap(self) -> float:
@@ -192,24 +211,28 @@ class TradeOff:
         )
 
     def _measured(
-        self, asked: list[Constraint], names: tuple[str, ...]
-    ) -> tuple[list[PathRow], int | None]:
+        self, asked: list[Constraint], names: tuple[str, ...], tasks: tuple[str, ...]
+    ) -> tuple[tuple[PathRow, ...], PathViews, int | None]:
         """The rows of a path with their limits, and how many clusters there are."""
         assert self.counted is not None and self.trained is not None
-        held_out = self._judge(self.counted, names, self.rows)
-        fitted = self._judge(self.trained, names, None)
+        held_out = self._judge(self.counted, names, self.rows, tasks)
+        fitted = self._judge(self.trained, names, None, tasks)
         counted, every = np.arange(len(held_out.y)), np.arange(len(fitted.y))
-        rows = []
+        tried = []
         for each in asked:
             x, _, inside = self.multiplier(each)
             lam = np.array([x])
-            found = held_out(self.counted.at(lam), counted)
-            trained = fitted(self.trained.at(lam), every)
-            rows.append(row_of(each.epsilon, found, trained, _status(x, inside)))
-        return rows, held_out.n_clusters(counted)
+            of_rows = self.counted.at(lam), self.trained.at(lam)
+            tried.append(TriedEpsilon(each.epsilon, *of_rows, _status(x, inside)))
+        found = measured(tried, (held_out, counted), (fitted, every))
+        return *found, held_out.n_clusters(counted)
 
     def _judge(
-        self, counted: Counted, names: tuple[str, ...], rows: Ints | None
+        self,
+        counted: Counted,
+        names: tuple[str, ...],
+        rows: Ints | None,
+        task_labels: tuple[str, ...],
     ) -> Judge:
         """What measures the predictions of these rows."""
         assert self.y is not None and self.tasks is not None
@@ -220,7 +243,8 @@ class TradeOff:
         at = slice(None) if rows is None else rows
         tasks = self.tasks[at].astype(np.intp) if self.tasks.any() else None
         weights = None if self.weights is None else self.weights[at]
-        return Judge(self.y[at], groups, names, tasks, weights)
+        y = self.y[at]
+        return Judge(y, groups, names, tasks, weights, task_labels=task_labels)
 
 
 def _epsilon_for(constraint: Constraint, shown: float) -> float:
@@ -271,7 +295,7 @@ def trade_off_of(
         *start,
         start[0] - moved[0],
         start[1] - moved[1],
-        line.cap(np.ones(1)),
+        line.curve.cap,
         constraints[0],
         left_out,
         (len(problem.y), len(counted.q)),

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.input.disk import write_whole
+from rankfair.input.errors import ModelFileError
 
 FORMAT, VERSION = "rankfair-model", 2
 META = "meta.json"
@@ -29,26 +30,14 @@ MAX_MEMBERS = 1000
 DEEPEST = 50
 _ARRAY = re.compile(r"arrays/[0-9]{1,4}\.npy")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
-_KINDS = ("<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1")
 _HEADER = re.compile(
-    rb"\x93NUMPY\x01\x00..\{'descr': '([^']{1,9})', 'fortran_order': False, "
+    rb"\x93NUMPY\x01\x00..\{'descr': '(<f[48]|<[iu][248]|\|[iub]1)', "
+    rb"'fortran_order': False, "
     rb"'shape': \(((?:[0-9]{1,18}, ?)*[0-9]{0,18})\), \} *\n",
     re.DOTALL,
 )
 # RuntimeError and its child NotImplementedError are for encryption and odd methods.
 _ZIP_ERRORS = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError)
-_MAGIC = (
-    (b"\x80", "looks like a pickle, which can run any code when it is opened"),
-    (b"\x1f\x8b", "is a gzip archive"),
-    (b"PAR1", "is a Parquet table"),
-    (b"\x89HDF", "is an HDF5 file"),
-    (b"{", "is JSON, not a zip archive"),
-    (b"<", "is HTML or XML"),
-)
-
-
-class ModelFileError(ValueError):
-    """A file that is no whole model file, or a model that cannot become one."""
 
 
 @contextmanager
@@ -63,7 +52,7 @@ def distrusted(
     ...     int("x")
     Traceback (most recent call last):
     ...
-    rankfair.files.archive.ModelFileError: its parts are unsound, or do not fit
+    rankfair.input.errors.ModelFileError: its parts are unsound, or do not fit
     together (ValueError: invalid literal for int() with base 10: 'x').
     """
     try:
@@ -72,13 +61,13 @@ def distrusted(
         raise
     except Exception as error:
         why = f"{type(error).__name__}: {error}"[:200].rstrip(".")
-        raise ModelFileError(f"{otherwise} ({why}).") from None
+        raise ModelFileError(f"{otherwise} ({why})") from None
 
 
 def demand(kept: object, otherwise: str) -> None:
     """Refuse a file unless this holds."""
     if not kept:
-        raise ModelFileError(f"{otherwise}.")
+        raise ModelFileError(otherwise)
 
 
 def write_model(path: str | os.PathLike[str], raw: bytes) -> Path:
@@ -86,10 +75,9 @@ def write_model(path: str | os.PathLike[str], raw: bytes) -> Path:
     try:
         return write_whole(Path(path), raw)
     except OSError as error:
-        raise ModelFileError(
-            f"{os.fspath(path)} could not be written: {error.strerror or error}. "
-            "Nothing was changed."
-        ) from error
+        reason = f"could not be written: {error.strerror or error}"
+        name = os.fspath(path)
+        raise ModelFileError(reason, "Nothing was changed.", source=name) from error
 
 
 def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
@@ -102,7 +90,6 @@ def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
     >>> unpack(raw)
     ({'a': 1}, [array([0, 1, 2])])
     """
-    _check_depth(body)
     members = {f"arrays/{i}.npy": _to_npy(array) for i, array in enumerate(arrays)}
     meta = {
         "format": FORMAT,
@@ -112,12 +99,9 @@ def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
         "body": body,
     }
     text = json.dumps(meta, indent=1, allow_nan=False, ensure_ascii=True)
-    if len(text) > MAX_META or len(members) >= MAX_MEMBERS:
-        raise ModelFileError(
-            f"The model is too large for a model file: {len(text):,} bytes of labels "
-            f"and settings, {len(members)} arrays; the limits are {MAX_META:,} and "
-            f"{MAX_MEMBERS - 1}."
-        )
+    said = f"{len(text):,} bytes of labels and settings, {len(members)} arrays"
+    fits = len(text) <= MAX_META and len(members) < MAX_MEMBERS
+    demand(fits, f"The model is too large for a model file: {said}")
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, raw in {META: text.encode(), **members}.items():
@@ -129,16 +113,13 @@ def unpack(raw: bytes) -> tuple[Any, list[NDArray[Any]]]:
     """Return body and arrays of a model file; refuse one that is not whole."""
     with _opened(raw) as archive:
         meta = _meta(archive)
-        sums = meta["sha256"]
-        odd = sorted(({*archive.namelist()} - {META}) ^ {*sums})
-        for name in odd:
-            raise ModelFileError(f"its list of arrays does not match: {name[:80]!r}.")
+        names = [f"arrays/{i}.npy" for i in range(len(meta["sha256"]))]
+        same = {*archive.namelist()} == {META, *names} and {*names} == {*meta["sha256"]}
+        demand(same, "its list of arrays does not match its members")
         arrays = []
-        for i in range(len(sums)):
-            name = f"arrays/{i}.npy"
-            demand(name in sums, f"{name} is missing")
+        for name in names:
             content = _member(archive, name)
-            same = _sha256(content) == sums[name]
+            same = _sha256(content) == meta["sha256"][name]
             demand(same, f"{name} is damaged: its checksum differs")
             arrays.append(_from_npy(content, name))
     return meta["body"], arrays
@@ -151,14 +132,13 @@ def unpack_meta(raw: bytes) -> Any:
 
 
 def _opened(raw: bytes) -> zipfile.ZipFile:
-    demand(raw, "it is empty")
-    if not raw.startswith(b"PK\x03\x04"):
-        kinds = (what for magic, what in _MAGIC if raw.startswith(magic))
-        raise ModelFileError(f"it {next(kinds, 'is no zip archive')}.")
+    pickled = "it looks like a pickle, which can run any code when it is opened"
+    demand(not raw.startswith(b"\x80"), pickled)
+    demand(raw.startswith(b"PK\x03\x04"), "it is no zip archive")
     try:
         archive = zipfile.ZipFile(io.BytesIO(raw))
     except _ZIP_ERRORS as error:
-        raise ModelFileError(f"it is a damaged or cut zip archive ({error}).") from None
+        raise ModelFileError(f"it is a damaged or cut zip archive ({error})") from None
     _check_members(archive, len(raw))
     return archive
 
@@ -167,20 +147,17 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
     members = archive.infolist()
     few = len(members) <= MAX_MEMBERS
     demand(few, f"it has {len(members)} members, more than {MAX_MEMBERS}")
-    seen: set[str] = set()
-    for member in members:
-        name = member.orig_filename
+    names = [member.orig_filename for member in members]
+    for member, name in zip(members, names, strict=True):
         ours = name == META or _ARRAY.fullmatch(name)
         demand(ours, f"it holds {name[:80]!r}, which is no part of a model file")
-        demand(name not in seen, f"it holds {name!r} twice")
-        seen.add(name)
         stored = member.compress_type == zipfile.ZIP_STORED
         demand(stored, f"{name} is compressed; model files never are")
-        in_clear = not member.flag_bits & 0x1
-        demand(in_clear, f"{name} is encrypted; model files never are")
+        demand(not member.flag_bits & 1, f"{name} is encrypted; model files never are")
         as_said = member.file_size == member.compress_size
         demand(as_said, f"{name} does not have the size it declares")
-    demand(META in seen, f"it has no {META}: it is another kind of zip archive")
+    demand(len({*names}) == len(names), "it holds a member twice")
+    demand(META in names, f"it has no {META}: it is another kind of zip archive")
     total = sum(member.file_size for member in members)
     demand(total <= size, "its members claim to be larger than the file")
     small = archive.getinfo(META).file_size <= MAX_META
@@ -193,7 +170,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
         with archive.open(name) as stream:
             content = stream.read(size + 1)
     except _ZIP_ERRORS as error:
-        raise ModelFileError(f"{name} is damaged ({error}).") from None
+        raise ModelFileError(f"{name} is damaged ({error})") from None
     demand(len(content) == size, f"{name} is cut: {len(content)} of {size} bytes")
     return content
 
@@ -209,7 +186,7 @@ def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{META} is not sound JSON ({error}).") from None
+        raise ModelFileError(f"{META} is not sound JSON ({error})") from None
     ours = isinstance(meta, dict) and meta.get("format") == FORMAT
     demand(ours, f"{META} does not say that it is a {FORMAT}")
     version = meta.get("version")
@@ -221,20 +198,15 @@ def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
     demand(texts and "body" in meta, f"{META} lacks its checksums or its body")
     same = _sha256(_canonical(meta["body"])) == meta.get("body_sha256")
     demand(same, f"{META} is damaged: its checksum differs")
-    _check_depth(meta["body"])
     return dict(meta)
 
 
-def _check_depth(body: Any) -> None:
-    """Refuse what is nested so deeply that whoever walks through it may fail."""
-    level = [body]
-    for _ in range(DEEPEST):
-        inside: list[Any] = []
-        for each in level:
-            if isinstance(each, dict | list):
-                inside.extend(each.values() if isinstance(each, dict) else each)
-        level = inside
-    demand(not level, "its description is nested too deeply")
+def _depth(value: Any) -> int:
+    """How deeply lists and objects are nested: who walks through them may fail."""
+    inside = value.values() if isinstance(value, dict) else value
+    return (
+        1 + max(map(_depth, inside), default=0) if isinstance(value, dict | list) else 0
+    )
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -244,14 +216,17 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(text: str) -> Any:
-    raise ModelFileError(f"{META} holds {text}, which is not JSON.")
+    raise ModelFileError(f"{META} holds {text}, which is not JSON")
 
 
 def _canonical(body: Any) -> bytes:
     try:
+        demand(_depth(body) <= DEEPEST, "its description is nested too deeply")
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except ModelFileError:
+        raise
     except (ValueError, RecursionError) as error:  # 1e999, which JSON allows
-        raise ModelFileError(f"{META} holds what JSON cannot ({error}).") from None
+        raise ModelFileError(f"{META} holds what JSON cannot ({error})") from None
     return text.encode("ascii")
 
 
@@ -275,13 +250,11 @@ def _from_npy(raw: bytes, name: str) -> NDArray[Any]:
     """
     start = 10 + int.from_bytes(raw[8:10], "little")
     header = _HEADER.fullmatch(raw[:start])
-    if header is None:
-        raise ModelFileError(f"{name} is no .npy array as model files hold them.")
-    kind = header[1].decode("latin-1")
-    only = "only numbers are read, never pickled objects"
-    demand(kind in _KINDS, f"{name} holds {kind!r}: {only}")
+    only = "is no .npy array of numbers: only these are read, never pickled objects"
+    demand(header, f"{name} {only}")
+    assert header is not None
     shape = tuple(int(n) for n in header[2].decode().replace(",", " ").split())
-    dtype = np.dtype(kind)
+    dtype = np.dtype(header[1].decode())
     left = len(raw) - start
     fits = math.prod(shape) * dtype.itemsize == left
     demand(fits, f"{name} declares shape {shape} of {dtype}, but {left} bytes follow")

@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import starmap
+from operator import itemgetter
 from typing import Any
+from unicodedata import category
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfair.files.table import PLAIN, Lines, Reading
+from rankfair.files.table import EXACT, LOST, PLAIN, SPACES, Lines, Reading
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import TableError, quoted
+from rankfair.input.errors import TableError, quoted, refuse
 
-EXACT = 1 << 53  # whole numbers beyond it may lose digits as floats
-LOST = "has more digits than a number keeps (above 2^53)"
-_SPACES = " \t"
 _ZERO_FIRST = re.compile(r"^[+-]?0[0-9]")
 _NOT_ZERO = re.compile(r"^[^eE]*[1-9]")  # a digit before the exponent
+_WIDE = f"{SPACES}\u00a0\u202f"  # what may stand between a number and its sign
 _COMMA = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}(?:([,.'’ \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*([.,][0-9]*)?"
 )
-
-
-def as_text(cells: Any, missing: Sequence[str] = ()) -> NDArray[Any]:
-    """Return cells as text, None where they are empty or among ``missing``.
-
-    Spaces around a cell do not matter there, as they do not for numbers.
-    """
-    out = np.empty(len(cells), dtype=object)
-    known = {"", *missing}
-    out[:] = [
-        None if not cell or cell in known or cell.strip(_SPACES) in missing else cell
-        for cell in _listed(cells)
-    ]
-    return out
 
 
 def as_numbers(
@@ -47,17 +34,16 @@ def as_numbers(
 ) -> tuple[Floats | None, str]:
     """Return cells as numbers, NaN where they are empty; or None, and why not.
 
-    What has to be numbers and is not is an error.  In any column it is an error if
-    numbers are written as the settings do not expect, or do not fit into a float.
+    What has to be numbers and is not is an error, all cells of a column at once.  In
+    any column it is an error if numbers are written as the settings do not expect, or
+    do not fit into a float.  With numbers the text is a note on how they were read.
     """
-    quick = None if isinstance(cells, list) else _quick(cells, reading)
+    if isinstance(cells, list):
+        return _NumberCells(cells, reading, name, lines).numbers()
+    quick = _quick(cells, reading)
     if quick is not None:
         return quick, ""
-    return NumberCells(_listed(cells), reading, name, lines).numbers()
-
-
-def _listed(cells: Any) -> list[Any]:
-    return cells if isinstance(cells, list) else cells.to_list()
+    return _NumberCells(cells.to_list(), reading, name, lines).numbers()
 
 
 def _quick(cells: Any, reading: Reading) -> Floats | None:
@@ -84,8 +70,8 @@ def _quick(cells: Any, reading: Reading) -> Floats | None:
 
 
 @dataclass(frozen=True)
-class NumberCells:
-    """A column that may be numbers, cell by cell, and what is wrong with it."""
+class _NumberCells:
+    """A column that may be numbers, and what is wrong with it."""
 
     cells: list[str]
     reading: Reading
@@ -98,65 +84,86 @@ class NumberCells:
         return self.name in self.reading.numbers
 
     @cached_property
-    def bare(self) -> set[str]:
-        """The cells that are known, without spaces around them."""
-        found = {cell.strip(_SPACES) for cell in self.cells}
-        return found - {"", *self.reading.missing}
+    def bare(self) -> list[str]:
+        """The cells without spaces around them."""
+        return [cell.strip(SPACES) for cell in self.cells]
+
+    @cached_property
+    def known(self) -> list[str]:
+        """Each different cell that is not missing, in the order of the file."""
+        missing = {"", *self.reading.missing}
+        return [cell for cell in dict.fromkeys(self.bare) if cell not in missing]
+
+    @cached_property
+    def sign(self) -> str:
+        """The currency or percent sign of most known cells, which all have to have."""
+        signs = Counter(_signed(cell)[0] for cell in self.known)
+        sign, count = max(signs.items(), key=itemgetter(1), default=("", 0))
+        return sign if 2 * count > len(self.known) else ""
 
     def numbers(self) -> tuple[Floats | None, str]:
-        """Return the numbers, or None and why not."""
-        values = np.full(len(self.cells), np.nan)
-        known: dict[str, float] = {"": np.nan}
-        pattern = self.reading.pattern
-        for i, cell in enumerate(self.cells):
-            value = known.get(cell)
-            if value is None:
-                bare = cell.strip(_SPACES)
-                if not bare or bare in self.reading.missing:
-                    value = np.nan
-                elif pattern.fullmatch(bare):
-                    value = float(self._plain(i))
-                else:
-                    return self._not_numbers(i)
-                if len(known) < 100_000:
-                    known[cell] = value
-            values[i] = value
-        return self._kept(values)
+        """Return the numbers and a note on their sign, or None and why not."""
+        odd = [it for it in self.known if not self._fits(it)]
+        if odd:
+            return None, self._not_numbers(odd)
+        plain = {cell: self._plain(cell) for cell in self.known}
+        values = {cell: float(text) for cell, text in plain.items()}
+        refuse([it for it in starmap(self._beyond, plain.items()) if it is not None])
+        for cell, value in values.items():
+            if abs(value) >= EXACT and not _keeps_digits(plain[cell], value):
+                return None, self._as_text(cell, f"{LOST}.")
+            if _ZERO_FIRST.match(plain[cell]) and not self.asked:
+                return None, self._as_text(cell, "begins with 0, as codes do.")
+        found = np.array([values.get(cell, np.nan) for cell in self.bare], float)
+        return found, self._on_sign(plain)
 
-    def _kept(self, found: Floats) -> tuple[Floats | None, str]:
-        """Return numbers that say all that the cells say."""
-        for i in np.flatnonzero(np.isinf(found)).tolist():
+    def _beyond(self, cell: str, plain: str) -> TableError | None:
+        """Return what is wrong with a number that a float cannot hold."""
+        value = float(plain)
+        if math.isinf(value):
             limit = "is too large for a number (the largest is about 1.8e308)"
-            raise self._error(i, limit)
-        for i in np.flatnonzero(found == 0).tolist():
-            if _NOT_ZERO.match(self._plain(i)):
-                limit = "is too small for a number (the smallest is about 5e-324)"
-                raise self._error(i, limit)
-        for i in np.flatnonzero(np.abs(found) >= EXACT).tolist():
-            if not _keeps_digits(self._plain(i), float(found[i])):
-                if self.asked:
-                    raise self._error(i, LOST)
-                return None, self._as_text(i, f"{LOST}.")
-        if not self.asked:
-            for i, cell in enumerate(self.cells):
-                if _ZERO_FIRST.match(cell.strip(_SPACES)):
-                    cure = f"for numbers say --number {shlex.quote(self.name)}."
-                    return None, self._as_text(i, f"begins with 0, as codes do; {cure}")
-        return found, ""
+            return self._error(cell, limit)
+        if value == 0 and _NOT_ZERO.match(plain):
+            limit = "is too small for a number (the smallest is about 5e-324)"
+            return self._error(cell, limit)
+        lost = abs(value) >= EXACT and not _keeps_digits(plain, value)
+        return self._error(cell, LOST) if lost and self.asked else None
 
-    def _plain(self, i: int) -> str:
+    def _on_sign(self, plain: dict[str, str]) -> str:
+        """Say that numbers were read without their sign, with an example."""
+        if not self.sign:
+            return ""
+        cell, number = next(iter(plain.items()))
+        return (
+            f"Read column {quoted(self.name)} without the sign {self.sign} that all "
+            f"its cells have: {quoted(cell)} as {number}."
+        )
+
+    def _fits(self, cell: str) -> bool:
+        """Tell whether a cell is a number, with the sign of the column."""
+        sign, rest = _signed(cell)
+        return sign == self.sign and bool(self.reading.pattern.fullmatch(rest))
+
+    def _unsigned(self, cell: str) -> str:
+        """Return a cell without the sign of the column."""
+        sign, rest = _signed(cell)
+        return rest if sign == self.sign else cell
+
+    def _plain(self, cell: str) -> str:
         """Return a number as `float` takes it."""
-        bare = self.cells[i].strip(_SPACES)
+        cell = self._unsigned(cell)
         if self.reading.thousands is not None:
-            bare = bare.replace(self.reading.thousands, "")
-        return bare.replace(",", ".") if self.reading.decimal == "," else bare
+            cell = cell.replace(self.reading.thousands, "")
+        return cell.replace(",", ".") if self.reading.decimal == "," else cell
 
-    def _as_text(self, i: int, why: str) -> str:
+    def _as_text(self, cell: str, why: str) -> str:
         """Say that the column is text, for what one cell has."""
-        cell, line = quoted(self.cells[i]), self.lines[i]
-        return f"Read column {quoted(self.name)} as text: {cell} in line {line} {why}"
+        i = self.bare.index(cell)
+        place = f"{quoted(self.cells[i])} in line {self.lines[i]}"
+        return f"Read column {quoted(self.name)} as text: {place} {why}"
 
-    def _error(self, i: int, what: str, cure: str = "") -> TableError:
+    def _error(self, cell: str, what: str, cure: str = "") -> TableError:
+        i = self.bare.index(cell)
         label = "Is it a label? Read the column as text: --text "
         return TableError(
             f"{quoted(self.cells[i])} {what}",
@@ -165,32 +172,48 @@ class NumberCells:
             int(self.lines[i]),
         )
 
-    def _not_numbers(self, i: int) -> tuple[None, str]:
-        """Say what to do about cell ``i``; text where the whole column is words."""
-        cell = self.cells[i].strip(_SPACES)
+    def _not_numbers(self, odd: list[str]) -> str:
+        """Raise with what helps; else say why the column is text, if that is odd."""
+        if not self.asked and not (self._flags(odd[0]) and self._all_look_like_some()):
+            return self._why(odd[0])
+        # One word alone may mean "not known".
+        if len(self.known) > 1 and all(it[0].isalpha() for it in self.known):
+            what = "is text, as are all cells of the column"
+            raise self._error(odd[0], what, "Is it the column you meant?")
+        first: dict[str, TableError] = {}  # with each cure, which is said once
+        for cell in odd:
+            error = self._not_a_number(cell)
+            first.setdefault(str(error.cure), error)
+        refuse([*first.values()])
+        return ""
+
+    def _all_look_like_some(self) -> bool:
+        """Tell whether each cell would be a number with some flags."""
+        return all(_some(self._unsigned(cell)) for cell in self.known)
+
+    def _not_a_number(self, cell: str) -> TableError:
+        """Return what is wrong with a cell, and what helps."""
+        sign, rest = _signed(cell)
+        if sign != self.sign and (self.reading.pattern.fullmatch(rest) or _some(rest)):
+            what = (
+                f"has {f'the sign {sign}' if sign else 'no sign'}, unlike other cells"
+            )
+            cure = "A currency or percent sign is read where all cells have the same"
+            return self._error(cell, what, cure)
         flags = self._flags(cell)
-        kinds = (PLAIN, _COMMA, _GROUPED)
-        if flags and (
-            self.asked
-            or all(any(kind.fullmatch(it) for kind in kinds) for it in self.bare)
-        ):
+        if flags:
             # What has to be numbers cannot be read as text.
             text = f", or read the column as text: --text {shlex.quote(self.name)}"
             cure = f"Say {flags}{'' if self.asked else text}"
-            raise self._error(i, "is not a plain number", cure)
-        if not self.asked:
-            return None, self._why(i)
-        # One word alone may mean "not known".
-        if len(self.bare) > 1 and all(it[0].isalpha() for it in self.bare):
-            what = "is text, as are all cells of the column"
-            raise self._error(i, what, "Is it the column you meant?")
+            return self._error(cell, "is not a plain number", cure)
         cure = "Mend the cell, or leave it empty if it is not known"
         if len(cell) < 20 and cell.isprintable():
             cure += f"; cells that mean so can be named: --missing {shlex.quote(cell)}"
-        raise self._error(i, "is not a number", cure)
+        return self._error(cell, "is not a number", cure)
 
     def _flags(self, cell: str) -> str:
         """Return the flags with which this cell would be a number, if there are any."""
+        cell = self._unsigned(cell)
         grouped = _GROUPED.fullmatch(cell)
         said = []
         if grouped:
@@ -206,16 +229,30 @@ class NumberCells:
             said.append("--decimal '.'")
         return " or ".join(said)
 
-    def _why(self, i: int) -> str:
+    def _why(self, cell: str) -> str:
         """Say what stopped a column of numbers, if most of its cells are numbers."""
-        pattern = self.reading.pattern
-        sample = [cell for cell in self.cells if cell][:1000]
-        plain = sum(bool(pattern.fullmatch(cell.strip(_SPACES))) for cell in sample)
+        sample = [it for it in self.bare if it][:1000]
+        plain = sum(map(self._fits, sample))
         if 2 * plain <= len(sample):
             return ""
-        cell = shlex.quote(self.cells[i].strip(_SPACES))
-        cure = f"Does it mean that the value is not known? Say --missing {cell}."
-        return self._as_text(i, f"is not a number. {cure}")
+        cure = "Does it mean that the value is not known? Say --missing"
+        return self._as_text(cell, f"is not a number. {cure} {shlex.quote(cell)}.")
+
+
+def _some(cell: str) -> bool:
+    """Tell whether a cell would be a number with some flags."""
+    return any(kind.fullmatch(cell) for kind in (PLAIN, _COMMA, _GROUPED))
+
+
+def _signed(cell: str) -> tuple[str, str]:
+    """Return the currency or percent sign of a cell, and the cell without it."""
+    minus = cell[:1] if cell.startswith(("-", "+")) else ""
+    rest = cell[len(minus) :]
+    if category(rest[:1] or " ") == "Sc":
+        return rest[0], minus + rest[1:].lstrip(_WIDE)
+    if rest.endswith("%") or category(rest[-1:] or " ") == "Sc":
+        return rest[-1], minus + rest[:-1].rstrip(_WIDE)
+    return "", cell
 
 
 def _keeps_digits(bare: str, value: float) -> bool:

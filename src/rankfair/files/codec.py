@@ -12,17 +12,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from decimal import Decimal
-from typing import Any
+from numbers import Integral, Real
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.constraints import Distribution, Mean, Rank, Residual
+from rankfair.constraints import CONSTRAINTS
 from rankfair.estimators.trade_off import TradeOff
-from rankfair.files.archive import ModelFileError
 from rankfair.input.columns import GroupEncoder, Layout
-from rankfair.penalties import Feature, Pool, Ridge, Shared, Task
-from rankfair.solvers import NCADMM, Paper, Tilt
+from rankfair.input.errors import ModelFileError
+from rankfair.input.labels import find_labels
+from rankfair.penalties import PENALTIES
+from rankfair.solvers import SOLVERS
 
 
 def by_kind(classes: Iterable[type]) -> dict[str, type]:
@@ -30,8 +33,8 @@ def by_kind(classes: Iterable[type]) -> dict[str, type]:
 
     Examples
     --------
-    >>> by_kind([TradeOff, Ridge, NCADMM]).keys()
-    dict_keys(['trade_off', 'ridge', 'ncadmm'])
+    >>> by_kind([TradeOff, *SOLVERS.values()]).keys()
+    dict_keys(['trade_off', 'tilt', 'ncadmm', 'paper'])
     """
     names = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__) for cls in classes)
     return dict(zip((name.lower() for name in names), classes, strict=True))
@@ -41,14 +44,52 @@ def by_kind(classes: Iterable[type]) -> dict[str, type]:
 RECORDS = by_kind(
     (
         *(Layout, GroupEncoder, TradeOff),
-        *(Feature, Pool, Ridge, Shared, Task),
-        *(Distribution, Mean, Rank, Residual),
-        *(NCADMM, Paper, Tilt),
+        *PENALTIES.values(),
+        *CONSTRAINTS.values(),
+        *SOLVERS.values(),
     )
 )
 _KINDS = {cls: kind for kind, cls in RECORDS.items()}
 _SCALARS = ("float64", "float32", "int64", "int32", "uint8", "bool")
 _WHOLE = {np.dtype(kind).newbyteorder("<").str for kind in "bBhHiIlLqQ?"}
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Tell whether a value is what a type annotation says, all the way down.
+
+    An array of anything is one of labels, as rows can have them: all distinct.
+
+    Examples
+    --------
+    >>> fits((1, 2), tuple[int, ...]), fits({"a": "b"}, dict[str, float] | None)
+    (True, False)
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return any(fits(value, part) for part in parts)
+    if origin is np.ndarray:
+        return _fits_array(value, *get_args(parts[1]))
+    if origin is tuple and parts[-1] is not ...:
+        same = isinstance(value, tuple) and len(value) == len(parts)
+        return same and all(map(fits, value, parts))
+    if origin in (list, tuple):
+        return isinstance(value, origin) and all(fits(it, parts[0]) for it in value)
+    if origin is dict:
+        pairs = value.items() if isinstance(value, dict) else [(None, None)]
+        return all(fits(key, parts[0]) and fits(it, parts[1]) for key, it in pairs)
+    if kind in (int, float):
+        number = Integral if kind is int else Real
+        return isinstance(value, number) and not isinstance(value, bool)
+    return kind is Any or isinstance(value, kind)
+
+
+def _fits_array(value: Any, scalar: Any) -> bool:
+    if not isinstance(value, np.ndarray):
+        return False
+    if scalar is not Any:
+        return value.dtype.type is scalar
+    labels = value.ndim == 1 and len(value) > 0
+    return labels and len(find_labels([value], "labels")[1]) == len(value)
 
 
 class Encoder:
@@ -113,13 +154,12 @@ class Encoder:
 
 
 def _refuse(value: Any, where: str) -> ModelFileError:
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
     cure = "Use a plain value before saving: text, a number, a list, an array."
     if where == "random_state":
         cure = "A whole number can be stored: model.set_params(random_state=0)."
-    return ModelFileError(
-        f"{where} holds a {type(value).__module__}.{type(value).__qualname__}, which a "
-        f"model file does not store. {cure}"
-    )
+    reason = f"{where} holds a {kind}, which a model file does not store"
+    return ModelFileError(reason, cure)
 
 
 class Decoder:
@@ -159,14 +199,12 @@ class Decoder:
         if not marks:
             return {key: self.decode(each) for key, each in stored.items()}
         if marks[0] not in self._readers or len(stored) > 1:
-            raise ModelFileError(
-                f"it holds {marks[0][:20]!r}, which is not known here."
-            )
+            raise ValueError(f"{marks[0][:20]!r} is not known here")
         return self._readers[marks[0]](stored[marks[0]])
 
     def _list(self, stored: Any) -> list[Any]:
         if not isinstance(stored, list):
-            raise ModelFileError("a list is expected where it has another value.")
+            raise ValueError("a list is expected")
         return [self.decode(each) for each in stored]
 
     def _float(self, stored: Any) -> float:
@@ -199,7 +237,11 @@ class Decoder:
 
     def _record(self, stored: Any) -> Any:
         kind, parts = stored
-        return _known_record(kind)(**self.decode(parts))
+        cls, own = _known_record(kind), self.decode(parts)
+        for name, declared in get_type_hints(cls).items():
+            if name in own and not fits(own[name], declared):
+                raise ValueError(f"{name} of a {kind} is of another type")
+        return cls(**own)
 
 
 def _known_record(kind: Any) -> type:

@@ -1,32 +1,25 @@
-"""Files as one table, and what its columns are for."""
+"""What the columns of a table are for, and labels that may mean the same."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 from unicodedata import category, normalize
 
-import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.read import read_file
-from rankfair.files.table import Reading, Table, refuse_gaps
-from rankfair.input.disk import real, visible
-from rankfair.input.errors import TableError, listed, shown
+from rankfair.files.table import Table
+from rankfair.input.errors import Argument, InputError, TableError, listed, shown
 
-__all__ = [
-    "Reading",
-    "Roles",
-    "column_or_none",
-    "files_of",
-    "load",
-    "refuse_gaps",
-    "refuse_taken",
-]
-
+_NUMBERED = re.compile(r"([^\d.,]*?)([0-9]{1,30})")  # digits after the same letters
+_DATE = re.compile(
+    r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}([ T][0-9:.+Z-]+)?"
+    r"|[0-9]{1,2}([-/.])[0-9]{1,2}\3([0-9]{4}|[0-9]{2})"
+)
 # Cells that often mean so, in small letters.
 UNKNOWN = ("na", "n/a", "nan", "null", "none", "unknown", "?", "-", "")
 
@@ -49,6 +42,7 @@ class Roles:
     weight: str | None = None
     features: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # predictors though they look like identifiers or dates
     cut: tuple[str, ...] = ()  # protected columns that may be numbers all the same
 
     @property
@@ -70,7 +64,9 @@ class Roles:
     @property
     def needed(self) -> tuple[str, ...] | None:
         """Columns that are used; None if all but ``drop`` may be predictors."""
-        return None if self.features is None else (*self.named, *self.features)
+        if self.features is None:
+            return None
+        return (*self.named, *self.features, *self.kept)
 
     def uses(self, name: str) -> bool:
         """Tell whether a column is one that is used."""
@@ -80,107 +76,95 @@ class Roles:
     def predictors(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns to predict from, the protected ones not among them."""
         if self.features is not None:
-            return tuple(dict.fromkeys(self.features))
+            return tuple(dict.fromkeys((*self.features, *self.kept)))
         taken = {*self.named, *self.drop}
         return tuple(name for name in names if name not in taken)
 
     def check(self) -> None:
         """Raise if a column has two roles."""
-        named = [
-            ("--target", self.target),
-            *(("--sensitive", name) for name in self.sensitive),
-            *(("--task", name) for name in self.tasks),
-            *(("--prediction", name) for name in self.predictions),
-            ("--weight", self.weight),
-            *(("--feature", name) for name in dict.fromkeys(self.features or ())),
-            *(("--drop", name) for name in self.drop),
-        ]
+        roles: dict[str, Sequence[str | None]] = {
+            "y": [self.target],
+            "sensitive_features": self.sensitive,
+            "tasks": self.tasks,
+            "y_pred": self.predictions,
+            "sample_weight": [self.weight],
+            "features": tuple(dict.fromkeys(self.features or ())),
+            "predictor": [it for it in self.kept if it not in (self.features or ())],
+            "drop": self.drop,
+        }
         seen: dict[str, str] = {}
-        for role, name in named:
-            if name in seen:
-                twice = "twice" if seen[name] == role else f"and {seen[name]}"
-                raise ValueError(
-                    f"column {shown(name)} is named by {role} {twice}: a column has "
-                    "one role."
-                )
-            if name:
+        for role, names in roles.items():
+            for name in filter(None, names):
+                if name in seen:
+                    as_well = (f"names column {shown(name)}, as ", Argument(seen[name]))
+                    raise InputError(role, as_well, cure="A column has one role.")
                 seen[name] = role
 
 
-def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
-    """Read one or several files as one table.
+def without_identifiers(
+    table: Table, roles: Roles, numbers: Sequence[str] = ()
+) -> tuple[Table, Roles]:
+    """Leave out identifiers and dates that nobody has asked to predict from.
 
-    Parameters
-    ----------
-    files : sequence of str
-        CSV or Parquet files, folders of Parquet files, or ``"-"``; they must have the
-        same columns.
-    roles : Roles
-        Columns with a role are read as what they have to be.
-    reading : Reading
-        How the files are written.
-
-    Returns
-    -------
-    Table
-        The rows of all files, in order, those with empty cells in columns that matter
-        left out if `reading` says so.
+    They tell rows apart and would be learnt by heart.  A note lists them, and no other
+    note speaks of them.  ``numbers`` are columns of which is said that they are.
     """
-    files = [
-        part
-        for each in files
-        for part in (files_of(each) if Path(each).is_dir() else [each])
-    ]
-    _refuse_twice(files)
-    _refuse_contradictions(roles, reading)
-    parts = [_read(file, roles, reading) for file in files]
-    table = parts[0] if len(parts) == 1 else _joined(parts, roles)
-    table.check_names((*roles.named, *(roles.features or ()), *roles.drop))
-    if reading.drop_missing:
-        table = _whole_rows(table, roles)
-    return replace(table, notes=(*table.notes, *_label_notes(table, roles)))
+    asked = {*roles.kept, *numbers, *(roles.features or ())}
+    names = [name for name in roles.predictors(table.names) if name not in asked]
+    kinds = {"identifiers": looks_like_identifier, "dates": looks_like_dates}
+    found = {
+        kind: [name for name in names if looks_like(table[name])]
+        for kind, looks_like in kinds.items()
+    }
+    gone = [name for these in found.values() for name in these]
+    if not gone:
+        return table, roles
+    said = " and ".join(f"{kind} ({listed(of)})" for kind, of in found.items() if of)
+    note = (
+        f"Not predicted from {said}: --predictor {shlex.quote(gone[0])} would take "
+        "the column in."
+    )
+    theirs = {table.why_text.get(name) for name in gone}
+    others = (each for each in table.notes if each not in theirs)
+    left = replace(roles, drop=tuple(dict.fromkeys((*roles.drop, *gone))))
+    return replace(table, notes=(*others, note)), left
 
 
-def files_of(folder: str) -> list[str]:
-    """Return the Parquet files of a folder, in order, hidden ones left out."""
-    inside = Path(folder).glob("*.parquet")
-    found = sorted(str(path) for path in inside if visible(Path(path.name)))
-    if not found:
-        reason, cure = (
-            "is a folder without Parquet files",
-            "Their names end in .parquet.",
-        )
-        raise TableError(reason, cure, source=folder)
-    return found
+def looks_like_identifier(column: NDArray[Any], least: int = 20) -> bool:
+    """Tell whether a column numbers its rows: whole numbers, as text with a prefix.
+
+    Of at least ``least`` known cells 99 % are distinct, and their digits begin with 0,
+    or all have one width of five or more, or the numbers are consecutive.
+    """
+    cells = [cell for cell in column.tolist() if cell is not None and cell == cell]
+    if len(cells) < least or len({*cells}) < 0.99 * len(cells):
+        return False
+    found = [_NUMBERED.fullmatch(_as_cell(cell)) for cell in cells]
+    parts = [(each[1], each[2]) for each in found if each is not None]
+    prefixes = {prefix for prefix, _ in parts}
+    if len(parts) < len(cells) or len(prefixes) > 1 or prefixes == {"-"}:
+        return False
+    digits = [each for _, each in parts]
+    widths, numbers = {len(each) for each in digits}, sorted(map(int, digits))
+    return (
+        any(each[0] == "0" and len(each) > 1 for each in digits)
+        or (len(widths) == 1 and min(widths) >= 5)
+        or all(after - before <= 1 for before, after in pairwise(numbers))
+    )
 
 
-def _refuse_twice(files: Sequence[str]) -> None:
-    seen: set[Path | str] = set()
-    for file in files:
-        place = file if file == "-" else real(file)
-        if place in seen:
-            raise ValueError(
-                f"{file} is named twice: its rows would count double. Name it once."
-            )
-        seen.add(place)
+def looks_like_dates(column: NDArray[Any]) -> bool:
+    """Tell whether all known cells of a column of text are dates."""
+    cells = {cell for cell in column.tolist() if isinstance(cell, str)}
+    return bool(cells) and all(_DATE.fullmatch(cell.strip()) for cell in cells)
 
 
-def _refuse_contradictions(roles: Roles, reading: Reading) -> None:
-    for name in roles.numbers:
-        if name in reading.text:
-            raise ValueError(
-                f"column {shown(name)} is to be read as text by --text, but what it is "
-                "used for needs numbers."
-            )
-    for name in reading.numbers:
-        if name in (*reading.text, *roles.labels):
-            raise ValueError(
-                f"column {shown(name)} is to be read as numbers by --number, but "
-                "tasks, groups, categories and columns named by --text are text."
-            )
+def _as_cell(cell: Any) -> str:
+    """Return a cell as text; a number with a fraction keeps its point."""
+    return cell.strip() if isinstance(cell, str) else repr(cell).removesuffix(".0")
 
 
-def _label_notes(table: Table, roles: Roles) -> list[str]:
+def label_notes(table: Table, roles: Roles) -> list[str]:
     """Say which groups may mean "not known", and which labels look alike."""
     unknown, near = [], []
     for name in (*roles.sensitive, *roles.tasks):
@@ -222,93 +206,10 @@ def _told_apart(labels: list[str]) -> str:
     return ", ".join(map(ascii, labels))
 
 
-def _read(file: str, roles: Roles, reading: Reading) -> Table:
-    extra = reading.file_column
-    texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
-    how = replace(
-        reading,
-        text=tuple(texts),
-        numbers=tuple(dict.fromkeys((*roles.numbers, *reading.numbers))),
-        needed=roles.needed,
-        spare=roles.drop,
-    )
-    table = read_file(file, how)
-    if extra is None:
-        return table
-    refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
-    stem = "-" if file == "-" else Path(file).stem
-    return table.with_column(extra, np.full(table.n_rows, stem, object))
-
-
-def _joined(parts: list[Table], roles: Roles) -> Table:
-    """Return the rows of several tables with the same columns, kinds agreed.
-
-    A column that is not used may be numbers in one and text in another: it is text.
-    """
-    first = parts[0]
-    for other in parts[1:]:
-        _refuse_other_columns(first, other, roles)
-    columns = {n: _concatenated([part[n] for part in parts]) for n in first.names}
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    sources = ", ".join(part.source for part in parts)
-    return Table(columns, sources, notes, first.why_text)
-
-
-def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
-    """Raise if columns of two files differ in name, or in kind where they are used."""
-    cure = "All files must have the same columns."
-    for name in first.names:
-        if name not in other.names:
-            reason = f"has no column {shown(name)}, which {first.source} has"
-            raise TableError(reason, cure, source=other.source)
-    for name in other.names:
-        if name not in first.names:
-            reason = f"has a column {shown(name)} that {first.source} has not"
-            raise TableError(reason, cure, source=other.source)
-    for name in first.names:
-        text = other.is_text(name)
-        if first.is_text(name) != text and roles.uses(name):
-            kinds = "text" if text else "numbers"
-            reason = f"holds {kinds}, but not so in {first.source}"
-            cure = f"Read it as text in all files with --text {shlex.quote(name)}."
-            raise TableError(reason, cure, name, source=other.source)
-
-
-def _concatenated(columns: list[NDArray[Any]]) -> NDArray[Any]:
-    if len({column.dtype.kind == "O" for column in columns}) == 1:
-        return np.concatenate(columns)
-    out = np.empty(sum(map(len, columns)), object)
-    out[:] = [_as_text(cell) for column in columns for cell in column.tolist()]
-    return out
-
-
-def _as_text(cell: Any) -> str | None:
-    """A cell of a column that is not used: text as it is, numbers as CSV has them."""
-    if cell is None or isinstance(cell, str):
-        return cell
-    return None if cell != cell else repr(cell).removesuffix(".0")
-
-
-def _whole_rows(table: Table, roles: Roles) -> Table:
-    """Return the rows without an empty cell where one matters, and count the others."""
-    gone = np.zeros(table.n_rows, bool)
-    for name in (*roles.named, *roles.predictors(table.names)):
-        gone |= table.missing(name)
-    if gone.all():
-        n = table.n_rows
-        rows = "its only row" if n == 1 else f"each of its {n} rows"
-        cure = "Leave columns with many empty cells out with --drop."
-        raise TableError(f"has an empty cell in {rows}", cure, source=table.source)
-    if not gone.any():
-        return table
-    note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
-    return replace(table.take(~gone), notes=(*table.notes, note))
-
-
 def refuse_taken(name: str, names: Sequence[str], source: str, cure: str) -> None:
     """Raise if a new column has the name of one that is there, or none."""
     if not name.strip():
-        raise ValueError(f"a new column needs a name, got {name!r}. {cure}")
+        raise TableError("needs a name for its new column", cure, source=source)
     if name in names:
         raise TableError(f"already has a column {shown(name)}", cure, source=source)
 

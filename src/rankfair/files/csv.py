@@ -6,21 +6,23 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from rankfair.files.table import Lines, Reading, check_header
-from rankfair.input.errors import TableError, counted
+from rankfair.input.errors import TableError, counted, listed, refuse
 
 Numbered: TypeAlias = Iterator[tuple[int, list[str]]]
+# Columns, the line of each row, and what could not be cut.
+Cut: TypeAlias = tuple[tuple[Any, ...], Lines, list[TableError]]
 
-EMPTY = "is empty: a header and rows are expected"
 _SHOWN = {",": "','", ";": "';'", "\t": "$'\\t'", "|": "'|'"}
+MOST_TITLES = 20
 _HINT = re.compile("sep=([,;\t|])(?=\r?\n|\r)")  # a first line that Excel understands
 _TWICE = 'A quote inside a quoted cell is written twice ("").'
 # What the `csv` module says, in our words, and what helps.
@@ -52,6 +54,8 @@ class Sheet:
         What separates the cells.
     notes : tuple of str
         What was noticed.
+    problems : tuple of TableError
+        Lines that could not be cut, and are not among the rows.
     """
 
     names: tuple[str, ...]
@@ -59,12 +63,14 @@ class Sheet:
     lines: Lines
     delimiter: str
     notes: tuple[str, ...]
+    problems: tuple[TableError, ...] = ()
 
 
 def split(text: str, reading: Reading) -> Sheet:
     """Return the cells of a CSV text.
 
-    Blank lines are skipped, and so is a first line ``sep=;``.  A cell keeps its spaces.
+    Blank lines are skipped, and so are a first line ``sep=;`` and titles above the
+    header.  A cell keeps its spaces.
     """
     notes: list[str] = []
     delimiter = reading.delimiter
@@ -79,19 +85,67 @@ def split(text: str, reading: Reading) -> Sheet:
     if delimiter is None:
         delimiter = _delimiter_of(text, end)
     records = records_of(text, end, delimiter)
-    line, header = next(records, (0, []))
-    if not text.strip() or not header:
-        raise TableError(EMPTY)
+    head = list(islice(records, MOST_TITLES + 2))
+    if not text.strip() or not head:
+        raise TableError("is empty: a header and rows are expected")
+    n_titles = titles_in([row for _, row in head])
+    line, header = head[n_titles]
+    notes += header_notes(head, n_titles)
+    header = trimmed(header, reading)
     check_header(header, line=line, delimiter=delimiter)
+    fast = None
+    if end == "\n" and len(text) >= reading.small and not n_titles:
+        fast = cut_by_polars(text, delimiter, len(header))
+    rest = chain(head[n_titles + 1 :], records)
+    columns, lines, problems = fast or cut_by_rules(rest, header, delimiter)
+    if not len(lines):
+        refuse(problems)
+        raise TableError("has a header, but no rows", "Is it the whole file?")
+    return Sheet(
+        tuple(header), columns, lines, delimiter, tuple(notes), tuple(problems)
+    )
+
+
+def trimmed(header: Sequence[str], reading: Reading) -> list[str]:
+    """Return the names of columns, without spaces around them if these are ignored."""
+    return [name.strip() if reading.trim else name for name in header]
+
+
+def titles_in(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many rows stand above the header: titles of one cell, blank rows.
+
+    Below titles there are names, none of which is a number, and a row as wide that has
+    a digit where the name has none: what else is there may be meant otherwise.
+    """
+    for n, (row, below) in enumerate(pairwise(rows)):
+        filled = [cell for cell in row if cell.strip()]
+        if len(filled) < 2 and (not filled or row[0].strip()):
+            continue
+        names = len(filled) > 1 and not any(map(_looks_like_a_number, filled))
+        data = len(below) == len(row) and any(
+            _has_digit(cell) and not _has_digit(name)
+            for name, cell in zip(row, below, strict=True)
+        )
+        return n if names and data else 0
+    return 0
+
+
+def _has_digit(cell: str) -> bool:
+    return any(sign.isdigit() for sign in cell)
+
+
+def header_notes(head: Sequence[tuple[int, list[str]]], n_titles: int) -> list[str]:
+    """Say what was skipped above the header, and if its names are all numbers."""
+    line, header = head[n_titles]
+    titles = [cell for _, row in head[:n_titles] for cell in row if cell.strip()]
+    notes = []
+    if titles:
+        notes.append(
+            f"Skipped what stands above the header in line {line}: {listed(titles, 2)}."
+        )
     if all(map(_looks_like_a_number, header)):
         notes.append("The names in the header are all numbers: does the file have one?")
-    fast = None
-    if end == "\n" and len(text) >= reading.small:
-        fast = cut_by_polars(text, delimiter, len(header))
-    columns, lines = fast or cut_by_rules(records, header, delimiter)
-    if not len(lines):
-        raise TableError("has a header, but no rows", "Is it the whole file?")
-    return Sheet(tuple(header), columns, lines, delimiter, tuple(notes))
+    return notes
 
 
 def _rows(text: str, end: str, delimiter: str) -> Any:
@@ -124,8 +178,10 @@ def _delimiter_of(text: str, end: str) -> str:
     head = "".join(islice(io.StringIO(text, newline=end), 50))
     widths: dict[str, list[int]] = {sign: [] for sign in _SHOWN}
     for sign, found in widths.items():
+        rows: list[list[str]] = []
         with suppress(csv.Error):
-            found.extend(len(row) for row in _rows(head, end, sign) if row)
+            rows.extend(row for row in _rows(head, end, sign) if row)
+        found.extend(map(len, rows[titles_in(rows) :]))
     several = [sign for sign, found in widths.items() if found and found[0] > 1]
     even = [sign for sign in several if len(set(widths[sign])) == 1]
     if len(several) > 1 and len(even) != 1:
@@ -143,19 +199,18 @@ def _looks_like_a_number(name: str) -> bool:
     return True
 
 
-def cut_by_rules(
-    records: Numbered, header: list[str], delimiter: str
-) -> tuple[tuple[list[str], ...], Lines]:
-    """Cut by the `csv` module, record by record."""
+def cut_by_rules(records: Numbered, header: list[str], delimiter: str) -> Cut:
+    """Cut by the `csv` module, record by record; return what cannot be cut, too."""
     columns: tuple[list[str], ...] = tuple([] for _ in header)
-    lines = []
+    lines, problems = [], []
     for line, row in records:
         if len(row) != len(header):
-            raise _ragged(line, row, header, delimiter)
+            problems.append(_ragged(line, row, header, delimiter))
+            continue
         lines.append(line)
         for column, cell in zip(columns, row, strict=True):
             column.append(sys.intern(cell))  # one copy, however often it stands there
-    return columns, np.array(lines, np.int64)
+    return columns, np.array(lines, np.int64), problems
 
 
 def _ragged(line: int, row: list[str], header: list[str], delimiter: str) -> TableError:
@@ -168,9 +223,7 @@ def _ragged(line: int, row: list[str], header: list[str], delimiter: str) -> Tab
     return TableError(f"has {cells}, but the header has {names}", cure, line=line)
 
 
-def cut_by_polars(
-    text: str, delimiter: str, n_columns: int
-) -> tuple[tuple[Any, ...], Lines] | None:
+def cut_by_polars(text: str, delimiter: str, n_columns: int) -> Cut | None:
     """Cut by polars where that can only mean one thing, else return None.
 
     Polars alone takes a CR inside a line, pads short lines and refuses the valid
@@ -195,7 +248,7 @@ def cut_by_polars(
         return None
     if frame.shape != (n_lines - 1, n_columns):
         return None
-    return tuple(frame.fill_null("").get_columns()), np.arange(2, n_lines + 1)
+    return tuple(frame.fill_null("").get_columns()), np.arange(2, n_lines + 1), []
 
 
 def _even_lines(raw: bytes, delimiter: bytes, n_columns: int) -> int:

@@ -11,15 +11,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.archive import ModelFileError, distrusted
-from rankfair.files.columns import Reading, Roles
+from rankfair.files.archive import demand
+from rankfair.files.codec import fits
+from rankfair.files.columns import Roles
 from rankfair.files.model_files import load_model, read_extra
-from rankfair.files.table import Table, refuse_gaps, refuse_kind
+from rankfair.files.table import Reading, Table, gaps, refuse_gaps, refuse_kind
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import TableError, counted, listed, quoted
-from rankfair.input.new_rows import UnseenError
+from rankfair.input.errors import (
+    ModelFileError,
+    TableError,
+    counted,
+    listed,
+    quoted,
+    refuse,
+)
+from rankfair.input.labels import UnseenError
 
 KIND = "rankfair-design"
+# What a model file has of it, as JSON.
+STORED: dict[str, Any] = {
+    "target": str | None,
+    **dict.fromkeys(("sensitive", "tasks", "cut", "columns"), list[str]),
+    "categories": dict[str, list[str]],
+}
+NOT_SAID = "does not say what it was fitted to, or its model reads other columns"
 FEW = 3  # names in a note
 
 
@@ -70,11 +85,7 @@ class Encoding:
     def learn(cls, table: Table, columns: Sequence[str], cap: int = 50) -> Encoding:
         """Learn the categories of columns, at most ``cap`` each."""
         table.check_names(columns)
-        for name in columns:
-            # No model has learnt the column yet; after that it is needed.
-            drop = f"leave the column out with --drop {shlex.quote(name)}"
-            cure = f"{drop}, or drop such rows with --drop-missing."
-            refuse_gaps(table, name, cure)
+        refuse(predictor_gaps(table, columns), table.source)
         texts = [name for name in columns if table.is_text(name)]
         categories = {name: tuple(sorted({*table[name].tolist()})) for name in texts}
         for name, labels in categories.items():
@@ -95,8 +106,8 @@ class Encoding:
         rows are counted.  Missing cells are refused.
         """
         table.check_names(self.columns)
+        refuse_gaps(table, self.columns)
         for name in self.columns:
-            refuse_gaps(table, name)
             refuse_kind(table, name, text=name in self.categories)
         found: dict[str, NDArray[Any]] = {}
         said = []
@@ -133,18 +144,18 @@ class Encoding:
             said.append(f"Left out {columns} of one value ({listed(single, FEW)}).")
         return " ".join(said)
 
-    @property
-    def details(self) -> str:
-        """Say the same column by column."""
-        said = []
-        for name, labels in self.categories.items():
-            first = quoted(labels[0])
-            if len(labels) < 2:
-                said.append(f"Left out {quoted(name)}: all rows have {first}.")
-            else:
-                many = f"{len(labels)} categories, against {first}"
-                said.append(f"Encoded {quoted(name)} as 0/1 columns ({many}).")
-        return " ".join(said)
+
+def predictor_gaps(table: Table, names: Sequence[str]) -> list[TableError]:
+    """Return the predictors with empty cells.
+
+    No model has learnt such a column yet: it may be left out; after that it is needed.
+    """
+    found = []
+    for name in names:
+        drop = f"leave the column out with --drop {shlex.quote(name)}"
+        cure = f"{drop}, or drop such rows with --drop-missing."
+        found += gaps(table, [name], cure)
+    return found
 
 
 def _too_many(table: Table, name: str, labels: tuple[str, ...], cap: int) -> TableError:
@@ -189,6 +200,8 @@ class ModelColumns:
             reason = "has no column left to predict from"
             cure = "Name fewer columns in --drop, or some in --feature."
             raise TableError(reason, cure, source=table.source)
+        named = gaps(table, (*roles.numbers, *roles.tasks))
+        refuse([*named, *predictor_gaps(table, names)], table.source)
         numbers = tuple(name for name in roles.cut if not table.is_text(name))
         return cls(replace(roles, cut=numbers), Encoding.learn(table, names, cap))
 
@@ -202,8 +215,7 @@ class ModelColumns:
         self, model: Any, table: Table, name: str = "the model"
     ) -> tuple[Floats, str]:
         """Return predictions of a table's rows, and what was done with categories."""
-        for task in self.roles.tasks:
-            refuse_gaps(table, task)
+        refuse_gaps(table, (*self.roles.tasks, *self.encoding.columns))
         drawn = self.draw(table)
         # A model that was fitted to files has their order of columns.
         X = drawn.X.select(list(model.feature_names_in_))
@@ -214,19 +226,15 @@ class ModelColumns:
 
     def _of_file(self, error: UnseenError, source: str, model: str) -> TableError:
         """Return what an estimator says of labels as said of a file and a model."""
-        labels = f"{model} was not fitted to: {listed(error.labels)}"
+        labels = f"that {model} was not fitted to: {listed(error.labels)}"
         if error.column is not None:
-            cure = (
-                f"It knows {listed(error.known)}. Fit again with rows of such groups, "
-                "or leave the cells empty"
-            )
-            reason = f"has a group that {labels}"
+            again = "Fit again with rows of such groups, or leave the cells empty"
+            cure = f"It knows {listed(error.known)}. {again}"
+            reason = f"has a group {labels}"
             return TableError(reason, cure, error.column, source=source)
-        cure = (
-            "Fit again with rows of such tasks, or with --penalty shared "
-            "--unseen shared"
-        )
-        reason = f"{counted(error.n_rows, 'row has', 'rows have')} a task that {labels}"
+        flags = "--penalty shared --unseen shared"
+        cure = f"Fit again with rows of such tasks, or with {flags}"
+        reason = f"{counted(error.n_rows, 'row has', 'rows have')} a task {labels}"
         return TableError(reason, cure, ", ".join(self.roles.tasks), source=source)
 
     def to_dict(self) -> dict[str, Any]:
@@ -245,29 +253,23 @@ class ModelColumns:
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> ModelColumns:
         """Return what `to_dict` stored."""
+        cure = "Predict with it in Python: load_model."
         if stored.get("kind") != KIND:
-            raise ModelFileError(
-                "does not say how the columns of a file become predictors, for it was "
-                "not made by `rankfair fit`. Predict with it in Python: load_model."
-            )
-        with distrusted("does not say what it was fitted to"):
-            roles = Roles(
-                target=stored["target"],
-                sensitive=_distinct_texts(stored["sensitive"]),
-                tasks=_distinct_texts(stored["tasks"]),
-                cut=_distinct_texts(stored["cut"]),
-            )
-            categories = {
-                name: _distinct_texts(of) for name, of in stored["categories"].items()
-            }
-            encoding = Encoding(_distinct_texts(stored["columns"]), categories)
-            found = cls(roles, encoding)
-            _distinct_texts([*found.columns])
-            if not {*categories} <= {*encoding.columns} or not all(categories.values()):
-                raise ValueError("categories are of no column, or there are none")
-            if not {*roles.cut} <= {*found.labels}:
-                raise ValueError("numbers are cut that are neither groups nor tasks")
-            return found
+            said = "does not say how the columns of a file become predictors, for it"
+            raise ModelFileError(f"{said} was not made by `rankfair fit`", cure)
+        typed = all(fits(stored.get(key), kind) for key, kind in STORED.items())
+        demand(typed, NOT_SAID)
+        groups, tasks, cut = (
+            tuple(stored[key]) for key in ("sensitive", "tasks", "cut")
+        )
+        roles = Roles(stored["target"], groups, tasks, cut=cut)
+        of = {name: tuple(labels) for name, labels in stored["categories"].items()}
+        found = cls(roles, Encoding(tuple(stored["columns"]), of))
+        every = [cut, found.encoding.columns, found.columns, *of.values()]
+        sound = all(len({*each}) == len(each) for each in every) and all(of.values())
+        sound = sound and {*of} <= {*found.encoding.columns}
+        demand(sound and {*roles.cut} <= {*found.labels}, NOT_SAID)
+        return found
 
     @classmethod
     def of_file(cls, path: str) -> tuple[ModelColumns, Any]:
@@ -275,12 +277,11 @@ class ModelColumns:
         model, stored = load_model(path), read_extra(path)
         try:
             found = cls.from_dict(stored)
-            if {*found.columns} != {*getattr(model, "feature_names_in_", ())}:
-                raise ModelFileError(
-                    "does not say what it was fitted to: its model reads other columns."
-                )
+            known = {*getattr(model, "feature_names_in_", ())}
+            demand({*found.columns} == known, NOT_SAID)
         except ModelFileError as error:
-            raise ModelFileError(f"{path} {error}") from None
+            error.argument = path
+            raise
         return found, model
 
     def reading(self, reading: Reading) -> tuple[Roles, Reading]:
@@ -293,11 +294,3 @@ class ModelColumns:
         )
         text = tuple(dict.fromkeys((*reading.text, *self.encoding.categories)))
         return roles, replace(reading, text=text)
-
-
-def _distinct_texts(stored: Any) -> tuple[str, ...]:
-    """Return names or labels from a file, if they are a list of different texts."""
-    texts = isinstance(stored, list) and all(isinstance(each, str) for each in stored)
-    if not texts or len(set(stored)) < len(stored):
-        raise ValueError("names and labels must be a list of different texts")
-    return tuple(stored)

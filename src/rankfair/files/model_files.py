@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankfair import __version__
-from rankfair.estimators import (
+from rankfair.estimators.base import TaskRegressor
+from rankfair.estimators.baselines import (
     DecisionBoundaryCovariance,
-    MultiTaskRegressor,
-    RankFairRegressor,
     StratifiedBalancedResiduals,
     StratifiedEqualMeans,
 )
-from rankfair.estimators.base import TaskRegressor
+from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
 from rankfair.estimators.trade_off import TradeOff, TradeOffRow
 from rankfair.files.archive import (
-    ModelFileError,
     demand,
     distrusted,
     pack,
@@ -31,10 +30,11 @@ from rankfair.files.archive import (
     unpack_meta,
     write_model,
 )
-from rankfair.files.codec import Decoder, Encoder, by_kind, plain
-from rankfair.input.columns import GroupEncoder, Layout, is_reference
+from rankfair.files.codec import Decoder, Encoder, by_kind, fits, plain
+from rankfair.input.arrays import Floats
+from rankfair.input.columns import Layout, is_reference
 from rankfair.input.disk import read_up_to
-from rankfair.input.labels import find_labels
+from rankfair.input.errors import ModelFileError
 
 MAX_BYTES = 1 << 30
 MODELS: dict[str, type[TaskRegressor]] = by_kind(
@@ -47,26 +47,42 @@ MODELS: dict[str, type[TaskRegressor]] = by_kind(
     )
 )
 _NAMES = ", ".join(cls.__name__ for cls in MODELS.values())
-# What the description of a model has, and of which type.
-BODY = {
+# What the description of a model has, and what a fit leaves: any, one with groups, and
+# one that constrains them.
+BODY: dict[str, Any] = {
     **dict.fromkeys(("estimator", "rankfair", "notes"), str),
-    **dict.fromkeys(("params", "fitted", "extra"), dict),
-    "columns": list,
+    **dict.fromkeys(("params", "fitted", "extra"), dict[str, Any]),
+    "columns": list[dict[str, str]],
 }
-# What a fit leaves: any, one with groups, and one that constrains them.
-LINEAR = (
-    *("_layout", "coef_", "intercept_", "n_features_in_", "n_iter_", "objective_"),
-    *("predictors_", "resolution_", "shared_coef_", "shared_intercept_", "tasks_"),
-)
-GROUPED = ("groups_", "status_")
-BALANCED = (
-    *("_trade_off", "constraint_values_", "bin_edges_"),
-    *("group_auc_", "n_unknown_", "rank_auc_"),
-)
+LINEAR: dict[str, Any] = {
+    "_layout": Layout,
+    "coef_": Floats,
+    "intercept_": Floats,
+    "n_features_in_": int,
+    "n_iter_": Any,
+    "objective_": Any,
+    "predictors_": np.ndarray,
+    "resolution_": float,
+    "shared_coef_": Floats | None,
+    "shared_intercept_": float | None,
+    "tasks_": np.ndarray,
+}
+GROUPED: dict[str, Any] = {
+    "groups_": NDArray[Any] | dict[str, NDArray[Any]] | None,
+    "status_": str,
+}
+BALANCED: dict[str, Any] = {
+    "_trade_off": TradeOff | None,
+    "bin_edges_": dict[str, Floats],
+    **dict.fromkeys(
+        ("constraint_values_", "group_auc_", "n_unknown_", "rank_auc_"), Any
+    ),
+}
 # What a fit came to, if the model has it: shown by `describe_model`.
 ACHIEVED = (
     *("status_", "rank_auc_", "group_auc_"),
     *("constraint_values_", "covariance_", "strata_"),
+    *("loo_auc_", "proxy_auc_", "n_unknown_"),
 )
 _ATTRIBUTE = re.compile(r"_?[a-z][a-z0-9_]*")
 # Which keywords scikit-learn is to hand on: a setting of a program, not of a model.
@@ -131,14 +147,12 @@ def model_bytes(
     (kind,) = by_kind([type(model)])
     if MODELS.get(kind) is not type(model):
         inner = type(getattr(model, "estimator_", None))
-        cure = " Save its estimator_ instead." if inner in MODELS.values() else ""
-        raise ModelFileError(
-            f"A {name} is not stored in a model file; stored are {_NAMES}.{cure}"
-        )
-    if not model.__sklearn_is_fitted__():
-        raise ModelFileError(f"This {name} is not fitted: call fit before saving.")
-    if notes is not None and not isinstance(notes, str):
-        raise ModelFileError(f"notes must be text; got a {type(notes).__name__}.")
+        cure = "Save its estimator_ instead." if inner in MODELS.values() else ""
+        reason = f"A {name} is not stored in a model file; stored are {_NAMES}"
+        raise ModelFileError(reason, cure)
+    demand(model.__sklearn_is_fitted__(), f"This {name} is not fitted: call fit first")
+    said = f"notes must be text; got a {type(notes).__name__}"
+    demand(notes is None or isinstance(notes, str), said)
     params = model.get_params(deep=False)
     encoder = Encoder()
     fitted = {
@@ -147,10 +161,6 @@ def model_bytes(
         if key not in params and key not in _NOT_STORED
     }
     settings = {key: encoder.encode(value, key) for key, value in params.items()}
-    try:
-        check_sound(model)  # what could not be read again is not written
-    except ModelFileError as error:
-        raise ModelFileError(f"This {name} cannot be stored: {error}") from None
     body = {
         "estimator": kind,
         "rankfair": __version__,
@@ -160,7 +170,13 @@ def model_bytes(
         "fitted": fitted,
         "extra": _as_json(extra),
     }
-    return pack(body, encoder.arrays)
+    raw = pack(body, encoder.arrays)
+    try:
+        model_of(raw)  # what could not be read again is not written
+    except ModelFileError as error:
+        reason = f"This {name} cannot be stored: {error.expected}"
+        raise ModelFileError(reason) from None
+    return raw
 
 
 def _as_json(extra: Mapping[str, Any] | None) -> Any:
@@ -168,7 +184,7 @@ def _as_json(extra: Mapping[str, Any] | None) -> Any:
     try:
         return json.loads(json.dumps(dict(extra or {}), allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"extra must be a dict of plain JSON: {error}.") from None
+        raise ModelFileError(f"extra must be a dict of plain JSON: {error}") from None
 
 
 def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
@@ -267,21 +283,21 @@ def _reading(
     path: str | os.PathLike[str], max_bytes: int, read: Callable[[bytes], Read]
 ) -> Read:
     """Read a file, and name it in whatever is said of it."""
+    name = os.fspath(path)
     try:
         with Path(path).open("rb") as stream:
             raw = read_up_to(stream, max_bytes)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"{os.fspath(path)} cannot be read: {reason}.") from error
+        raise ModelFileError(f"cannot be read: {reason}", source=name) from error
     try:
-        if len(raw) > max_bytes:
-            raise ModelFileError(f"it is larger than max_bytes, {max_bytes:,} bytes.")
+        most = f"it is larger than max_bytes, {max_bytes:,} bytes"
+        demand(len(raw) <= max_bytes, most)
         return read(raw)
     except ModelFileError as error:
-        raise ModelFileError(
-            f"{os.fspath(path)} is no sound model file: {error} Save the model again, "
-            "with this release, or get the file again."
-        ) from None
+        reason = f"is no sound model file: {error.expected}"
+        cure = "Save the model again, with this release, or get the file again."
+        raise ModelFileError(reason, cure, source=name) from None
 
 
 @distrusted()
@@ -290,20 +306,22 @@ def model_of(raw: bytes) -> Any:
     body, arrays = unpack(raw)
     cls = MODELS[_check_body(body)["estimator"]]
     decoder = Decoder(arrays)
-    params = _named(decoder.decode(body["params"]))
-    fitted = _named(decoder.decode(body["fitted"]))
+    params, fitted = (decoder.decode(body[key]) for key in ("params", "fitted"))
     known = cls._get_param_names()
     for name in params:
-        if name not in known:
-            raise ModelFileError(f"it has the setting {name[:40]!r}, not known here.")
+        demand(name in known, f"it has the setting {name[:40]!r}, not known here")
     for name in fitted:
-        if not _ATTRIBUTE.fullmatch(name) or name in known or hasattr(cls, name):
-            raise ModelFileError(f"it has the attribute {name[:40]!r}, not known here.")
+        ours = _ATTRIBUTE.fullmatch(name) and name not in known
+        ours = ours and not hasattr(cls, name)
+        demand(ours, f"it has the attribute {name[:40]!r}, not known here")
     model = cls(**params)
     model.__dict__.update(fitted)
-    check_sound(model)
-    if columns_of(model) != body["columns"]:
-        raise ModelFileError("its columns are not those that it describes.")
+    _check_kinds(model)
+    _check_sizes(model)
+    _check_columns(model)
+    _check_settings(model)
+    same = columns_of(model) == body["columns"]
+    demand(same, "its columns are not those that it describes")
     return model
 
 
@@ -311,15 +329,19 @@ def model_of(raw: bytes) -> Any:
 def describe_bytes(raw: bytes) -> dict[str, Any]:
     """Return what `describe_model` does, of the bytes of a file."""
     body = _check_body(unpack_meta(raw))
-    fitted = body["fitted"]
+    fitted, params = body["fitted"], plain(body["params"])
+    labels = [plain(fitted.get(name)) for name in ("tasks_", "groups_")]
+    sound = fits(labels, list[list[Any] | dict[str, list[Any]] | None])
+    demand(sound, "its tasks or groups are no labels")
+    demand(fits(params, dict[str, Any]), "its settings have no names")
     return {
         "estimator": MODELS[body["estimator"]].__name__,
         "rankfair": body["rankfair"],
         "notes": body["notes"],
-        "params": _named(plain(body["params"])),
+        "params": params,
         "columns": body["columns"],
-        "tasks": _labels(plain(fitted.get("tasks_"))),
-        "groups": _labels(plain(fitted.get("groups_"))),
+        "tasks": labels[0],
+        "groups": labels[1],
         "achieved": {key: plain(fitted[key]) for key in ACHIEVED if key in fitted},
         "extra": body["extra"],
         "bytes": len(raw),
@@ -329,29 +351,12 @@ def describe_bytes(raw: bytes) -> dict[str, Any]:
 def _check_body(body: Any) -> dict[str, Any]:
     demand(isinstance(body, dict), "its description is no object")
     for key, kind in BODY.items():
-        demand(isinstance(body.get(key), kind), f"its description lacks {key!r}")
-    for column in body["columns"]:
-        named = isinstance(column, dict) and {*column} == {"name", "role", "type"}
-        demand(named, "its columns are not described by name, role, type")
-        demand(_are_text(column.values()), "its columns are not described by text")
+        demand(fits(body.get(key), kind), f"its description lacks {key!r}")
     kind = body["estimator"]
     demand(kind in MODELS, f"it holds a {kind[:40]!r}; known are {', '.join(MODELS)}")
+    named = all({*each} == {"name", "role", "type"} for each in body["columns"])
+    demand(named, "its columns are not described by name, role, type")
     return dict(body)
-
-
-def _named(values: Any) -> dict[str, Any]:
-    """Return settings or attributes, if these are values by name."""
-    named = isinstance(values, dict) and _are_text(values)
-    demand(named, "its settings or attributes have no names")
-    return dict(values)
-
-
-def _labels(values: Any) -> Any:
-    """Return labels to be shown, if these are a list, or lists by name."""
-    lists = values.values() if isinstance(values, dict) else [values]
-    labels = values is None or all(isinstance(each, list) for each in lists)
-    demand(labels, "its tasks or groups are no labels")
-    return values
 
 
 def columns_of(model: Any) -> list[dict[str, str]]:
@@ -397,76 +402,54 @@ def _unused_type(model: Any, name: str) -> str:
     return "unknown" if several else _label_type(labels)
 
 
-@distrusted()
-def check_sound(model: TaskRegressor) -> None:
-    """Raise if the attributes of a model that was read do not fit together."""
-    _check_fitted(model)
-    _check_coefficients(model)
-    _check_layout(model)
-    _check_protected(model._layout)
-    _check_trade_off(model, getattr(model, "_trade_off", None))
-    _check_settings(model)
-
-
-def _check_fitted(model: Any) -> None:
-    """See that nothing is missing of what every fit of this kind leaves."""
+def _check_kinds(model: TaskRegressor) -> None:
+    """See that all is there that every fit of this kind leaves, and of its type."""
     grouped = not isinstance(model, MultiTaskRegressor)
     balanced = isinstance(model, RankFairRegressor)
-    needed = (*LINEAR, *(GROUPED if grouped else ()), *(BALANCED if balanced else ()))
-    for name in needed:
+    schema = LINEAR | (GROUPED if grouped else {}) | (BALANCED if balanced else {})
+    for name, kind in schema.items():
         demand(name in vars(model), f"it lacks {name}")
-    demand(isinstance(model._layout, Layout), "it lacks its layout of columns")
-    if grouped:
-        demand(isinstance(model.status_, str), "status_ is no text")
-        groups = model.groups_
-        of_each = groups.values() if isinstance(groups, dict) else [groups]
-        known = groups is None or all(map(_are_labels, of_each))
-        demand(known, "groups_ are no labels")
-    if balanced:
-        edges = model.bin_edges_
-        named = isinstance(edges, dict)
-        numbers = named and all(_floats(each, 1) for each in edges.values())
-        demand(numbers, "bin_edges_ are no numbers")
+        demand(fits(vars(model)[name], kind), f"its {name} is of another type")
 
 
-def _check_coefficients(model: Any) -> None:
-    layout, coef, intercept = model._layout, model.coef_, model.intercept_
-    demand(_floats(coef, 2) and _floats(intercept, 1), "coefficients are no numbers")
-    n_tasks, n_predictors = coef.shape
-    demand(len(intercept) == n_tasks, "it has another number of intercepts than tasks")
-    as_many = len(layout.names) == n_predictors
-    demand(as_many, "names and coefficients differ in number")
-    as_many = isinstance(layout.tasks, np.ndarray) and layout.tasks.shape == (n_tasks,)
-    demand(as_many, "tasks and coefficients differ in number")
-    demand(_are_labels(layout.tasks), "tasks are no labels, or one is there twice")
-    for name, read in (("tasks_", layout.tasks), ("predictors_", layout.names)):
-        said = getattr(model, name)
-        same = isinstance(said, np.ndarray) and said.tolist() == list(read)
-        demand(same, f"{name} are not those that it reads")
-    step = model.resolution_
-    power = isinstance(step, float) and math.isfinite(step)
-    power = power and step >= 0.0 and math.frexp(step)[0] in (0.0, 0.5)
-    demand(power, "its resolution is no power of two")
-    shared = model.shared_coef_
+def _check_sizes(model: Any) -> None:
+    """See that there are as many numbers as tasks and predictors, and finite ones."""
+    layout, shared = model._layout, model.shared_coef_
+    k, n = len(layout.tasks), len(layout.names)
+    found = [("coef_", model.coef_, (k, n)), ("intercept_", model.intercept_, (k,))]
     if shared is not None:
-        fits = _floats(shared, 1) and len(shared) == n_predictors
-        demand(fits, "the shared coefficients are not as many as the others")
-        offset = model.shared_intercept_
-        finite = isinstance(offset, float) and math.isfinite(offset)
-        demand(finite, "it lacks a shared intercept")
+        offset = np.array(model.shared_intercept_, float)
+        found += [("shared_coef_", shared, (n,)), ("shared_intercept_", offset, ())]
+    for each in layout.protected:
+        more = 1 if each.labels is None else len(each.labels) - 1
+        demand(more, f"the protected column {each.name} has one label only")
+        found.append((f"what stands for no {each.name}", each.fill, (more,)))
+    line = getattr(model, "_trade_off", None)
+    if line is not None:
+        rows = k + (shared is not None)
+        for name in ("coef", "coef_slope"):
+            found.append((f"{name} of its line", getattr(line, name), (rows, n)))
+        for name in ("intercept", "intercept_slope"):
+            found.append((f"{name} of its line", getattr(line, name), (rows,)))
+        rows_of_table = np.array(() if line.table is None else line.table)
+        fields = rows_of_table.shape[1:] == (len(TradeOffRow._fields),)
+        demand(len(rows_of_table) and fields, "the table of its line is no table")
+    for name, numbers, shape in found:
+        sound = numbers.shape == shape and np.isfinite(numbers).all()
+        demand(sound, f"{name} should be finite numbers of shape {shape}")
+    step = model.resolution_
+    power = math.isfinite(step) and step >= 0 and math.frexp(step)[0] in (0.0, 0.5)
+    demand(power, "its resolution is no power of two")
 
 
-def _check_layout(model: Any) -> None:
+def _check_columns(model: Any) -> None:
     """See that the columns it reads are there, and give the predictors it names."""
     layout, width = model._layout, model.n_features_in_
-    predictors = layout.predictors
-    tasks = () if layout.task_columns is None else layout.task_columns
-    demand(isinstance(predictors, tuple) and predictors, "it has no predictors")
-    demand(isinstance(tasks, tuple), "columns of tasks are no columns")
+    predictors, tasks = layout.predictors, layout.task_columns or ()
     used = (*predictors, *tasks)
-    there = type(width) is int and all(type(j) is int and 0 <= j < width for j in used)
-    demand(there, "it reads columns that are not there")
-    demand(len(set(used)) == len(used), "it reads a column twice")
+    demand(predictors, "it has no predictors")
+    demand(all(0 <= j < width for j in used), "it reads columns that are not there")
+    demand(len({*used}) == len(used), "it reads a column twice")
     all_used = len(used) == width or not isinstance(model, MultiTaskRegressor)
     demand(all_used, "it has columns that are neither tasks nor predictors")
     labels = layout.tasks.tolist()
@@ -476,59 +459,19 @@ def _check_layout(model: Any) -> None:
     alike = len(tasks) < 2 or of_columns
     demand(alike, "tasks are not as the columns that name them")
     names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        demand(len(names) == width, "names of columns are missing")
-        distinct = _are_labels(names) and _are_text(names)
-        demand(distinct, "names of columns are no text, or not distinct")
-    demand(_are_text(layout.names), "a name is no text")
-    known = layout.groups is None or _are_labels(layout.groups)
-    demand(known, "its groups are no labels")
-
-
-def _check_protected(layout: Layout) -> None:
-    protected = layout.protected
-    demand(isinstance(protected, tuple), "protected columns are no columns")
-    for each in protected:
-        demand(isinstance(each, GroupEncoder), "a protected column is not described")
-        _check_encoder(each, layout)
-    columns = {each.column for each in protected}
-    demand(len(columns) == len(protected), "a protected column is there twice")
-    more = sum(len(each.fill) - 1 for each in protected)
-    as_many = len(layout.names) == len(layout.predictors) + more
+    distinct = names is None or fits(names, NDArray[Any])
+    distinct = distinct and (names is None or fits(names.tolist(), list[str]))
+    demand(distinct, "names of columns are no text, or not distinct")
+    demand(names is None or len(names) == width, "names of columns are missing")
+    protected = [each.column for each in layout.protected]
+    own = len({*protected}) == len(protected) and {*protected} <= {*predictors}
+    demand(own, "a protected column is no predictor, or there twice")
+    more = sum(len(each.fill) - 1 for each in layout.protected)
+    as_many = len(layout.names) == len(predictors) + more
     demand(as_many, "names and the columns that it reads differ in number")
-
-
-def _check_encoder(each: GroupEncoder, layout: Layout) -> None:
-    predicts = type(each.column) is int and each.column in layout.predictors
-    demand(predicts, "a protected column is no predictor")
-    demand(isinstance(each.name, str), "a protected column has no name")
-    fill = each.fill
-    demand(_floats(fill, 1), "what stands for a group not known is no number")
-    if each.labels is None:
-        demand(len(fill) == 1, "a protected number is not one column")
-        return
-    demand(_are_labels(each.labels), "labels of a protected column are no labels")
-    as_many = len(each.labels) == len(fill) + 1
-    demand(as_many, "labels of a protected column are not as many as its columns")
-
-
-def _check_trade_off(model: Any, found: Any) -> None:
-    """See that the line of all ε is of this model; a file has a table of it."""
-    if found is None:
-        return
-    demand(isinstance(found, TradeOff), "its line of fits is none")
-    rows = len(model.coef_) + (model.shared_coef_ is not None)
-    shape = rows, model.coef_.shape[1]
-    said = "the coefficients of its line of fits are not as many as its own"
-    for each in (found.coef, found.coef_slope):
-        demand(_floats(each, 2) and each.shape == shape, said)
-    for each in (found.intercept, found.intercept_slope):
-        demand(_floats(each, 1) and len(each) == rows, said)
-    table = found.without_rows().table
-    # No ε is wide enough for some values of a band with one side.
-    plain = isinstance(table, np.ndarray) and _floats(np.nan_to_num(table, nan=-1), 2)
-    fits = plain and len(table) > 0 and table.shape[1] == len(TradeOffRow._fields)
-    demand(fits, "the table of its line of fits is no table")
+    for name, read in (("tasks_", labels), ("predictors_", list(layout.names))):
+        same = getattr(model, name).tolist() == read
+        demand(same, f"{name} are not those that it reads")
 
 
 def _check_settings(model: Any) -> None:
@@ -541,21 +484,4 @@ def _check_settings(model: Any) -> None:
     try:
         model._check_settings()
     except (AttributeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"a setting of it is unsound ({error}).") from None
-
-
-def _are_labels(value: Any) -> bool:
-    """Tell whether this is an array of distinct labels, as rows can have them."""
-    if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
-        return False
-    return len(find_labels([value], "labels")[1]) == len(value)
-
-
-def _are_text(values: Any) -> bool:
-    return all(isinstance(value, str) for value in values)
-
-
-def _floats(value: Any, ndim: int) -> bool:
-    """Tell whether this is an array of finite numbers."""
-    plain = isinstance(value, np.ndarray) and value.dtype == np.float64
-    return plain and value.ndim == ndim and bool(np.isfinite(value).all())
+        raise ModelFileError(f"a setting of it is unsound ({error})") from None

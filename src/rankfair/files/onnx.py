@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.estimators.base import TaskRegressor
-from rankfair.files.archive import ModelFileError, write_model
+from rankfair.files.archive import write_model
 from rankfair.input.arrays import Floats
 from rankfair.input.columns import GroupEncoder, Layout
-from rankfair.input.errors import shown
+from rankfair.input.errors import ModelFileError, shown
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 NOT_KNOWN = -(2**63)  # a whole number that is no label; NumPy writes NaT so
@@ -74,18 +74,13 @@ def export_onnx(model: Any, path: str | os.PathLike[str]) -> Path:
 def onnx_bytes(model: Any) -> bytes:
     """Return the graph as bytes."""
     if not isinstance(model, TaskRegressor) or not hasattr(model, "_layout"):
-        raise ModelFileError(
-            f"A {type(model).__name__} cannot become an ONNX graph: a fitted linear "
-            "model of rankfair is expected."
-        )
-    if not model.__sklearn_is_fitted__():
-        raise ModelFileError(f"This {type(model).__name__} is not fitted.")
+        reason = f"A {type(model).__name__} cannot become an ONNX graph"
+        raise ModelFileError(reason, "Give a fitted linear model of rankfair.")
     try:
         import onnx
     except ImportError as error:
-        raise ImportError(
-            'ONNX needs an extra: pip install "rankfair[onnx]"'
-        ) from error
+        said = 'ONNX needs an extra: pip install "rankfair[onnx]"'
+        raise ImportError(said) from error
     graph = _Graph(onnx.helper, onnx.TensorProto)
     _build(graph, model)
     proto = graph.model(model)
@@ -201,10 +196,9 @@ def _task_rows(graph: _Graph, tasks: list[Any]) -> str:
     parts = [list(dict.fromkeys(labels)) for labels in zip(*tasks, strict=True)]
     sizes = [len(part) + 1 for part in parts]  # one more for labels not seen
     if math.prod(sizes) > MOST_CELLS:
-        raise ModelFileError(
-            f"tasks of {len(parts)} columns have {math.prod(sizes):,} combinations, "
-            "too many for an ONNX graph. Make one column of text of them before fit."
-        )
+        many = f"{math.prod(sizes):,} combinations, too many for an ONNX graph"
+        cure = "Make one column of text of them before fit."
+        raise ModelFileError(f"tasks of {len(parts)} columns have {many}", cure)
     table = np.full(sizes, len(tasks), np.int64)
     index = [{label: i for i, label in enumerate(part)} for part in parts]
     for row, labels in enumerate(tasks):
@@ -307,8 +301,7 @@ def _keys(labels: list[Any], argument: str) -> tuple[str, list[Any]]:
     # Booleans are whole numbers: 0 and 1.
     if all(isinstance(label, int) and abs(label) < 2**63 for label in labels):
         return "INT64", [int(label) for label in labels]
-    raise ModelFileError(
-        f"{argument} has labels such as {shown(labels[0])} "
-        f"({type(labels[0]).__name__}), which ONNX cannot look up: text or whole "
-        "numbers are expected. Convert them to text before fit."
-    )
+    some = f"{shown(labels[0])} ({type(labels[0]).__name__})"
+    reason = f"{argument} has labels such as {some}, which ONNX cannot look up"
+    cure = "Text and whole numbers can be. Convert them to text before fit."
+    raise ModelFileError(reason, cure)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.cells import EXACT, LOST, as_text
-from rankfair.files.table import Reading, Table, check_header, check_names
+from rankfair.files.table import (
+    EXACT,
+    LOST,
+    Reading,
+    Table,
+    as_text,
+    check_header,
+    check_names,
+)
 from rankfair.input.errors import TableError, quoted
 
 
@@ -24,38 +31,34 @@ class ParquetContent:
     n_rows: int
     read: Callable[[list[str]], Any]
 
-    @classmethod
-    def by_polars(cls, raw: bytes) -> ParquetContent:
-        """Open a file with polars."""
-        import polars as pl
 
-        lazy = pl.scan_parquet(io.BytesIO(raw))
-        names = lazy.collect_schema().names()
-        n_rows = int(lazy.select(pl.len()).collect().item())
-        return cls(
-            names, n_rows, lambda kept: pl.read_parquet(io.BytesIO(raw), columns=kept)
-        )
+def _content(raw: bytes) -> ParquetContent:
+    """Open a file with pyarrow, or else with polars.
 
-    @classmethod
-    def by_pyarrow(cls, raw: bytes) -> ParquetContent:
-        """Open a file with pyarrow.
+    Damaged files make polars end the process now and then, pyarrow not: see
+    docs/reading-files.md.
+    """
+    import polars as pl
 
-        Damaged files make polars end the process now and then, pyarrow not: see
-        docs/reading-files.md.
-        """
-        import polars as pl
+    try:
         import pyarrow as pa
         from pyarrow.parquet import ParquetFile
+    except ImportError:
+        lazy = pl.scan_parquet(io.BytesIO(raw))
+        n_rows = int(lazy.select(pl.len()).collect().item())
+        names = lazy.collect_schema().names()
+        return ParquetContent(
+            names, n_rows, lambda kept: pl.read_parquet(io.BytesIO(raw), columns=kept)
+        )
+    file = ParquetFile(pa.BufferReader(raw))
 
-        file = ParquetFile(pa.BufferReader(raw))
+    def read(kept: list[str]) -> Any:
+        # A name may be a prefix of others ("a" of "a.b"), which are read with it.
+        table = file.read(columns=kept).select(kept)
+        table.validate(full=True)  # polars trusts what it is given
+        return pl.from_arrow(table)
 
-        def read(kept: list[str]) -> Any:
-            # A name may be a prefix of others ("a" of "a.b"), which are read with it.
-            table = file.read(columns=kept).select(kept)
-            table.validate(full=True)  # polars trusts what it is given
-            return pl.from_arrow(table)
-
-        return cls(file.schema_arrow.names, file.metadata.num_rows, read)
+    return ParquetContent(file.schema_arrow.names, file.metadata.num_rows, read)
 
 
 def read_parquet(raw: bytes, reading: Reading) -> Table:
@@ -75,7 +78,11 @@ def read_parquet(raw: bytes, reading: Reading) -> Table:
 
 def _open(raw: bytes, reading: Reading) -> Any:
     """Return a polars frame of the columns that are to be read."""
-    pl = _polars()
+    try:
+        import polars as pl
+    except ImportError as error:
+        reason = "is a Parquet file, which needs polars"
+        raise TableError(reason, 'pip install "rankfair[cli]"') from error
     # Panics of polars are no `Exception`.
     failures = (Exception, pl.exceptions.PanicException)
     try:
@@ -98,23 +105,6 @@ def _open(raw: bytes, reading: Reading) -> Any:
         raise _broken(error) from error
 
 
-def _content(raw: bytes) -> ParquetContent:
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        return ParquetContent.by_polars(raw)
-    return ParquetContent.by_pyarrow(raw)
-
-
-def _polars() -> Any:
-    try:
-        import polars
-    except ImportError as error:
-        reason = "is a Parquet file, which needs polars"
-        raise TableError(reason, 'pip install "rankfair[cli]"') from error
-    return polars
-
-
 def _broken(error: BaseException) -> TableError:
     said = (str(error).splitlines() or [type(error).__name__])[0][:100]
     return TableError(f"is a damaged Parquet file ({said})", "Write it again.")
@@ -130,29 +120,22 @@ def _column(series: Any, reading: Reading) -> tuple[NDArray[Any], str]:
         reason = f"holds {kind}, which is neither numbers nor text"
         raise TableError(reason, "Leave the column out.", name)
     number = kind.is_numeric() or kind in (pl.Boolean, pl.Null)
-    if name in reading.text or not number:
-        if asked:
-            raise TableError(f"holds {kind}, not numbers", column=name)
-        return _texts(series, reading.missing), ""
-    lost = _loses_digits(series) if kind.is_integer() else None
-    if lost is None:
-        return _floats(series), ""
-    if asked:
+    lost, why = _loses_digits(series) if kind.is_integer() else None, ""
+    if asked and not number:
+        raise TableError(f"holds {kind}, not numbers", column=name)
+    if asked and lost is not None:
         cure = f"A label? Read it as text: --text {shlex.quote(name)}"
         raise TableError(f"{lost} {LOST}", cure, name)
-    why = f"Read column {quoted(name)} as text: {lost} {LOST}."
-    return _texts(series, reading.missing), why
-
-
-def _floats(series: Any) -> NDArray[np.float64]:
-    import polars as pl
-
-    values = np.array(series.cast(pl.Float64).to_numpy(), dtype=np.float64)
-    for i in np.flatnonzero(np.isinf(values)).tolist():
-        raise TableError(
-            f"row {i + 1} is infinite", "Mend or drop the row.", series.name
-        )
-    return values
+    if number and lost is None and name not in reading.text:
+        values = np.array(series.cast(pl.Float64).to_numpy(), dtype=np.float64)
+        for i in np.flatnonzero(np.isinf(values)).tolist():
+            raise TableError(f"row {i + 1} is infinite", "Mend or drop the row.", name)
+        return values, ""
+    if lost is not None and name not in reading.text:
+        why = f"Read column {quoted(name)} as text: {lost} {LOST}."
+    # Empty text counts as missing, as it does in CSV.
+    cells = series.cast(pl.String).to_list()
+    return as_text(cells, reading.missing, reading.trim), why
 
 
 def _loses_digits(series: Any) -> int | None:
@@ -164,18 +147,3 @@ def _loses_digits(series: Any) -> int | None:
         if int(float(value)) != value:
             return int(value)
     return None
-
-
-def _texts(series: Any, missing: Sequence[str]) -> NDArray[Any]:
-    """Return a column as text; empty text counts as missing, as it does in CSV."""
-    import polars as pl
-
-    return as_text(series.cast(pl.String).to_list(), missing)
-
-
-def to_parquet(table: Table) -> bytes:
-    """Return the bytes of a Parquet file."""
-    _polars()
-    stream = io.BytesIO()
-    table.to_frame().write_parquet(stream)
-    return stream.getvalue()

@@ -1,107 +1,28 @@
-"""Files to tables: bytes to text to cells to columns."""
+"""Files to tables: bytes to text to cells to columns, several files as one."""
 
 from __future__ import annotations
 
-import codecs
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rankfair.files.cells import as_numbers, as_text
+import numpy as np
+from numpy.typing import NDArray
+
+from rankfair.files.cells import as_numbers
+from rankfair.files.columns import Roles, label_notes, refuse_taken
 from rankfair.files.csv import Sheet, split
+from rankfair.files.decode import decode
 from rankfair.files.parquet import read_parquet
-from rankfair.files.table import Reading, Table, check_names
-from rankfair.input.disk import read_up_to
-from rankfair.input.errors import TableError, quoted
-
-# The mark of UTF-32 begins with that of UTF-16, so it is looked for first.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_FOREIGN = (
-    (b"PK\x03\x04", "a zip archive or an Excel workbook", "Save the sheet as CSV."),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save the sheet as CSV."),
-    (b"\x1f\x8b", "compressed (gzip)", "Unpack it: gunzip -c FILE | rankfair ... -"),
-    (b"BZh", "compressed (bzip2)", "Unpack it first."),
-    (b"\xfd7zXZ", "compressed (xz)", "Unpack it first."),
-    (b"(\xb5/\xfd", "compressed (zstd)", "Unpack it first."),
-    (b"%PDF", "a PDF document", "Export the table as CSV."),
-)
-
-
-def _refuse_foreign(raw: bytes) -> None:
-    for magic, what, cure in _FOREIGN:
-        if raw.startswith(magic):
-            raise TableError(f"is {what}, not a table", cure)
-
-
-def decode(raw: bytes, encoding: str | None) -> str:
-    """Return the text of a file, without a byte-order mark.
-
-    Without an encoding it is as the mark says, or UTF-8.
-    """
-    named, raw = _marked(raw, encoding)
-    try:
-        text = raw.decode(named)
-    except UnicodeError as error:
-        raise _undecodable(raw, named, error) from error
-    except (LookupError, ValueError) as error:
-        reason = f"cannot be read: {quoted(named)} is no encoding known here"
-        cure = "Names are for example utf-8, utf-16, latin-1, cp1252."
-        raise TableError(reason, cure) from error
-    place = text.find("\0")
-    if place >= 0:
-        raise _with_nul(raw, text, place)
-    return text
-
-
-def _marked(raw: bytes, encoding: str | None) -> tuple[str, bytes]:
-    """Return the encoding and the bytes after the mark; a mark is no part of a name."""
-    for mark, name in _MARKS:
-        if raw.startswith(mark) and _agrees(encoding, name):
-            return name, raw[len(mark) :]
-    return encoding or "utf-8", raw
-
-
-def _agrees(encoding: str | None, name: str) -> bool:
-    if encoding is None:
-        return True
-    try:
-        asked = codecs.lookup(encoding).name
-    except (LookupError, ValueError):
-        return False
-    return name.startswith(asked) or asked == "utf-8-sig"
-
-
-def _undecodable(raw: bytes, named: str, error: UnicodeError) -> TableError:
-    start = error.start if isinstance(error, UnicodeDecodeError) else 0
-    byte = f"byte 0x{raw[start]:02X}" if start < len(raw) else "the end"
-    if named != "utf-8":
-        cure = "Is it UTF-8? Leave --encoding out."
-    elif any(0x80 <= each <= 0x9F for each in raw[start : start + (1 << 20)]):
-        cure = "Written on Windows? Try --encoding cp1252."
-    else:
-        cure = "Try --encoding latin-1, or cp1252 for a file from Windows."
-    reason = f"{byte} (number {start + 1} in the file) is not {named.upper()} text"
-    return TableError(reason, cure, line=raw.count(b"\n", 0, start) + 1)
-
-
-def _with_nul(raw: bytes, text: str, place: int) -> TableError:
-    head = raw[:400]
-    cure = "The file may be damaged, or be no text; write it again."
-    # Western text in UTF-16 has a NUL in every second byte.
-    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if len(head) > 3 and head[start::2].count(0) > 0.8 * len(head[start::2]):
-            cure = f"It looks like UTF-16 without a mark: try --encoding {name}."
-    line = text.count("\n", 0, place) + 1
-    return TableError("holds a NUL byte", cure, line=line)
+from rankfair.files.table import Dialect, Reading, Table, as_text, check_names, gaps
+from rankfair.files.workbook import is_workbook, read_workbook
+from rankfair.input.disk import read_up_to, real, visible
+from rankfair.input.errors import InputError, TableError, quoted, refuse, shown
 
 
 def read_table(
@@ -115,23 +36,25 @@ def read_table(
     decimal: str = ".",
     thousands: str | None = None,
     missing: Sequence[str] = (),
-    needed: Sequence[str] | None = None,
-    spare: Sequence[str] = (),
+    trim: bool = False,
+    sheet: str | None = None,
     max_bytes: int = Reading.max_bytes,
 ) -> Table:
-    """Read a CSV or Parquet file without a guess that changes a value.
+    """Read a CSV, Excel or Parquet file without a guess that changes a value.
 
     A column is numbers if every cell that is not empty is a plain number; otherwise it
     is text, cell by cell as it stands in the file.  Numbers may have spaces around
     them.  Codes (``01001``) and whole numbers that a float cannot hold stay text, and a
-    note says so.  Numbers written in a way that the settings do not expect, and all
-    that cannot be read in one way only, are errors that name the flag which helps.
+    note says so.  Where all cells of a column have the same currency sign, or a percent
+    sign, it is read without, and a note says so.  Numbers written in a way that the
+    settings do not expect, and all that cannot be read in one way only, are errors that
+    name the flag which helps: up to ten of a file together, with their lines.
 
     Parameters
     ----------
     source : str, path or bytes
         The file; ``"-"`` is standard input; bytes are the content itself.  What begins
-        as a Parquet file is read as one, all else as CSV.
+        as a Parquet file or a workbook is read as one, all else as CSV.
     text : sequence of str
         Columns that are text whatever they hold: tasks, groups, identifiers.
     numbers : sequence of str
@@ -149,11 +72,10 @@ def read_table(
     missing : sequence of str
         Cells that mean "not known", for instance ``NA``, in columns of numbers and of
         text alike; an empty cell always does.  In Parquet files: cells of text.
-    needed : sequence of str, optional
-        Columns that matter; others stay text where their numbers are written in a way
-        that the settings do not expect, and no note tells of them.  By default all.
-    spare : sequence of str
-        Columns that do not matter, whether ``needed`` names others or not.
+    trim : bool, default=False
+        Whether spaces around text and names of columns are ignored.
+    sheet : str, optional
+        The sheet of a workbook; by default the first.
     max_bytes : int, default=4 GiB
         Larger files are refused.
 
@@ -190,36 +112,49 @@ def read_table(
             decimal=decimal,
             thousands=thousands,
             missing=tuple(missing),
-            needed=None if needed is None else tuple(needed),
-            spare=tuple(spare),
+            trim=trim,
+            sheet=sheet,
             max_bytes=max_bytes,
         ),
     )
 
 
-def read_file(source: str | os.PathLike[str] | bytes, reading: Reading) -> Table:
-    """Do the work of `read_table`."""
+def read_file(
+    source: str | os.PathLike[str] | bytes, reading: Reading, roles: Roles | None = None
+) -> Table:
+    """Do the work of `read_table`; columns without a use stop nothing."""
     reading.check()
     raw, name = read_bytes(source, reading.max_bytes)
     try:
-        if raw.startswith(b"PAR1"):
-            table = read_parquet(raw, reading)
-        else:
-            _refuse_foreign(raw)
-            table = _read_csv(decode(raw, reading.encoding), name, reading)
+        table = _table_of(raw, name, reading, roles or Roles())
     except TableError as error:
-        error.source = name
+        error.argument = name
         raise
     return replace(table, source=name)
 
 
-def _read_csv(content: str, source: str, reading: Reading) -> Table:
-    sheet = split(content, reading)
+def _table_of(raw: bytes, source: str, reading: Reading, roles: Roles) -> Table:
+    """Return the table that the content of a file is."""
+    if is_workbook(raw):
+        return _of_cells(read_workbook(raw, reading), reading, roles)
+    if reading.sheet is not None:
+        of = "names a sheet of an Excel workbook (.xlsx)"
+        raise InputError("sheet", of, f"{shown(source)}, which is none")
+    if raw.startswith(b"PAR1"):
+        return read_parquet(raw, reading)
+    text = decode(raw, reading.encoding)
+    sheet = split(text, reading)
+    notes = (*sheet.notes, *_no_line_end(text, source, sheet))
+    return _of_cells(replace(sheet, notes=notes), reading, roles)
+
+
+def _of_cells(sheet: Sheet, reading: Reading, roles: Roles) -> Table:
+    """Return the columns of a sheet, each as what it is; say all that is wrong."""
     wanted = [*reading.text, *reading.numbers, *(reading.columns or ())]
     check_names(wanted, sheet.names)
     found: dict[str, Any] = {}
     why: dict[str, str] = {}
-    notes = [*sheet.notes, *_no_line_end(content, source, sheet)]
+    notes, problems = list(sheet.notes), list(sheet.problems)
     for name, cells in zip(sheet.names, sheet.columns, strict=True):
         if not reading.reads(name):
             continue
@@ -227,14 +162,22 @@ def _read_csv(content: str, source: str, reading: Reading) -> Table:
         if name not in reading.text:
             try:
                 values, reason = as_numbers(cells, reading, name, sheet.lines)
-            except TableError:
-                if name in reading.numbers or reading.matters(name):
-                    raise
-        found[name] = as_text(cells, reading.missing) if values is None else values
-        if reason:
-            why[name] = reason
-            notes += [reason] if reading.matters(name) else []
-    return Table(found, source, tuple(notes), why, sheet.lines)
+            except TableError as error:
+                if name in reading.numbers or roles.uses(name):
+                    problems += error.parts
+        if values is None:
+            found[name] = as_text(cells, reading.missing, reading.trim)
+            why |= {name: reason} if reason else {}
+        else:
+            found[name] = values
+        notes += [reason] if reason and roles.uses(name) else []
+    dialect = Dialect(sheet.delimiter, reading.decimal)
+    table = Table(found, "", tuple(notes), why, sheet.lines, dialect)
+    if problems and not reading.drop_missing:
+        needed = (*roles.numbers, *roles.tasks)
+        problems += gaps(table, [name for name in needed if name in found])
+    refuse(problems)
+    return table
 
 
 def _no_line_end(content: str, source: str, sheet: Sheet) -> list[str]:
@@ -267,3 +210,140 @@ def read_bytes(
         cure = "Take fewer rows or columns, or raise the limit with --max-bytes."
         raise TableError(f"is larger than {max_bytes:,} bytes", cure, source=name)
     return raw, name
+
+
+def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
+    """Read one or several files as one table.
+
+    Parameters
+    ----------
+    files : sequence of str
+        CSV, Excel or Parquet files, folders of Parquet files, or ``"-"``; they must
+        have the same columns.
+    roles : Roles
+        Columns with a role are read as what they have to be.
+    reading : Reading
+        How the files are written.
+
+    Returns
+    -------
+    Table
+        The rows of all files, in order, those with empty cells in columns that matter
+        left out if `reading` says so.
+    """
+    inside = (files_of(each) if Path(each).is_dir() else [each] for each in files)
+    files = list(chain.from_iterable(inside))
+    _refuse_twice(files)
+    _refuse_contradictions(roles, reading)
+    tables = [_read(file, roles, reading) for file in files]
+    table = tables[0] if len(tables) == 1 else _joined(tables, roles)
+    table.check_names((*roles.named, *(roles.features or ()), *roles.drop, *roles.kept))
+    if reading.drop_missing:
+        table = _whole_rows(table, roles)
+    return replace(table, notes=(*table.notes, *label_notes(table, roles)))
+
+
+def files_of(folder: str) -> list[str]:
+    """Return the Parquet files of a folder, in order, hidden ones left out."""
+    inside = Path(folder).glob("*.parquet")
+    found = sorted(str(path) for path in inside if visible(Path(path.name)))
+    if not found:
+        reason = "is a folder without Parquet files"
+        raise TableError(reason, "Their names end in .parquet.", source=folder)
+    return found
+
+
+def _refuse_twice(files: Sequence[str]) -> None:
+    seen: set[Path | str] = set()
+    for file in files:
+        place = file if file == "-" else real(file)
+        if place in seen:
+            reason = "is named twice: its rows would count double"
+            raise TableError(reason, "Name it once.", source=file)
+        seen.add(place)
+
+
+def _refuse_contradictions(roles: Roles, reading: Reading) -> None:
+    for argument, names, others, use in (
+        ("text", reading.text, roles.numbers, "what it is used for needs numbers"),
+        ("numbers", reading.numbers, reading.text, "it is to be read as text, too"),
+        ("numbers", reading.numbers, roles.labels, "tasks and groups are text"),
+    ):
+        for name in names:
+            if name in others:
+                raise InputError(argument, f"names column {shown(name)}, but {use}")
+
+
+def _read(file: str, roles: Roles, reading: Reading) -> Table:
+    """Read a file, its columns as their roles need them."""
+    extra = reading.file_column
+    texts = [n for n in dict.fromkeys((*roles.labels, *reading.text)) if n != extra]
+    numbers = tuple(dict.fromkeys((*roles.numbers, *reading.numbers)))
+    table = read_file(file, replace(reading, text=tuple(texts), numbers=numbers), roles)
+    if extra is None:
+        return table
+    refuse_taken(extra, table.names, table.source, "Give --file-column another name.")
+    stem = "-" if file == "-" else Path(file).stem
+    return table.with_column(extra, np.full(table.n_rows, stem, object))
+
+
+def _joined(parts: list[Table], roles: Roles) -> Table:
+    """Return the rows of several tables with the same columns, kinds agreed.
+
+    A column that is not used may be numbers in one and text in another: it is text.
+    """
+    first = parts[0]
+    for other in parts[1:]:
+        _refuse_other_columns(first, other, roles)
+    columns = {n: _concatenated([part[n] for part in parts]) for n in first.names}
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+    sources = ", ".join(part.source for part in parts)
+    return Table(columns, sources, notes, first.why_text, dialect=first.dialect)
+
+
+def _refuse_other_columns(first: Table, other: Table, roles: Roles) -> None:
+    """Raise if columns of two files differ in name, or in kind where they are used."""
+    cure = "All files must have the same columns."
+    for here, there in ((first, other), (other, first)):
+        for name in here.names:
+            if name not in there.names:
+                reason = f"has no column {shown(name)}, which {here.source} has"
+                raise TableError(reason, cure, source=there.source)
+    for name in first.names:
+        text = other.is_text(name)
+        if first.is_text(name) != text and roles.uses(name):
+            kinds = "text" if text else "numbers"
+            reason = f"holds {kinds}, but not so in {first.source}"
+            cure = f"Read it as text in all files with --text {shlex.quote(name)}."
+            raise TableError(reason, cure, name, source=other.source)
+
+
+def _concatenated(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    if len({column.dtype.kind == "O" for column in columns}) == 1:
+        return np.concatenate(columns)
+    out = np.empty(sum(map(len, columns)), object)
+    out[:] = [_as_text(cell) for column in columns for cell in column.tolist()]
+    return out
+
+
+def _as_text(cell: Any) -> str | None:
+    """A cell of a column that is not used: text as it is, numbers as CSV has them."""
+    if cell is None or isinstance(cell, str):
+        return cell
+    return None if cell != cell else repr(cell).removesuffix(".0")
+
+
+def _whole_rows(table: Table, roles: Roles) -> Table:
+    """Return the rows without an empty cell where one matters, and count the others."""
+    gone = np.zeros(table.n_rows, bool)
+    for name in (*roles.named, *roles.predictors(table.names)):
+        gone |= table.missing(name)
+    if gone.all():
+        n = table.n_rows
+        rows = "its only row" if n == 1 else f"each of its {n} rows"
+        cure = "Leave columns with many empty cells out with --drop."
+        raise TableError(f"has an empty cell in {rows}", cure, source=table.source)
+    if not gone.any():
+        return table
+    note = f"Dropped {int(gone.sum())} of {table.n_rows} rows with empty cells."
+    return replace(table.take(~gone), notes=(*table.notes, note))

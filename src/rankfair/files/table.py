@@ -11,10 +11,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.errors import TableError, counted, listed, quoted, shown
+from rankfair.input.errors import (
+    InputError,
+    TableError,
+    counted,
+    listed,
+    quoted,
+    refuse,
+    shown,
+)
 from rankfair.input.settings import nearest
 
 Lines: TypeAlias = NDArray[np.int64]
+EXACT = 1 << 53  # whole numbers beyond it may lose digits as floats
+LOST = "has more digits than a number keeps (above 2^53)"
+SPACES = " \t"
+THOUSANDS = (*",.'’ \u00a0\u202f_",)
 
 
 @dataclass(frozen=True)
@@ -29,8 +41,8 @@ class Reading:
     decimal: str = "."
     thousands: str | None = None
     missing: tuple[str, ...] = ()
-    needed: tuple[str, ...] | None = None
-    spare: tuple[str, ...] = ()
+    trim: bool = False
+    sheet: str | None = None  # of a workbook
     max_bytes: int = 4 << 30
     # A few bytes of Parquet can stand for any number of equal rows.
     max_cells: int = 1 << 31
@@ -43,29 +55,21 @@ class Reading:
         """Tell whether a column is to be returned."""
         return self.columns is None or name in self.columns
 
-    def matters(self, name: str) -> bool:
-        """Tell whether a column is used."""
-        return name not in self.spare and (self.needed is None or name in self.needed)
-
     def check(self) -> None:
         """Raise if signs cannot be used, or contradict each other."""
         sign, decimal, thousands = self.delimiter, self.decimal, self.thousands
         if decimal not in (".", ","):
-            reason = f"decimal must be a point or a comma; got {quoted(decimal)}"
-            raise TableError(reason, "--decimal '.' or --decimal ','")
-        if thousands is not None and thousands not in (*",.'’ \u00a0\u202f_",):
-            kinds = "It is one of comma, point, apostrophe, space, underscore."
-            raise TableError(f"thousands cannot be {quoted(thousands)}", kinds)
+            raise InputError("decimal", "must be a point or a comma", quoted(decimal))
+        if thousands is not None and thousands not in THOUSANDS:
+            kinds = "must be a comma, point, apostrophe, space or underscore"
+            raise InputError("thousands", kinds, quoted(thousands))
         if thousands == decimal:
-            both = "cannot be both the decimal sign and that of thousands"
-            cure = "Give --decimal and --thousands different signs."
-            raise TableError(f"{quoted(decimal)} {both}", cure)
-        if sign is not None and len(sign) != 1:
-            reason = f"delimiter must be one character; got {quoted(sign)}"
-            raise TableError(reason, "For a tab write --delimiter $'\\t'")
-        if sign is not None and sign in '"\r\n\0':
-            cure = "Use a comma, a semicolon, a tab or a bar."
-            raise TableError(f"delimiter cannot be {quoted(sign)}", cure)
+            said = "must differ from the decimal sign"
+            raise InputError("thousands", said, quoted(decimal))
+        if sign is not None and (len(sign) != 1 or sign in '"\r\n\0'):
+            said = "must be one character, and neither a quote nor a line end"
+            cure = "A tab is $'\\t' in a shell."
+            raise InputError("delimiter", said, quoted(sign), cure)
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -81,6 +85,14 @@ class Reading:
 
 
 PLAIN = Reading().pattern  # 12, -3.5, .5, 1e-7
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written: the signs between cells and in numbers."""
+
+    delimiter: str = ","
+    decimal: str = "."
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +113,8 @@ class Table:
     lines : ndarray of shape (n_rows,) or None
         The line of the file at which each row starts; None where rows have no lines
         (Parquet).
+    dialect : Dialect
+        How the file was written, and so how what is made of it is written.
 
     Examples
     --------
@@ -116,6 +130,7 @@ class Table:
     notes: tuple[str, ...] = ()
     why_text: Mapping[str, str] = field(default_factory=dict)
     lines: Lines | None = None
+    dialect: Dialect = Dialect()
 
     def __post_init__(self) -> None:
         lengths = {name: len(column) for name, column in self.columns.items()}
@@ -192,8 +207,25 @@ def as_column(values: Any) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind in "biuf":
         return array
-    out = np.empty(len(array), dtype=object)
-    out[:] = [None if v is None else str(v) for v in array.tolist()]
+    return as_text([None if v is None else str(v) for v in array.tolist()])
+
+
+def as_text(
+    cells: Sequence[str | None], missing: Sequence[str] = (), trim: bool = False
+) -> NDArray[Any]:
+    """Return cells as text, None where they are empty or among ``missing``.
+
+    Spaces around a cell do not matter there, as they do not for numbers; elsewhere they
+    stay unless ``trim`` takes them away.
+    """
+    if trim:
+        cells = [None if cell is None else cell.strip() for cell in cells]
+    out = np.empty(len(cells), dtype=object)
+    known = {"", *missing}
+    out[:] = [
+        None if not cell or cell in known or cell.strip(SPACES) in missing else cell
+        for cell in cells
+    ]
     return out
 
 
@@ -232,21 +264,31 @@ def check_header(
             raise TableError(reason, "Rename one of them.", name, line)
 
 
-def refuse_gaps(
+def gaps(
     table: Table,
-    name: str,
+    names: Sequence[str],
     cure: str = "or leave such rows out with --drop-missing.",
-) -> None:
-    """Raise if a cell of a column is empty, and say where the first one is."""
-    gone = table.missing(name)
-    count = int(gone.sum())
-    if count:
+) -> list[TableError]:
+    """Return the columns with empty cells, and where the first one is."""
+    found = []
+    for name in dict.fromkeys(names):
+        gone = table.missing(name)
+        count = int(gone.sum())
+        if not count:
+            continue
         cells = counted(count, "cell is", "cells are")
         rows = counted(table.n_rows, "row")
         which, them = ("it", "it") if count == 1 else ("the first", "them")
         reason = f"{cells} empty in {rows}; this line has {which}"
         line = table.line(int(gone.argmax()))
-        raise TableError(reason, f"Fill {them}, {cure}", name, line, table.source)
+        how = f"Fill {them}, {cure}"
+        found.append(TableError(reason, how, name, line, table.source))
+    return found
+
+
+def refuse_gaps(table: Table, names: Sequence[str]) -> None:
+    """Raise if a cell of some columns is empty; all columns are named at once."""
+    refuse(gaps(table, names), table.source)
 
 
 def refuse_kind(table: Table, name: str, text: bool) -> None:

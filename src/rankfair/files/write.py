@@ -6,14 +6,15 @@ import csv
 import io
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.files.parquet import to_parquet
 from rankfair.files.table import PLAIN, Table
+from rankfair.files.workbook import to_workbook
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import TableError, printable
 
@@ -39,12 +40,13 @@ def neutral(cell: str) -> str:
 
 
 def write_table(table: Table, target: str | os.PathLike[str]) -> None:
-    """Write a table: Parquet if the name ends so, else CSV.
+    """Write a table: Parquet or a workbook if the name ends so, else CSV.
 
     The file is whole or not there; one that was there before is kept if anything goes
-    wrong.  In CSV, text that a spreadsheet would run as a formula gets an apostrophe in
-    front, and missing cells are empty.  Numbers are written so that reading gives the
-    same ones.
+    wrong.  CSV has the signs of the file that the table was read from (``dialect``);
+    text in it that a spreadsheet would run as a formula gets an apostrophe in front,
+    and missing cells are empty.  Numbers are written so that reading gives the same
+    ones.
 
     Parameters
     ----------
@@ -73,8 +75,8 @@ def write_table(table: Table, target: str | os.PathLike[str]) -> None:
             _to_stdout(to_csv(table))
             return
         path = Path(target)
-        parquet = path.suffix.lower() in (".parquet", ".pq")
-        write_whole(path, to_parquet(table) if parquet else to_csv(table))
+        make = MAKERS.get(path.suffix.lower(), to_csv)
+        write_whole(path, make(table))
     except (OSError, UnicodeEncodeError) as error:
         reason = getattr(error, "strerror", None) or error
         what, cure = f"could not be written: {reason}", "Nothing was changed."
@@ -97,6 +99,12 @@ def _to_stdout(content: str) -> None:
     binary.flush()
 
 
+def _to_parquet(table: Table) -> bytes:
+    stream = io.BytesIO()
+    table.to_frame().write_parquet(stream)
+    return stream.getvalue()
+
+
 class _Lines(io.StringIO):
     """Take lines that end with CR LF, keep them with LF.
 
@@ -111,9 +119,14 @@ class _Lines(io.StringIO):
 def to_csv(table: Table) -> str:
     """Return a table as CSV text."""
     stream = _Lines(newline="")
-    writer = csv.writer(stream, lineterminator="\r\n")
+    sign, decimal = table.dialect.delimiter, table.dialect.decimal
+    writer = csv.writer(stream, delimiter=sign, lineterminator="\r\n")
     writer.writerow([neutral(name) for name in table.names])
     columns = [_cells(column) for column in table.columns.values()]
+    if decimal != ".":
+        for column, cells in zip(table.columns.values(), columns, strict=True):
+            if column.dtype.kind == "f":
+                cells[:] = [str(cell).replace(".", decimal) for cell in cells]
     writer.writerows(zip(*columns, strict=True))
     return stream.getvalue()
 
@@ -133,3 +146,11 @@ def _cells(column: NDArray[Any]) -> list[Any]:
     for i in np.flatnonzero(gone).tolist():
         cells[i] = ""
     return cells
+
+
+# What a table becomes, by the ending of the file; all else is CSV.
+MAKERS: dict[str, Callable[[Table], bytes | str]] = {
+    ".parquet": _to_parquet,
+    ".pq": _to_parquet,
+    ".xlsx": to_workbook,
+}

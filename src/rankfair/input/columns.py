@@ -1,9 +1,8 @@
-"""Columns of X: names to positions, their roles, and the predictors."""
+"""Columns of X: names to positions, what each is for, and where labels come from."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -18,17 +17,18 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 from rankfair.input.arrays import Codes, Column, Floats
-from rankfair.input.errors import counted, listed, shown
-from rankfair.input.frames import FrameTable, Table, column_numbers, open_table
-from rankfair.input.groups import (
-    Bools,
-    SensitiveGroups,
-    Source,
-    passed_columns,
-    read_attributes,
-    read_groups,
+from rankfair.input.errors import Argument, InputError, Words, counted, listed, shown
+from rankfair.input.frames import (
+    FrameTable,
+    Table,
+    as_columns,
+    check_lengths,
+    open_table,
 )
-from rankfair.input.settings import as_given, check_lengths, nearest
+from rankfair.input.labels import Source
+from rankfair.input.settings import CUT, as_given, nearest
+
+GROUPS = "sensitive_features"
 
 
 @dataclass(frozen=True)
@@ -73,28 +73,6 @@ class GroupEncoder:
         return np.where(missing, self.fill[0], numbers) if missing.any() else numbers
 
 
-def encoder_of(
-    groups: SensitiveGroups, column: int, values: Column, weights: Floats | None
-) -> GroupEncoder:
-    """Return how this column of X is read, from the rows of training.
-
-    Examples
-    --------
-    >>> groups = SensitiveGroups(np.array([0, 1, 1, -1]), np.array(["F", "M"]), "sex")
-    >>> encoder_of(groups, 0, np.array([*"FMM", None]), None).fill.round(3).tolist()
-    [0.667]
-    """
-    if groups.edges is None:
-        sizes = groups.sizes(weights)
-        fill = sizes[1:] / sizes.sum()
-        return GroupEncoder(column, groups.name, groups.labels, fill)
-    numbers = column_numbers(values, groups.name)
-    known = ~np.isnan(numbers)
-    w = None if weights is None else weights[known]
-    mean = np.average(numbers[known], weights=w)
-    return GroupEncoder(column, groups.name, None, np.array([mean]))
-
-
 @dataclass(frozen=True)
 class Layout:
     """What each column of X is for: decided by fit, reused by predict.
@@ -135,58 +113,12 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class TrainingRows:
-    """Checked training rows.  They may share memory with the user's arrays: read only.
-
-    Attributes
-    ----------
-    X : ndarray of shape (N, n), float64, C-ordered
-    y : ndarray of shape (N,), float64
-    codes : ndarray of shape (N,), places in ``layout.tasks``
-    in_a : ndarray of bool of shape (N,), or None if there are no groups
-    weights : positive ndarray of shape (N,), or None if all weigh one
-    layout : Layout
-    groups : ndarray of shape (N,), places in ``layout.groups`` or −1, or None if there
-        is nothing but two groups that are known for all rows
-    attributes : tuple of Groups
-        The groups of each protected attribute, to be balanced at once.
-    notes : tuple of str
-        Warnings.
-    edges : tuple of (str, ndarray)
-        Names of attributes that were cut into bins, and where.
-    kept : ndarray of bool, or None if all rows that were given weigh something
-    """
-
-    X: Floats
-    y: Floats
-    codes: Codes
-    in_a: Bools | None
-    weights: Floats | None
-    layout: Layout
-    groups: Codes | None = None
-    attributes: tuple[SensitiveGroups, ...] = ()
-    notes: tuple[str, ...] = ()
-    edges: tuple[tuple[str, Floats], ...] = ()
-    kept: Bools | None = None
-
-    @property
-    def group_predictors(self) -> tuple[int, ...]:
-        """The columns of X here that hold the group."""
-        own, names = {each.column for each in self.layout.protected}, self.layout.names
-        behind = {each.column for each in self.layout.protected if each.apart}
-        plain = [j for j in self.layout.predictors if j not in behind]
-        return (
-            *(i for i, j in enumerate(plain) if j in own),
-            *range(len(plain), len(names)),
-        )
-
-
-@dataclass(frozen=True)
 class Columns:
     """Columns of X named in the constructor of an estimator, and how groups are read.
 
     ``several``: there may be more than two groups, several attributes, and rows of
-    unknown group.  ``bins`` and ``intersect`` are for such estimators only.
+    unknown group.  ``bins`` and ``intersect`` are for such estimators only, and
+    ``cure`` is what to do about too many numbers.
     """
 
     tasks: Any = None
@@ -195,13 +127,7 @@ class Columns:
     several: bool = False
     bins: int | None = None
     intersect: bool = False
-
-
-def is_pair(attributes: Sequence[SensitiveGroups]) -> bool:
-    """Tell whether these are but two groups, known for all rows, or none at all."""
-    return len(attributes) < 2 and all(
-        len(each.labels) == 2 and each.known is None for each in attributes
-    )
+    cure: Words = CUT
 
 
 @dataclass(frozen=True)
@@ -228,9 +154,10 @@ def feature_record(X: Any) -> dict[str, Any]:
     except DuplicateError as error:  # since scikit-learn 1.9
         every = [str(name) for name in X.columns]
         again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
-        raise ValueError(
-            f"X has several columns called {listed(again)}: give each a name of its "
-            "own, or pass X as an array."
+        raise InputError(
+            "X",
+            f"has several columns called {listed(again)}",
+            cure="Give each a name of its own, or pass X as an array.",
         ) from error
     return dict(vars(probe))
 
@@ -249,16 +176,17 @@ def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]
     several = isinstance(wanted, list | tuple)
     refs = list(wanted) if several else [wanted]
     if not refs or not all(map(is_reference, refs)):
-        raise ValueError(
-            f"{argument} in the constructor names columns of X (a name, a position, or "
-            f"a list of them); got {as_given(wanted)}. "
-            f"Labels of the rows go to fit(X, y, {argument}=...)."
+        raise InputError(
+            argument,
+            "in the constructor names columns of X (a name, a position, or a list of "
+            "them)",
+            as_given(wanted),
+            f"Labels of the rows go to fit(X, y, {argument}=...).",
         )
-    found = tuple(_position(argument, ref, table) for ref in refs)
+    found = tuple(_position(Argument(argument, ref), table) for ref in refs)
     if len(set(found)) < len(found):
-        raise ValueError(
-            f"{argument} names a column twice: {listed(refs)}. Name each once."
-        )
+        expected = f"names a column twice: {listed(refs)}"
+        raise InputError(argument, expected, cure="Name each once.")
     return found
 
 
@@ -267,34 +195,43 @@ def is_reference(ref: Any) -> bool:
     return isinstance(ref, str | Integral) and not isinstance(ref, bool)
 
 
-def _position(argument: str, ref: Any, table: Table) -> int:
-    n_columns = table.shape[1]
-    if isinstance(ref, str):
-        return _position_of_name(argument, ref, table)
-    if not -n_columns <= int(ref) < n_columns:
-        raise ValueError(
-            f"{argument}={ref} is no column of X, which has "
-            f"{counted(n_columns, 'column')} (0 to {n_columns - 1})."
-        )
-    return int(ref) % n_columns
-
-
-def _position_of_name(argument: str, name: str, table: Table) -> int:
+def _position(argument: Argument, table: Table) -> int:
+    """Return the position of the column that an argument names."""
+    ref, n = argument.value, table.shape[1]
+    if not isinstance(ref, str):
+        if -n <= int(ref) < n:
+            return int(ref) % n
+        cure = f"It has {counted(n, 'column')} (0 to {n - 1})."
+        raise InputError(argument, "is no column of X", cure=cure)
     if not isinstance(table, FrameTable):
-        raise ValueError(
-            f"{argument}={shown(name)} names a column, but X is an array without "
-            "column names: give a position, or pass a data frame."
+        raise InputError(
+            argument,
+            "names a column, but X is an array without column names",
+            cure="Give a position, or pass a data frame: a ColumnTransformer makes one "
+            'after set_output(transform="pandas").',
         )
-    count = table.names.count(name)
-    if count == 1:
-        return table.names.index(name)
-    if count:
-        raise ValueError(
-            f"{argument}={shown(name)} names {count} columns of X: give a position, or "
-            "rename them."
+    names = [str(name) for name in table.names]
+    if ref not in table.names:  # a ColumnTransformer puts its step and __ in front
+        names = [name.rpartition("__")[2] for name in names]
+    count = names.count(ref)
+    if count > 1:
+        expected = f"names {count} columns of X"
+        raise InputError(argument, expected, cure="Give a position, or rename them.")
+    if not count:
+        raise InputError(argument, "is no column of X", cure=_hint(ref, table.names))
+    return names.index(ref)
+
+
+def _hint(ref: str, names: tuple[Any, ...]) -> str:
+    """What may have become of a column that is not there."""
+    own = [str(it) for it in names if str(it).rpartition("__")[2].startswith(f"{ref}_")]
+    if own and any("__" in str(name) for name in names):
+        return (
+            f"It has {listed(own)}: let the ColumnTransformer pass {shown(ref)} "
+            'through as it is, with set_output(transform="pandas") and '
+            "verbose_feature_names_out=False."
         )
-    hint = nearest(name, table.names) or f" It has {listed(table.names)}."
-    raise ValueError(f"{argument}={shown(name)} is no column of X.{hint}")
+    return nearest(ref, names) or f"It has {listed(names)}."
 
 
 def column_name(table: Table, j: int) -> str:
@@ -307,56 +244,77 @@ def refuse_same_columns(tasks: Source | None, groups: Source | None) -> None:
     if tasks is None or groups is None or not tasks.at:
         return
     if set(tasks.at) <= set(groups.at):
-        names = listed(tasks.names)
-        raise ValueError(
-            f"tasks and sensitive_features both name column {names} of X: each group "
-            "would be a task of its own. Name other tasks, or leave them out."
+        column = f"column {listed(tasks.names)}"
+        raise InputError(
+            "tasks",
+            (
+                "and ",
+                Argument(GROUPS),
+                f" both name {column}: each group would be a task of its own",
+            ),
+            cure="Name other tasks, or leave them out.",
         )
+
+
+def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str, ...]]:
+    """Return columns given as an array, a series, a frame or a dict, and their names.
+
+    A column without a name is called group, several are group 1, group 2 and so on.
+
+    Examples
+    --------
+    >>> passed_columns({"sex": [0, 1], "age": [30, 40]}, "sensitive_features")[1]
+    ('sex', 'age')
+    """
+    if not isinstance(passed, dict):
+        columns = as_columns(passed, argument)
+        names = [getattr(column, "name", None) for column in columns]
+        rest = [f"group {j + 1}" if names[1:] else "group" for j in range(len(names))]
+        return columns, tuple(
+            other if name in (None, "") else str(name)
+            for name, other in zip(names, rest, strict=True)
+        )
+    if not passed:
+        raise InputError(argument, "is an empty dict: at least one column is expected")
+    columns = []
+    for name, values in passed.items():
+        place = f"{argument} ({shown(name)})"
+        made = getattr(values, "is_groups", False) is True
+        found = [values] if made else as_columns(values, place)
+        if len(found) > 1:
+            expected = f"has {len(found)} columns: one is expected for each name"
+            raise InputError(place, expected)
+        columns += found
+    return columns, tuple(map(str, passed))
+
+
+def labels_of_rows(labels: Any, n_rows: int, argument: str = GROUPS) -> Source:
+    """Return labels given as an array, a column for each feature."""
+    columns, names = passed_columns(labels, argument)
+    source = Source(argument, columns, (), names)
+    for part in source.parts():
+        check_lengths(n_rows, **{part.argument: part.columns[0]})
+    return source
 
 
 def label_source(argument: str, named: Any, passed: Any, table: Table) -> Source | None:
     """Return where labels come from: columns of X, or an array; None for neither."""
-    if named is None and passed is None:
-        return None
     if named is None:
-        return label_source_of_rows(passed, table.shape[0], argument)
+        if passed is None:
+            return None
+        return labels_of_rows(passed, table.shape[0], argument)
     at = resolve_columns(argument, named, table)
     names = tuple(column_name(table, j) for j in at)
+    place = f"column {listed(names)}"
     if passed is not None:
-        raise ValueError(
-            f"{argument} was given twice: in the constructor (column {listed(names)} "
-            "of X) and as an array to the method. Give one of them."
+        raise InputError(
+            argument,
+            f"was given twice: in the constructor ({place} of X) and as an array to "
+            "the method",
+            cure="Give one of them.",
         )
     columns = [table.column(j) for j in at]
-    return Source(f"{argument} (column {listed(names)} of X)", columns, at, names)
-
-
-def group_mask(
-    sensitive_features: Any, n_rows: int, weights: Floats | None
-) -> tuple[Bools, Bools | None]:
-    """Return which rows are in group A, and which have a group (None if all do).
-
-    Examples
-    --------
-    >>> in_a, known = group_mask([0, 1, None], 3, None)
-    >>> in_a.tolist(), known.tolist()
-    ([False, True, False], [True, True, False])
-    """
-    source = label_source_of_rows(sensitive_features, n_rows)
-    if len(source.columns) > 1:
-        read_groups(source)  # says that one attribute is expected
-    (groups,) = read_attributes(source, weights, several=False)
-    return groups.in_a, groups.known
-
-
-def label_source_of_rows(
-    labels: Any, n_rows: int, argument: str = "sensitive_features"
-) -> Source:
-    """Return labels given as an array, one column for each attribute."""
-    columns, names = passed_columns(labels, argument)
-    for column in columns:
-        check_lengths(n_rows, **{argument: column})
-    return Source(argument, columns, (), names)
+    return Source(f"{argument} ({place})", columns, at, names)
 
 
 def label_source_of(argument: str, given: Any, model: Any, X: Any) -> Source | None:
@@ -376,6 +334,13 @@ def label_source_of(argument: str, given: Any, model: Any, X: Any) -> Source | N
         named = getattr(model, argument, None)
     passed = given if named is None else None
     return label_source(argument, named, passed, open_table(X))
+
+
+def refuse_several(source: Source, cure: Words) -> None:
+    """Refuse more than one sensitive feature."""
+    if len(source.columns) > 1:
+        expected = f"has {len(source.columns)} columns: one feature is expected"
+        raise InputError(source.argument, expected, cure=cure)
 
 
 def reader_of(model: Any, name: str) -> Any:

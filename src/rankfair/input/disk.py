@@ -6,19 +6,13 @@ import io
 import os
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-if sys.platform != "win32":
-    import fcntl
-
-
-# A dot hides them from readers of folders, and they do not end as data do.
-PREFIX, SUFFIX = ".rankfair-", ".part"
+PREFIX = ".rankfair-"  # a dot hides folders from readers of folders
 PIECE = 1 << 20
 
 
@@ -99,7 +93,10 @@ def whole(path: Path) -> Iterator[Path]:
     False
     'all'
     """
-    mode = _mode(path)
+    try:
+        mode = path.stat().st_mode  # of what stands at the end of all links
+    except FileNotFoundError:
+        mode = None
     if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         with working_folder() as elsewhere:
             part = elsewhere / "part"
@@ -122,21 +119,9 @@ def whole(path: Path) -> Iterator[Path]:
         sync(target.parent)
 
 
-def _mode(path: Path) -> int | None:
-    """Return what stands at the end of all links, None if nothing does."""
-    try:
-        return path.stat().st_mode
-    except FileNotFoundError:
-        return None
-
-
 @contextmanager
 def working_folder(parent: Path | None = None) -> Iterator[Path]:
     """Give a hidden folder that nobody else may look into; it goes at the end.
-
-    Those that processes of the same user left in the same place when they were killed
-    go first (not on Windows).  A lock, which ends with its process, tells them from
-    those at work.
 
     Parameters
     ----------
@@ -151,44 +136,11 @@ def working_folder(parent: Path | None = None) -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    parent = Path(tempfile.gettempdir()) if parent is None else parent
-    _sweep(parent)
     made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    # Windows does not rename a folder with an open file in it.
-    place = os.devnull if sys.platform == "win32" else made / "lock"
-    lock = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        _hold(lock)
-        # It has the name of a leftover no sooner than it has its lock.
-        made = made.rename(made.with_suffix(SUFFIX))
         yield made
     finally:
-        os.close(lock)
         shutil.rmtree(made, ignore_errors=True)
-
-
-def _sweep(parent: Path) -> None:
-    """Delete what dead processes of this user left in a folder."""
-    if sys.platform == "win32":
-        return  # there are no such locks
-    for left in parent.glob(f"{PREFIX}*{SUFFIX}"):
-        with suppress(OSError):  # it has just gone
-            if not left.is_symlink() and left.stat().st_uid == os.getuid():
-                lock = os.open(left / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-                if _hold(lock):
-                    shutil.rmtree(left, ignore_errors=True)
-                os.close(lock)
-
-
-def _hold(lock: int) -> bool:
-    """Take a lock, or tell that it cannot be had."""
-    if sys.platform == "win32":
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # another process has it, or the disk knows no locks
-        return False
-    return True
 
 
 def sync(path: Path) -> None:
@@ -217,7 +169,7 @@ def visible(path: Path) -> bool:
 
     Examples
     --------
-    >>> visible(Path("a/b.parquet")), visible(Path(".rankfair-x.part/b.parquet"))
+    >>> visible(Path("a/b.parquet")), visible(Path(".rankfair-x/b.parquet"))
     (True, False)
     """
     return not any(part.startswith(".") for part in path.parts)

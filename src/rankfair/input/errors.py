@@ -115,6 +115,10 @@ class Argument:
 Words: TypeAlias = str | Argument | tuple[str | Argument, ...]
 
 
+# The name of an argument, and a place in it: sensitive_features (column "sex").
+_NAME = re.compile(r"(\w+)( \(.*|\[.*)?", re.DOTALL)
+
+
 class _Told(Exception):  # noqa: N818
     """What is wrong with an argument: expected, got, and the cure, as a record.
 
@@ -122,15 +126,15 @@ class _Told(Exception):  # noqa: N818
     """
 
     def __init__(
-        self, argument: str, expected: Words, got: Words = "", cure: Words = ""
+        self,
+        argument: str | Argument,
+        expected: Words,
+        got: Words = "",
+        cure: Words = "",
     ) -> None:
         super().__init__(argument, expected, got, cure)
-        self.argument, self.expected, self.got, self.cure = (
-            argument,
-            expected,
-            got,
-            cure,
-        )
+        self.argument, self.expected = argument, expected
+        self.got, self.cure = got, cure
 
     def render(self, spell: Callable[[Argument], str] = str) -> str:
         """Return the sentence; ``spell`` says how an argument is called."""
@@ -140,9 +144,12 @@ class _Told(Exception):  # noqa: N818
             spelt = (spell(it) if isinstance(it, Argument) else it for it in parts)
             return "".join(spelt)
 
+        subject: Words = self.argument
+        if isinstance(subject, str) and (found := _NAME.fullmatch(subject)):
+            subject = Argument(found[1]), found[2] or ""
         got = f"; got {text(self.got)}" if self.got else ""
         cure = f" {text(self.cure)}" if self.cure else ""
-        return f"{spell(Argument(self.argument))} {text(self.expected)}{got}.{cure}"
+        return f"{text(subject)} {text(self.expected)}{got}.{cure}"
 
     def __str__(self) -> str:
         return self.render()
@@ -153,8 +160,9 @@ class InputError(_Told, ValueError):
 
     Parameters
     ----------
-    argument : str
-        The name of the argument in Python.
+    argument : str or Argument
+        The name of the argument in Python, with a place in brackets where it has parts:
+        ``X (column "age")``.  What is no such name stays as it is.
     expected : str, Argument or tuple of these
         What should be or is the case, as the rest of a sentence that starts with the
         argument.
@@ -189,25 +197,21 @@ def quoted(cell: str, most: int = 40) -> str:
     return f'"{clipped(cell, most)}"'
 
 
-class TableError(ValueError):
-    """A table that cannot be read or written without a guess.
+class FileError(InputError):
+    """A file that cannot be read or written: its name is the argument.
 
     Attributes
     ----------
-    cure : str
-        What helps, flags of the command line among it.
     column : str or None
         The name of the column.
     line : int or None
         The line of the file, counted from 1, where it is known.
-    source : str
-        The name of the file; its reader fills it in.
 
     Examples
     --------
-    >>> print(TableError("is empty", source="a.csv"))
+    >>> print(FileError("is empty", source="a.csv"))
     a.csv is empty.
-    >>> print(TableError("1e999 is too large", source="a.csv", line=2, column="pay"))
+    >>> print(FileError("1e999 is too large", source="a.csv", line=2, column="pay"))
     a.csv, line 2, column "pay": 1e999 is too large.
     """
 
@@ -219,15 +223,81 @@ class TableError(ValueError):
         line: int | None = None,
         source: str = "",
     ):
-        self.reason, self.cure, self.source = reason, cure, source
+        super().__init__(source, reason, cure=cure)
         self.column, self.line = column, line
-        super().__init__(reason, cure, column, line, source)
+        self.args = reason, cure, column, line, source
 
-    def __str__(self) -> str:
-        place = [printable(self.source)] if self.source else []
+    def lines(self, spell: Callable[[Argument], str] = str) -> list[str]:
+        """Return what is to be said, a line each."""
+        return [self.render(spell)]
+
+    def render(self, spell: Callable[[Argument], str] = str) -> str:
+        """Return the sentence, with its place in the file in front."""
+        place = [printable(str(self.argument))] if self.argument else []
         place += [f"line {self.line}"] if self.line is not None else []
         place += [f"column {quoted(self.column)}"] if self.column is not None else []
         link = ": " if self.line is not None or self.column is not None else " "
         head = ", ".join(place) + link if place else ""
-        end = "" if self.cure.endswith((".", "?")) else "."
-        return f"{head}{self.reason}.{f' {self.cure}{end}' if self.cure else ''}"
+        end = "" if str(self.cure).endswith((".", "?")) else "."
+        return f"{head}{self.expected}.{f' {self.cure}{end}' if self.cure else ''}"
+
+
+class TableError(FileError):
+    """A table that cannot be read or written without a guess."""
+
+    @property
+    def parts(self) -> Sequence[TableError]:
+        """All problems, one by one."""
+        return [self]
+
+
+class TableProblemsError(TableError):
+    """Several things that are wrong with one table, a line each.
+
+    Examples
+    --------
+    >>> found = [TableError("x is odd", line=4), TableError("is cut", line=2)]
+    >>> print(TableProblemsError(found))
+    The table has 2 problems:
+    - line 2: is cut.
+    - line 4: x is odd.
+    """
+
+    def __init__(
+        self, problems: Sequence[TableError], source: str = "", most: int = 10
+    ):
+        found = sorted(problems, key=lambda each: each.line or 0)
+        super().__init__(f"has {len(found)} problems", source=source)
+        self._problems, self.most = found, most
+        self.args = problems, source, most
+
+    @property
+    def parts(self) -> Sequence[TableError]:
+        """All problems, one by one."""
+        return self._problems
+
+    def lines(self, spell: Callable[[Argument], str] = str) -> list[str]:
+        """Return the first problems, and how many more there are."""
+        more = len(self._problems) - self.most
+        head = f"{printable(str(self.argument)) or 'The table'} {self.expected}"
+        said = [head + (f"; the first {self.most}:" if more > 0 else ":")]
+        for each in self._problems[: self.most]:
+            each.argument = ""  # the file is named above
+            said.append(f"- {each.render(spell)}")
+        return [*said, f"- and {more} more."] if more > 0 else said
+
+    def render(self, spell: Callable[[Argument], str] = str) -> str:
+        """Return all lines as one text."""
+        return "\n".join(self.lines(spell))
+
+
+def refuse(problems: Sequence[TableError], source: str = "") -> None:
+    """Raise what is wrong with a table, all of it at once; nothing if all is well."""
+    if len(problems) > 1:
+        raise TableProblemsError(problems, source)
+    for only in problems:
+        raise only
+
+
+class ModelFileError(FileError):
+    """A file that is no whole model file, or a model that cannot become one."""

@@ -14,40 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.input.arrays import Codes, Column, Floats
-from rankfair.input.errors import counted, listed, shown
-from rankfair.input.frames import as_columns
-from rankfair.input.labels import find_known, find_labels
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    InputWarning,
+    Words,
+    counted,
+    listed,
+    shown,
+)
+from rankfair.input.labels import Source, find_known
+from rankfair.input.settings import CUT, MOST_GROUPS
 
 Bools: TypeAlias = NDArray[np.bool_]
 
-
-@dataclass(frozen=True)
-class Source:
-    """Where labels come from: columns of X (``at``) or an array passed to fit."""
-
-    argument: str
-    columns: list[Column]
-    at: tuple[int, ...]
-    names: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the only column."""
-        return self.names[0] if self.names else ""
-
-    def labels(self) -> tuple[Codes, NDArray[Any]]:
-        """Return codes and sorted labels."""
-        return find_labels(self.columns, self.argument)
-
-    def parts(self) -> list[Source]:
-        """Return each column alone, called by its name where there are several."""
-        if len(self.columns) == 1:
-            return [self]
-        whole = self.argument.partition(" (")[0]
-        return [
-            Source(f"{whole} ({shown(name)})", [column], (), (name,))
-            for column, name in zip(self.columns, self.names, strict=True)
-        ]
+MOST_NUMBERS = 20  # more distinct numbers than that are a quantity, and no labels
+MOST_FRACTIONS = 10  # the same where some are fractions
+ALONE: Words = (
+    "Join small groups, or balance each feature alone without ",
+    *(Argument("intersect"), "."),
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +48,9 @@ class SensitiveGroups:
     labels: NDArray[Any]
     name: str = ""
     edges: Floats | None = field(default=None, compare=False)
+    reference: int = field(default=0, compare=False)  # others are compared with it
+
+    is_groups = True  # for readers of columns
 
     @property
     def in_a(self) -> Bools:
@@ -79,6 +68,14 @@ class SensitiveGroups:
     def n_unknown(self) -> int:
         """How many rows have none."""
         return 0 if self.known is None else int((~self.known).sum())
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether the labels are numbers, or bins of one."""
+        return self.labels.dtype.kind in "iuf" or self.edges is not None
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
     def masks(self) -> Bools:
         """What is compared with the rest: A of two groups, of more each; a row each."""
@@ -184,9 +181,6 @@ def bin_labels(edges: Floats) -> NDArray[Any]:
     )
 
 
-FEW_ROWS = 2  # combinations of groups with fewer rows are worth a warning
-
-
 def crossed(
     found: Sequence[SensitiveGroups], weights: Floats | None = None
 ) -> SensitiveGroups:
@@ -261,124 +255,88 @@ def _part(label: Any, quote: bool) -> str:
     return json.dumps(text, ensure_ascii=False) if quoted else text
 
 
-def check_cells(
+def _check_cells(
     cells: SensitiveGroups, argument: str, weights: Floats | None
-) -> str | None:
+) -> InputWarning | None:
     """Refuse too many combinations, or only one; return a warning of small ones."""
     if not len(cells.labels):
-        raise ValueError(
-            f"{argument}: no row has a known label in every one of {cells.name}, so "
-            "there is no combination to balance. Leave intersect out."
+        raise InputError(
+            argument,
+            f"has no row with a known label in every one of {cells.name}: there is no "
+            "combination to balance",
+            cure=("Leave ", Argument("intersect"), " out."),
         )
-    if len(cells.labels) > MOST_GROUPS:
-        raise ValueError(
-            f"{argument} has {len(cells.labels)} combinations of {cells.name} "
-            f"({listed(cells.labels.tolist(), 3)}): at most {MOST_GROUPS} are "
-            "expected. Join small groups, or balance each attribute alone with "
-            "intersect=False."
-        )
-    check_groups(cells, argument, None, several=True)
+    what = f"combinations of {cells.name}"
+    check_groups(cells, argument, None, what=what, cure=ALONE)
     rows = cells.sizes(None if weights is None else np.sign(weights))
     small = [
-        f"{shown(cells.labels.tolist()[g])} ({int(rows[g])} row)"
-        for g in np.flatnonzero(rows < FEW_ROWS).tolist()
+        f"{shown(label)} ({int(n)} row)"
+        for label, n in zip(cells.labels.tolist(), rows, strict=True)
+        if n < 2
     ]
     if not small:
         return None
     more = f" and {len(small) - 5} more" if len(small) > 5 else ""
-    return (
-        f"{argument}: combinations of {cells.name} with a single row: "
-        f"{', '.join(small[:5])}{more}. Each is held in the middle of all predictions. "
-        "Join small groups, or balance each attribute alone with intersect=False."
+    return InputWarning(
+        argument,
+        f"has {what} with a single row: {', '.join(small[:5])}{more}; each is held in "
+        "the middle of all predictions",
+        cure=ALONE,
     )
-
-
-MOST_GROUPS = 60  # each is a demand of its own; states and territories are 56
-MOST_NUMBERS = 20  # more distinct numbers than that are a quantity, and no labels
-MOST_FRACTIONS = 10  # the same where some are fractions
-CUT = "Set bins=4 to balance four quantiles, or turn labels that are numbers into text."
-CUT_FIRST = (
-    "Cut it into a few classes first, or turn labels that are numbers into text."
-)
-TWO = "Compare one with the rest, or two of them."
-
-
-def holds_numbers(groups: SensitiveGroups) -> bool:
-    """Tell whether the labels are numbers, or bins of one."""
-    return groups.labels.dtype.kind in "iuf" or groups.edges is not None
 
 
 def _is_quantity(groups: SensitiveGroups) -> bool:
     """Tell whether these are too many numbers for labels."""
     most = MOST_FRACTIONS if groups.labels.dtype.kind == "f" else MOST_NUMBERS
-    return holds_numbers(groups) and len(groups.labels) > most
-
-
-def refuse_quantity(groups: SensitiveGroups, argument: str, cure: str) -> None:
-    """Refuse too many numbers to be labels.
-
-    Examples
-    --------
-    >>> refuse_quantity(SensitiveGroups(np.array([0, 1]), np.array([3, 4])), "z", CUT)
-    """
-    if _is_quantity(groups):
-        labels = groups.labels.tolist()
-        raise ValueError(
-            f"{argument} holds {len(labels)} distinct numbers ({listed(labels)}): "
-            f"groups are expected. {cure}"
-        )
+    return groups.holds_numbers and len(groups.labels) > most
 
 
 def check_groups(
     groups: SensitiveGroups,
     argument: str,
     weights: Floats | None,
-    several: bool,
-    cure: str = TWO,
+    several: bool = True,
+    what: str = "groups",
+    cure: Words = "Join small groups, or cut a number into bins.",
 ) -> SensitiveGroups:
     """Refuse one group only, too many groups, and groups without any weight.
 
     Examples
     --------
     >>> groups = SensitiveGroups(np.array([0, 1]), np.array(["F", "M"]))
-    >>> check_groups(groups, "sensitive_features", None, False) is groups
+    >>> check_groups(groups, "sensitive_features", None) is groups
     True
     """
     labels = groups.labels.tolist()
     if len(labels) == 1:
         rows = counted(len(groups.codes) - groups.n_unknown, "row")
-        raise ValueError(
-            f"{argument} has one group only ({shown(labels[0])}, {rows}): there is "
-            "nothing to balance"
+        raise InputError(
+            argument,
+            f"has one group only ({shown(labels[0])}, {rows}): there is nothing to "
+            "compare",
         )
+    many = f"has {len(labels)} {what} ({listed(labels)})"
     if len(labels) > 2 and not several:
-        raise ValueError(
-            f"{argument} has {len(labels)} groups ({listed(labels)}): two are "
-            f"expected. {cure}"
-        )
+        pairs = "Compare one with the rest, or two of them."
+        raise InputError(argument, f"{many}: two are expected", cure=pairs)
     if len(labels) > MOST_GROUPS:
-        raise ValueError(
-            f"{argument} has {len(labels)} groups ({listed(labels)}): at most "
-            f"{MOST_GROUPS} are expected. Join small groups, or cut a number into bins."
+        expected = f"{many}: at most {MOST_GROUPS} are expected"
+        raise InputError(argument, expected, cure=cure)
+    sizes = np.ones(len(labels)) if weights is None else groups.sizes(weights)
+    for g in np.flatnonzero(sizes == 0).tolist():
+        raise InputError(
+            "sample_weight",
+            f"is zero for all {int((groups.codes == g).sum())} rows of group "
+            f"{shown(labels[g])} in {argument}: there is nothing to compare",
+            cure="Give some of them weight, or leave these rows out.",
         )
-    if weights is not None:
-        _refuse_weightless(groups, argument, weights)
     return groups
-
-
-def _refuse_weightless(groups: SensitiveGroups, argument: str, weights: Floats) -> None:
-    for g in np.flatnonzero(groups.sizes(weights) == 0).tolist():
-        raise ValueError(
-            f"sample_weight is zero for all {int((groups.codes == g).sum())} rows of "
-            f"group {shown(groups.labels.tolist()[g])} in {argument}: there is nothing "
-            "to balance. Give some of them weight, or leave these rows out."
-        )
 
 
 def group_labels(
     source: Source, edges: dict[str, Floats], intersect: bool
 ) -> dict[str, NDArray[Any]]:
-    """Return the label of each row by attribute, cut and combined as in training.
+    """Return the label of each row by feature, cut and combined as in training.
 
     Labels not known are None.
 
@@ -392,11 +350,12 @@ def group_labels(
     for part in source.parts():
         groups = SensitiveGroups(*find_known(part.columns[0], part.argument), part.name)
         if groups.name in edges:
-            if not holds_numbers(groups) and len(groups.labels):
-                raise ValueError(
-                    f"{part.argument} was a number in training, which bins cut; now it "
-                    f"holds {listed(groups.labels.tolist())}. Convert it as in "
-                    "training."
+            if not groups.holds_numbers and len(groups.labels):
+                raise InputError(
+                    part.argument,
+                    "must be a number, as in training, for bins to cut",
+                    listed(groups.labels.tolist()),
+                    "Convert it as in training.",
                 )
             groups = cut_at(groups, edges[groups.name])
         found[groups.name] = groups
@@ -427,40 +386,13 @@ def label_table(columns: Sequence[Column]) -> NDArray[Any]:
     return labels
 
 
-def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str, ...]]:
-    """Return columns given as an array, a series, a frame or a dict, and their names.
-
-    Columns without a name are called z0, z1 and so on.
-
-    Examples
-    --------
-    >>> passed_columns({"sex": [0, 1], "age": [30, 40]}, "sensitive_features")[1]
-    ('sex', 'age')
-    """
-    if isinstance(passed, dict):
-        if not passed:
-            raise ValueError(f"{argument} is an empty dict: give at least one column.")
-        lists = [as_columns(passed[name], argument) for name in passed]
-        for name, columns in zip(passed, lists, strict=True):
-            if len(columns) > 1:
-                raise ValueError(
-                    f"{argument}[{name!r}] has {len(columns)} columns: one is "
-                    "expected. Give each a name of its own."
-                )
-        return [columns[0] for columns in lists], tuple(map(str, passed))
-    columns = as_columns(passed, argument)
-    names = [getattr(column, "name", None) for column in columns]
-    named = (f"z{j}" if n in (None, "") else str(n) for j, n in enumerate(names))
-    return columns, tuple(named)
-
-
 @dataclass(frozen=True)
-class Protected:
-    """Protected attributes: as columns that came, and as what is to be balanced."""
+class SensitiveFeatures:
+    """Sensitive features: as columns that came, and as what is to be balanced."""
 
     columns: tuple[SensitiveGroups, ...] = ()
     attributes: tuple[SensitiveGroups, ...] = ()
-    note: str | None = None  # a warning
+    note: InputWarning | None = None
 
     @classmethod
     def of(
@@ -469,106 +401,104 @@ class Protected:
         weights: Floats | None = None,
         bins: int | None = None,
         intersect: bool = False,
-    ) -> Protected:
-        """Read all attributes; with ``intersect`` their combinations are balanced."""
-        found = tuple(read_attributes(source, weights, bins))
+        cure: Words = CUT,
+    ) -> SensitiveFeatures:
+        """Read all features; with ``intersect`` their combinations are balanced."""
+        found = tuple(read_features(source, weights, bins, cure=cure))
         if not intersect or len(found) == 1:
             return cls(found, found)
         cells = crossed(found, weights)
-        return cls(found, (cells,), check_cells(cells, source.argument, weights))
+        return cls(found, (cells,), _check_cells(cells, source.argument, weights))
 
 
-def read_groups(
-    source: Source,
-    weights: Floats | None = None,
-    several: bool = False,
-    cure: str = TWO,
-) -> SensitiveGroups:
-    """Return the groups of one attribute, all known: two unless there may be several.
-
-    ``cure`` is what to do about more than two.
-
-    Examples
-    --------
-    >>> source = Source("sensitive_features", [np.array(["M", "F", "M"])], ())
-    >>> read_groups(source).in_a.tolist()
-    [True, False, True]
-    """
-    argument = source.argument
+def refuse_several(source: Source, cure: Words) -> None:
+    """Refuse more than one sensitive feature."""
     if len(source.columns) > 1:
-        raise ValueError(
-            f"{argument} has {len(source.columns)} columns: one protected attribute is "
-            "expected. RankFairRegressor constraints several at once."
-        )
-    codes, labels = source.labels()
-    groups = SensitiveGroups(codes, labels, source.name)
-    return check_groups(groups, argument, weights, several, cure)
+        expected = f"has {len(source.columns)} columns: one feature is expected"
+        raise InputError(source.argument, expected, cure=cure)
 
 
-def read_attributes(
+def read_features(
     source: Source,
     weights: Floats | None = None,
     bins: int | None = None,
     several: bool = True,
-    cure: str = CUT,
+    unknown: bool = True,
+    cure: Words = CUT,
 ) -> list[SensitiveGroups]:
-    """Return the groups of each attribute; rows of weight zero count as absent.
+    """Return the groups of each feature; rows of weight zero count as absent.
 
     Parameters
     ----------
     source : Source
-        One column for each attribute.
+        One column for each feature.
     weights : ndarray of shape (N,), optional
         Weights of the rows.
     bins : int, optional
-        Attributes of more distinct numbers than that are cut into so many quantiles.
+        Features of more distinct numbers than that are cut into so many quantiles.
     several : bool, default=True
         Whether there may be more than two groups.
-    cure : str
+    unknown : bool, default=True
+        Whether there may be rows of unknown group.
+    cure : str, Argument or tuple of these
         What to do about too many numbers.
 
     Examples
     --------
     >>> source = Source("sensitive_features", [np.array([20.0, 31.0, 44.0, 67.0])], ())
-    >>> read_attributes(source, bins=2)[0].labels.tolist()
+    >>> read_features(source, bins=2)[0].labels.tolist()
     ['[20, 44)', '[44, 67]']
     """
-    found = [_read(part, weights, bins, several, cure) for part in source.parts()]
-    names = [groups.name for groups in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(
-                f"{source.argument} has {names.count(name)} attributes called "
-                f"{shown(name)}: give each a name of its own."
+    for name in source.names:
+        if source.names.count(name) > 1:
+            raise InputError(
+                source.argument,
+                f"has {source.names.count(name)} features called {shown(name)}: each "
+                "needs a name of its own",
             )
-    if bins is not None and not any(map(holds_numbers, found)):
-        raise ValueError(
-            f"bins={bins} cuts numbers into groups, but {source.argument} holds none "
-            f"({listed(found[0].labels.tolist())}). Leave it out."
+    found = []
+    for part in source.parts():
+        groups = _read(part, unknown)
+        if bins is not None and groups.holds_numbers and len(groups.labels) > bins:
+            groups = cut(groups, bins, weights)
+        elif several and _is_quantity(groups):
+            labels = groups.labels.tolist()
+            raise InputError(
+                part.argument,
+                f"holds {len(labels)} distinct numbers ({listed(labels)}): groups are "
+                "expected",
+                cure=cure,
+            )
+        found.append(check_groups(groups, part.argument, weights, several))
+    if bins is not None and not any(groups.holds_numbers for groups in found):
+        raise InputError(
+            Argument("bins", bins),
+            (
+                "cuts numbers into groups, but ",
+                Argument("sensitive_features"),
+                f" holds none ({listed(found[0].labels.tolist())})",
+            ),
+            cure="Leave it out.",
         )
     return found
 
 
-def _read(
-    source: Source, weights: Floats | None, bins: int | None, several: bool, cure: str
-) -> SensitiveGroups:
-    """Return the groups of one attribute."""
-    argument = source.argument
-    codes, labels = find_known(source.columns[0], argument)
+def _read(source: Source, unknown: bool) -> SensitiveGroups:
+    """Return the groups of one feature; those that were made keep their order."""
+    argument, (column,) = source.argument, source.columns
+    if isinstance(column, SensitiveGroups):
+        here = np.unique(column.codes[column.codes >= 0])
+        codes = np.searchsorted(here, column.codes)
+        codes[column.codes < 0] = -1
+        return SensitiveGroups(codes, column.labels[here], source.name)
+    codes, labels = find_known(column, argument) if unknown else source.labels()
     if labels.dtype == object and all(map(_is_number, labels.tolist())):
         numbers = labels.astype(np.float64)
         labels = numbers if (np.diff(numbers) > 0).all() else labels
     if not len(labels):
-        raise ValueError(
-            f"{argument} is unknown in all {len(codes)} rows: there is nothing to "
-            "constraints"
-        )
-    groups = SensitiveGroups(codes, labels, source.name)
-    if bins is not None and holds_numbers(groups) and len(labels) > bins:
-        groups = cut(groups, bins, weights)
-    elif several:
-        refuse_quantity(groups, argument, cure)
-    return check_groups(groups, argument, weights, several)
+        expected = f"is unknown in all {len(codes)} rows: there is nothing to compare"
+        raise InputError(argument, expected, cure="Give the groups of some.")
+    return SensitiveGroups(codes, labels, source.name)
 
 
 def _is_number(label: Any) -> bool:

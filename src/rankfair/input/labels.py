@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.arrays import Codes, Column
-from rankfair.input.errors import counted
-from rankfair.input.frames import is_missing
+from rankfair.input.arrays import Codes, Column, is_missing
+from rankfair.input.errors import Argument, InputError, counted, listed, shown
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where labels come from: columns of X (``at``) or an array passed to fit."""
+
+    argument: str
+    columns: list[Column]
+    at: tuple[int, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the only column."""
+        return self.names[0] if self.names else ""
+
+    def labels(self) -> tuple[Codes, NDArray[Any]]:
+        """Return codes and sorted labels."""
+        return find_labels(self.columns, self.argument)
+
+    def parts(self) -> list[Source]:
+        """Return each column alone, called by its name where there are several."""
+        if len(self.columns) == 1:
+            return [self]
+        whole = self.argument.partition(" (")[0]
+        return [
+            Source(f"{whole} ({shown(name)})", [column], (), (name,))
+            for column, name in zip(self.columns, self.names, strict=True)
+        ]
 
 
 def find_labels(columns: Sequence[Column], argument: str) -> tuple[Codes, NDArray[Any]]:
@@ -65,38 +94,17 @@ def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
 
 def _known(values: NDArray[Any] | list[Any]) -> NDArray[np.bool_]:
     """Tell which values are not missing."""
-    if not isinstance(values, list):
-        return (
-            ~np.isnan(values)
-            if values.dtype.kind == "f"
-            else np.ones(len(values), bool)
-        )
-    # Few labels are distinct: most often that none is missing is seen by these.
-    if not any(map(is_missing, _distinct(values))):
-        return np.ones(len(values), bool)
-    return np.array([not is_missing(value) for value in values], bool)
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    try:
-        return list(dict.fromkeys(values))
-    except TypeError:
-        return values  # what is no label is refused where labels are made
-
-
-def encode(
-    columns: Sequence[Column], labels: NDArray[Any], argument: str
-) -> tuple[Codes, list[Any]]:
-    """Return codes into known ``labels``, -1 for others, and what the others are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codes, others = encode([np.array([7, 9, 8])], np.array([7, 8]), "tasks")
-    >>> codes.tolist(), others
-    ([0, -1, 1], [9])
-    """
-    return recode(*find_labels(columns, argument), labels)
+    if isinstance(values, list):
+        try:  # few labels are distinct: most often these show that none is missing
+            some = any(map(is_missing, dict.fromkeys(values)))
+        except TypeError:
+            some = True  # what is no label is refused where labels are made
+        if some:
+            return np.array([not is_missing(value) for value in values], bool)
+    elif values.dtype.kind == "f":
+        there: NDArray[np.bool_] = ~np.isnan(values)
+        return there
+    return np.ones(len(values), bool)
 
 
 def recode(
@@ -117,6 +125,77 @@ def recode(
     others = [label for label, c in zip(here.tolist(), places, strict=True) if c < 0]
     # The last place is that of code −1.
     return np.array([*places, -1], np.intp)[codes], others
+
+
+# The cure where labels are unseen in cross-validation.
+SORTED_ROWS = (
+    "Folds of sorted rows leave out whole tasks and groups: shuffle them, "
+    "cv=KFold(5, shuffle=True)."
+)
+
+
+FIT_MORE = ("Use the labels of training, or fit with rows of these too. ",)
+
+
+class UnseenError(InputError):
+    """Labels of new rows that training did not have; what it is about is kept apart.
+
+    Attributes
+    ----------
+    labels, known : sequence
+        Those labels, and the ones of training.
+    column : str or None
+        The column of a sensitive feature; None where the labels are of tasks.
+    n_rows : int
+        How many rows have such labels.
+    """
+
+    labels: Sequence[Any] = ()
+    known: Sequence[Any] = ()
+    column: str | None = None
+    n_rows: int = 0
+
+
+def refuse_unseen(
+    argument: str,
+    others: Sequence[Any],
+    known: NDArray[Any],
+    n_rows: int,
+    cure: tuple[str | Argument, ...] = FIT_MORE,
+    column: str | None = None,
+) -> None:
+    """Raise if new rows have labels that training did not have.
+
+    Some may be known ones of another type: 101 is not "101".
+    """
+    if not others:
+        return
+    refuse_retyped(argument, others, known)
+    error = UnseenError(
+        argument,
+        f"has labels not seen in training: {listed(others)} "
+        f"({counted(n_rows, 'row')}); training had {listed(known.tolist())}",
+        cure=(*cure, SORTED_ROWS),
+    )
+    error.labels, error.known = others, known.tolist()
+    error.column, error.n_rows = column, n_rows
+    raise error
+
+
+def refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) -> None:
+    """Raise if unknown labels are known ones of another type: 101 is not "101"."""
+    texts = {str(label): label for label in known.tolist()}
+    twins = [label for label in others if str(label) in texts]
+    if twins:
+        here, there = twins[0], texts[str(twins[0])]
+        raise InputError(
+            argument,
+            f"has labels of another type than in training: {shown(here)} "
+            f"({type(here).__name__}) here, {shown(there)} ({type(there).__name__}) "
+            f"there; {counted(len(twins), 'label differs', 'labels differ')} so",
+            cure="Convert labels as in training, for example with "
+            f".astype({type(there).__name__}).",
+        )
 
 
 def _plain(column: Column) -> NDArray[Any] | list[Any]:
@@ -185,7 +264,10 @@ def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]
         ) from None
     if any(map(is_missing, distinct)):
         _refuse_missing(sum(map(is_missing, values)), len(values), argument)
-    labels = _in_order(distinct)
+    try:
+        labels = sorted(distinct)
+    except TypeError:
+        labels = sorted(distinct, key=str)
     index = {label: code for code, label in enumerate(labels)}
     codes = np.fromiter(map(index.__getitem__, values), np.intp, len(values))
     return codes, label_array(labels)
@@ -193,27 +275,22 @@ def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]
 
 def _refuse_missing(count: int, n_rows: int, argument: str) -> None:
     if count:
-        raise ValueError(
-            f"{argument} has {counted(count, 'missing label')} (NaN, None, NA or NaT) "
-            f"in {counted(n_rows, 'row')}: every row needs one. Drop such rows or name "
-            "them."
+        raise InputError(
+            argument,
+            f"has {counted(count, 'missing label')} (NaN, None, NA or NaT) in "
+            f"{counted(n_rows, 'row')}: every row needs one",
+            cure="Drop such rows or name them.",
         )
 
 
 def _refuse_infinite(count: int, n_rows: int, argument: str) -> None:
     if count:
-        raise ValueError(
-            f"{argument} has {counted(count, 'infinite label')} in "
-            f"{counted(n_rows, 'row')}: text, booleans and finite numbers are labels. "
-            "Name such rows, or drop them."
+        raise InputError(
+            argument,
+            f"has {counted(count, 'infinite label')} in {counted(n_rows, 'row')}: "
+            "text, booleans and finite numbers are labels",
+            cure="Name such rows, or drop them.",
         )
-
-
-def _in_order(labels: list[Any]) -> list[Any]:
-    try:
-        return sorted(labels)
-    except TypeError:
-        return sorted(labels, key=str)
 
 
 def label_array(labels: list[Any]) -> NDArray[Any]:

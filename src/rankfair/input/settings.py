@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.input.errors import listed, shown
-from rankfair.input.groups import MOST_GROUPS
+from rankfair.input.errors import Argument, InputError, Words, listed, shown
+
+MOST_GROUPS = 60  # each has a constraint of its own; states and territories are 56
+# What to do about too many numbers to be groups.
+OR_TEXT = ", or turn labels that are numbers into text."
+CUT: Words = ("Set ", Argument("bins", 4), " to balance four quantiles", OR_TEXT)
+CUT_FIRST: Words = "Cut it into a few classes first" + OR_TEXT
 
 
 def check_choice(argument: str, value: Any, valid: Iterable[str]) -> str:
@@ -25,25 +30,22 @@ def check_choice(argument: str, value: Any, valid: Iterable[str]) -> str:
     names = list(valid)
     if isinstance(value, str) and value in names:
         return value
-    hint = nearest(value, names)
-    raise ValueError(
-        f"{argument} must be one of {listed(names, 20)}; got {as_given(value)}.{hint}"
-    )
+    expected = f"must be one of {listed(names, 20)}"
+    raise InputError(argument, expected, as_given(value), nearest(value, names))
 
 
 def nearest(value: Any, names: Sequence[Any]) -> str:
-    """Return `` Did you mean …?`` for names close to ``value``, or nothing.
+    """Return ``Did you mean …?`` for names close to ``value``, or nothing.
 
     Examples
     --------
     >>> nearest("rigde", ["task", "ridge"])
-    ' Did you mean "ridge"?'
+    'Did you mean "ridge"?'
     """
     by_case = {str(name).lower(): str(name) for name in names}
     close = difflib.get_close_matches(str(value).lower(), by_case, n=3)
-    if not close:
-        return ""
-    return f" Did you mean {' or '.join(shown(by_case[name]) for name in close)}?"
+    found = " or ".join(shown(by_case[name]) for name in close)
+    return f"Did you mean {found}?" if found else ""
 
 
 def check_number(
@@ -56,14 +58,12 @@ def check_number(
     >>> check_number("epsilon", 0, 0.0, 0.5)
     0.0
     """
-    wanted = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"≥ {low:g}"
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
     if not number or not low <= float(value) <= high or math.isinf(float(value)):
-        raise ValueError(
-            f"{argument} must be a number {wanted}; got {as_given(value)}."
-        )
+        wanted = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"≥ {low:g}"
+        raise InputError(argument, f"must be a number {wanted}", as_given(value))
     return float(value)
 
 
@@ -77,48 +77,35 @@ def check_count(argument: str, value: Any, low: int = 1) -> int:
     """
     whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
     if not whole or int(value) < low:
-        raise ValueError(
-            f"{argument} must be a whole number ≥ {low}; got {as_given(value)}."
-        )
+        raise InputError(argument, f"must be a whole number ≥ {low}", as_given(value))
     return int(value)
 
 
 def check_bins(bins: Any) -> None:
-    """Refuse what is neither None nor a number of groups to cut numbers into.
-
-    Examples
-    --------
-    >>> check_bins(4)
-    """
+    """Refuse what is neither None nor a number of groups to cut numbers into."""
     if bins is not None and check_count("bins", bins, 2) > MOST_GROUPS:
-        raise ValueError(f"bins must be at most {MOST_GROUPS}; got {bins}.")
+        raise InputError("bins", f"must be at most {MOST_GROUPS}", str(bins))
 
 
 def check_seed(argument: str, value: Any) -> None:
-    """Refuse what NumPy cannot make a random generator of.
-
-    Examples
-    --------
-    >>> check_seed("random_state", 3)
-    """
+    """Refuse what NumPy cannot make a random generator of."""
     try:
         np.random.default_rng(value)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"{argument} must be None, a whole number ≥ 0 or a numpy Generator; "
-            f"got {as_given(value)}."
-        ) from None
+        expected = "must be None, a whole number ≥ 0 or a numpy Generator"
+        raise InputError(argument, expected, as_given(value)) from None
 
 
 def check_verbose(value: Any) -> None:
-    """Refuse what is neither a count nor True or False.
+    """Refuse what is neither a count nor True or False."""
+    check_count("verbose", int(value) if isinstance(value, bool) else value, low=0)
 
-    Examples
-    --------
-    >>> check_verbose(True)
-    """
-    flag = isinstance(value, bool)
-    check_count("verbose", int(value) if flag else value, low=0)
+
+def check_jobs(value: Any) -> None:
+    """Refuse what joblib cannot count jobs by."""
+    if value is not None and (not isinstance(value, Integral) or int(value) == 0):
+        expected = "must be a whole number other than 0, or None"
+        raise InputError("n_jobs", expected, as_given(value))
 
 
 def values_to_try(argument: str, values: Any) -> list[Any]:
@@ -130,15 +117,12 @@ def values_to_try(argument: str, values: Any) -> list[Any]:
     [0.0, 0.1]
     """
     try:
-        found = None if isinstance(values, str) else list(values)
+        found = [] if isinstance(values, str) else list(values)
     except TypeError:  # a number, and an array of no dimension
-        found = None
-    if found is None:
-        raise ValueError(
-            f"{argument} must be a list of values to try; got {as_given(values)}."
-        )
+        found = []
     if not found:
-        raise ValueError(f"{argument} is empty: give at least one value to try.")
+        expected = "must be a list of values to try"
+        raise InputError(argument, expected, as_given(values), "Give one or more.")
     return found
 
 
@@ -151,7 +135,7 @@ def check_flag(argument: str, value: Any) -> bool:
     True
     """
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{argument} must be True or False; got {as_given(value)}.")
+        raise InputError(argument, "must be True or False", as_given(value))
     return bool(value)
 
 
@@ -161,18 +145,3 @@ def as_given(value: Any) -> str:
         return shown(value)
     text = repr(value)
     return text if len(text) <= 60 else f"a {type(value).__name__}"
-
-
-def check_lengths(n_rows: int, **columns: Any) -> None:
-    """Raise if a column has not one value for each row of X.
-
-    Examples
-    --------
-    >>> check_lengths(2, y=[1.0, 2.0], sample_weight=None)
-    """
-    for argument, column in columns.items():
-        if column is not None and len(column) != n_rows:
-            raise ValueError(
-                f"Found inconsistent numbers of samples: {argument} has {len(column)} "
-                f"values, but there are {n_rows} rows."
-            )

@@ -1,191 +1,316 @@
-"""Rows to fit: targets, weights, tasks and groups, checked once."""
+"""Rows to fit and new rows: targets, weights, tasks and groups, checked once."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from numbers import Real
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.utils import column_or_1d
+from sklearn.utils import _safe_indexing
 
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.columns import (
+    GROUPS,
     Columns,
     GroupEncoder,
     Layout,
-    TrainingRows,
     column_name,
-    encoder_of,
     feature_record,
-    is_pair,
     label_source,
     refuse_same_columns,
+    refuse_several,
 )
-from rankfair.input.errors import counted, shown
+from rankfair.input.errors import Argument, InputError, InputWarning, listed, shown
 from rankfair.input.frames import (
     ArrayTable,
     Table,
-    as_columns,
+    check_lengths,
     column_numbers,
-    exact_order,
     open_table,
-    unmasked,
-    values_shape,
+    read_target,
+    read_weights,
+    refuse_infinite,
 )
-from rankfair.input.groups import Bools, Protected, Source, read_groups
-from rankfair.input.labels import find_labels
-from rankfair.input.settings import check_lengths
+from rankfair.input.groups import (
+    Bools,
+    SensitiveFeatures,
+    SensitiveGroups,
+    read_features,
+)
+from rankfair.input.labels import (
+    Source,
+    find_known,
+    find_labels,
+    recode,
+    refuse_retyped,
+    refuse_unseen,
+)
 
 # Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
 TOY_ROWS = 10
+SHARED = (
+    "Fit with rows of these tasks, or set ",
+    *(Argument("penalty", "pool"), ", ", Argument("unseen", "shared"), ". "),
+)
 
 
-def read_target(y: Any, argument: str = "y") -> Floats:
-    """Return a target as one finite float a row.
+@dataclass(frozen=True)
+class TrainingRows:
+    """Checked training rows.  They may share memory with the user's arrays: read only.
+
+    Attributes
+    ----------
+    X : ndarray of shape (N, n), float64, C-ordered, or what another estimator sees
+    y : ndarray of shape (N,), float64
+    codes : ndarray of shape (N,), places in ``layout.tasks``
+    weights : positive ndarray of shape (N,), or None if all weigh one
+    layout : Layout
+    attributes : tuple of SensitiveGroups
+        The groups of each sensitive feature, to be balanced at once.
+    notes : tuple of InputWarning
+    edges : tuple of (str, ndarray)
+        Names of features that were cut into bins, and where.
+    kept : ndarray of bool, or None if all rows that were given weigh something
+    """
+
+    X: Any
+    y: Floats
+    codes: Codes
+    weights: Floats | None
+    layout: Layout
+    attributes: tuple[SensitiveGroups, ...] = ()
+    notes: tuple[InputWarning, ...] = ()
+    edges: tuple[tuple[str, Floats], ...] = ()
+    kept: Bools | None = None
+
+    @cached_property
+    def in_a(self) -> Bools | None:
+        """Which rows are in group A of the first feature; None if there is none."""
+        return self.attributes[0].in_a if self.attributes else None
+
+    @property
+    def group_predictors(self) -> tuple[int, ...]:
+        """The columns of X here that hold the group."""
+        own, names = {each.column for each in self.layout.protected}, self.layout.names
+        behind = {each.column for each in self.layout.protected if each.apart}
+        plain = [j for j in self.layout.predictors if j not in behind]
+        return (
+            *(i for i, j in enumerate(plain) if j in own),
+            *range(len(plain), len(names)),
+        )
+
+    def that_weigh(self) -> TrainingRows:
+        """Leave out the rows of weight zero, and tasks that no other row has."""
+        if self.weights is None or self.weights.all():
+            return self
+        keep = self.weights > 0
+        codes, present = find_labels([self.codes[keep]], "tasks")
+        return replace(
+            self,
+            X=_safe_indexing(self.X, np.flatnonzero(keep)),
+            y=self.y[keep],
+            codes=codes,
+            weights=self.weights[keep],
+            layout=replace(self.layout, tasks=self.layout.tasks[present]),
+            attributes=tuple(each.take(keep) for each in self.attributes),
+            kept=keep,
+        )
+
+
+def is_pair(attributes: Sequence[SensitiveGroups]) -> bool:
+    """Tell whether these are but two groups, known for all rows, or none at all."""
+    return len(attributes) < 2 and all(
+        len(each.labels) == 2 and each.known is None for each in attributes
+    )
+
+
+class Given(NamedTuple):
+    """What was passed to ``fit``, checked; where tasks and groups come from."""
+
+    target: Floats
+    weights: Floats | None
+    tasks: Source | None
+    groups: Source | None
+
+    def task_labels(self) -> tuple[Codes, NDArray[Any]]:
+        """Return the task of each row and the labels; one task if none were named."""
+        if self.tasks is None:
+            return np.zeros(len(self.target), np.intp), np.zeros(1, np.intp)
+        return self.tasks.labels()
+
+
+def read_training(
+    X: Any,
+    y: Any,
+    named: Columns,
+    *,
+    tasks: Any = None,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    seen: Callable[[Any, Table, Layout], Any] | None = None,
+) -> TrainingRows:
+    """Check what was passed to ``fit`` and return it as plain arrays.
+
+    With ``seen`` X is what that makes of it, for another estimator; X may be sparse
+    then, if nothing names its columns.
 
     Examples
     --------
-    >>> read_target([1, 2]).tolist()
-    [1.0, 2.0]
+    >>> rows = read_training([[1.0, 0], [2.0, 1]], [3.0, 5.0], Columns(tasks=1))
+    >>> rows.X.tolist(), rows.codes.tolist(), rows.layout.names
+    ([[1.0], [2.0]], [0, 1], ('x0',))
     """
-    return _read(y, argument)[0]
-
-
-def read_ranked(y: Any, argument: str = "y") -> tuple[Floats, Floats]:
-    """Return a target as floats, and numbers of exactly its order and ties.
-
-    Most often the two are one.
-
-    Examples
-    --------
-    >>> large, small = read_ranked([2**53, 2**53 + 1]), read_ranked([3, 1])
-    >>> large[1].tolist(), small[1].tolist()
-    ([0.0, 1.0], [3.0, 1.0])
-    """
-    values, column = _read(y, argument)
-    return values, exact_order(column, values)
-
-
-def _read(y: Any, argument: str) -> tuple[Floats, Column]:
-    """Return a target as floats, and as it came."""
-    if y is None and argument == "y":  # scikit-learn's own words
-        raise ValueError(
-            "This estimator requires y to be passed, but the target y is None."
-        )
-    if y is None:
-        raise ValueError(f"{argument} is None: one number a row is expected.")
-    column = _one_column(y, argument)
-    values = np.ascontiguousarray(column_numbers(column, argument))
-    if not len(values):
-        raise ValueError(f"{argument} is empty: at least one row is expected.")
-    refuse_infinite(values, (), argument)
-    return values, column
-
-
-def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
-    """Return weights, none below zero and not all zero; None where all are one.
-
-    Examples
-    --------
-    >>> read_weights([1, 0, 2], 3).tolist()
-    [1.0, 0.0, 2.0]
-    """
-    if sample_weight is None:
-        return None
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
-    column = _one_column(sample_weight, "sample_weight", warn=False)
-    weights = np.ascontiguousarray(column_numbers(column, "sample_weight"))
-    refuse_infinite(weights, (), "sample_weight")
-    negative = int((weights < 0).sum())
-    if negative:
-        raise ValueError(
-            f"sample_weight must not be negative; {negative} of {len(weights)} are, "
-            f"the lowest is {weights.min():g}."
-        )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every row: nothing is left to fit.")
-    check_lengths(n_rows, sample_weight=weights)
-    return None if (weights == 1.0).all() else weights
-
-
-def _one_column(values: Any, argument: str, warn: bool = True) -> Column:
-    if issparse(values):
-        raise TypeError(
-            f"{argument} is sparse: dense data is required. Convert it with .toarray()."
-        )
-    shape = values_shape(values)
-    if len(shape) == 1:
-        (column,) = as_columns(values, argument)
-    elif warn:
-        # scikit-learn's words for (N, 1), which it accepts, and for all else.
-        array = values if isinstance(values, np.ndarray) else np.asarray(values)
-        column = column_or_1d(unmasked(array), warn=True)
+    unnamed = named.tasks is None and named.sensitive_features is None
+    table = open_table(X, sparse=seen is not None and unnamed)
+    feature_record(X)  # what could not be stored is not fitted either
+    given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
+    features = _read_features(given.groups, given.weights, named)
+    encoders = () if seen else _encoders(table, given, features, named.blind)
+    codes, layout = _lay_out(table, given, features, named.blind, encoders)
+    if seen is None:
+        at = () if given.groups is None else given.groups.at
+        of_columns = {j: it.codes for j, it in zip(at, features.columns, strict=False)}
+        predictors = read_predictors(table, layout, of_columns)
+        _refuse_target(predictors, given.target, layout.names)
     else:
-        raise ValueError(f"{argument} must be 1D, got shape {shape}.")
-    return column
+        layout = replace(layout, names=())
+        predictors = seen(X, table, layout)
+    attributes = features.attributes
+    if attributes and is_pair(attributes):
+        # A byte a row says as much as a code of eight.
+        in_a = attributes[0].in_a
+        attributes = (replace(attributes[0], codes=in_a.view(np.int8)),)
+    rows = TrainingRows(
+        X=predictors,
+        y=given.target,
+        codes=codes,
+        weights=given.weights,
+        layout=layout,
+        attributes=attributes,
+        notes=() if features.note is None else (features.note,),
+        edges=tuple((e.name, e.edges) for e in features.columns if e.edges is not None),
+    )
+    return rows.that_weigh()
 
 
-def refuse_infinite(values: Floats, names: Sequence[str], argument: str = "X") -> None:
-    """Raise if not all are finite.  One number decides, details only then."""
-    with np.errstate(all="ignore"):
-        # A sum of squares is one pass at the speed of memory, and NaN and inf stay.
-        if math.isfinite(np.vdot(values, values)):
-            return
-    bad = [
-        _describe_bad(column, name)
-        for column, name in zip(np.atleast_2d(values.T), names or ("",), strict=True)
-        if not np.isfinite(column).all()
-    ]
-    if bad:
-        rest = len(bad) - 5
-        more = f" and {counted(rest, 'more column')}" if rest > 0 else ""
-        raise ValueError(
-            f"{argument} must be finite, but has {'; '.join(bad[:5])}{more}. "
-            "Drop or impute these rows."
-        )
-
-
-def finite_predictions(m: Floats) -> Floats:
-    """Return predictions of finite rows; raise if some are too large for a float.
+def read_given(
+    table: Table,
+    y: Any,
+    named: Columns,
+    tasks: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+) -> Given:
+    """Check what was passed to ``fit`` beside X.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> finite_predictions(np.array([1.0, 2.0])).tolist()
-    [1.0, 2.0]
+    >>> table = open_table([[1.0, 0], [2.0, 1]])
+    >>> given = read_given(table, [3, 5], Columns(tasks=1), None, ["F", "M"], None)
+    >>> given.target.tolist(), given.tasks.at, given.groups.at
+    ([3.0, 5.0], (1,), ())
     """
-    lost = len(m) - int(np.isfinite(m).sum())
-    if lost:
-        raise ValueError(
-            f"{lost} of {counted(len(m), 'prediction')} are too large to be numbers "
-            "(inf or NaN): X has values there that are far from those of training. "
-            "Leave out these rows, or give their values in the units of training."
+    n_rows = table.shape[0]
+    target = read_target(y)
+    weights = read_weights(sample_weight, n_rows)
+    of_tasks = label_source("tasks", named.tasks, tasks, table)
+    of_groups = label_source(
+        GROUPS, named.sensitive_features, sensitive_features, table
+    )
+    check_lengths(n_rows, y=target)
+    refuse_same_columns(of_tasks, of_groups)
+    return Given(target, weights, of_tasks, of_groups)
+
+
+def _lay_out(
+    table: Table,
+    given: Given,
+    features: SensitiveFeatures,
+    blind: bool,
+    encoders: tuple[GroupEncoder, ...],
+) -> tuple[Codes, Layout]:
+    """Return the task of each row and what each column of X is for."""
+    codes, labels = given.task_labels()
+    task_at = None if given.tasks is None else given.tasks.at
+    unused = given.groups.at if given.groups is not None and blind else ()
+    apart = {*(task_at or ()), *unused}
+    predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
+    if not predictors:
+        raise InputError(
+            "X",
+            "has no predictor left: every column names tasks or the group",
+            cure="Add a column to predict from.",
         )
-    return m
+    behind = {each.column for each in encoders if each.apart}
+    names = [column_name(table, j) for j in predictors if j not in behind]
+    names += [name for each in encoders if each.apart for name in each.names]
+    return codes, Layout(
+        predictors=predictors,
+        names=tuple(names),
+        task_columns=task_at,
+        tasks=labels,
+        protected=encoders,
+        groups=features.attributes[0].labels if features.attributes else None,
+        unused=tuple(unused),
+    )
 
 
-def _describe_bad(column: Floats, name: str) -> str:
-    nan, infinite = int(np.isnan(column).sum()), int(np.isinf(column).sum())
-    counts = [f"{n} {what}" for n, what in ((nan, "NaN"), (infinite, "inf")) if n]
-    where = f" in column {shown(name)}" if name else ""
-    return f"{' and '.join(counts)}{where}"
+def _read_features(
+    source: Source | None, weights: Floats | None, named: Columns
+) -> SensitiveFeatures:
+    if source is None:
+        return SensitiveFeatures()
+    if named.several:
+        return SensitiveFeatures.of(
+            source, weights, named.bins, named.intersect, named.cure
+        )
+    refuse_several(source, "RankFairRegressor balances several at once.")
+    found = tuple(read_features(source, weights, several=False, unknown=False))
+    return SensitiveFeatures(found, found)
 
 
-def refuse_target(X: Floats, y: Floats, names: Sequence[str]) -> None:
+def _encoders(
+    table: Table, given: Given, features: SensitiveFeatures, blind: bool
+) -> tuple[GroupEncoder, ...]:
+    """Return how columns of groups among the predictors are read."""
+    if given.groups is None or blind:
+        return ()
+    tasks = () if given.tasks is None else given.tasks.at
+    return tuple(
+        _encoder_of(each, j, table.column(j), given.weights)
+        for each, j in zip(features.columns, given.groups.at, strict=False)
+        if j not in tasks
+    )
+
+
+def _encoder_of(
+    groups: SensitiveGroups, column: int, values: Column, weights: Floats | None
+) -> GroupEncoder:
+    """Return how this column of X is read, from the rows of training."""
+    if groups.edges is None:
+        sizes = groups.sizes(weights)
+        fill = sizes[1:] / sizes.sum()
+        return GroupEncoder(column, groups.name, groups.labels, fill)
+    numbers = column_numbers(values, groups.name)
+    known = ~np.isnan(numbers)
+    w = None if weights is None else weights[known]
+    mean = np.average(numbers[known], weights=w)
+    return GroupEncoder(column, groups.name, None, np.array([mean]))
+
+
+def _refuse_target(X: Floats, y: Floats, names: Sequence[str]) -> None:
     """Raise if a column of X is the target itself; a glance at eight rows first."""
     if len(y) <= TOY_ROWS:
         return  # a few rows may be equal by chance
     for j in np.flatnonzero((X[:8] == y[:8, None]).all(axis=0)).tolist():
         if np.array_equal(X[:, j], y) and (y != y[0]).any():
-            raise ValueError(
-                f"column {shown(names[j])} of X equals y in all {len(y)} rows: the "
-                "target is among the features. Leave it out of X."
+            raise InputError(
+                f"X (column {shown(names[j])})",
+                f"equals the target in all {len(y)} rows",
+                cure="Leave this column out.",
             )
 
 
@@ -241,156 +366,104 @@ def _is_coded(table: Table, each: GroupEncoder, codes: Codes | None) -> bool:
     return each.labels.tolist() == [0, 1] and bool((codes >= 0).all())
 
 
-def read_training(
-    X: Any,
-    y: Any,
-    named: Columns,
-    *,
-    tasks: Any = None,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-) -> TrainingRows:
-    """Check what was passed to ``fit`` and return it as plain arrays.
+# New rows
+
+
+def read_new(
+    table: Table, tasks: Any, layout: Layout
+) -> tuple[Floats, Codes, list[Any]]:
+    """Return predictors and task codes of new rows, and tasks not seen in training.
+
+    Rows of tasks not seen have code -1.  The caller has checked that the table has the
+    columns of training.
 
     Examples
     --------
-    >>> rows = read_training([[1.0, 0], [2.0, 1]], [3.0, 5.0], Columns(tasks=1))
-    >>> rows.X.tolist(), rows.codes.tolist(), rows.layout.names
-    ([[1.0], [2.0]], [0, 1], ('x0',))
+    >>> rows = read_training([[1.0, 7], [2.0, 8]], [3.0, 5.0], Columns(tasks=1))
+    >>> X, codes, others = read_new(open_table([[4.0, 8], [5.0, 9]]), None, rows.layout)
+    >>> codes.tolist(), others
+    ([1, -1], [9])
     """
-    table = open_table(X)
-    feature_record(X)  # what could not be stored is not fitted either
-    given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
-    target, weights = given.target, given.weights
-    groups = _read_protected(given.groups, weights, named)
-    codes, layout = _lay_out(table, given, groups, named.blind)
-    at = () if given.groups is None else given.groups.at
-    of_columns = dict(zip(at, (each.codes for each in groups.columns), strict=False))
-    predictors = read_predictors(table, layout, of_columns)
-    refuse_target(predictors, target, layout.names)
-    attributes = groups.attributes
-    in_a = attributes[0].in_a if attributes else None
-    if in_a is not None and is_pair(attributes):
-        # A byte a row says as much as a code of eight.
-        attributes = (replace(attributes[0], codes=in_a.view(np.int8)),)
-    rows = TrainingRows(
-        predictors,
-        target,
-        codes,
-        in_a,
-        weights,
-        layout,
-        None if is_pair(attributes) else attributes[0].codes,
-        attributes,
-        () if groups.note is None else (groups.note,),
-        tuple((it.name, it.edges) for it in groups.columns if it.edges is not None),
-    )
-    return rows if weights is None or weights.all() else _weighted(rows, weights > 0)
+    source = label_source("tasks", layout.task_columns or None, tasks, table)
+    check_same_source(source, layout.task_columns)
+    codes: Codes = np.zeros(table.shape[0], np.intp)
+    others: list[Any] = []
+    if source is not None:
+        codes, others = recode(*source.labels(), layout.tasks)
+        refuse_retyped(source.argument, others, layout.tasks)
+    of_columns = {
+        each.column: _known_groups(table, each)
+        for each in layout.protected
+        if each.labels is not None
+    }
+    return read_predictors(table, layout, of_columns), codes, others
 
 
-class Given(NamedTuple):
-    """What was passed to ``fit``, checked; where tasks and groups come from."""
-
-    target: Floats
-    weights: Floats | None
-    tasks: Source | None
-    groups: Source | None
-
-
-def read_given(
-    table: Table,
-    y: Any,
-    named: Columns,
-    tasks: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-) -> Given:
-    """Check what was passed to ``fit`` beside X.
-
-    Examples
-    --------
-    >>> table = open_table([[1.0, 0], [2.0, 1]])
-    >>> given = read_given(table, [3, 5], Columns(tasks=1), None, ["F", "M"], None)
-    >>> given.target.tolist(), given.tasks.at, given.groups.at
-    ([3.0, 5.0], (1,), ())
-    """
-    n_rows = table.shape[0]
-    target = read_target(y)
-    weights = read_weights(sample_weight, n_rows)
-    of_tasks = label_source("tasks", named.tasks, tasks, table)
-    of_groups = label_source(
-        "sensitive_features", named.sensitive_features, sensitive_features, table
-    )
-    check_lengths(n_rows, y=target)
-    refuse_same_columns(of_tasks, of_groups)
-    return Given(target, weights, of_tasks, of_groups)
-
-
-def _read_protected(
-    source: Source | None, weights: Floats | None, named: Columns
-) -> Protected:
-    if source is None:
-        return Protected()
-    if named.several:
-        return Protected.of(source, weights, named.bins, named.intersect)
-    groups = read_groups(source, weights)
-    return Protected((groups,), (groups,))
-
-
-def task_labels(source: Source | None, n_rows: int) -> tuple[Codes, NDArray[Any]]:
-    """Return the task of each row and the labels; one task if none were named."""
-    if source is None:
-        return np.zeros(n_rows, np.intp), np.zeros(1, np.intp)
-    return source.labels()
-
-
-def _lay_out(
-    table: Table, given: Given, groups: Protected, blind: bool
-) -> tuple[Codes, Layout]:
-    """Return the task of each row and what each column of X is for."""
-    tasks = given.tasks
-    codes, labels = task_labels(tasks, table.shape[0])
-    group_at = given.groups.at if given.groups is not None else ()
-    apart = {*(tasks.at if tasks is not None else ()), *(group_at if blind else ())}
-    predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
-    if not predictors:
-        raise ValueError(
-            "X has no predictor left: every column names tasks or the protected group. "
-            "Add a column to predict from."
+def check_same_source(
+    source: Source | None,
+    trained: tuple[int, ...] | None,
+    argument: str = "tasks",
+    of_row: str = "task",
+) -> None:
+    """Refuse labels that training did not have, and their lack where it had some."""
+    if source is None and trained is not None:
+        raise InputError(
+            argument,
+            f"is missing: the model was fitted with {argument} as an array, so each "
+            f"new row needs its {of_row} as well, predict(X, {argument}=...)",
         )
-    protected = tuple(
-        encoder_of(each, j, table.column(j), given.weights)
-        for each, j in zip(groups.columns, group_at, strict=False)
-        if j in predictors
-    )
-    behind = {each.column for each in protected if each.apart}
-    names = [column_name(table, j) for j in predictors if j not in behind]
-    names += [name for each in protected if each.apart for name in each.names]
-    return codes, Layout(
-        predictors=predictors,
-        names=tuple(names),
-        task_columns=None if tasks is None else tasks.at,
-        tasks=labels,
-        protected=protected,
-        groups=groups.attributes[0].labels if groups.attributes else None,
-        unused=tuple(group_at) if blind else (),
-    )
+    if source is not None and trained is None:
+        raise InputError(
+            argument,
+            f"was passed, but the model was fitted without {argument}",
+            cure=f"Fit with {argument}, or leave them out.",
+        )
 
 
-def _weighted(rows: TrainingRows, keep: Bools) -> TrainingRows:
-    """Leave out the rows of weight zero, and tasks that no other row has."""
-    codes, present = find_labels([rows.codes[keep]], "tasks")
-    attributes = tuple(each.take(keep) for each in rows.attributes)
-    return TrainingRows(
-        rows.X[keep],
-        rows.y[keep],
-        codes,
-        None if rows.in_a is None else rows.in_a[keep],
-        None if rows.weights is None else rows.weights[keep],
-        replace(rows.layout, tasks=rows.layout.tasks[present]),
-        None if is_pair(attributes) else attributes[0].codes,
-        attributes,
-        rows.notes,
-        rows.edges,
-        keep,
+def refuse_unseen_tasks(others: Sequence[Any], codes: Codes, layout: Layout) -> None:
+    """Raise if some rows are of a task not seen in training."""
+    refuse_unseen("tasks", others, layout.tasks, int((codes < 0).sum()), SHARED)
+
+
+def has_names(passed: Any) -> bool:
+    """Tell whether labels came by name, as a dict or a frame."""
+    return isinstance(passed, dict) or hasattr(passed, "columns")
+
+
+def as_in_training(source: Source, names: tuple[str, ...]) -> Source:
+    """Return columns in the order of training; refuse those of other names.
+
+    Examples
+    --------
+    >>> new = Source("sensitive_features", [np.ones(2), np.zeros(2)], (), ("b", "a"))
+    >>> as_in_training(new, ("a", "b")).columns[0].tolist()
+    [0.0, 0.0]
+    """
+    if {*source.names} != {*names}:
+        raise InputError(
+            source.argument,
+            f"must have the columns of training ({listed(names)}), in any order",
+            listed(source.names),
+        )
+    by_name = dict(zip(source.names, source.columns, strict=True))
+    return replace(source, columns=[by_name[name] for name in names], names=names)
+
+
+def _known_groups(table: Table, each: GroupEncoder) -> Codes:
+    """Return the group of each new row, −1 if it is not known; refuse others."""
+    assert each.labels is not None
+    argument = f"{GROUPS} (column {shown(each.name)})"
+    here, found = find_known(table.column(each.column), argument)
+    codes, others = recode(here, found, each.labels)
+    refuse_unseen(
+        argument,
+        others,
+        each.labels,
+        int((codes[here >= 0] < 0).sum()),
+        (
+            "Use the labels of training, None where the group is not known, or fit "
+            "with rows of these groups. ",
+        ),
+        each.name,
     )
+    return codes

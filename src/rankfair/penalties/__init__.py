@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from rankfair.penalties.base import Factor, Penalty
 from rankfair.penalties.feature import Feature
 from rankfair.penalties.pool import Pool
@@ -14,6 +16,7 @@ __all__ = [
     "Factor",
     "Feature",
     "Penalty",
+    "PenaltyName",
     "Pool",
     "Ridge",
     "Shared",
@@ -21,6 +24,7 @@ __all__ = [
     "make_penalty",
 ]
 
+PenaltyName: TypeAlias = Literal["pool", "task", "feature", "shared", "ridge"]
 PENALTIES: dict[str, type[Penalty]] = {
     "pool": Pool,
     "task": Task,

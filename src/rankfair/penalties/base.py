@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.engines.base import LEAST
+from rankfair.core.blocks import LEAST
 
 Floats = NDArray[np.float64]
 Self_ = TypeVar("Self_", bound="Penalty")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankfair.input.errors import clipped
 from rankfair.report.text import Scale, round_number, ticks
@@ -64,7 +63,8 @@ def panels(audit: Audit, feature: SensitiveFeature) -> list[Panel]:
         return []
     edges = shown[0].edges
     left = NAMES if len(groups) > OVERLAID else LEFT
-    x = Scale(*_widened(edges[0], edges[-1]), left, WIDTH - RIGHT)
+    margin = 0.0 if edges[-1] > edges[0] else 0.5
+    x = Scale(edges[0] - margin, edges[-1] + margin, left, WIDTH - RIGHT)
     most = max(max(h.shares, default=0.0) for h in shown) or 1.0
     return [
         _panel(model.name, feature, groups, drawn, x, most)
@@ -84,12 +84,13 @@ def _panel(
     rows = len(groups) > OVERLAID
     height = TOP + BOTTOM + ROW * len(groups) if rows else HEIGHT
     shapes = []
+    means = {group.label: group.mean_predicted[model] for group in feature.groups}
     for place, (group, colour) in enumerate(groups.items()):
         base = TOP + ROW * (place + 1) if rows else height - BOTTOM
         y = Scale(0, most, base, base - (ROW - 8) if rows else TOP)
         histogram = drawn.get((model, group))
         if histogram is not None:
-            mean = _place(x, _mean(feature, group, model))
+            mean = x(means[group]) if x.low <= means[group] <= x.high else None
             path = _outline(histogram, x, y)
             label = clipped(group, LONGEST)
             shapes.append(Shape(group, label, colour, path, base, y.end, mean))
@@ -108,25 +109,12 @@ def _panel(
 
 
 def _largest(feature: SensitiveFeature) -> dict[str, int]:
-    """Groups that are drawn, each with its colour, in the order of the feature."""
+    """Groups that are drawn, each with its colour; the reference group is first."""
     by_size = sorted(feature.groups, key=lambda group: -group.n_rows)[:MOST_ROWS]
     kept = {group.label for group in by_size}
     labels = [group.label for group in feature.groups if group.label in kept]
+    labels.sort(key=lambda label: label != feature.reference)
     return {label: place % COLOURS + 1 for place, label in enumerate(labels)}
-
-
-def _widened(low: float, high: float) -> tuple[float, float]:
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _mean(feature: SensitiveFeature, label: str, model: str) -> float:
-    group = next(group for group in feature.groups if group.label == label)
-    means: Any = group.mean_predicted
-    return float(means.get(model, math.nan))
-
-
-def _place(x: Scale, value: float) -> float | None:
-    return x(value) if x.low <= value <= x.high else None
 
 
 def _outline(histogram: Histogram, x: Scale, y: Scale) -> str:

@@ -80,16 +80,16 @@ class Picture:
     base: float = HEIGHT - BOTTOM
 
 
-def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
+def draw(dots: Sequence[Dot], curve: bool = False) -> Picture | None:
     """Return error (up) against rank gap (right), or None without a finite point.
 
     Parameters
     ----------
     dots : sequence of Dot
-        Single points.
-    path : sequence of Dot
-        Points joined by a curve, in their order.  If all intervals of their errors are
-        known, a band shows them instead of whiskers.
+        The points.
+    curve : bool
+        Join them, in their order.  If all intervals of their errors are known, a band
+        shows them instead of whiskers.
 
     Returns
     -------
@@ -97,13 +97,12 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
 
     Examples
     --------
-    >>> path = [Dot(Estimate(0.0), Estimate(2.0)), Dot(Estimate(0.3), Estimate(1.0))]
-    >>> picture = draw([Dot(Estimate(0.2), Estimate(2.0), "shift")], path)
+    >>> dots = [Dot(Estimate(0.0), Estimate(2.0)), Dot(Estimate(0.3), Estimate(1.0))]
+    >>> picture = draw(dots, curve=True)
     >>> len(picture.spots), picture.curve.count("L")
-    (3, 1)
+    (2, 1)
     """
-    path = [dot for dot in path if _known(dot)]
-    dots = [*path, *(dot for dot in dots if _known(dot))]
+    dots = [dot for dot in dots if _known(dot)]
     if not dots:
         return None
     gaps = [v for d in dots for v in (0.0, d.gap.value, d.gap.ci_low, d.gap.ci_high)]
@@ -112,19 +111,19 @@ def draw(dots: Sequence[Dot], path: Sequence[Dot] = ()) -> Picture | None:
     # The inset leaves room for a number to the left of a point with no gap.
     x = Scale(0.0, max(covering(gaps)[1], 0.01), LEFT + 18, WIDTH - RIGHT)
     y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
-    band = _band(path, x, y)
+    band = _band(dots, x, y) if curve else ""
     spots = tuple(
         Spot(
             x(dot.gap.value),
             y(dot.error.value),
             dot.chosen,
-            () if band and i < len(path) else _bars(dot, x, y),
+            () if band else _bars(dot, x, y),
             dot.label,
             dot.number,
         )
-        for i, dot in enumerate(dots)
+        for dot in dots
     )
-    at = [(spot.x, spot.y) for spot in spots[: len(path)]]
+    at = [(spot.x, spot.y) for spot in spots] if curve else []
     pieces = [(*one, *two) for one, two in itertools.pairwise(at)]
     return Picture(
         spots,

@@ -1,4 +1,4 @@
-"""Fill templates into one HTML file with its style, script and content policy."""
+"""What all pages share: one HTML file with style, script, policy, head and foot."""
 
 from __future__ import annotations
 
@@ -9,85 +9,25 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from rankfair.report.text import STRIP, View, shown
-from rankfair.report.view import view
+from rankfair.report.text import STRIP, View, count, number_of, shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from rankfair.audit.records import Audit
-
-__all__ = ["fill", "named", "policy", "render", "render_fragment"]
+    from rankfair.audit.records import Provenance
 
 
-def render(audit: Audit, most_bytes: int = 1_000_000) -> str:
-    """Return an audit as one HTML page that needs no other file and no network.
+def fill(template: str, values: View, *more: str) -> str:
+    """Return a filled template of this folder, with style, script and policy.
 
-    Names are escaped, control characters are spelt out, and the content policy of the
-    page allows only its own style and script.
-
-    Parameters
-    ----------
-    audit : Audit
-        The records.
-    most_bytes : int, default=1_000_000
-        If the page is larger, lines of tasks are left out.
-
-    Returns
-    -------
-    str
-        A whole HTML document.
-
-    Examples
-    --------
-    >>> from rankfair import audit
-    >>> found = audit(None, [3.0, 1.0, 2.0], sensitive_features=["M", "F", "<b>"])
-    >>> page = render(found)
-    >>> page.count("Content-Security-Policy"), "<b>" in page, "&lt;b&gt;" in page
-    (1, False, True)
+    ``more`` are names of parts whose style and script follow those of all pages.
     """
-    values = view(audit)
-    page = fill("audit.html.j2", values)
-    excess = len(page.encode()) - most_bytes
-    if excess <= 0 or values["tasks"] is None:
-        return page
-    left = len(values["tasks"]["json"].encode()) - excess
-    return fill("audit.html.j2", view(audit, most_bytes=left))
-
-
-def render_fragment(audit: Audit) -> str:
-    """Return an audit for a notebook: verdict, a small table, and the page folded.
-
-    The table has no style and no script.  The page is in a frame that can reach nothing
-    else.
-
-    Parameters
-    ----------
-    audit : Audit
-        The records.
-
-    Returns
-    -------
-    str
-        A part of an HTML document.
-
-    Examples
-    --------
-    >>> from rankfair import audit
-    >>> found = audit(None, [3.0, 1.0], sensitive_features=["M", "F"], title="Pay")
-    >>> "<strong" in render_fragment(found)
-    True
-    """
-    shortened = view(audit, most_bytes=60_000)
-    page = fill("audit.html.j2", shortened)
-    return _environment().get_template("fragment.html.j2").render(shortened, page=page)
-
-
-def fill(template: str, values: View) -> str:
-    """Return a filled template of this folder, with style, script and policy."""
-    style, script = _part("page.css"), _part("page.js")
+    style, script = (
+        "\n".join(_part(f"{name}.{kind}") for name in ("page", *more))
+        for kind in ("css", "js")
+    )
     return (
-        _environment()
+        environment()
         .get_template(template)
         .render(values, style=style, script=script, policy=policy(style, script))
         + "\n"
@@ -119,7 +59,8 @@ def _part(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates of this folder, which escape whatever they print."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -143,11 +84,8 @@ def _finalize(value: Any) -> Any:
     """Spell out control characters in whatever a template prints."""
     from markupsafe import Markup
 
-    return (
-        value
-        if isinstance(value, Markup) or not isinstance(value, str)
-        else shown(value)
-    )
+    plain = isinstance(value, str) and not isinstance(value, Markup)
+    return shown(value) if plain else value
 
 
 def named(text: str, group: str, against: str) -> Any:
@@ -169,3 +107,27 @@ def named(text: str, group: str, against: str) -> Any:
         else escape(part)
         for part in parts
     )
+
+
+def facts_of(made: Provenance, confidence: str) -> list[str]:
+    """Return the facts below a title: rows, tasks if any, confidence, date."""
+    facts = [number_of(made.n_rows)]
+    if made.n_tasks:
+        facts.append(number_of(made.n_tasks, "task"))
+    return [*facts, f"{confidence} confidence intervals", made.created[:10]]
+
+
+def origin(made: Provenance, *more: tuple[str, str]) -> View:
+    """Return where a page comes from, as names and values; empty ones are not shown."""
+    return {
+        "facts": [
+            ("Rows", count(made.n_rows)),
+            ("Tasks", count(made.n_tasks) if made.n_tasks else "none given"),
+            ("Made", made.created),
+            ("Seed", "" if made.seed is None else str(made.seed)),
+            *more,
+            ("Versions", ", ".join(f"{k} {v}" for k, v in made.versions.items())),
+        ],
+        "fingerprint": made.fingerprint,
+        "command": made.command or "",
+    }

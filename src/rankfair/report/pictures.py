@@ -116,31 +116,23 @@ def draw_path(path: Any) -> Figure:
         axes.set_xlabel(GAP)
         axes.set_ylabel(ERROR)
         plain_axes(axes)
-        x, y, low, high, train_x, train_y = (
-            path.column(name)
-            for name in [
-                "gap",
-                "rmse",
-                "rmse_ci_low",
-                "rmse_ci_high",
-                "train_gap",
-                "train_rmse",
-            ]
+        x, y, train_x, train_y = map(
+            path.column, ("gap", "rmse", "train_gap", "train_rmse")
         )
+        low, high = map(path.column, ("rmse_ci_low", "rmse_ci_high"))
         axes.errorbar(x, y, [y - low, high - y], color=BLUE, fmt="none", alpha=0.35)
         axes.plot(x, y, "-o", color=BLUE, markersize=4, label="held-out rows")
         axes.plot(
             train_x, train_y, "--s", color=RUST, markersize=4, label="training rows"
         )
         legend = axes.legend(frameon=False)
-        if path.has_knee:
-            knee = path.knee()
-            at = int(np.flatnonzero(path.column("epsilon") == knee)[0])
+        if len(path.rows) > 1 and path.chosen is not None:
+            at = int(np.flatnonzero(path.column("epsilon") == path.chosen)[0])
             curve = np.column_stack((x, y))
             others = [*curve, *np.column_stack((train_x, train_y))]
             for share in np.linspace(0, 1, 12):  # along the intervals
                 others += [*np.column_stack((x, low + share * (high - low)))]
-            text = {f"knee, ε = {knee:.3g}": (curve[at], INK)}
+            text = {f"ε = {path.chosen:.3g}": (curve[at], INK)}
             _write(figure, axes, text, others, [legend])
     return figure
 

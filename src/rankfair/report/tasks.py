@@ -61,11 +61,9 @@ def pack(audit: Audit, most_bytes: int = 900_000) -> Payload | None:
     sets = _grouped(audit.tasks)
     n_all = sum(map(len, sets.values()))
     share = most_bytes / (12 * len(audit.tasks))  # no line takes less than 12 bytes
-    kept, ranked = sets, dict[Key, list[str]]()
+    ranked = {key: _ranked(rows) for key, rows in sets.items()}
     while True:
-        if share < 1:
-            ranked = ranked or {key: _ranked(rows) for key, rows in sets.items()}
-            kept = {key: _kept(sets[key], ranked[key], share) for key in sets}
+        kept = {key: _kept(sets[key], ranked[key], share) for key in sets}
         data = _data(audit, kept)
         text = as_json(data)
         size, n_shown = len(text.encode()), sum(map(len, kept.values()))

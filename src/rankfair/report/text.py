@@ -274,12 +274,12 @@ def cell(estimate: Estimate, form: Form = decimals) -> View:
     }
 
 
-def strip(estimate: Estimate, x: Scale, name: str) -> View:
+def strip(estimate: Estimate, x: Scale, name: str, form: Form = decimals) -> View:
     """Return an estimate and its interval as places on a strip (None: unknown).
 
     ``title`` is the text for readers who do not see the picture.
     """
-    said = cell(estimate)
+    said = cell(estimate, form)
     interval = f" ({said['interval']})" if said["interval"] else ""
     ends = {"x": estimate.value, "low": estimate.ci_low, "high": estimate.ci_high}
     return {

@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from rankfair.core.problem import Problem
-from rankfair.solvers.admm import ADM, NCADMM, only_rank
-from rankfair.solvers.base import OnStep, Request, Solution, Status, Step
-from rankfair.solvers.counted import Counted, Demand
-from rankfair.solvers.line import Line
-from rankfair.solvers.paper import Paper
-from rankfair.solvers.tilt import Tilt, solve_linear, unconstrained
+from rankfair.solvers.admm import NCADMM, Paper
+from rankfair.solvers.base import OnStep, Request, Solution
+from rankfair.solvers.counted import Demand
+from rankfair.solvers.tilt import Tilt
 
-__all__ = [
-    "ADM",
-    "NCADMM",
-    "SOLVERS",
-    "Counted",
-    "Demand",
-    "Line",
-    "OnStep",
-    "Paper",
-    "Request",
-    "Solution",
-    "Solver",
-    "Status",
-    "Step",
-    "Tilt",
-    "make_solver",
-    "only_rank",
-    "solve_linear",
-    "unconstrained",
-]
+__all__ = ["NCADMM", "SOLVERS", "Paper", "Solver", "Tilt", "make_solver"]
 
-SOLVERS = ("tilt", "ncadmm", "paper")
+SOLVERS = {"tilt": Tilt, "ncadmm": NCADMM, "paper": Paper}
 
 
 class Solver(Protocol):
@@ -50,26 +29,20 @@ class Solver(Protocol):
         """Fit ``problem`` with the penalty requested, every demand in its band."""
 
 
-def make_solver(
-    solver: str | Solver,
-    *,
-    count: str = "loo",
-    direction: str = "mean",
-    max_iter: int = 50,
-    tol: float = 1e-4,
-    random_state: int | None = None,
-) -> Solver:
-    """The solver of that name; an object is returned as it is.
+def make_solver(solver: str | Solver, **settings: Any) -> Solver:
+    """The solver of that name with those settings that it is ``given``.
+
+    An object is returned as it is.
 
     Examples
     --------
-    >>> make_solver("tilt", count="train")
+    >>> make_solver("tilt", count="train", random_state=0)
     Tilt(count='train', direction='mean', max_iter=50, tol=0.0001)
     """
     if not isinstance(solver, str):
         return solver
-    if solver == "tilt":
-        return Tilt(count, direction, max_iter, tol)
-    if solver == "ncadmm":
-        return NCADMM(max_iter=max_iter)
-    return Paper(max_iter, random_state=random_state)
+    kind: Any = SOLVERS[solver]
+    found: Solver = kind(
+        **{name: settings[name] for name in kind.given if name in settings}
+    )
+    return found

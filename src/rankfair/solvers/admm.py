@@ -2,24 +2,31 @@
 
 W = fit((y + ρ(S − V)) / (1 + ρ)) with β/(1 + ρ)
 M = XW;   S = project(M + V);   V += M − S
+
+And the algorithm of the paper to the letter, for comparison.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rankfair import projections
-from rankfair.constraints import Constraint, Linear
-from rankfair.constraints.base import KEPT
+from rankfair.constraints.base import KEPT, Constraint
+from rankfair.constraints.linear import Linear
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups, Problem
-from rankfair.penalties import Penalty
+from rankfair.input.errors import Argument, InputError, listed, shown
+from rankfair.penalties.auto import with_intercepts
+from rankfair.penalties.base import Penalty
+from rankfair.penalties.task import Task
 from rankfair.solvers.base import (
     Fitter,
+    Line,
     OnStep,
     Request,
     Solution,
@@ -28,12 +35,13 @@ from rankfair.solvers.base import (
     noted_in,
     package,
     relative,
+    training_rows,
 )
 from rankfair.solvers.counted import Demand
-from rankfair.solvers.line import TiltedFits
-from rankfair.solvers.refits import search_along
+from rankfair.solvers.line import nearest
 
 PROJECTIONS = ("shift", "paper", "greedy")
+USE_TILT = ("Use ", Argument("solver", "tilt"), ".")
 
 
 def alternations(
@@ -76,16 +84,17 @@ class NCADMM:
     projection: str = "shift"
     max_iter: int = 50
     tol: float = 1e-8
+    given: ClassVar = ("max_iter",)
 
     def __post_init__(self) -> None:
         """Refuse settings that no step could use."""
         if self.projection not in PROJECTIONS:
-            valid = ", ".join(f'"{name}"' for name in PROJECTIONS)
-            raise ValueError(
-                f'projection must be one of {valid}; got "{self.projection}"'
+            valid = listed(PROJECTIONS)
+            raise InputError(
+                "projection", f"must be one of {valid}", shown(self.projection)
             )
         if not self.rho > 0:
-            raise ValueError(f"rho must be a number above 0; got {self.rho}")
+            raise InputError("rho", "must be a number above 0", str(self.rho))
 
     def solve(
         self,
@@ -98,14 +107,13 @@ class NCADMM:
         only_rank([each.constraint for each in demands], "ncadmm")
         (demand,) = demands
         if self.projection != "shift":
-            check_unweighted(demand.groups, f'projection="{self.projection}"')
+            _check_unweighted(demand.groups, Argument("projection", self.projection))
         penalty = request.of_targets(problem, *problem.sums(()))[0]
-        fitter = Fitter.of(problem, penalty)
-        best, trace = Best(fitter, demand), list[Step]()
-        W = fitter.solve(problem.target_moments)
+        best, trace = Best(Fitter.of(problem, penalty), demand), list[Step]()
+        W = best.fitter.solve(problem.target_moments)
         best.offer(W)
         if best.miss == 0:
-            return best.solution(penalty, Status.INACTIVE)
+            return best.solution(Status.INACTIVE)
 
         def project(m: Floats) -> Floats:
             in_a, band = demand.groups.in_a, demand.band
@@ -117,24 +125,17 @@ class NCADMM:
 
         note, V = noted_in(trace, on_step), np.zeros(len(problem.y))
         steps = alternations(problem, penalty, self.rho, project, problem.predict(W), V)
-        for here in islice(steps, self.max_iter):
-            W, M, S, fitted = here
+        for W, M, S, target in islice(steps, self.max_iter):
+            g = problem.y - (1 + self.rho) * target + self.rho * M
             residual = relative(M - S, M)
             note(best.offer(W, S, residual))
             if residual <= self.tol:
                 break
-        kept = best.solution(penalty, Status.MAX_ITER, trace)
-        if self.projection != "shift":
-            return kept
-        # W = fit(y − g) at the full β, so the last digits are those of a line.
-        g = problem.y - (1 + self.rho) * fitted + self.rho * M
-        settled = residual <= self.tol
-        along = search_along(TiltedFits(fitter, fitter, demands, "train"), [g])
-        along = replace(along, settled=settled, trace=tuple(trace))
-        found = along.solution(penalty)
-        usable = found.status is not Status.INFEASIBLE
-        better = kept.status is Status.INFEASIBLE or found.objective <= kept.objective
-        return found if settled or (usable and better) else kept
+        if self.projection == "shift":
+            # W = fit(y − g) at the full β, so the last digits are those of a line.
+            best.offer_along(g)
+        settled = self.projection == "shift" and residual <= self.tol
+        return best.solution(Status.SATISFIED if settled else Status.MAX_ITER, trace)
 
 
 @dataclass(frozen=True)
@@ -173,34 +174,125 @@ class ADM:
             problem, penalty, self.rho, lambda m: m - g * (value(m) / size), last, V
         )
         for W, M, S, _ in islice(steps, self.max_iter):
-            objective = fitter.objective(W, problem.target_moments)
             residual = max(relative(M - S, M), relative(S - last, M))
-            trace.append(Step(len(trace) + 1, objective, value(M), residual))
+            step = Step(len(trace) + 1, fitter.objective(W), value(M), residual)
+            trace.append(step)
             if residual <= self.tol:
                 break
             last = S
         settled = residual <= self.tol and posed.gap(value(M)) <= KEPT
         status = Status.SATISFIED if settled else Status.MAX_ITER
-        values = (value(M),)
-        return package(fitter, W, status, penalty=penalty, values=values, trace=trace)
+        return package(fitter, W, status, trace, values=(value(M),))
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The published algorithm with its published settings.
+
+    An outer loop of ``max_iter`` steps of ``M``, ``M_S = project(M + V)`` and ``V``,
+    each with ``inner`` steps of ADM: the pseudo-inverse and group soft threshold for
+    ``W``, a closed form for ``M``, and a multiplier moved by ``theta``.  ``M``, ``M_S``
+    and ``V`` start at random in [0, 1).  It has no intercepts: targets and features are
+    standardised over all rows.  Only ``penalty="task"`` has its closed form.
+
+    Examples
+    --------
+    >>> Paper(max_iter=5).rho
+    0.001
+    """
+
+    max_iter: int = 50
+    rho: float = 0.001
+    gamma: float = 1.0
+    theta: float = 0.01
+    inner: int = 20
+    window: int = 10_000_000
+    random_state: int | np.random.Generator | None = None
+    given: ClassVar = ("max_iter", "random_state")
+
+    def solve(
+        self,
+        problem: Problem,
+        request: Request,
+        demands: Sequence[Demand],
+        on_step: OnStep | None = None,
+    ) -> Solution:
+        """A fixed number of steps; the best ``XW`` is returned."""
+        only_rank([each.constraint for each in demands], "paper")
+        (demand,) = demands
+        _check_unweighted(demand.groups, Argument("solver", "paper"))
+        if not isinstance(request.penalty, Task):
+            closed = "has a closed form for ", Argument("penalty", "task"), " only"
+            given = type(request.penalty).__name__
+            raise InputError("solver", ('"paper" ', *closed), given, USE_TILT)
+        penalty = request.of_targets(problem, *problem.sums(()))[0]
+        design = PaperDesign.of(problem)
+        best, trace = Best(Fitter.of(problem, penalty), demand), list[Step]()
+        y, in_a, note = problem.y, demand.groups.in_a, noted_in(trace, on_step)
+        M, S, V = np.random.default_rng(self.random_state).random((3, len(y)))
+        rho, gamma, L = self.rho, self.gamma, 0 * y
+        for _ in range(self.max_iter):
+            for _ in range(self.inner):
+                target = (y + gamma * M + L) / (1 + gamma)
+                W = design.shrink(target, penalty.beta / (1 + gamma))
+                XW = problem.predict(W)
+                M = (rho * (S - V) + gamma * XW - L) / (rho + gamma)
+                L = L - self.theta * (XW - M)
+            S = projections.paper(M + V, in_a, demand.band, window=self.window)
+            V = V + M - S
+            note(best.offer(W, S, relative(M - S, M)))
+        return best.solution(Status.MAX_ITER, trace)
+
+
+class PaperDesign(NamedTuple):
+    """Rows standardised over all tasks, as the paper has them, without intercepts."""
+
+    problem: Problem
+    inverse: Floats  # (k, n, n), (XᵀX)⁺ of every task
+
+    @classmethod
+    def of(cls, problem: Problem) -> PaperDesign:
+        """``X⁺ = (XᵀX)⁺Xᵀ`` of every task."""
+        none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
+        sums = problem.gram, problem.centre, problem.counts
+        G = with_intercepts(*sums, none)[0][:, :-1, :-1]
+        inverse = np.linalg.pinv(G, hermitian=True).astype(float, copy=False)
+        return cls(problem, inverse)
+
+    def shrink(self, target: Floats, threshold: float) -> Floats:
+        """``max(||c|| − t, 0) c/||c||``, ``c = X⁺ target``, and 0 where ``c = 0``.
+
+        The last column are the intercepts at the task centres that make up for none.
+        """
+        B, centre = self.problem.moments(target), self.problem.centre
+        moments = B[:, :-1] + centre * B[:, -1:]
+        C: Floats = np.matmul(self.inverse, moments[:, :, None])[:, :, 0]
+        norm = np.linalg.norm(C, axis=1, keepdims=True)
+        C *= np.maximum(norm - threshold, 0.0)
+        np.divide(C, norm, out=C, where=norm > 0)
+        return np.column_stack((C, (centre * C).sum(axis=1)))
 
 
 def only_rank(constraints: Sequence[Constraint], solver: str) -> None:
     """Refuse what a solver that projects ranks does not know."""
     if len(constraints) > 1 or not constraints[0].pairs:
         names = ", ".join(type(each).__name__ for each in constraints)
-        raise ValueError(
-            f'solver="{solver}" projects ranks of two groups and knows only '
-            f'constraints="rank", got {names}; use solver="tilt"'
+        knows = "projects ranks of two groups and knows only "
+        raise InputError(
+            "solver",
+            (f'"{solver}" {knows}', Argument("constraints", "rank")),
+            names,
+            USE_TILT,
         )
 
 
-def check_unweighted(groups: Groups, what: str) -> None:
+def _check_unweighted(groups: Groups, what: Argument) -> None:
     """The paper's projection counts rows, not weights."""
     if groups.weights is not None:
-        raise ValueError(
-            f"{what} counts every row once and cannot use sample_weight; "
-            'repeat the rows, or use solver="tilt"'
+        raise InputError(
+            "sample_weight",
+            ("cannot be used with ", what, ", which counts every row once"),
+            cure=("Repeat the rows, or use ", Argument("solver", "tilt"), "."),
         )
 
 
@@ -220,16 +312,24 @@ class Best:
         value = count(m, demand.groups, problem.y_unit)
         projected = np.nan if S is None else demand.show(count(S, demand.groups))
         miss, shown = abs(demand.band.miss(value)), demand.show(value)
-        objective = self.fitter.objective(W, problem.target_moments)
+        objective = self.fitter.objective(W)
         if (miss, objective) < (self.miss, self.objective):
             self.miss, self.objective, self.W, self.shown = miss, objective, W, shown
         return Step(0, objective, shown, residual, projected)
 
-    def solution(
-        self, penalty: Penalty, status: Status, trace: Sequence[Step] = ()
-    ) -> Solution:
+    def offer_along(self, g: Floats) -> None:
+        """Offer the nearest in the band of the line through the fits to y and y − g."""
+        fitter, problem = self.fitter, self.fitter.rows
+        B0 = problem.target_moments
+        W0 = fitter.solve(B0)
+        D = (W0 - fitter.solve(B0 - problem.moments(g)))[None]
+        M = problem.along([W0, *D], [])[0]
+        trained = training_rows(problem, W0, D, M, [self.demand])
+        line = Line(fitter, W0, D, trained, None, None, 0)
+        self.offer(line.coefficients(nearest(trained, line.curve.cap).lam))
+
+    def solution(self, status: Status, trace: Sequence[Step] = ()) -> Solution:
         """What was kept."""
         assert self.W is not None
         reached = status if self.miss == 0 else Status.INFEASIBLE
-        values = (self.shown,)
-        return package(self.fitter, self.W, reached, penalty, trace, values=values)
+        return package(self.fitter, self.W, reached, trace, values=(self.shown,))

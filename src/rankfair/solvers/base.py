@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankfair.core.blocks import Floats, Ints
 from rankfair.core.problem import Problem
-from rankfair.engines import Engine
-from rankfair.penalties import Factor, Penalty
+from rankfair.engines.base import Engine
+from rankfair.input.errors import InputError
 from rankfair.penalties.auto import Moments, automatic, some_tasks, with_intercepts
-
-if TYPE_CHECKING:
-    from rankfair.solvers.line import Line
-
-Floats = NDArray[np.float64]
+from rankfair.penalties.base import Factor, Penalty
+from rankfair.solvers.counted import Counted, Curve, Demand, Units
 
 
 class Status(Enum):
@@ -62,39 +60,12 @@ def noted_in(trace: list[Step], on_step: OnStep | None) -> OnStep:
 
 
 @dataclass(frozen=True)
-class Solution:
-    """A fitted model in the user's units, and how it came about."""
-
-    coef: Floats  # (k, n)
-    intercept: Floats  # (k,)
-    shared_coef: Floats | None
-    shared_intercept: float | None
-    resolution: float  # what predictions are multiples of
-    objective: float
-    status: Status
-    penalty: Penalty  # with the β that was used
-    trace: tuple[Step, ...]
-    values: tuple[float, ...] = ()  # of the demands, as people read them, where counted
-    multipliers: tuple[float, ...] = ()  # λ, one a demand, or none
-    line: Line | None = None  # where the fits of all ε lie
-    left_out_aucs: tuple[float, ...] = ()  # of the demands, where rows can be left out
-    proxy_aucs: tuple[float, ...] = ()  # how well the predictors tell the groups apart
-
-    @property
-    def n_iter(self) -> int:
-        """How many steps were taken."""
-        return max(1, len(self.trace))
-
-
-Kind = TypeVar("Kind", bound=Solution)
-
-
-@dataclass(frozen=True)
 class Fitter:
     """``fit(target) → W`` for one problem and penalty, factorised once."""
 
     problem: Engine
-    penalty: Penalty
+    asked: Penalty  # in the user's units
+    penalty: Penalty  # the same in standard units
     factor: Factor
 
     @classmethod
@@ -107,12 +78,13 @@ class Fitter:
         if own.intercepts:
             none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
             gram, _ = with_intercepts(gram, problem.centre, problem.counts, none)
-        return cls(problem, own, own.factorise(gram))
+        return cls(problem, penalty, own, own.factorise(gram))
 
     @property
     def rows(self) -> Problem:
-        """The rows themselves, where they are in memory."""
-        return in_memory(self.problem)
+        """The rows themselves, which are in memory."""
+        assert isinstance(self.problem, Problem)
+        return self.problem
 
     def solve(self, B: Floats, start: Floats | None = None) -> Floats:
         """``W`` (k, n + 1) from the moments ``B = Xᵀ t`` (k, n + 1) of a target.
@@ -136,17 +108,14 @@ class Fitter:
             W[-1, -1] = B[:, -1].sum() / counts.sum()
         return W
 
-    def objective(self, W: Floats, B0: Floats) -> float:
+    def objective(self, W: Floats) -> float:
         """``½ Σ (m − y)² + β R(W)`` in standard units, from the moments of ``y``.
 
         The squares are ``½ yᵀy − ΣW∘B0 + ½ Σ_j wᵀG_j w``: no pass over the rows.
         """
-        problem = self.problem
-        own = W[: problem.n_tasks]
-        C, a = own[:, :-1], own[:, -1]
-        bent = np.matmul(problem.gram, C[:, :, None])[:, :, 0]
-        squares = float((C * bent).sum()) + float((problem.counts * a * a).sum())
-        loss = 0.5 * (problem.y_squares + squares) - float((own * B0).sum())
+        problem, own = self.problem, W[: self.problem.n_tasks]
+        squares = problem.y_squares + float((own * bent(problem, own)).sum())
+        loss = 0.5 * squares - float((own * problem.target_moments).sum())
         return max(loss, 0.0) + self.penalty_of(W)
 
     def penalty_of(self, W: Floats) -> float:
@@ -195,6 +164,16 @@ class Request:
     beta: float | None = None
     fixed: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse a β that cannot be chosen."""
+        if self.beta is None and not (self.fixed or self.penalty.leverages):
+            raise InputError(
+                "beta",
+                '"auto" needs a penalty with leverages',
+                type(self.penalty).__name__,
+                "Give a number.",
+            )
+
     def of_targets(
         self, problem: Engine, B: Floats, squares: Floats
     ) -> tuple[Penalty, Penalty]:
@@ -221,37 +200,116 @@ class Request:
         return of_y, of_g.scaled(1.0 / unit)
 
 
-def in_memory(problem: Engine) -> Problem:
-    """The rows themselves, for solvers that look at them one by one."""
-    if not isinstance(problem, Problem):
-        raise TypeError(
-            f"rows are in a {type(problem).__name__}, not in memory: "
-            'use solver="tilt" with two groups'
-        )
-    return problem
+def bent(problem: Engine, W: Floats) -> Floats:
+    """``XᵀX w`` of every task: (k, n + 1)."""
+    out = np.empty_like(W)
+    out[:, :-1] = np.matmul(problem.gram, W[:, :-1, None])[:, :, 0]
+    out[:, -1] = problem.counts * W[:, -1]
+    return out
+
+
+@dataclass(frozen=True)
+class Line:
+    """``W(λ) = W₀ − λ D``, and how it is counted."""
+
+    fitter: Fitter  # with the penalties of y
+    W0: Floats  # (k or k + 1, n + 1)
+    D: Floats  # (r, k or k + 1, n + 1)
+    trained: Counted
+    left_out: Counted | None  # None where rows cannot be left out
+    rows: Ints | None  # the sorted rows that can be left out; None if all can
+    alone: int  # rows that are the only one of their task
+
+    def counted(self, count: str) -> Counted:
+        """The predictions to count: left out, or of training rows if that is asked for.
+
+        Training rows are counted as well where most rows cannot be left out.
+        """
+        left_out, trained = self.left_out, self.trained
+        if count == "train" or left_out is None:
+            return trained
+        return trained if 2 * left_out.n_rows < trained.n_rows else left_out
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are."""
+        return isinstance(self.fitter.problem, Problem)
+
+    def coefficients(self, lam: Floats) -> Floats:
+        """The coefficients at ``λ``."""
+        found: Floats = self.W0 - np.tensordot(lam, self.D, 1)
+        return found
+
+    @cached_property
+    def curve(self) -> Curve:
+        """The squared error of training rows, and that of one constant."""
+        problem = self.fitter.problem
+        B0, own = problem.target_moments, slice(problem.n_tasks)
+        left = B0 - bent(problem, self.W0[own])  # Xᵀ(y − m₀)
+        b = np.array([(D[own] * left).sum() for D in self.D])
+        sides = [bent(problem, D[own]) for D in self.D]
+        A = np.array([[(D[own] * side).sum() for side in sides] for D in self.D])
+        c = problem.y_squares - float((self.W0[own] * (B0 + left)).sum())
+        return Curve(max(c, 0.0), b, A, problem.y_squares)
+
+
+def training_rows(
+    problem: Problem, W0: Floats, D: Floats, M: Floats, demands: Sequence[Demand]
+) -> Counted:
+    """The training predictions, ``M`` in standard units."""
+
+    def seen(lam: Floats) -> Floats:
+        return problem.user_predict(W0 - np.tensordot(lam, D, 1))[problem.order]
+
+    asked = tuple(each.of_rows(None, problem.y) for each in demands)
+    return Counted(M[0], M[1:], asked, Units.of(problem), seen)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fitted model in the user's units, and how it came about."""
+
+    coef: Floats  # (k, n)
+    intercept: Floats  # (k,)
+    shared_coef: Floats | None
+    shared_intercept: float | None
+    resolution: float  # what predictions are multiples of
+    objective: float
+    status: Status
+    penalty: Penalty  # with the β that was used
+    trace: tuple[Step, ...]
+    values: tuple[float, ...] = ()  # of the demands, as people read them, where counted
+    multipliers: tuple[float, ...] = ()  # λ, one a demand, or none
+    line: Line | None = None  # where the fits of all ε lie
+    left_out_aucs: tuple[float, ...] = ()  # of the demands, where rows can be left out
+    proxy_aucs: tuple[float, ...] = ()  # how well the predictors tell the groups apart
+
+    @property
+    def n_iter(self) -> int:
+        """How many steps were taken."""
+        return max(1, len(self.trace))
+
+
+Kind = TypeVar("Kind", bound=Solution)
 
 
 def package(
     fitter: Fitter,
     W: Floats,
     status: Status,
-    penalty: Penalty,
     trace: Sequence[Step] = (),
     kind: type[Kind] = Solution,  # type: ignore[assignment]
     **more: Any,
 ) -> Kind:
-    """The solution of standard units ``W`` in the user's units.
-
-    ``penalty`` is the fitter's in the user's units; ``more`` are fields of ``kind``.
-    """
+    """The solution of standard units ``W`` in the user's; ``more`` are its fields."""
     problem = fitter.problem
     scale = problem.loss_unit
-    objective = fitter.objective(W, problem.target_moments) * scale
+    objective = fitter.objective(W) * scale
     steps = tuple(step._replace(objective=step.objective * scale) for step in trace)
     coef, intercept = problem.user_coef(W)
     shared, at_zero = problem.user_shared(W) or (None, None)
     found = coef, intercept, shared, at_zero, problem.resolution, objective
-    return kind(*found, status, penalty, steps, **more)
+    return kind(*found, status, fitter.asked, steps, **more)
 
 
 def relative(gap: Floats, size: Floats) -> float:

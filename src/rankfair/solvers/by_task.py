@@ -12,40 +12,40 @@ still open, each at its own place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.constraints import Constraint, Rank
-from rankfair.constraints.base import ROUNDING
+from rankfair.constraints.base import ROUNDING, Constraint
 from rankfair.constraints.by_task import ByTask, in_every_task
+from rankfair.constraints.rank import Rank
 from rankfair.core.blocks import Floats, Ints, linear_predict, rounded
 from rankfair.core.by_task import Segments
 from rankfair.core.problem import Problem
-from rankfair.penalties import Penalty
+from rankfair.penalties.base import Penalty
 from rankfair.solvers.base import (
     Fitter,
     OnStep,
     Solution,
     Status,
     Step,
+    bent,
     noted_in,
     package,
 )
-from rankfair.solvers.counted import TIED, Counted, Demand, Units
-from rankfair.solvers.line import bent, nearest
-from rankfair.solvers.roots import Bracket, close_in_all
+from rankfair.solvers.counted import TIED, Counted, Demand, Units, quadratic_roots
+from rankfair.solvers.line import nearest
+from rankfair.solvers.roots import Bracket, close_in, first_beyond
 
 Bools = NDArray[np.bool_]
 Count = Callable[[Ints, Floats], Floats]  # some tasks, each at its own place
 
-AHEAD = np.array([0.04, 0.16, 0.36, 0.64, 1.0])  # shares of the way to the cap
-BEHIND = np.array([0.25, 1.0])  # the same on the side that as a rule leads away
+# Shares of the way to the cap; the side below 0 is that which as a rule leads away.
+SHARES = (0.04, 0.16, -0.25, 0.36, 0.64, 1.0, -1.0)
 ROUNDED = 1e-12  # a correlation, or a share of all pairs, that is rounding
 
 
@@ -108,23 +108,14 @@ def solve_tasks(
     if overall:
         assert problem.groups is not None
         demand = Demand(constraint, problem.groups)
-        for g in _ways(demand, problem.predict(tilted.W)):
-            W, inside = tilted.moved(demand, g)
+        g, total = demand.direction(), problem.groups.total_a + problem.groups.total_b
+        slope = demand.slope(problem.predict(tilted.W)) * total
+        # Where tasks have the groups in equal shares, densities may tell them apart.
+        for way in (g, slope, g + slope):
+            W, inside = tilted.moved(demand, way)
             if inside:
                 break
-    return tilted.solution(penalty, W, inside, on_step)
-
-
-def _ways(demand: Demand, m: Floats) -> Iterator[Floats]:
-    """Directions to try: that of means, of densities, and the one between them.
-
-    Where tasks have the groups in equal shares, densities may tell them apart.
-    """
-    g = demand.direction()
-    yield g
-    slope = demand.slope(m) * (demand.groups.total_a + demand.groups.total_b)
-    yield slope
-    yield g + slope
+    return tilted.solution(W, inside, on_step)
 
 
 @dataclass(frozen=True)
@@ -229,7 +220,7 @@ class TaskLines:
         W, D = self.W[own], self.D[own]
         a = (D * bent(problem, D)).sum(axis=1)
         half = (D * (self.B0 - bent(problem, W))).sum(axis=1)
-        return _roots(a, half, self.excess(W))
+        return quadratic_roots(a, half, self.excess(W))
 
     def _nearest(self, count: Count, on: Bools) -> tuple[Floats, Bools]:
         """Look from 0 outwards on both sides, then close in; in the tasks ``on``."""
@@ -240,12 +231,11 @@ class TaskLines:
         sign, edge = np.sign(miss), np.where(miss > 0, high, low)
         start = np.where(demands.kept(values) | ~on, 0.0, np.abs(miss))
         width = np.where(start > 0, high - low, 0.0) + demands.forgiven
-        ahead, behind = np.where(sign > 0, self._cap[::-1], self._cap)[:, :, None]
-        places = np.concatenate((ahead * AHEAD, behind * BEHIND), axis=1)
 
-        def beyond(which: Ints, x: Floats) -> Floats:
+        def beyond(x: Floats, still: Bools) -> Floats:
             """How far values have to go on to their bands; 0 or less beyond an edge."""
-            out: Floats = sign[which] * (count(which, x) - edge[which])
+            out, which = np.zeros(len(x)), np.flatnonzero(still)
+            out[which] = sign[which] * (count(which, x[which]) - edge[which])
             # Less than a thousandth of what is forgiven is on the edge.
             return np.where(np.abs(out) <= 1e-3 * demands.forgiven, 0.0, out)
 
@@ -255,16 +245,10 @@ class TaskLines:
             out: Bools = inside | (at.fb > 0)
             return out
 
-        at = close_in_all(beyond, _first(beyond, places, start), enough)
+        ends = np.where(sign > 0, self._cap[::-1], self._cap)
+        places = [abs(share) * ends[int(share < 0)] for share in SHARES]
+        at = close_in(beyond, first_beyond(beyond, places, start), enough)
         return at.b, (at.fb <= 0) & (at.fb >= -width)
-
-
-def _roots(a: Any, half: Any, excess: Any) -> tuple[Floats, Floats]:
-    """Where ``a x² + 2 half x + excess = 0``, and 0 if that lies further out."""
-    root = np.sqrt(np.maximum(half * half - a * excess, 0.0))
-    size = np.where(a > 0, a, np.inf)
-    low, high = (-half - root) / size, (-half + root) / size
-    return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
 def seen(problem: Problem, W: Floats, rows: Ints | slice = slice(None)) -> Floats:
@@ -286,28 +270,6 @@ def _fitted(
         return W, fitter.solve(b)
     step = np.copysign(guess, (b * W[: len(b)]).sum())
     return W, (W - fitter.solve(B0 - step * b, W)) / step
-
-
-def _first(beyond: Count, places: Floats, start: Floats) -> Bracket:
-    """The first of each row of places, by distance from 0, beyond the edge of a band.
-
-    ``a`` is the last place before it on its side.  Where there is none, ``b`` is the
-    place closest to the band, and ``fb`` is positive.  Places at 0 are left out.
-    """
-    a, b, fa, fb = 0.0 * start, 0.0 * start, start.copy(), start.copy()
-    on = np.flatnonzero(start > 0)
-    X = np.take_along_axis(places, np.abs(places).argsort(axis=1), axis=1)[on]
-    F = np.column_stack([beyond(on, x) for x in X.T])
-    F[X == 0] = np.inf
-    hit, row = F <= 0, np.arange(len(on))
-    first = np.where(hit.any(axis=1), hit.argmax(axis=1), F.argmin(axis=1))
-    closer = F[row, first] < start[on]
-    b[on], fb[on] = np.where(closer, (X[row, first], F[row, first]), (b[on], fb[on]))
-    before = (X * b[on][:, None] > 0) & (np.arange(X.shape[1]) < first[:, None])
-    last = X.shape[1] - 1 - before[:, ::-1].argmax(axis=1)
-    some = before.any(axis=1)
-    a[on[some]], fa[on[some]] = X[row, last][some], F[row, last][some]
-    return Bracket(a, fa, b, fb)
 
 
 @dataclass(frozen=True)
@@ -357,16 +319,14 @@ class Tilted:
         )
         off = (self.W[: len(c)] - lines.constants)[:, -1]
         excess = (lines.excess(self.W) + lines.spread).sum() - problem.y_squares
-        low, high = _roots(counts @ c**2, -(counts @ (c * off)), excess)
+        low, high = quadratic_roots(counts @ c**2, -(counts @ (c * off)), excess)
         found = nearest(counted, (float(low), float(high)))
         # Sums of real weights are rounded, here as within tasks.
         room = 0.0 if segments.whole else ROUNDED * counted.demand.unit
-        miss = abs(counted.demand.band.miss(found.value))
-        return at(np.array([found.x])), miss <= max(room, lines.demands.forgiven)
+        miss = abs(counted.demand.band.miss(found.values[0]))
+        return at(found.lam), miss <= max(room, lines.demands.forgiven)
 
-    def solution(
-        self, penalty: Penalty, W: Floats, inside: bool, on_step: OnStep | None
-    ) -> TaskSolution:
+    def solution(self, W: Floats, inside: bool, on_step: OnStep | None) -> TaskSolution:
         """The solution in the user's units, with the state of every task."""
         lines, lam, fitter = self.lines, self.lam, self.lines.fitter
         problem, demands, s = fitter.rows, lines.demands, lines.demands.segments
@@ -378,7 +338,7 @@ class Tilted:
             status = Status.INACTIVE
         off = np.where(s.both, np.abs(values - demands.level), -1.0)
         trace = list[Step]()
-        step = Step(1, fitter.objective(W, lines.B0), float(shown[off.argmax()]), 0.0)
+        step = Step(1, fitter.objective(W), float(shown[off.argmax()]), 0.0)
         noted_in(trace, on_step)(step)
         whole = Demand(demands.whole, s.groups).of_rows(None, problem.y)
         value = whole.show(whole.constraint.value(m, s.groups))
@@ -393,7 +353,6 @@ class Tilted:
             fitter,
             W,
             status,
-            penalty,
             trace,
             TaskSolution,
             values=(value,),

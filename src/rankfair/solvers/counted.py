@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankfair.constraints import Band, Constraint, Rank
-from rankfair.constraints.rank import EXACT_ROWS
-from rankfair.core.blocks import Floats, Ints, rounded
+from rankfair.constraints.base import ROUNDING, Band, Constraint
+from rankfair.constraints.rank import BINS, EXACT_ROWS, Rank
+from rankfair.core.blocks import Floats, Ints, power_of_two, rounded
 from rankfair.core.problem import Groups, Part
-from rankfair.engines import Engine
-from rankfair.solvers.roots import CLOSE
+from rankfair.core.ranks import Bins, Edges, Grid, binned_twice_u, whole_if_so
+from rankfair.engines.base import Engine
+from rankfair.engines.chunk import LineSample, sample_of
+from rankfair.engines.chunked import ChunkedEngine, Kept
 
 TIED = 2.0**-40  # of a standard deviation of y: predictions this close are ties
+CLOSE = 1e-7  # of a shown value, or a share of λ: how near to the edge a search ends
+CLOSEST = 1e-3  # of a shown value: gaps this much above the least count as least
 COARSE = 1e-4  # of a shown value: quick counts that are further off are not used
+FINE = 4 * BINS  # of the last count on streams, and rows that say where bins lie
+SURE = 1e-5  # of an AUC: how far off that count may be
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,10 @@ class Demand:
 
     def of_rows(self, rows: Ints | None, y: Floats) -> Demand:
         """The same between some rows, and what is due to them."""
-        if rows is None:
-            return Demand(self.constraint.on(y, self.groups), self.groups)
-        groups = self.groups.take(rows)
-        return Demand(self.constraint.on(y[rows], groups), groups)
+        groups = self.groups if rows is None else self.groups.take(rows)
+        return Demand(
+            self.constraint.on(y if rows is None else y[rows], groups), groups
+        )
 
     @cached_property
     def band(self) -> Band:
@@ -65,6 +72,11 @@ class Demand:
     def unit(self) -> float:
         """How much of the value is one unit as people read it."""
         return 1.0 / abs(self.show(1.0) - self.show(0.0))
+
+    @cached_property
+    def slack(self) -> float:
+        """How far outside its band, as people read it, one of several may end."""
+        return self.constraint.slack(self.groups) / self.unit * (1 + ROUNDING)
 
     def show(self, value: float) -> float:
         """The value as people read it."""
@@ -78,6 +90,41 @@ class Demand:
         """Whether so many pairs in one bin are few, and their sum by chance is less."""
         by_chance = np.sqrt(off * self.groups.pair)
         return bool(off <= sure * self.unit and by_chance <= CLOSE * self.unit / 4)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The squared error ``c + 2 bᵀλ + λᵀAλ`` of the training rows along a line."""
+
+    c: float
+    b: Floats  # (r,)
+    A: Floats  # (r, r)
+    constant: float  # the squared error of one constant: no fit should err more
+
+    def error(self, lam: Floats) -> float:
+        """The squared error at ``λ``."""
+        return float(self.c + 2 * self.b @ lam + lam @ self.A @ lam)
+
+    @property
+    def cap(self) -> tuple[float, float]:
+        """The ends of the only ``λ`` that errs no more than one constant."""
+        ((a,),), (half,) = self.A, self.b
+        low, high = quadratic_roots(a, half, self.c - self.constant)
+        return float(low), float(high)
+
+
+def quadratic_roots(a: Any, half: Any, c: Any) -> tuple[Floats, Floats]:
+    """Where ``a x² + 2 half x + c = 0`` below and above 0; 0 if there is no such place.
+
+    Examples
+    --------
+    >>> [float(x) for x in quadratic_roots(1.0, -1.0, -3.0)]
+    [-1.0, 3.0]
+    """
+    root = np.sqrt(np.maximum(half * half - a * c, 0.0))
+    size = np.where(a > 0, a, np.inf)
+    low, high = (-half - root) / size, (-half + root) / size
+    return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
 @dataclass(frozen=True)
@@ -100,6 +147,14 @@ class Units:
         return rounded(seen, self.resolution)
 
 
+class Place(NamedTuple):
+    """A place on the line, the exact value of every demand, and whether all are met."""
+
+    lam: Floats  # (r,)
+    values: list[float]
+    inside: bool
+
+
 @dataclass(frozen=True)
 class Counted:
     """Predictions ``q − E λ`` of the rows that are counted, in standard units.
@@ -118,11 +173,6 @@ class Counted:
         """How many rows are counted."""
         return len(self.q)
 
-    @property
-    def ties_hold(self) -> bool:
-        """Whether rows that tie here tie among new rows, too."""
-        return self.seen is not None
-
     def at(self, lam: Floats) -> Floats:
         """The predictions at ``λ`` in the user's units, ties decided."""
         if self.seen is not None:
@@ -139,24 +189,24 @@ class Counted:
 
         Ties are no matter to linear ones: they keep all digits.
         """
-        found, exact = dict[int, float](), self.q - lam @ self.E
-        seen = exact if self.linear else self.at(lam)
+        found, linear = dict[int, float](), self._linear
+        exact = self.standard(lam) if any(linear) else self.q
+        seen = exact if all(linear) else self.at(lam)
         for places in self._by_constraint:
             several = [self.demands[i].groups for i in places]
             constraint = self.demands[places[0]].constraint
             m, unit = (exact, 1.0) if constraint.linear else (seen, self.units.unit)
-            counts = (
-                constraint.values(m, several, unit)
-                if len(several) > 1
-                else [constraint.value(m, several[0], unit)]
-            )
-            found.update(zip(places, counts, strict=True))
+            found.update(zip(places, constraint.values(m, several, unit), strict=True))
         return [found[i] for i in range(len(self.demands))]
 
     @property
     def linear(self) -> bool:
         """Whether all demands are."""
-        return all(each.constraint.linear for each in self.demands)
+        return all(self._linear)
+
+    @property
+    def _linear(self) -> list[bool]:
+        return [each.constraint.linear for each in self.demands]
 
     @cached_property
     def _by_constraint(self) -> list[list[int]]:
@@ -166,18 +216,38 @@ class Counted:
             places.setdefault(id(demand.constraint), []).append(i)
         return list(places.values())
 
+    def place(self, lam: Floats) -> Place:
+        """What exact counts say of ``λ``."""
+        values = self.values(lam)
+        return Place(lam, values, self.met(values))
+
+    def met(self, values: Sequence[float]) -> bool:
+        """Whether all values are in their bands; linear and several ones, nearly so."""
+        strict = len(self.demands) == 1 and not self.linear
+        gaps = zip(self.demands, self.gaps(values), strict=True)
+        return all(gap <= (0.0 if strict else it.slack) for it, gap in gaps)
+
+    def gaps(self, values: Sequence[float]) -> list[float]:
+        """How far each value is outside its band, as people read it."""
+        pairs = zip(self.demands, values, strict=True)
+        return [demand.gap(value) for demand, value in pairs]
+
+    def shown(self, values: Sequence[float]) -> list[float]:
+        """The values as people read them."""
+        pairs = zip(self.demands, values, strict=True)
+        return [demand.show(value) for demand, value in pairs]
+
     def aucs(self, lam: Floats) -> list[float]:
         """The AUC of every demand, whatever its constraint."""
-        m, rank = self.at(lam), Rank()
-        return [rank.show(rank.value(m, it.groups), it.groups) for it in self.demands]
+        rank = Rank()
+        asked = tuple(Demand(rank, it.groups) for it in self.demands)
+        every = replace(self, demands=asked)
+        return every.shown(every.values(lam))
 
     def proxies(self) -> list[float]:
         """How well ``e`` ranks the groups of every demand."""
-        rank = Rank()
-        return [
-            rank.show(rank.estimate(e, each.groups)[0], each.groups)
-            for each, e in zip(self.demands, self.E, strict=True)
-        ]
+        rank, pairs = Rank(), zip(self.demands, self.E, strict=True)
+        return [rank.show(rank.estimate(e, it.groups)[0], it.groups) for it, e in pairs]
 
     def fewer(self) -> Counted:
         """Some of the rows, for a rough look."""
@@ -207,11 +277,6 @@ class Counted:
         """Whether there is no quicker way to a value than the exact one."""
         return len(self.q) <= EXACT_ROWS or not self.demand.constraint.pairs
 
-    @property
-    def ways(self) -> list[Callable[[float], float]]:
-        """How a value may be had, the quickest first."""
-        return [self.value] if self.exact_only else [self.quick_value, self.value]
-
     def estimate(self, x: float) -> tuple[float, float]:
         """The value from histograms, and the most that it is off; of few rows exact."""
         if self.exact_only:
@@ -223,3 +288,102 @@ class Counted:
         (value, off), demand = self.estimate(x), self.demand
         sure = off < min(abs(value - end) for end in demand.band)
         return value if sure or demand.negligible(off, COARSE) else self.value(x)
+
+
+@dataclass(frozen=True)
+class Streamed(Counted):
+    """Predictions ``q − λ e`` kept beside the chunks of an engine.
+
+    ``q`` and ``E`` are those of ``some`` rows.
+    """
+
+    kept: Kept = field(kw_only=True)
+    rows: int = field(kw_only=True)  # how many there are
+    some: Counted = field(kw_only=True)  # some of them, in memory
+    means: Counted = field(kw_only=True)  # two, as heavy as the groups, at their means
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are counted."""
+        return self.rows
+
+    @property
+    def exact_only(self) -> bool:
+        """No other way to a value is quicker."""
+        return True
+
+    def values(self, lam: Floats) -> list[float]:
+        """The value of the only demand; one that counts pairs, sure to 1e-5 of an AUC.
+
+        Any other follows from means.
+        """
+        if not self.demand.constraint.pairs:
+            return self.means.values(lam)
+        tied = max(TIED, power_of_two(self.units.resolution / self.units.unit))
+        m, groups = self.some.standard(lam), self.some.demand.groups
+        share = self.demand.unit / (2 * groups.total_a * groups.total_b)
+
+        def binned(bins: Bins) -> tuple[float, float]:
+            """``2U`` of all rows, and the most that it is off."""
+            (table,) = self.kept.histograms([float(lam[0])], [bins], tied)
+            return binned_twice_u(*table, bins.ties)
+
+        for grid in (Grid.around(m, BINS), Grid.around(m, FINE)):
+            # Some rows say whether equal bins will do.
+            some = grid.count_both(m, groups.in_a, groups.weights)
+            if self.demand.negligible(2 * share * binned_twice_u(*some)[1], SURE):
+                value, off = binned(grid)
+                if self.demand.negligible(off, SURE):
+                    return [value]
+        return [binned(Edges.through(rounded(m, tied), FINE))[0]]
+
+    def fewer(self) -> Counted:
+        """What is in memory and stands for all rows."""
+        return self.some.fewer() if self.demand.constraint.pairs else self.means
+
+    def proxies(self) -> list[float]:
+        """How well ``e`` ranks the groups, in some of the rows."""
+        return self.some.proxies()
+
+
+def counted_elsewhere(
+    engine: ChunkedEngine, kept: Kept, demands: Sequence[Demand]
+) -> Counted | None:
+    """What is kept, in memory where it is little; None if a group has no row there."""
+    units, n_rows = Units.of(engine), engine.rows.n_rows
+    few = n_rows <= engine.rows.sizes.exact_rows
+    step = 1 if few else max(1, n_rows // FINE)
+    looks: list[LineSample] = list(kept.each(partial(sample_of, step=step)))
+    rows, weight, squares, q, e = np.sum([each.sums for each in looks], axis=0)
+    if not rows.all():
+        return None
+
+    def between(groups: Groups) -> tuple[Demand, ...]:
+        return tuple(Demand(each.constraint, groups) for each in demands)
+
+    held = [each.some for each in looks]
+    weights = [each.weights for each in held if each.weights is not None]
+    own = whole_if_so(np.concatenate(weights)) if weights else None
+    m, d, in_a = (
+        np.concatenate([getattr(each, name) for each in held])
+        for name in ("m", "d", "in_a")
+    )
+    some = Counted(m, d[None], between(Groups(in_a, own)), units)
+    if few:
+        return some
+    a, b = weight
+    groups = Part(np.zeros(0, bool), None, a, b, squares[0] / a * squares[1] / b)
+    if engine.total.whole:
+        groups = Part(np.zeros(0, bool), None, round(a), round(b), 1)
+    both = Part(np.array([True, False]), weight, a, b, 1)
+    means = Counted(q / weight, (e / weight)[None], between(both), units)
+    return Streamed(
+        some.q,
+        some.E,
+        between(groups),
+        units,
+        kept=kept,
+        rows=int(rows.sum()),
+        some=some,
+        means=means,
+    )

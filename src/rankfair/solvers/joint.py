@@ -28,84 +28,43 @@ from rankfair.constraints.base import ROUNDING
 from rankfair.constraints.rank import NEAR
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups
-from rankfair.solvers.counted import Counted, Demand
-from rankfair.solvers.line import Curved, FoundFit, Line, nearest
-from rankfair.solvers.roots import CLOSEST
+from rankfair.solvers.counted import CLOSEST, Counted, Curve, Demand, Place
 
 SAME = 1e-6  # of the cost: a direction this near to others follows from them
 NOTHING = 1e-16  # of the variance of y: the square of a direction that moves nothing
 
 
-class Place(NamedTuple):
-    """A place on the line, the exact value of every demand, and if all are met."""
-
-    lam: Floats  # (r,)
-    values: list[float]
-    inside: bool
-
-
-def search(line: Line, count: str) -> FoundFit:
-    """The ``λ`` nearest to 0 with every demand in its band, or the closest to it."""
-    counted = line.counted(count)
-    lam, values, inside = search_on(line, counted)
-    return FoundFit(line, counted, lam, tuple(values), inside)
-
-
-def search_on(line: Curved, counted: Counted) -> Place:
-    """``λ``, the exact values there, and whether all are in their bands."""
-    if len(counted.demands) == 1:
-        found = nearest(counted, line.cap(np.ones(1)))
-        return Place(np.array([found.x]), [found.value], found.inside)
-    return solve_joint(line, counted)
-
-
-def solve_joint(line: Curved, counted: Counted, most: int = 22, last: int = 8) -> Place:
+def solve_joint(curve: Curve, counted: Counted, most: int = 22, last: int = 8) -> Place:
     """The cheapest ``λ`` found whose values are in all bands.
 
-    ``counted`` is ``line.left_out`` or ``line.trained``.  There are at most ``most``
-    exact counts, and ``last`` more where bands are not met.
+    There are at most ``most`` exact counts, and ``last`` more where bands are not met.
 
     Counts may end outside their band by 0.0005 or one pair, the larger, linear values
     by 1e-6.  Where no such place is found among fits that err no more than one
     constant, the cheapest one is kept whose worst gap is within 0.001 of the least.
     """
-    joint = JointSearch.of(line, counted)
+    joint = JointSearch.of(curve, counted)
     seen = [joint.free]
-    if joint.gap(joint.free).any() and joint.T.size:
+    if joint.gap(joint.free) > 0 and joint.T.size:
         seen.append(joint.at(joint.start()))
         seen.extend(islice(joint.walk(seen[-1]), most - len(seen)))
         if not joint.met(seen):
-            closest = min(seen, key=lambda it: joint.gap(it).max())
-            wider = float(joint.gap(closest).max()) + CLOSEST
+            closest = min(seen, key=joint.gap)
+            wider = joint.gap(closest) + CLOSEST
             seen.extend(islice(joint.walk(closest, wider), most + last - len(seen)))
     return joint.best(seen)
 
 
-def level(line: Line, count: str) -> FoundFit:
+def level(curve: Curve, counted: Counted) -> Place:
     """The least tilt with all values at 0, which are linear, or as near as can be.
 
     It is one linear solve, whatever the fit errs.
     """
-    counted = line.counted(count)
     demands, E = counted.demands, counted.E
     g = [it.weighted(it.constraint.direction(it.groups)) for it in demands]
     v = [it.constraint.value(counted.q, it.groups) for it in demands]
     answers = np.array(g) @ E.T * ((E * E).mean(axis=1) > NOTHING)
-    return found_at(line, counted, np.linalg.lstsq(answers, np.array(v), rcond=1e-8)[0])
-
-
-def found_at(line: Line, counted: Counted, lam: Floats) -> FoundFit:
-    """What exact counts say of a place."""
-    values = counted.values(lam)
-    return FoundFit(line, counted, lam, tuple(values), inside_bands(counted, values))
-
-
-def inside_bands(counted: Counted, values: Sequence[float]) -> bool:
-    """Whether all values are in their bands; linear and several ones, nearly so."""
-    demands = counted.demands
-    strict = len(demands) == 1 and not demands[0].constraint.linear
-    gaps = [each.gap(value) for each, value in zip(demands, values, strict=True)]
-    return bool((np.array(gaps) <= (0.0 if strict else _slacks(demands))).all())
+    return counted.place(np.linalg.lstsq(answers, np.array(v), rcond=1e-8)[0])
 
 
 def shared(demands: Sequence[Demand]) -> NDArray[np.bool_]:
@@ -117,6 +76,14 @@ def shared(demands: Sequence[Demand]) -> NDArray[np.bool_]:
             found[i] = any(_same(each.groups, other) for other in taken)
             taken.append(each.groups)
     return found
+
+
+def _same(one: Groups, other: Groups) -> bool:
+    """Whether two pairs of groups hold the same rows."""
+    if (one.total_a, one.total_b) != (other.total_a, other.total_b):
+        return False
+    a, b = (it.of_known(np.where(it.in_a, 1.0, -1.0)) for it in (one, other))
+    return np.array_equal(a, b)
 
 
 class Tried(NamedTuple):
@@ -144,33 +111,28 @@ class Shortest(NamedTuple):
 class JointSearch:
     """What all places have in common; bands are as people read them."""
 
-    line: Curved
+    curve: Curve
     counted: Counted
     T: Floats  # (r, independent directions), λ = T u
     linear: NDArray[np.bool_]  # which demands are
     band: Floats  # (2, demands), the lowest and highest values allowed
-    slack: Floats  # how far outside they may end
     fine: Floats  # how wide bands have to be to be aimed at
 
     @classmethod
-    def of(cls, line: Curved, counted: Counted) -> JointSearch:
+    def of(cls, curve: Curve, counted: Counted) -> JointSearch:
         """Read bands and slacks in the unit of each constraint."""
         demands = counted.demands
-        linear, slack = (
-            np.array([it.constraint.linear for it in demands]),
-            _slacks(demands),
-        )
+        linear = np.array([it.constraint.linear for it in demands])
         ends = np.array([[it.show(end) for end in it.band] for it in demands]).T
-        fine = np.where(linear, ROUNDING, slack)
-        T = _independent(line)
-        return cls(line, counted, T, linear, np.sort(ends, axis=0), slack, fine)
+        fine = np.where(linear, ROUNDING, [it.slack for it in demands])
+        T = _independent(curve)
+        return cls(curve, counted, T, linear, np.sort(ends, axis=0), fine)
 
     def aim(self, by: float = 0.0) -> Floats:
         """The bands, wider ``by``, that are aimed at: a little inside what will do."""
         low, high = self.band
         more = np.maximum((self.fine - (high - low)) / 2, by) - self.fine / 10
-        aim: Floats = np.array((low - more, high + more))
-        return aim
+        return np.array((low - more, high + more))
 
     @cached_property
     def free(self) -> Tried:
@@ -180,42 +142,41 @@ class JointSearch:
     def at(self, u: Floats) -> Tried:
         """Count."""
         values = self.counted.values(self.T @ u)
-        pairs = zip(self.counted.demands, values, strict=True)
-        return Tried(u, values, np.array([it.show(value) for it, value in pairs]))
+        return Tried(u, values, np.array(self.counted.shown(values)))
 
-    def gap(self, at: Tried) -> Floats:
-        """How far each value is outside its band."""
-        return _outside(at.shown, self.band)
+    def gap(self, at: Tried) -> float:
+        """How far the worst value is outside its band."""
+        return max(self.counted.gaps(at.values))
 
     def off(self, at: Tried, by: float = 0.0) -> float:
         """How far the worst value is outside what will do."""
-        wide = np.array([[-0.1], [0.1]]) * self.fine
-        return float(_outside(at.shown, self.aim(by) + wide).max())
+        low, high = self.aim(by) + np.array([[-0.1], [0.1]]) * self.fine
+        return float(np.maximum(low - at.shown, at.shown - high).max(initial=0.0))
 
     def met(self, seen: list[Tried]) -> list[Tried]:
         """The places where all is met, without any slack if there are such."""
         good = [it for it in seen if self.off(it) == 0]
-        return good or [it for it in seen if (self.gap(it) <= self.slack).all()]
+        return good or [it for it in seen if self.counted.met(it.values)]
 
     def best(self, seen: list[Tried]) -> Place:
         """The cheapest place where all is met, or nearly as close as any."""
         met = self.met(seen)
-        least = min(self.gap(it).max() for it in seen)
-        close = [it for it in seen if self.gap(it).max() <= least + CLOSEST]
+        least = min(map(self.gap, seen))
+        close = [it for it in seen if self.gap(it) <= least + CLOSEST]
         found = min(met or close, key=lambda it: it.cost)
         return Place(self.T @ found.u, found.values, bool(met))
 
     @cached_property
-    def level(self) -> tuple[Floats, Floats]:
+    def means(self) -> tuple[Floats, Floats]:
         """Linear values, and mean gaps for the others: at the free fit, and ``J``."""
         demands = self.counted.demands
         g = [it.weighted(it.constraint.direction(it.groups)) for it in demands]
-        means = [each @ self.counted.q for each in g]
-        return np.where(self.linear, self.free.shown, means), self.answers(g)
+        gaps = [each @ self.counted.q for each in g]
+        return np.where(self.linear, self.free.shown, gaps), self.answers(g)
 
     def start(self) -> Floats:
         """Where linear values are in their bands and, if they allow it, means level."""
-        values, J = self.level
+        values, J = self.means
         aim = np.where(self.linear, self.aim(), [[-NEAR], [NEAR]])
         both = self.within(J, values, aim)
         if both is not None:
@@ -246,7 +207,7 @@ class JointSearch:
 
     def slopes(self, u: Floats) -> Floats:
         """``J``: the derivative of each shown value by ``u``."""
-        m, J = self.counted.q - (self.T @ u) @ self.counted.E, self.level[1].copy()
+        m, J = self.counted.standard(self.T @ u), self.means[1].copy()
         some = [self.counted.demands[i] for i in np.flatnonzero(~self.linear)]
         J[~self.linear] = self.answers(it.weighted(it.slope(m)) for it in some)
         return J
@@ -278,7 +239,7 @@ class JointSearch:
         found = least_distance(J, aim[0] - by - c, aim[1] + by - c)
         if found is None:
             return None
-        error, most = self.line.error(self.T @ found[0]), self.line.squares
+        error, most = self.curve.error(self.T @ found[0]), self.curve.constant
         return Shortest(*found, by) if error <= most * (1 + ROUNDING) else None
 
 
@@ -313,35 +274,15 @@ def least_distance(J: Floats, low: Floats, high: Floats) -> tuple[Floats, float]
     return u, 4.0 * far * float(z.sum()) / rest
 
 
-def _independent(line: Curved) -> Floats:
+def _independent(curve: Curve) -> Floats:
     """``T`` with ``λ = T u`` and ``|u|²`` the mean square of ``Dλ``.
 
     Directions that follow from others add nothing: those of all groups of one feature
     add up to 0.
     """
-    cost = line.curve[2] / line.squares
+    cost = curve.A / curve.constant
     size = np.sqrt(np.maximum(cost.diagonal(), NOTHING))
     share, Q = np.linalg.eigh(cost / np.outer(size, size))
     live = share > SAME
     T: Floats = Q[:, live] / np.sqrt(share[live]) / size[:, None]
     return T
-
-
-def _same(one: Groups, other: Groups) -> bool:
-    """Whether two pairs of groups hold the same rows."""
-    if (one.total_a, one.total_b) != (other.total_a, other.total_b):
-        return False
-    a, b = (it.of_known(np.where(it.in_a, 1.0, -1.0)) for it in (one, other))
-    return np.array_equal(a, b)
-
-
-def _outside(shown: Floats, band: Floats) -> Floats:
-    """How far each value is outside its band."""
-    out: Floats = np.maximum(np.maximum(band[0] - shown, shown - band[1]), 0.0)
-    return out
-
-
-def _slacks(demands: Sequence[Demand]) -> Floats:
-    """How far outside their bands several values may end, as people read them."""
-    slacks = [it.constraint.slack(it.groups) / it.unit for it in demands]
-    return np.array(slacks) * (1 + ROUNDING)

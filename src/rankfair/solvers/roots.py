@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfair.core.blocks import Floats, Ints
-
-CLOSE = 1e-7  # of a shown value, or a share of λ: how near to the edge a search ends
-CLOSEST = 1e-3  # of a shown value: gaps this much above the least count as least
-
-
-class Root(NamedTuple):
-    """A place on the line, the value of the demand there, and whether it is inside."""
-
-    x: float
-    value: float
-    inside: bool
+Function = Callable[[Any, Any], Any]  # of places x, needed only where the mask is set
 
 
 @dataclass
@@ -65,59 +53,46 @@ class Bracket:
         stalled = np.maximum(self.kept_a, self.kept_b) >= self.patience
         self.kept_b = np.where(above & ~stalled, self.kept_b + 1, 0)[()]
         self.kept_a = np.where(~above & ~stalled, self.kept_a + 1, 0)[()]
-        self.a = np.where(above, x, self.a)[()]
-        self.fa = np.where(above, fx, self.fa)[()]
-        self.b = np.where(above, self.b, x)[()]
-        self.fb = np.where(above, self.fb, fx)[()]
+        self.a, self.fa = np.where(above, (x, fx), (self.a, self.fa))
+        self.b, self.fb = np.where(above, (self.b, self.fb), (x, fx))
 
 
-def first_beyond(
-    f: Callable[[float], float], places: Iterable[float], start: float
-) -> Bracket | None:
-    """Between the last place with ``f > 0``, or 0, and the first with ``f ≤ 0``."""
-    a, fa = 0.0, start
-    for b in places:
-        fb = f(b)
-        if fb <= 0:
-            return Bracket(a, fa, b, fb)
-        a, fa = b, fb
-    return None
+def first_beyond(f: Function, places: Iterable[Any], start: Any) -> Bracket:
+    """The bracket up to the first of the places, nearest to 0 first, with ``f ≤ 0``.
+
+    ``start`` is ``f(0)``.  ``a`` is the last place before it on the same side.  Where
+    there is none, ``b`` is the place closest to it, and ``fb`` is positive.
+    """
+    none = 0.0 * start
+    at = Bracket(none, start, none, start)
+    last: list[Any] = [(none, start), (none, start)]  # below 0, and above
+    still = start > 0
+    for x in places:
+        if not np.any(still):
+            break
+        fx = np.where(still & (x != 0), f(x, still), np.inf)
+        before = np.where(x > 0, last[1], last[0])
+        closer = still & (fx < at.fb)
+        at.a, at.fa = np.where(closer, before, (at.a, at.fa))
+        at.b, at.fb = np.where(closer, (x, fx), (at.b, at.fb))
+        last = [
+            np.where(own, (x, fx), old)
+            for own, old in zip((x < 0, x > 0), last, strict=True)
+        ]
+        still = still & (fx > 0)
+    return at
 
 
 def close_in(
-    f: Callable[[float], float],
-    bracket: Bracket,
-    enough: Callable[[Bracket], bool],
-    most: int = 200,
+    f: Function, bracket: Bracket, enough: Callable[[Bracket], Any], most: int = 200
 ) -> Bracket:
     """Probe until it is enough, or until nothing lies between the ends."""
     for _ in range(most):
-        if enough(bracket):
-            break
-        x = float(bracket.probe())
-        if x in (bracket.a, bracket.b):
-            break
-        bracket.update(x, f(x))
-    return bracket
-
-
-def close_in_all(
-    f: Callable[[Ints, Floats], Floats],
-    bracket: Bracket,
-    enough: Callable[[Bracket], NDArray[np.bool_]],
-    most: int = 200,
-) -> Bracket:
-    """The same for an array of brackets, those that are open all probed at once.
-
-    ``f(which, x)`` is the value of some of them, each at its own ``x``.
-    """
-    for _ in range(most):
         x = bracket.probe()
-        open_ = ~enough(bracket) & (x != bracket.a) & (x != bracket.b)
-        which = np.flatnonzero(open_)
-        if not len(which):
+        still = np.logical_not(enough(bracket)) & (x != bracket.a) & (x != bracket.b)
+        if not still.any():
             break
-        fx = bracket.fb.copy()
-        fx[which] = f(which, x[which])
-        bracket.update(np.where(open_, x, bracket.b), fx)
+        # What is settled is told again of its own end.
+        fx = np.where(still, f(x, still), bracket.fb)
+        bracket.update(np.where(still, x, bracket.b), fx)
     return bracket

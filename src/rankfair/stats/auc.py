@@ -1,6 +1,6 @@
 """The AUC of two groups: one variance, and two ways to invert it.
 
-The variance is that of the mean placements of the groups (see `variance`).
+The variance is that of the mean placements of the groups (see `estimate`).
 
 `auc_estimate` gives a two-sided *score interval*: all values θ for which ``|AUC − θ|``
 is at most Student's quantile times the standard error *at θ*.  Two normal distributions
@@ -28,19 +28,18 @@ from scipy.stats import t as student
 
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
-from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.ordered import placements, snapped
-from rankfair.stats.permutation import mann_whitney
-from rankfair.stats.variance import (
+from rankfair.stats.estimate import (
     NO_SPREAD,
     ROUNDING,
     Difference,
+    Estimate,
     MeanVariance,
+    TwoGroups,
     welch_degrees,
     wilson,
 )
-
-__all__ = ["GroupSpread", "ScoreModel", "Spread", "auc_estimate", "auc_spread"]
+from rankfair.stats.ordered import placements, snapped
+from rankfair.stats.permutation import mann_whitney
 
 # Two normal variables that share one comparison have the correlation 1/2.
 SLOPE = float(np.sqrt((1.0 - 0.5) / (1.0 + 0.5)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,13 @@ from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import naming
 from rankfair.input.errors import counted, shown
 from rankfair.input.groups import Bools
-from rankfair.input.scored_rows import ScoredRows, read_scored
+from rankfair.input.scored_rows import ScoredRows, score_model
 from rankfair.input.settings import check_number
 from rankfair.stats.auc import Spread, auc_spread
-from rankfair.stats.estimate import clusters_of
-
-__all__ = ["Certificate", "certify", "certify_predictions"]
+from rankfair.stats.estimate import check_confidence, clusters_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """A bound on the rank gap of a model in the population.
 
@@ -59,7 +58,7 @@ class Certificate:
     Examples
     --------
     >>> import numpy as np
-    >>> from rankfair.stats import certify_predictions
+    >>> from rankfair.stats.certificate import certify_predictions
     >>> rng = np.random.default_rng(0)
     >>> in_a = rng.random(400) < 0.5
     >>> certificate = certify_predictions(rng.normal(size=400), in_a)
@@ -94,7 +93,7 @@ class Certificate:
         Examples
         --------
         >>> import numpy as np
-        >>> from rankfair.stats import certify_predictions
+        >>> from rankfair.stats.certificate import certify_predictions
         >>> certify_predictions(np.arange(3.0), np.arange(3) > 1).holds(0.5)
         False
         """
@@ -106,12 +105,18 @@ class Certificate:
         Examples
         --------
         >>> import numpy as np
-        >>> from rankfair.stats import certify_predictions
+        >>> from rankfair.stats.certificate import certify_predictions
         >>> found = certify_predictions(np.arange(9.0) % 4, np.arange(9) > 4).to_dict()
         >>> found["n_a"], found["n_b"], found["method"]
         (4, 5, 'delong-logit')
         """
         return asdict(self) | {"parts": [part.to_dict() for part in self.parts]}
+
+    def __repr__(self) -> str:
+        return f"<Certificate: {self}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:
         rows = f"{counted(self.n_a, 'row')} in A, {self.n_b} in B"
@@ -150,7 +155,7 @@ def certify(
     model : fitted regressor
         Anything with ``predict``: `RankFairRegressor` (whose own ``certify`` is the
         same), `TiltedRegressor`, `RankFairPostprocessor`, or another library's model.
-    X : array-like or data frame of shape (N, n_features_in_)
+    X : array-like or data frame of shape (N, `n_features_in_`)
         New rows, as for ``predict``.
     y : array-like of shape (N,), optional
         The target, for the error beside the bound.
@@ -182,19 +187,19 @@ def certify(
     >>> certificate.method, certificate.bound < 0.1
     ('clusters', True)
     """
-    confidence = check_number("confidence", confidence, 0.5, 1.0)
-    if confidence == 1.0:
-        raise ValueError(
-            "confidence must be below 1; got 1: only the bound 1/2 is that sure."
-        )
+    confidence = check_confidence(confidence)
     owner, seen = naming(model, X, "sensitive_features")
     if sensitive_features is None and _regroups(owner):
         found = owner.group_labels(seen)
         # Several features are not one grouping: `read_rows` says so.
         sensitive_features = next(iter(found.values())) if len(found) == 1 else None
-    return _certify_rows(
-        read_scored(model, X, y, sensitive_features, tasks), confidence
-    )
+    rows = score_model(model, X, y, sensitive_features, tasks)
+    found = _certify_rows(rows.of_known_group(), confidence)
+    unknown = rows.groupings[0].n_unknown
+    if not unknown:
+        return found
+    gone = counted(unknown, "row of unknown group was", "rows of unknown group were")
+    return replace(found, notes=(f"{gone} left out.", *found.notes))
 
 
 def _regroups(model: Any) -> bool:
@@ -274,10 +279,11 @@ def _doubts(spread: Spread) -> list[str]:
 
 def _certify_rows(rows: ScoredRows, confidence: float) -> Certificate:
     """Bound the rank gap of these rows, of two groups or of each of several."""
-    labels = rows.labels.tolist()
+    (groups,) = rows.groupings
+    labels = groups.labels.tolist()
     if len(labels) > 2:
         return _certify_each(rows, labels, confidence)
-    found = certify_predictions(rows.ranked, rows.groups == 1, rows.tasks, confidence)
+    found = certify_predictions(rows.exact, groups.in_a, rows.tasks, confidence)
     return _completed(found, rows, groups=(labels[0], labels[1]))
 
 
@@ -285,10 +291,10 @@ def _certify_each(
     rows: ScoredRows, labels: list[Any], confidence: float
 ) -> Certificate:
     """Each group against all others, with Bonferroni's correction."""
-    each = 1.0 - (1.0 - confidence) / len(labels)
+    each, of = 1.0 - (1.0 - confidence) / len(labels), rows.groupings[0].codes
     parts = tuple(
         replace(
-            certify_predictions(rows.ranked, rows.groups == code, rows.tasks, each),
+            certify_predictions(rows.exact, of == code, rows.tasks, each),
             groups=(None, label),
         )
         for code, label in enumerate(labels)
@@ -308,8 +314,8 @@ def _completed(
 ) -> Certificate:
     """Return a certificate with the error and the notes of its rows."""
     rmse = math.nan
-    if rows.y is not None:
-        error = np.abs(rows.y - rows.predicted)
+    if rows.target is not None:
+        error = np.abs(rows.target - rows.m)
         scale = float(error.max()) or 1.0  # squares neither overflow nor vanish
         rmse = scale * math.sqrt(np.mean((error / scale) ** 2))
-    return replace(found, rmse=rmse, notes=rows.notes + notes + found.notes, **more)
+    return replace(found, rmse=rmse, notes=notes + found.notes, **more)

@@ -17,11 +17,8 @@ import numpy as np
 from scipy.stats import ks_2samp, kstwo, kstwobign
 
 from rankfair.input.arrays import Codes, Floats
-from rankfair.stats.estimate import Estimate, GroupRows, TwoGroups
+from rankfair.stats.estimate import ROUNDING, Estimate, GroupRows, TwoGroups
 from rankfair.stats.ordered import Ordered
-from rankfair.stats.variance import ROUNDING
-
-__all__ = ["distances"]
 
 CELLS = 256  # of the grid of quantiles
 

@@ -14,14 +14,18 @@ from scipy import stats
 
 from rankfair.core.blocks import power_of_two
 from rankfair.input.arrays import Codes, Column, Floats
-from rankfair.input.errors import listed, shown
-from rankfair.input.frames import as_columns, column_numbers, exact_order
+from rankfair.input.errors import Argument, InputError, counted, listed, shown
+from rankfair.input.frames import (
+    as_columns,
+    check_lengths,
+    column_numbers,
+    exact_order,
+)
 from rankfair.input.groups import Bools
 from rankfair.input.labels import find_known, find_labels
-from rankfair.input.settings import check_choice, check_flag, check_lengths
+from rankfair.input.settings import check_choice, check_flag
 
-__all__ = ["IndependenceTest", "independence_test"]
-
+DROP = "Drop those rows first."
 NATURES = ("auto", "numeric", "ordinal", "categorical")
 
 
@@ -121,7 +125,7 @@ def independence_test(
     else:
         values = column_numbers(target, "y")
         if not np.isfinite(values).all():
-            raise ValueError("y has missing or infinite values: drop those rows first.")
+            raise InputError("y", "has missing or infinite values", cure=DROP)
         if paired:
             found = _paired(values[in_a], values[~in_a], kind)
         else:
@@ -140,18 +144,21 @@ def _two_groups(labels: Column, paired: bool) -> Bools:
     codes, found = find_known(labels, "z")
     names, unknown = found.tolist(), int((codes < 0).sum())
     if unknown:
-        raise ValueError(f"z is missing in {unknown} rows: drop those rows first.")
+        raise InputError("z", f"is missing in {counted(unknown, 'row')}", cure=DROP)
     if len(names) != 2:
-        raise ValueError(
-            f"z has {len(names)} groups ({listed(names)}): two are expected. "
-            "Compare one with the rest, or two of them."
+        raise InputError(
+            "z",
+            "must have two groups",
+            f"{len(names)} ({listed(names)})",
+            "Compare one with the rest, or two of them.",
         )
     in_a: Bools = codes == 1
     n_b, n_a = np.bincount(codes)
     if paired and n_a != n_b:
-        raise ValueError(
-            f"paired=True needs as many rows of {shown(names[0])} as of "
-            f"{shown(names[1])}; got {n_b} and {n_a}."
+        raise InputError(
+            "paired",
+            f"needs as many rows of {shown(names[0])} as of {shown(names[1])}",
+            f"{n_b} and {n_a}",
         )
     return in_a
 
@@ -159,7 +166,7 @@ def _two_groups(labels: Column, paired: bool) -> Bools:
 def _one(values: Any, argument: str) -> Column:
     columns = as_columns(values, argument)
     if len(columns) != 1 or not len(columns[0]):
-        raise ValueError(f"{argument} must hold one value a row, and at least one row.")
+        raise InputError(argument, "must hold one value a row, and at least one row")
     return columns[0]
 
 
@@ -265,9 +272,15 @@ def _categorical(
 
 def _mcnemar(first: Codes, second: Codes, n: int) -> Found:
     if n > 2:
-        raise ValueError(
-            f"paired=True with a categorical y needs two categories (McNemar); got {n}."
-            " Unite categories, or say nature='ordinal' if they are numbers in order."
+        raise InputError(
+            "y",
+            "must have two categories if it is paired and categorical (McNemar)",
+            str(n),
+            (
+                "Unite them, or use ",
+                Argument("nature", "ordinal"),
+                " for numbers in order.",
+            ),
         )
     up, down = int((first > second).sum()), int((first < second).sum())
     why = f"y is categorical and paired: {up} pairs changed one way, {down} the other"

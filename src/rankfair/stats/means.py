@@ -10,17 +10,18 @@ from scipy.stats import t as student
 from rankfair.core.blocks import CONSTANT, power_of_two
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
-from rankfair.stats.estimate import ENOUGH_TASKS, Estimate, GroupRows, TwoGroups
-from rankfair.stats.variance import (
+from rankfair.stats.estimate import (
+    ENOUGH_TASKS,
     NO_SPREAD,
     Difference,
+    Estimate,
+    GroupRows,
     MeanVariance,
+    TwoGroups,
     differences,
     student_quantile,
     wilson,
 )
-
-__all__ = ["errors", "mean_error", "mean_gap", "shares_and_ratio"]
 
 ROUNDING = 1e-14  # of the largest value: a smaller spread is no spread
 
@@ -119,13 +120,8 @@ def mean_error(
     2.500 (1.099 to 5.686)
     """
     value = float(np.average(values, weights=weights))
-    units, method = np.arange(len(values)), "Student's t on logarithms"
-    n_tasks = 0 if tasks is None else len(np.unique(tasks))
-    if tasks is not None and n_tasks >= ENOUGH_TASKS:
-        units, method = tasks, f"{method}, over {n_tasks:,} tasks"
-    part = MeanVariance.of_clusters(
-        values - value, units, int(units.max()) + 1, weights
-    )
+    part, over = _mean_variance(values - value, tasks, weights)
+    method = f"Student's t on logarithms{over}"
     se = math.sqrt(part.variance)
     if not se * math.sqrt(len(values)) > rounding:  # NaN for one task
         return Estimate(value, note="errors show no spread")
@@ -134,6 +130,59 @@ def mean_error(
         return Estimate(value, note="a few errors outweigh all others")
     times = math.exp(half)
     return Estimate(value, value / times, value * times, None, method)
+
+
+def _mean_variance(
+    excess: Floats, tasks: Codes | None, weights: Floats | None
+) -> tuple[MeanVariance, str]:
+    """The variance of a mean: over tasks, if they are ten or more, else over rows."""
+    units, over = np.arange(len(excess)), ""
+    n_tasks = 0 if tasks is None else len(np.unique(tasks))
+    if tasks is not None and n_tasks >= ENOUGH_TASKS:
+        units, over = tasks, f", over {n_tasks:,} tasks"
+    found = MeanVariance.of_clusters(excess, units, int(units.max()) + 1, weights)
+    return found, over
+
+
+def paired_cost(
+    target: Floats,
+    predicted: Floats,
+    best: Floats,
+    tasks: Codes | None,
+    weights: Floats | None,
+) -> tuple[float, float]:
+    """Return how much more predictions err than the best, and its standard error.
+
+    The mean of ``(y − m)² − (y − m_best)²``, a difference for each row: what is hard to
+    predict for both does not blur it.  With ten tasks or more, tasks are the
+    independent units; else rows are.
+
+    Parameters
+    ----------
+    target, predicted, best : ndarrays of shape (N,)
+        The target, and two predictions of it.
+    tasks : integer ndarray of shape (N,) or None
+        The task of each row.
+    weights : ndarray of shape (N,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    cost, se : float
+        In the unit of the target, squared; se is NaN where one unit has all the weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.zeros(4)
+    >>> cost, se = paired_cost(y, np.array([1.0, 1, 2, 2]), np.ones(4), None, None)
+    >>> cost, round(se, 3)
+    (1.5, 0.866)
+    """
+    more = (target - predicted) ** 2 - (target - best) ** 2
+    cost = float(np.average(more, weights=weights))
+    part, _ = _mean_variance(more - cost, tasks, weights)
+    return cost, math.sqrt(part.variance)
 
 
 def errors(

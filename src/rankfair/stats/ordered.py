@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.groups import Bools
 
-__all__ = ["Ordered", "is_whole", "placements", "snapped"]
-
 
 @dataclass(frozen=True)
 class Ordered:

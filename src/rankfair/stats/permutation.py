@@ -10,8 +10,6 @@ from scipy.stats import norm
 
 from rankfair.input.arrays import Codes, Floats
 
-__all__ = ["SMALL", "mann_whitney", "normal_p"]
-
 SMALL = 30  # rows of the smaller group below which the normal law is not trusted
 
 

@@ -15,12 +15,16 @@ from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import counted
 from rankfair.input.groups import Bools
 from rankfair.stats.auc import GroupSpread, ScoreModel, apart_interval, on_logit
-from rankfair.stats.estimate import ENOUGH_TASKS, Estimate
+from rankfair.stats.estimate import (
+    ENOUGH_TASKS,
+    NO_SPREAD,
+    NOTHING,
+    Clusters,
+    Estimate,
+    student_quantile,
+)
 from rankfair.stats.ordered import Ordered, is_whole, snapped
 from rankfair.stats.permutation import SMALL, mann_whitney, normal_p
-from rankfair.stats.variance import NO_SPREAD, NOTHING, Clusters, student_quantile
-
-__all__ = ["WithinTasks", "adjusted", "few_rows", "pooled", "task_estimates"]
 
 Record = TypeVar("Record", "WithinTasks", GroupSpread)
 METHOD = "DeLong's variance, score interval; Mann and Whitney's test"

@@ -1,0 +1,260 @@
+"""An audit as text: its verdict, and tables of text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
+
+from rankfair.input.errors import clipped, listed, printable, shown
+from rankfair.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from rankfair.audit.records import Audit, Comparison, UnitsGap
+
+FIGURE = re.compile(
+    r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|"
+    r"\d[\d.,]*–\d[\d.,]*|-?[\d.,]+ to -?[\d.,]+|"
+)
+WIDEST = 30  # characters of a label; a cell can hold two labels
+
+
+def verdict(audit: Audit) -> str:
+    """Return the largest gap of the last model in sentences: overall, within tasks."""
+    mine = [c for c in audit.comparisons if c.model == audit.model_names[-1]]
+    worst = audit.worst()
+    if worst is None:
+        # A single model needs no name.
+        model = audit.model_names[-1]
+        whose = f" of {shown(model)}" if len(audit.models) > 1 else ""
+        notes = (c.auc.note for c in mine if not c.auc.estimable and c.auc.note)
+        why = next((f": {note}" for note in notes), "")
+        return f"The rank gap{whose} cannot be estimated from these rows{why}."
+    found = [_headline(worst, audit), _within(worst), _target(worst, audit)]
+    if worst.reversal:
+        found.insert(0, _warning(worst))
+    if len(mine) > 1:
+        lost = sum(not c.auc.estimable for c in mine)
+        missing = f", {lost} not estimable" if lost else ""
+        found.append(
+            f"This is the largest rank gap of {len(mine)} comparisons{missing}."
+        )
+    level = f"{100 * audit.confidence:g} %"
+    found.append(f"In brackets: {level} confidence intervals.")
+    return " ".join(filter(None, found)) + not_judged(audit)
+
+
+def _headline(c: Comparison, audit: Audit) -> str:
+    """Return what a person would say of a gap: in units and percent, and in pairs."""
+    gap = _units_of(c, audit, c.model)
+    which = f" ({c.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
+    difference = _in_units(c.mean_difference) if gap is None else _relative(gap)
+    above, below = (c.group, c.against) if c.auc.value > 0.5 else (c.against, c.group)
+    share = f"in {100.0 * max(c.auc.value, 1.0 - c.auc.value):.1f} % of pairs"
+    pairs = f"{share} the {name_of(above)} {audit.unit} ranks higher"
+    if c.auc.value == 0.5:
+        pairs = f"{name_of(above)} and {name_of(below)} rank equally high"
+    ends = f"{c.auc.ci_low:.3f} to {c.auc.ci_high:.3f}"
+    pairs += f" (AUC {c.auc.value:.3f}, {ends})."
+    several = len(audit.models) > 1
+    model = f"In {shown(c.model)}, " if several else ""
+    if not difference:
+        pairs = pairs if model else pairs[0].upper() + pairs[1:]
+        return f"{model}{pairs}"
+    noun = "" if several else f" {_noun(c.model)}"
+    whole = f"{name_of(c.group)}{noun} is {difference} {name_of(c.against)}{which}"
+    return f"{model}{whole}; {pairs}"
+
+
+def _noun(model: str) -> str:
+    return "prediction" if model == "predicted" else printable(model)
+
+
+def name_of(label: str) -> str:
+    """Return a label as it stands in a sentence: in quotes unless it is a plain word.
+
+    Examples
+    --------
+    >>> name_of("Female"), name_of("the rest"), name_of("1")
+    ('Female', 'the rest', '"1"')
+    """
+    return label if label.replace(" ", "").isalpha() else shown(label)
+
+
+def _units_of(c: Comparison, audit: Audit, of: str | None) -> UnitsGap | None:
+    """The gap over all rows of the groups compared, of one thing that was measured."""
+    key = c.sensitive_feature, c.group, c.against
+    for gap in audit.units:
+        same = (gap.sensitive_feature, gap.group, gap.against) == key
+        if same and gap.task is None and (of is None or gap.of == of):
+            return gap
+    return None
+
+
+def _relative(gap: UnitsGap) -> str:
+    """A gap in percent, with its units and interval: "12.2 % (14,088) below"."""
+    share = gap.mean_gap_share
+    if math.isnan(share.value):
+        return _in_units(gap.mean_gap)
+    side = "below" if share.value < 0.0 else "above"
+    units = amount(abs(gap.mean_gap.value))
+    percent = f"{100.0 * abs(share.value):.1f} % ({units}"
+    if not share.estimable:
+        return f"{percent}) {side}"
+    near, far = sorted((share.ci_low, share.ci_high), key=abs)
+    start = f"{100.0 * abs(near):.1f} % "
+    if near * far < 0.0:  # the other way round
+        start += "above " if side == "below" else "below "
+        return f"{percent}; {start}to {100.0 * abs(far):.1f} % {side}) {side}"
+    return f"{percent}; {start}to {100.0 * abs(far):.1f} %) {side}"
+
+
+def _in_units(gap: Estimate) -> str:
+    if math.isnan(gap.value):
+        return ""
+    side = "below" if gap.value < 0.0 else "above"
+    return f"{amount(abs(gap.value))} {side}"
+
+
+def amount(value: float) -> str:
+    """Return an amount as it stands in a sentence.
+
+    Examples
+    --------
+    >>> amount(14088.009), amount(0.53219)
+    ('14,088', '0.532')
+    """
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
+
+
+def _within(c: Comparison) -> str:
+    """What is left of a gap within tasks."""
+    within = c.within_task_auc
+    if math.isnan(within.value):
+        return ""
+    share = 100.0 * max(within.value, 1.0 - within.value)
+    above = c.group if within.value > 0.5 else c.against
+    ends = f"{within.ci_low:.3f} to {within.ci_high:.3f}"
+    interval = f", {ends}" if within.estimable else ""
+    return (
+        f"Within tasks {name_of(above)} ranks higher in {share:.1f} % of pairs (AUC "
+        f"{within.value:.3f}{interval})."
+    )
+
+
+def _target(c: Comparison, audit: Audit) -> str:
+    """The gap of the target itself, where predictions are judged."""
+    gap = _units_of(c, audit, None)
+    if gap is None or gap.of in audit.model_names:
+        return ""
+    what = "target" if gap.of == "target" else f"target, {printable(gap.of)}"
+    return (
+        f"In the {what}, {name_of(c.group)} is {_relative(gap)} {name_of(c.against)}."
+    )
+
+
+def _warning(c: Comparison) -> str:
+    """Say that the gap within tasks contradicts the overall gap."""
+    how = "is reversed" if c.reversal == "sign" else "is larger than overall"
+    cure = "A fit with scope=task (--scope task) closes it"
+    return f"Warning: within tasks the gap {how}. {cure}."
+
+
+def not_judged(audit: Audit) -> str:
+    """Return a sentence with the groups that could not be judged, if any."""
+    groups = [f"{label} ({feature})" for feature, label in audit.unjudged()]
+    return f" Not judged: {listed(groups)}." if groups else ""
+
+
+def audit_table(audit: Audit) -> str:
+    """Return title, verdict and a line for each comparison."""
+    head = ("model", "feature", "groups", "AUC", "CI", "p", "within tasks", "MD")
+    rows = [
+        (
+            c.model,
+            c.sensitive_feature,
+            f"{clipped(c.group, WIDEST)} v {clipped(c.against, WIDEST)}",
+            number(c.auc),
+            interval(c.auc),
+            _p_value(c.auc.p_value),
+            number(c.within_task_auc),
+            number(c.mean_difference, ".4g"),
+        )
+        for c in audit.comparisons
+    ]
+    return "\n".join([audit.title, audit.verdict, "", *table_lines(head, rows)])
+
+
+def number(value: Estimate | float, form: str = ".3f") -> str:
+    """Return a number as it is shown, or a dash for one that does not exist.
+
+    Examples
+    --------
+    >>> number(Estimate(0.25)), number(-0.0001), number(float("nan"))
+    ('0.250', '0.000', '-')
+    """
+    figure = value.value if isinstance(value, Estimate) else value
+    # A number that rounds to zero has no sign.
+    return "-" if math.isnan(figure) else format(figure, f"z{form}")
+
+
+def interval(value: Estimate, form: str = ".3f") -> str:
+    """Return the interval of an estimate, or that there is none.
+
+    Examples
+    --------
+    >>> interval(Estimate(0.5, 0.4, 0.6)), interval(Estimate(0.5))
+    ('0.400–0.600', 'unknown')
+    >>> interval(Estimate(-0.5, -0.6, 0.1))
+    '-0.600 to 0.100'
+    """
+    if not value.estimable:
+        return "unknown"
+    ends = (value.ci_low, value.ci_high)
+    return (" to " if min(ends) < 0.0 else "–").join(format(e, form) for e in ends)
+
+
+def _p_value(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table: names, a rule, rows; empty columns are left out.
+
+    Examples
+    --------
+    >>> rows = [("a", "5", ""), ("b", "12", "")]
+    >>> print(*table_lines(("name", "n", "note"), rows), sep="\\n")
+    name   n
+    ────────
+    a      5
+    b     12
+    """
+    cells = [[clipped(cell, 2 * WIDEST) for cell in row] for row in rows]
+    kept = [
+        j for j in range(len(head)) if any(row[j] not in ("", "-") for row in cells)
+    ]
+    padded = []
+    for i, j in enumerate(kept):
+        column = [head[j], *(row[j] for row in cells)]
+        width = max(map(_width, column))
+        right = i > 0 and all(FIGURE.fullmatch(cell) for cell in column[1:])
+        padded.append([_pad(cell, width, right) for cell in column])
+    lines = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+    return [lines[0], "─" * max(map(_width, lines)), *lines[1:]]
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    return sum(
+        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def _pad(cell: str, width: int, right: bool) -> str:
+    blank = " " * (width - _width(cell))
+    return blank + cell if right else cell + blank

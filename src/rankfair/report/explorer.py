@@ -1,0 +1,185 @@
+"""The explorer of a path: what a slider over ε shows, made beforehand as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rankfair.input.errors import clipped
+from rankfair.paths import Path, PathRow, PathView, PathViews
+from rankfair.report.distributions import COLOURS
+from rankfair.report.text import (
+    Scale,
+    View,
+    alike,
+    around_half,
+    as_json,
+    count,
+    covering,
+    number_of,
+    round_number,
+    shown,
+    ticks,
+)
+
+UNIT = 10_000  # places on a picture, and shares, are whole numbers up to this
+LONGEST = 22  # letters of a name in a picture
+
+
+def explorer(path: Path, reference: str = "") -> View | None:
+    """Return what the template of the explorer reads; None where a path has no views.
+
+    The reference group has the first colour, as in an audit.
+
+    The data are one state for each ε, with places on pictures as whole numbers and
+    with all texts made, so that the page itself does no arithmetic.
+    """
+    if path.views is None:
+        return None
+    path = path.distinct()
+    if len(path.rows) < 2:
+        return None
+    views, last = path.views, path.rows[-1]
+    assert views is not None
+    epsilons = _distinct([row.epsilon for row in path.rows])
+    order = sorted(path.groups, key=lambda name: name != reference)
+    colours = [order.index(name) % COLOURS + 1 for name in path.groups]
+    return {
+        "n_tasks": views.n_tasks,
+        "group": views.group,
+        "against": views.against,
+        "last": epsilons[-1],
+        "is_free": last.status == "inactive",
+        "n_states": len(path.rows),
+        "colours": [*zip(path.groups, colours, strict=True)],
+        "data": as_json({**_data(path, views, epsilons), "colours": colours}),
+    }
+
+
+def _data(path: Path, views: PathViews, epsilons: Sequence[str]) -> dict[str, Any]:
+    x = Scale(views.edges[0], views.edges[-1], 0, UNIT)
+    rows, errors = path.rows, [row.rmse for row in path.rows]
+    ends = [v for row in rows for v in (row.rmse_ci_low, row.rmse_ci_high)]
+    y = Scale(*covering([*errors, *ends]), 0, UNIT)
+    most = max(v for view in views.views for each in view.shares for v in each) or 1.0
+    aucs = [v for view in views.views for v in (*view.task_aucs, view.within_auc)]
+    auc = Scale(*around_half([*aucs, *(row.auc for row in rows)]), 0, UNIT)
+    texts = _texts(path, views, epsilons)
+    marked = next((i for i, row in enumerate(rows) if row.no_worse), None)
+    return {
+        # Where nothing moves there is nothing to see.
+        "start": 0 if marked in (None, len(rows) - 1) else marked,
+        "marked": marked,
+        "x": [(round(x(v)), round_number(v)) for v in ticks(x.low, x.high, 5)],
+        "y": [(round(y(v)), round_number(v)) for v in ticks(y.low, y.high, 3)],
+        "auc": [(round(auc(v)), f"{v:g}") for v in ticks(auc.low, auc.high, 4)],
+        "tasks": _task_names(views),
+        "nRows": path.n_held_out,
+        "steps": [f"more than {step}" for step in map(round_number, views.steps)],
+        "states": [
+            {**_state(row, view, (x, y, auc), most), **text}
+            for row, view, text in zip(rows, views.views, texts, strict=True)
+        ],
+    }
+
+
+def _state(
+    row: PathRow, view: PathView, scales: tuple[Scale, Scale, Scale], most: float
+) -> dict[str, Any]:
+    """Places on the pictures of one ε."""
+    x, y, auc = scales
+    band = row.rmse_ci_low, row.rmse, row.rmse_ci_high
+    return {
+        "shares": [[round(UNIT * v / most) for v in each] for each in view.shares],
+        "means": [_placed(x, mean) for mean in view.means],
+        "error": [_placed(y, v) for v in band],
+        "aucs": [_placed(auc, v) for v in (row.auc, view.within_auc, *view.task_aucs)],
+        "moved": list(view.moved),
+    }
+
+
+def _placed(scale: Scale, value: float) -> int | None:
+    return round(scale.clipped(value)) if math.isfinite(value) else None
+
+
+def _distinct(epsilons: Sequence[float]) -> list[str]:
+    """Each ε in as few figures as tell all of them apart, three at least."""
+    for digits in range(3, 9):
+        found = [f"{value:.{digits}g}" for value in epsilons]
+        if len(set(found)) == len(found):
+            return found
+    return [repr(value) for value in epsilons]
+
+
+def _task_names(views: PathViews) -> list[dict[str, str]]:
+    """Name and sizes of each task that the data hold."""
+    return [
+        {"name": clipped(shown(name), LONGEST), "rows": f"{count(a)} v {count(b)}"}
+        for name, (a, b) in zip(views.tasks, views.task_sizes, strict=True)
+    ]
+
+
+def _texts(
+    path: Path, views: PathViews, epsilons: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What is said of each ε."""
+    errors = alike([row.rmse for row in path.rows])
+    moves = alike([move for view in views.views for move in view.moves])
+    n, least = len(path.groups), min(row.rmse for row in path.rows)
+    return [
+        {
+            "epsilon": epsilons[i],
+            "status": "" if row.status in ("satisfied", "inactive") else row.status,
+            "rmse": errors[i],
+            "said": " ".join(
+                (
+                    _of_error(row, errors[i], least),
+                    _of_pairs(row, path, views, i),
+                    _of_moves(views, i, path.n_held_out, epsilons[-1]),
+                )
+            ),
+            "moves": [
+                text if text[0] in "−0" else f"+{text}"
+                for text in moves[n * i : n * (i + 1)]
+            ],
+        }
+        for i, row in enumerate(path.rows)
+    ]
+
+
+def _of_error(row: PathRow, error: str, least: float) -> str:
+    above = 100 * (row.rmse / least - 1) if least > 0 else 0.0
+    if above < 0.05:
+        return f"The error is {error}, the least."
+    sure = "within one standard error" if row.no_worse else "more than chance explains"
+    return f"The error is {error}, {above:.1f} % above the least: {sure}."
+
+
+def _of_pairs(row: PathRow, path: Path, views: PathViews, i: int) -> str:
+    """Who is predicted above whom, overall and within tasks."""
+    others = [name for name in path.groups if name != row.group]
+    against = isolated(others[0]) if len(others) == 1 else "the rest"
+    said = f"{isolated(row.group)} above {against}: {100 * row.auc:.1f} % of pairs"
+    within = views.views[i].within_auc
+    if math.isnan(within):
+        return f"{said}."
+    whose = "" if row.group == views.group else f" ({isolated(views.group)})"
+    return f"{said}, {100 * within:.1f} % within tasks{whose}."
+
+
+def _of_moves(views: PathViews, i: int, n_rows: int, last: str) -> str:
+    if i == len(views.views) - 1:
+        return "All other ε are compared with this one."
+    if not views.steps:
+        return f"No row moves, compared with ε\u00a0=\u00a0{last}."
+    moved, step = views.views[i].moved[0], round_number(views.steps[0])
+    rows = number_of(n_rows)
+    return (
+        f"{count(moved)} of {rows} move by more than {step} from ε\u00a0=\u00a0{last}."
+    )
+
+
+def isolated(name: str) -> str:
+    """Return a name that keeps its direction of writing to itself."""
+    return f"\u2068{shown(name)}\u2069"

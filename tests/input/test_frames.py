@@ -1,0 +1,212 @@
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import DataConversionWarning
+
+from rankfair.input.frames import (
+    as_columns,
+    column_numbers,
+    open_table,
+    read_target,
+    read_weights,
+)
+from refusals import sentence
+
+FRAMES = [pd.DataFrame, pl.DataFrame]
+
+
+@pytest.fixture(params=FRAMES, ids=["pandas", "polars"])
+def frame(request):
+    return request.param
+
+
+# Tables
+
+
+def test_a_float_array_is_not_copied():
+    X = np.arange(6.0).reshape(3, 2)
+    assert np.shares_memory(open_table(X).numbers((0, 1)), X)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[0, 1], [2, 3], [4, 5]],
+        np.arange(6, dtype=np.int8).reshape(3, 2),
+        np.arange(6, dtype=np.float32).reshape(3, 2),
+        np.asfortranarray(np.arange(6.0).reshape(3, 2)),
+        np.arange(12.0).reshape(3, 4)[:, ::2] / 2,
+        np.arange(6).reshape(3, 2).astype(object),
+        pd.DataFrame(np.arange(6).reshape(3, 2)),
+        pd.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}, dtype="Int64"),
+        pl.DataFrame({"a": [0, 2, 4], "b": [1.0, 3.0, 5.0]}),
+        pl.DataFrame({"a": [0, 2, 4], "b": [1, 3, 5]}).cast(pl.Decimal(6, 2)),
+        pd.DataFrame([[0, 1], [2, 3], [4, 5]], columns=["a", "a"]),
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_any_table_of_numbers_becomes_c_ordered_floats(X):
+    numbers = open_table(X).numbers((0, 1))
+    assert numbers.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert numbers.flags.c_contiguous
+    assert numbers.dtype == np.float64
+
+
+def test_booleans_are_numbers(frame):
+    assert open_table(frame({"a": [True, False]})).numbers((0,)).tolist() == [[1], [0]]
+
+
+def test_a_list_may_mix_numbers_and_text():
+    table = open_table([[1.5, "a"], [2.5, "b"]])
+    assert table.numbers((0,)).ravel().tolist() == [1.5, 2.5]
+
+
+def test_missing_numbers_are_nan(frame):
+    column = open_table(frame({"a": [1, None, 3]})).numbers((0,))
+    assert np.isnan(column).ravel().tolist() == [False, True, False]
+    objects = np.array([[1.0], [None]], dtype=object)
+    assert np.isnan(open_table(objects).numbers((0,))).sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (pd.DataFrame({"job": ["x", "y"]}), ['X (column "job")', "2 of 2", '"x"']),
+        (pl.DataFrame({"job": ["x", "y"]}), ['X (column "job")', "2 of 2", '"x"']),
+        (pd.DataFrame({"job": [1, "y"]}), ['X (column "job")', "1 of 2", '"y"']),
+        (
+            pd.DataFrame({"job": pd.Categorical([1, 2])}),
+            ['X (column "job")', "categories", "2 of 2", "example 1"],
+        ),
+        (np.array([["x"], ["2"]]), ["X (column 0)", "2 of 2", '"x"']),
+        ([[1.0, "x"], [2.0, "y"]], ["X (column 1)", "2 of 2"]),
+    ],
+)
+def test_text_among_numbers_is_refused_with_a_cure(X, words):
+    with pytest.raises(ValueError, match="numbers are expected") as error:
+        table = open_table(X)
+        table.numbers(range(table.shape[1]))
+    for word in [*words, "one-hot", "tasks or sensitive_features"]:
+        assert word in str(error.value)
+
+
+@pytest.mark.parametrize("values", [["a", "b"], np.array(["2020", "2021"], "M8[Y]")])
+def test_text_that_is_no_column_of_x_gets_other_advice(values):
+    with pytest.raises(ValueError, match="Turn it into numbers") as error:
+        column_numbers(np.array(values), "y")
+    assert "tasks=" not in str(error.value)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_dates_are_not_numbers(frame):
+    X = frame({"day": [datetime(2020, 1, 1), datetime(2020, 1, 2)]})
+    with pytest.raises(ValueError, match=r'X \(column "day"\) has dtype datetime64'):
+        open_table(X).numbers((0,))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "sentence"),
+    [
+        (csr_array(np.eye(2)), TypeError, r"X is a sparse csr_array.*X\.toarray\(\)"),
+        (
+            np.eye(2) * 1j,
+            ValueError,
+            "X has dtype complex128: real .*Complex data not supported",
+        ),
+        (pl.LazyFrame({"a": [1]}), TypeError, r"X is a lazy frame.*X\.collect\(\)"),
+        (np.ones(3), ValueError, "Reshape your data"),
+        (np.ones((2, 2, 2)), ValueError, "dim 3"),
+        (np.ones((0, 2)), ValueError, r"0 sample\(s\)"),
+        (pd.DataFrame({"a": []}), ValueError, r"0 sample\(s\)"),
+        (pd.DataFrame(index=[0, 1]), ValueError, r"0 feature\(s\)"),
+    ],
+)
+def test_what_is_no_dense_real_table_is_refused(X, error, sentence):
+    with pytest.raises(error, match=sentence):
+        open_table(X)
+
+
+def test_a_complex_column_is_refused():
+    with pytest.raises(ValueError, match="y has dtype complex128"):
+        column_numbers(np.array([1j]), "y")
+
+
+@pytest.mark.parametrize("values", [3, np.zeros((2, 2, 2))])
+def test_labels_need_one_value_a_row(values):
+    with pytest.raises(ValueError, match="tasks must hold one value a row; got shape"):
+        as_columns(values, "tasks")
+
+
+# Targets and weights
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [1, 2.5],
+        np.array([1, 2.5], dtype=np.float32),
+        np.array([1, 2.5], dtype=object),
+        np.array([1, 0, 2.5, 0])[::2],
+        pd.Series([1, 2.5], index=["b", "a"]),
+        pd.Series([1, 2.5], dtype="Float64"),
+        pl.Series([1.0, 2.5]),
+    ],
+    ids=lambda y: type(y).__name__,
+)
+def test_targets_of_any_type(y):
+    assert read_target(y).tolist() == [1.0, 2.5]
+
+
+def test_a_target_in_a_column_is_taken_with_scikit_learns_warning():
+    for y in (np.ones((3, 1)), pd.DataFrame({"y": [1.0, 1.0, 1.0]})):
+        with pytest.warns(DataConversionWarning, match="column-vector y"):
+            assert read_target(y).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("y", "kind", "words"),
+    [
+        (None, ValueError, "requires y to be passed, but the target y is None"),
+        (np.ones((3, 2)), ValueError, "y should be a 1d array"),
+        ([], ValueError, "y is empty"),
+        (["a", "b"], ValueError, "y holds text where numbers are expected (2 of 2"),
+        (np.array([1j]), ValueError, "y has dtype complex128: real numbers"),
+        (csr_array(np.eye(3)), TypeError, "y is sparse"),
+        (pd.Series([1, None], dtype="Int64"), ValueError, "has 1 NaN"),
+        ([1.0, -np.inf], ValueError, "y must be finite, but has 1 inf"),
+    ],
+)
+def test_targets_that_are_refused(y, kind, words):
+    assert words in sentence(read_target, y, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([1.0, -2.0, -1.0], "must not be negative; 2 of 3 are, the lowest is -2"),
+        ([0.0, 0.0, 0.0], "sample_weight is zero for every row"),
+        ([1.0, np.nan, 1.0], "sample_weight must be finite, but has 1 NaN"),
+        (np.ones((3, 1)), "sample_weight must be 1D; got shape (3, 1)"),
+        (np.ones(2), "sample_weight has 2 values, but there are 3 rows"),
+    ],
+)
+def test_weights_that_are_refused(weights, words):
+    assert words in sentence(read_weights, weights, 3)
+
+
+def test_one_number_weighs_every_row():
+    assert read_weights(2, 3).tolist() == [2.0, 2.0, 2.0]
+    assert read_weights(1, 3) is read_weights(np.ones(3), 3) is None
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 1)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+def test_numbers_that_a_mask_hides_are_not_read(shape):
+    hidden = np.ma.array([[1.0], [2.0], [3.0]], mask=[[False], [True], [False]])
+    with pytest.raises(ValueError, match="y must be finite, but has 1 NaN"):
+        read_target(hidden.reshape(shape))
+    assert np.isnan(open_table(hidden).numbers([0])).ravel().tolist() == [0, 1, 0]

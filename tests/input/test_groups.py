@@ -1,0 +1,258 @@
+"""The door of protected attributes: labels, bins, combinations, unknown groups."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankfair.input.columns import passed_columns
+from rankfair.input.groups import (
+    SensitiveFeatures,
+    SensitiveGroups,
+    bin_labels,
+    crossed,
+    cut_at,
+    group_labels,
+    read_features,
+)
+from rankfair.input.labels import Source
+
+SEX = np.array([*"FMMFMFFM"])
+RACE = np.array(["a", "b", "c", "a", "b", "c", "a", "b"])
+
+
+def source(*columns, names=("sex", "race")):
+    return Source("sensitive_features", list(columns), (), names[: len(columns)])
+
+
+def refusal(*args, **kwargs):
+    with pytest.raises(ValueError) as caught:
+        SensitiveFeatures.of(*args, **kwargs)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1.0, np.nan, 0.0],
+        [1, None, 0],
+        ["b", None, "a"],
+        ["b", float("nan"), "a"],
+        [True, None, False],
+        pd.Series(["b", pd.NA, "a"], dtype="string"),
+        pd.Series(["b", None, "a"], dtype="category"),
+        pd.Series([1, None, 0], dtype="Int64"),
+        pd.Series(pd.to_datetime(["2020-01-02", None, "2020-01-01"])),
+        np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="M8[D]"),
+        pl.Series([1, None, 0]),
+        pl.Series(["b", None, "a"]),
+        pl.Series([1.0, float("nan"), 0.0]),
+    ],
+    ids=str,
+)
+def test_what_is_missing_is_of_no_group(labels):
+    columns, names = passed_columns(labels, "sensitive_features")
+    (groups,) = read_features(Source("sensitive_features", columns, (), names))
+    assert groups.codes.tolist() == [1, -1, 0]
+    assert groups.known.tolist() == [True, False, True]
+    assert groups.n_unknown == 1
+    assert groups.in_a.tolist() == [True, False, False]
+    assert groups.sizes().tolist() == [1, 1]
+
+
+def test_empty_text_is_a_label():
+    (groups,) = read_features(source(np.array(["", "a", ""])))
+    assert groups.labels.tolist() == ["", "a"]
+    assert groups.known is None
+
+
+def test_two_attributes_of_one_name_are_refused():
+    words = refusal(source(SEX, RACE, names=("sex", "sex")))
+    assert 'has 2 features called "sex"' in words
+
+
+def test_combinations_are_those_that_some_row_has():
+    sex, race = read_features(source(SEX, RACE))
+    cells = crossed([sex, race])
+    spelt = [f"{s} × {r}" for s, r in zip(SEX, RACE, strict=True)]
+    assert cells.labels[cells.codes].tolist() == spelt
+    assert cells.labels.tolist() == sorted(set(spelt))
+    assert cells.name == "sex × race"
+
+
+def test_a_combination_needs_all_its_labels_and_some_weight():
+    race = RACE.astype(object)
+    race[1] = None
+    weights = np.where((SEX == "F") & (RACE == "c"), 0.0, 1.0)
+    found = SensitiveFeatures.of(source(SEX, race), weights, intersect=True)
+    (cells,) = found.attributes
+    assert [groups.name for groups in found.columns] == ["sex", "race"]
+    assert cells.codes[1] == -1
+    assert "F × c" not in cells.labels.tolist()
+    assert 'with a single row: "M × c" (1 row)' in str(found.note)
+    assert "without intersect" in str(found.note)
+    assert SensitiveFeatures.of(source(SEX, RACE)).note is None
+
+
+def test_more_small_combinations_than_can_be_listed():
+    both = np.arange(8).astype(str)
+    note = SensitiveFeatures.of(source(SEX, both), intersect=True).note
+    note = str(note)
+    assert "(1 row) and 3 more; each is held in the middle" in note
+
+
+def test_too_many_combinations_and_none_at_all():
+    many = [np.arange(90) % 9, np.arange(90) // 9]
+    words = refusal(source(*(each.astype(str) for each in many)), intersect=True)
+    assert 'has 90 combinations of sex × race ("0 × 0"' in words
+    assert "at most 60 are expected" in words
+    sex = np.where(np.arange(8) < 4, SEX.astype(object), None)
+    race = np.where(np.arange(8) < 4, None, RACE.astype(object))
+    words = refusal(source(sex, race), intersect=True)
+    assert "has no row with a known label in every one of sex × race" in words
+
+
+def test_one_attribute_has_no_combinations():
+    alone = SensitiveFeatures.of(source(RACE), intersect=True)
+    assert alone.attributes == alone.columns
+
+
+def test_unknown_everywhere():
+    words = refusal(source(SEX, np.array([None] * 8)))
+    assert words == (
+        'sensitive_features ("race") is unknown in all 8 rows: there is nothing to '
+        "compare. Give the groups of some."
+    )
+    words = refusal(source(np.array([None, "F", None, "F"])))
+    assert 'one group only ("F", 2 rows)' in words
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.arange(30), "holds 30 distinct numbers (0, 1, 2, 3, 4 and 25 more)"),
+        (np.arange(15) / 2, "holds 15 distinct numbers"),
+        (np.array([*range(30), None], dtype=object), "holds 30 distinct numbers"),
+        (np.array([*range(14), 0.5], dtype=object), "holds 15 distinct numbers"),
+    ],
+    ids=str,
+)
+def test_a_quantity_is_refused_with_advice(values, words):
+    found = refusal(source(values))
+    assert f"{words}" in found
+    assert "Set bins=4 to balance four quantiles, or turn labels" in found
+    assert len(SensitiveFeatures.of(source(values), bins=3).attributes[0].labels) == 3
+
+
+def test_a_few_numbers_are_labels():
+    for values in (np.arange(20), np.arange(10) / 2, np.array([-0.83, 1.21] * 4)):
+        (groups,) = read_features(source(values))
+        assert groups.edges is None
+        assert len(groups.labels) == len(set(values.tolist()))
+
+
+@given(
+    st.lists(st.integers(-40, 40) | st.floats(-9, 9), min_size=4, max_size=60),
+    st.integers(2, 6),
+    st.booleans(),
+)
+def test_bins_are_quantiles_in_order(values, bins, weighted):
+    values = np.array(values, dtype=float)
+    if len(set(values.tolist())) <= bins:
+        return
+    weights = np.arange(len(values)) % 3 + 1.0 if weighted else None
+    (groups,) = read_features(source(values), weights, bins)
+    order = np.argsort(values, kind="stable")
+    assert (np.diff(groups.codes[order]) >= 0).all()
+    starts = groups.edges[:-1]
+    np.testing.assert_array_equal(
+        groups.codes, np.searchsorted(starts, values, "right") - 1
+    )
+    assert 2 <= len(groups.labels) == len(starts) <= bins
+    assert len(set(groups.labels.tolist())) == len(starts)
+    repeated = values if weights is None else values.repeat(weights.astype(int))
+    (same,) = read_features(source(repeated), None, bins)
+    np.testing.assert_array_equal(same.edges, groups.edges)
+
+
+def test_distinct_numbers_make_equal_bins():
+    values = np.random.default_rng(0).permutation(400) * 1.5
+    (groups,) = read_features(source(values), None, 4)
+    assert groups.sizes().tolist() == [100] * 4
+    assert groups.labels.tolist() == [
+        "[0, 150)",
+        "[150, 300)",
+        "[300, 450)",
+        "[450, 598.5]",
+    ]
+
+
+def test_rows_of_weight_zero_make_no_bin():
+    values = np.array([1.0, 2.0, 50.0, 98.0, 99.0])
+    (groups,) = read_features(source(values), np.array([1.0, 1, 0, 1, 1]), 4)
+    assert groups.edges.tolist() == [1.0, 2.0, 98.0, 99.0, 99.0]
+
+
+def test_bins_need_numbers_somewhere():
+    words = refusal(source(SEX), bins=2)
+    assert "bins=2 cuts numbers into groups, but sensitive_features holds none" in words
+    sex, age = read_features(source(SEX, np.arange(8.0) + 0.5), None, 2)
+    assert sex.edges is None
+    assert age.labels.tolist() == ["[0.5, 4.5)", "[4.5, 7.5]"]
+    binary = read_features(source(np.array([0, 1] * 4)), None, 2)[0]
+    assert binary.labels.tolist() == [0, 1]
+
+
+def test_bins_are_told_apart_by_more_digits():
+    found = bin_labels(np.array([1.00001, 1.00002, 1.00003])).tolist()
+    assert found == ["[1.00001, 1.00002)", "[1.00002, 1.00003]"]
+
+
+def test_numbers_beyond_the_edges_are_in_the_outer_bins():
+    groups = SensitiveGroups(
+        np.array([0, 1, 2, -1]), np.array([-9.0, 5.0, 99.0]), "age"
+    )
+    cut = cut_at(groups, np.array([0.0, 5.0, 10.0]))
+    assert cut.codes.tolist() == [0, 1, 1, -1]
+
+
+def test_labels_of_new_rows_are_read_as_in_training():
+    edges = {"age": np.array([0.0, 5.0, 10.0])}
+    new = source(np.array([*"FM", None]), np.array([-3.0, 7.0, 1.0]))
+    new = Source(new.argument, new.columns, (), ("sex", "age"))
+    found = group_labels(new, edges, intersect=False)
+    assert found["sex"].tolist() == ["F", "M", None]
+    assert found["age"].tolist() == ["[0, 5)", "[5, 10]", "[0, 5)"]
+    (cells,) = group_labels(new, edges, intersect=True).values()
+    assert cells.tolist() == ["F × [0, 5)", "M × [5, 10]", None]
+    text = Source("sensitive_features", [SEX], (), ("age",))
+    with pytest.raises(ValueError, match=r'as in training.* got "F", "M"'):
+        group_labels(text, edges, intersect=False)
+
+
+def test_a_combination_is_called_the_same_whatever_other_rows_there_are():
+    dose = np.array([0.5, 1.0, 2.0, np.nan, 1.0, 0.5, 2.0, 1.0])
+    (cells,) = group_labels(source(SEX, dose), {}, intersect=True).values()
+    for i in range(len(SEX)):
+        alone = source(SEX[i : i + 1], dose[i : i + 1])
+        (cell,) = group_labels(alone, {}, intersect=True).values()
+        assert cell.tolist() == [cells[i]]
+
+
+def test_combinations_of_many_groups_need_no_table_of_all_that_could_be():
+    many = [SensitiveGroups(np.arange(50), np.arange(50), f"a{j}") for j in range(6)]
+    both = crossed(many, np.arange(50.0))  # the first row weighs nothing
+    assert both.codes.tolist() == [-1, *range(49)]
+    assert both.labels.tolist() == [" × ".join([str(i)] * 6) for i in range(1, 50)]
+
+
+def test_numbers_and_text_that_looks_like_them_stay_apart():
+    mixed = np.array([3, "3", 3, "3"], dtype=object)
+    found = SensitiveFeatures.of(
+        source(np.array(["F", "F", "M", "M"]), mixed), intersect=True
+    )
+    (cells,) = found.attributes
+    assert len({*cells.labels.tolist()}) == 4
+    assert '"F" × "3"' in cells.labels.tolist()

@@ -1,0 +1,630 @@
+import importlib.util
+import math
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import VotingRegressor
+from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from rankfair import (
+    MultiTaskRegressor,
+    RankFairPostprocessor,
+    RankFairRegressor,
+    audit,
+    fairness_path,
+)
+from rankfair.constraints import Mean, Rank
+from rankfair.datasets.synthetic import make_biased_tasks
+from rankfair.input.folds import make_folds, take_rows
+from rankfair.metrics import mean_difference, rank_auc, rmse
+from rankfair.paths import Path, PathRow
+
+DATA = make_biased_tasks(6, 30, random_state=1)
+FRAME, Y = DATA.frame, DATA.target
+NUMBERS = FRAME.drop(columns=["task", "z"])
+TASKS, GROUPS = FRAME["task"].to_numpy(), FRAME["z"].to_numpy()
+# Counted on training rows, so that folds are needed to judge it.
+PLAIN = {"penalty": "ridge", "beta": 1.0, "count": "train", "blind": False}
+MODEL = RankFairRegressor(tasks="task", sensitive_features="z", **PLAIN)
+EPSILONS = [0.0, 0.05, 0.2]
+
+
+def path_of(model=MODEL, X=FRAME, **settings):
+    given = {"epsilons": EPSILONS, "cv": 3, "random_state": 0, **settings}
+    return fairness_path(model, X, Y, **given)
+
+
+def by_hand(epsilon, folds, weights=None):
+    """Predictions of held-out rows by fold."""
+    predicted = np.full(len(Y), np.nan)
+    for train, test in folds:
+        model = clone(MODEL).set_params(epsilon=epsilon)
+        w = None if weights is None else weights[train]
+        model.fit(FRAME.iloc[train], Y[train], sample_weight=w)
+        predicted[test] = model.predict(FRAME.iloc[test])
+    return predicted
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_figures_are_those_of_folds_by_hand(weighted):
+    weights = np.random.default_rng(0).integers(0, 3, len(Y)) if weighted else None
+    folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
+    path = path_of(cv=folds, sample_weight=weights)
+    assert path.column("epsilon").tolist() == EPSILONS
+    for row in path.rows:
+        predicted = by_hand(row.epsilon, folds, weights)
+        given = {"sensitive_features": GROUPS, "sample_weight": weights}
+        assert row.rmse == pytest.approx(rmse(Y, predicted, sample_weight=weights))
+        assert row.auc == pytest.approx(rank_auc(None, predicted, **given))
+        assert row.md == pytest.approx(mean_difference(None, predicted, **given))
+        assert row.gap == abs(row.auc - 0.5)
+        assert row.rmse_ci_low < row.rmse < row.rmse_ci_high
+        assert row.auc_ci_low < row.auc < row.auc_ci_high
+        assert row.train_gap <= row.epsilon + 1 / 2000
+        # Pairs of weights 1 to 4 may straddle 1/2.
+        assert row.status == "satisfied" or (weighted and row.epsilon == 0)
+    kept = len(Y) if weights is None else np.count_nonzero(weights)
+    assert path.n_train == path.n_held_out == kept
+
+
+def test_arrays_frames_and_columns_say_the_same():
+    expected = path_of()
+    plain = RankFairRegressor(**PLAIN)
+    coded = NUMBERS.assign(z=GROUPS.astype(float))
+    named = RankFairRegressor(sensitive_features="z", **PLAIN)
+    polars = path_of(X=pl.DataFrame(FRAME.to_dict("list")))
+    assert polars.rows == expected.rows
+    assert path_of(named, coded, tasks=TASKS).rows == expected.rows
+    arrays = path_of(plain, NUMBERS, tasks=TASKS, sensitive_features=GROUPS)
+    blind = path_of(RankFairRegressor(**{**MODEL.get_params(), "blind": True}))
+    assert arrays.column("rmse") == pytest.approx(blind.column("rmse"))
+
+
+def test_same_seed_same_path_and_the_model_stays_as_it_was():
+    model = RankFairRegressor(0.3, tasks="task", sensitive_features="z")
+    one, two = path_of(model, epsilons=[0.1]), path_of(model, epsilons=[0.1])
+    assert one == two
+    assert path_of(model, epsilons=[0.1], random_state=1).rows != one.rows
+    assert model.epsilon == 0.3 and not hasattr(model, "coef_")
+
+
+def test_default_path_goes_from_zero_to_the_unconstrained_gap():
+    path = path_of(epsilons=None, cv=2)
+    epsilon = path.column("epsilon")
+    assert len(epsilon) == 12 and epsilon[0] == 0
+    assert (np.diff(np.diff(epsilon)) > 0).all()  # closer together near 0
+    assert path.rows[-1].train_gap == pytest.approx(epsilon[-1])
+    assert (np.diff(path.column("train_rmse")) < 1e-6).all()
+    assert path.rows[-1].status == "inactive"
+
+
+def held_out(model, folds, X=FRAME):
+    """Held-out predictions by hand."""
+    predicted = np.full(len(Y), np.nan)
+    for train, test in folds:
+        predicted[test] = model.fit(X.iloc[train], Y[train]).predict(X.iloc[test])
+    return predicted
+
+
+@pytest.mark.parametrize("scope", ["global", "task"])
+def test_the_last_row_of_the_default_path_is_the_fit_without_a_band(scope):
+    model = RankFairRegressor(**{**MODEL.get_params(), "scope": scope})
+    folds = list(KFold(5, shuffle=True, random_state=1).split(Y))
+    free = MultiTaskRegressor(penalty="ridge", tasks="task")
+    predicted = held_out(free, folds, FRAME.astype({"z": float}))
+    path = path_of(model, epsilons=None, cv=folds)
+    last = path.rows[-1]
+    given = {"sensitive_features": GROUPS}
+    assert last.status == "inactive"
+    assert last.rmse == pytest.approx(rmse(Y, predicted), rel=1e-9)
+    assert last.auc == pytest.approx(rank_auc(None, predicted, **given), rel=1e-9)
+    assert last.md == pytest.approx(mean_difference(None, predicted, **given))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
+def test_intervals_are_those_of_an_audit_of_the_same_predictions(mixed, weighted):
+    rng = np.random.default_rng(0)
+    tasks = np.repeat(np.arange(20), 9)  # ten and more that mix the groups, or not
+    groups = GROUPS if mixed else tasks % 2
+    y = Y + 2.0 * rng.normal(size=20)[tasks] * np.where(groups == groups[0], 1, -1)
+    weights = rng.integers(1, 4, len(y)).astype(float) if weighted else None
+    model = RankFairRegressor(0.1, **PLAIN)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(y))
+    given = {"tasks": tasks, "sensitive_features": groups, "sample_weight": weights}
+    row = fairness_path(model, NUMBERS, y, epsilons=[0.1], cv=folds, **given).rows[0]
+    predicted = np.empty(len(y))
+    for train, test in folds:
+        taken = {k: None if v is None else v[train] for k, v in given.items()}
+        model.fit(NUMBERS.iloc[train], y[train], **taken)
+        predicted[test] = model.predict(NUMBERS.iloc[test], tasks=tasks[test])
+    found = audit(y, predicted, **given)
+    auc, error = found.comparisons[0].auc, found.models[0].rmse
+    assert (row.auc_ci_low, row.auc_ci_high) == pytest.approx((auc.ci_low, auc.ci_high))
+    assert (row.rmse_ci_low, row.rmse_ci_high) == pytest.approx(
+        (error.ci_low, error.ci_high)
+    )
+    assert "tasks" in auc.method  # the rows alone would be surer than they are
+
+
+def test_default_path_needs_a_model_in_units_of_auc():
+    for constraint in ("mean", ["rank", "mean"], [Rank(0.1), "mean"]):
+        model = RankFairRegressor(**{**MODEL.get_params(), "constraints": constraint})
+        with pytest.raises(ValueError, match="epsilons is needed with constraints="):
+            path_of(model, epsilons=None)
+
+
+def test_a_pipeline_has_the_epsilon_of_its_step():
+    X = NUMBERS.to_numpy()
+    pipeline = make_pipeline(StandardScaler(), RankFairRegressor(**PLAIN))
+    plain = RankFairRegressor(**PLAIN)
+    given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2}
+    weights = np.arange(len(Y)) % 3 + 1.0
+    one = path_of(pipeline, X, **given, sample_weight=weights)
+    two = path_of(plain, X, **given, sample_weight=weights)
+    assert one.column("rmse") == pytest.approx(two.column("rmse"), rel=1e-2)
+    assert [row.status for row in one.rows] == [row.status for row in two.rows]
+
+
+@pytest.mark.parametrize(
+    "step", [RankFairRegressor(**PLAIN), RankFairPostprocessor(Ridge())]
+)
+def test_labels_find_their_way_where_metadata_are_routed(step):
+    model = make_pipeline(StandardScaler(), step)
+    tasks = TASKS if isinstance(step, RankFairRegressor) else None
+    given = {"tasks": tasks, "sensitive_features": GROUPS, "cv": 2}
+    X = NUMBERS.to_numpy()
+    expected, of_columns = path_of(model, X, **given), path_of(cv=2)
+    with config_context(enable_metadata_routing=True):
+        assert path_of(cv=2) == of_columns
+        assert path_of(model, X, **given) == expected
+        assert path_of(make_pipeline(step), X, **given).n_held_out == len(Y)
+        weights = np.arange(len(Y)) % 2 + 1.0
+        alone = path_of(step, X, **given, sample_weight=weights)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, step)
+        found = path_of(routed, X, **given, sample_weight=weights)
+        assert found.column("rmse") == pytest.approx(alone.column("rmse"), rel=0.02)
+        with pytest.raises(UnsetMetadataPassedError, match="StandardScaler"):
+            path_of(model, X, **given, sample_weight=weights)
+
+
+def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
+    model = TransformedTargetRegressor(RankFairRegressor(**PLAIN))
+    given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2}
+    wrapped = path_of(model, NUMBERS, **given)
+    plain = path_of(model.regressor, NUMBERS, **given)
+    assert wrapped.column("rmse")[0] == pytest.approx(plain.column("rmse")[0])
+    # The wrapper copies what it wraps, so that its later fits do not start warm.
+    wanted = pytest.approx(plain.column("train_rmse"), rel=1e-3)
+    assert wrapped.column("train_rmse") == wanted
+    assert wrapped.column("status").tolist() == plain.column("status").tolist()
+    named = RankFairRegressor(sensitive_features="z", **PLAIN)
+    steps = make_pipeline(FunctionTransformer(), named)
+    search = GridSearchCV(steps, {"rankfairregressor__beta": [1.0]}, cv=2)
+    frame = FRAME.drop(columns="task")
+    found = path_of(search, frame).column("status").tolist()
+    assert found == path_of(named, frame).column("status").tolist()
+    # Nobody knows which is the copy.
+    several = VotingRegressor([("fair", steps)])
+    assert path_of(several, frame, sensitive_features="z").rows[0].status == ""
+
+
+def test_tasks_of_one_group_are_clusters():
+    groups = np.isin(TASKS, np.unique(TASKS)[::2])
+    model = RankFairRegressor(**PLAIN)
+    given = {"sensitive_features": groups, "epsilons": [0.1], "cv": 2}
+    clustered = path_of(model, NUMBERS, tasks=TASKS, **given)
+    assert clustered.n_clusters == 6
+    (row,) = clustered.rows
+    assert row.auc_ci_high - row.auc_ci_low > 0.3  # three tasks a group
+    assert path_of(model, NUMBERS, **given).n_clusters is None
+
+
+# Folds
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_folds", [2, 5])
+def test_folds_leave_rows_of_every_task_to_learn_from(seed, n_folds):
+    rng = np.random.default_rng(seed)
+    codes, in_a = rng.integers(0, 25, 80), rng.random(80) < 0.4
+    fold = np.full(80, -1)
+    for k, (_, test) in enumerate(make_folds(n_folds, codes, in_a, rng)):
+        fold[test] = k
+    sizes = np.bincount(codes)
+    assert ((fold < 0) == (sizes[codes] == 1)).all()
+    for k in range(n_folds):
+        assert set(codes[fold != k]) == set(codes)
+    dealt = np.bincount(fold[fold >= 0], minlength=n_folds)
+    assert dealt.max() - dealt.min() <= 1
+    for code in range(25):
+        own = np.bincount(fold[(codes == code) & (fold >= 0)], minlength=n_folds)
+        assert own.max() - own.min() <= 1
+
+
+def test_rows_of_weight_zero_are_in_no_fold():
+    codes, in_a = np.arange(20) // 5, np.arange(20) % 2 == 0
+    weights = np.where(np.arange(20) % 5 == 0, 0.0, 1.0)
+    rng = np.random.default_rng(0)
+    for cv in (2, KFold(2), [(np.arange(10), np.arange(10, 20)), ([1], [0])]):
+        folds = make_folds(cv, codes, in_a, rng, weights=weights)
+        assert folds
+        for train, test in folds:
+            assert weights[train].all() and weights[test].all() and len(test)
+
+
+def test_a_task_of_one_row_is_never_held_out():
+    tasks = np.where(np.arange(len(Y)) == 7, "alone", TASKS)
+    model = RankFairRegressor(**PLAIN)
+    path = path_of(model, NUMBERS, tasks=tasks, sensitive_features=GROUPS)
+    assert path.n_held_out == len(Y) - 1 and path.n_train == len(Y)
+
+
+# The record
+
+
+def curve(errors, costs, ses):
+    rows = [
+        PathRow(i / 10, float(r), float(r), float(r), *[0.0] * 9, "", cost=c, cost_se=s)
+        for i, (r, c, s) in enumerate(zip(errors, costs, ses, strict=True))
+    ]
+    return Path(tuple(rows), 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("costs", "ses", "chosen", "free"),
+    [
+        ([9.0, 1.0, 0.0], [2.0, 1.5, 0.0], 0.1, False),
+        ([9.0, 1.0, 0.0], [2.0, 0.5, 0.0], 0.2, False),
+        ([0.2, 0.1, 0.0], [0.3, 0.3, 0.0], 0.0, True),
+        ([0.0, 1.0, 9.0], [0.0, 0.5, 0.5], 0.0, True),
+        ([math.nan] * 3, [math.nan] * 3, None, False),  # a model from a file
+    ],
+)
+def test_the_smallest_epsilon_within_one_standard_error_is_chosen(
+    costs, ses, chosen, free
+):
+    path = curve([3.0, 1.0, 0.9], costs, ses)
+    assert (path.chosen, path.is_free) == (chosen, free)
+    marked = [text.get_text() for text in path.plot().axes[0].texts]
+    assert marked == ([] if chosen is None else [f"ε = {chosen:g}"])
+    assert repr(path) == (
+        f"Path(3 ε from 0 to 0.2, chosen {'none' if chosen is None else f'{chosen:g}'},"
+        " 10 held-out rows)"
+    )
+
+
+@pytest.mark.parametrize("n_tasks", [4, 12])
+def test_the_cost_of_an_epsilon_is_paired_over_rows_or_tasks(n_tasks):
+    data = make_biased_tasks(n_tasks, 30, random_state=3)
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    given = {"epsilons": [0.0, 0.05, 0.4], "cv": None}
+    path = fairness_path(model, data.frame, data.target, **given)
+    tasks = data.frame["task"].to_numpy()
+    squares = []
+    for row in path.rows:
+        fitted = model.set_params(epsilon=row.epsilon).fit(data.frame, data.target)
+        squares.append((data.target - fitted.loo_predictions_) ** 2)
+    best = squares[int(np.argmin([each.mean() for each in squares]))]
+    for row, square in zip(path.rows, squares, strict=True):
+        more = square - best
+        assert row.cost == pytest.approx(more.mean(), abs=1e-9)
+        if n_tasks >= 10:  # tasks have equal sizes here
+            more = np.array([more[tasks == t].mean() for t in np.unique(tasks)])
+        se = more.std(ddof=1) / math.sqrt(len(more))
+        assert row.cost_se == pytest.approx(se, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_views_show_the_predictions_of_every_epsilon(cv):
+    data = make_biased_tasks(6, 60, random_state=0)
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    given = {"epsilons": [0.0, 0.1, 0.5], "cv": cv, "random_state": 0}
+    path = fairness_path(model, data.frame, data.target, **given)
+    views, z = path.views, data.frame["z"].to_numpy().astype(int)
+    fitted = model.set_params(epsilon=0.0).fit(data.frame, data.target)
+    m, tasks = fitted.predict(data.frame), data.frame["task"].to_numpy()
+    fair = fitted.loo_predictions_
+    for name, auc, sizes in zip(
+        views.tasks, views.views[0].task_aucs, views.task_sizes, strict=True
+    ):
+        mine = tasks == name
+        assert auc == pytest.approx(rank_auc(None, m[mine], sensitive_features=z[mine]))
+        assert sizes == (int(z[mine].sum()), int((1 - z[mine]).sum()))
+    assert (views.n_tasks, views.group, views.against) == (6, "1", "0")
+    first, last = views.views[0], views.views[-1]
+    assert all(sum(each) == pytest.approx(1.0, abs=0.02) for each in first.shares)
+    b, a = first.means
+    assert a - b == pytest.approx(path.rows[0].md)
+    assert set(last.moved) == {0} and last.moves == (0.0, 0.0)
+    if cv is None:
+        free = model.set_params(epsilon=0.5).fit(data.frame, data.target)
+        moved = fair - free.loo_predictions_
+        assert first.moved == tuple(int((abs(moved) > s).sum()) for s in views.steps)
+        moves = [moved[z == g].mean() for g in (0, 1)]
+        assert first.moves == pytest.approx(moves)
+
+
+def test_frame_is_of_the_library_that_is_there(monkeypatch):
+    path = path_of(epsilons=[0.1])
+    frame = path.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == list(PathRow._fields)
+    assert frame["rmse"].tolist() == path.column("rmse").tolist()
+    table = pl.DataFrame(FRAME.to_dict("list"))
+    assert isinstance(path_of(X=table, epsilons=[0.1]).to_frame(), pl.DataFrame)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert set(path_of(epsilons=[0.1]).to_frame()) == set(PathRow._fields)
+
+
+def test_picture_shows_both_curves():
+    path = path_of()
+    (axes,) = path.plot().axes
+    names = axes.get_legend_handles_labels()[1]
+    assert names == ["held-out rows", "training rows"]
+    drawn = [line.get_ydata().tolist() for line in axes.lines]
+    assert path.column("rmse").tolist() in drawn
+    assert path.column("train_rmse").tolist() in drawn
+
+
+def test_without_matplotlib_what_to_install_is_said(monkeypatch):
+    path = path_of(epsilons=[0.1])
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r'pip install "rankfair\[plot\]"'):
+        path.plot()
+
+
+def test_a_fitted_model_is_mapped_along_a_path_if_it_is_frozen():
+    X = FRAME.drop(columns="task").astype(float)
+    fitted = Ridge().fit(X, Y)
+    mapped = RankFairPostprocessor(fitted, sensitive_features="z", prefit=True)
+    with pytest.raises(NotFittedError, match=r"FrozenEstimator\(estimator\)"):
+        path_of(mapped, X)
+    path = path_of(mapped.set_params(estimator=FrozenEstimator(fitted)), X)
+    assert path.column("train_gap") == pytest.approx(EPSILONS, abs=0.01)
+
+
+def test_rows_keep_the_names_of_their_columns():
+    twice = pd.DataFrame([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], columns=["a", "a", "z"])
+    taken = take_rows(twice, np.array([1]))
+    assert taken.columns.tolist() == ["a", "a", "z"]
+    assert taken.to_numpy().tolist() == [[4.0, 5.0, 6.0]]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"model": Ridge()}, "one parameter epsilon.* Ridge has none"),
+        ({"model": object()}, "object has none"),
+        ({"model": RankFairRegressor}, "is the class RankFairRegressor: a model is"),
+        (
+            {"model": make_pipeline(RankFairRegressor(), RankFairRegressor())},
+            'has "rankfairregressor-1__epsilon", "rankfairregressor-2__epsilon"',
+        ),
+        ({"epsilons": []}, "epsilons must be a list of values to try"),
+        ({"epsilons": [0.1, -1]}, "each of epsilons must be a number ≥ 0; got -1"),
+        ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
+        (
+            {
+                "model": RankFairRegressor(
+                    tasks="task", constraints=[Rank(0.1), Mean(0.1)]
+                )
+            },
+            r'brings its own epsilon.* Use constraints=\["rank", "mean"\]',
+        ),
+        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
+        ({"cv": True}, "cv must be a whole number ≥ 2; got True"),
+        (
+            {"cv": GroupKFold(3)},
+            r"got GroupKFold.* 'groups' .* cv=list\(splitter.split\(X, y, groups\)\)",
+        ),
+        ({"cv": [np.arange(5)]}, "cv must split these rows; got"),
+        ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
+        ({"cv": [(np.arange(9), [])]}, "cv holds out no row that counts, in 1 fold"),
+        ({"cv": [([], np.arange(180))]}, "cv leaves no row to learn from"),
+        ({"cv": [([0], [5, 180])]}, "whole numbers from 0 to 179, .* got 180"),
+        ({"cv": [([0], [-1])]}, "whole numbers from 0 to 179, .* got -1"),
+        ({"cv": [([0], [0.5])]}, "whole numbers from 0 to 179, .* got 0.5"),
+        ({"cv": [([True], [3])]}, "masks of all 180 rows; got True"),
+        (
+            {"cv": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)},
+            "cv holds out 180 rows more than once, up to 2 times",
+        ),
+        (
+            {"cv": [([0, 1, 2], [2, 3]), ([4, 5], [0, 6])]},
+            "cv holds out 1 row in fold 0 that it learns from there too",
+        ),
+        ({"cv": 1000}, "cv needs as many rows as folds; got 1000 for n_samples = 180"),
+        ({"random_state": -1}, "random_state must be None"),
+        ({"model": RankFairRegressor(tasks="task")}, "sensitive_features is missing"),
+        (
+            {"model": RankFairRegressor(sensitive_features=["task", "z"])},
+            "has 2 columns: one feature is expected",
+        ),
+        ({"X": NUMBERS[:10]}, "y has 180 values, but there are 10 rows"),
+        ({"tasks": np.arange(180)}, "cv holds out no row"),
+    ],
+)
+def test_bad_input_gets_a_sentence(settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        path_of(**settings)
+
+
+def test_folds_are_numbers_or_masks_and_five_by_default():
+    folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
+    masks = [(np.isin(np.arange(len(Y)), train), test) for train, test in folds]
+    assert path_of(cv=masks) == path_of(cv=folds)
+    assert path_of(cv=None) == path_of(cv=5)
+
+
+def test_folds_of_one_group_are_refused():
+    only = np.flatnonzero(GROUPS[0] == GROUPS)[:10]
+    with pytest.raises(ValueError, match="cv holds out rows of one group only"):
+        path_of(cv=[(np.delete(np.arange(len(Y)), only), only)])
+
+
+def test_one_cluster_has_no_interval():
+    model = RankFairRegressor(**PLAIN)
+    groups = np.where(TASKS[0] == TASKS, "a", "b")
+    kept = np.isin(TASKS, [TASKS[0], TASKS[-1]])
+    path = fairness_path(
+        model,
+        NUMBERS[kept],
+        Y[kept],
+        epsilons=[0.3],
+        cv=2,
+        tasks=TASKS[kept],
+        sensitive_features=groups[kept],
+    )
+    assert math.isnan(path.rows[0].auc_ci_low)
+
+
+# One fit, each row left out
+
+
+def left_out_path(model, **settings):
+    return fairness_path(model, FRAME, Y, **{"epsilons": EPSILONS, **settings})
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_folds_the_figures_are_of_rows_left_out_of_one_fit(weighted):
+    weights = np.random.default_rng(0).integers(0, 3, len(Y)) if weighted else None
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    path = left_out_path(model, sample_weight=weights)
+    assert path.left_out and path.column("epsilon").tolist() == EPSILONS
+    for row in path.rows:
+        fit = clone(model).set_params(epsilon=row.epsilon)
+        predicted = fit.fit(FRAME, Y, sample_weight=weights).loo_predictions_
+        seen = ~np.isnan(predicted)
+        w = None if weights is None else weights[seen]
+        given = {"sensitive_features": GROUPS[seen], "sample_weight": w}
+        error = rmse(Y[seen], predicted[seen], sample_weight=w)
+        assert row.rmse == pytest.approx(error)
+        assert row.auc == pytest.approx(rank_auc(None, predicted[seen], **given))
+        assert row.gap <= row.epsilon + 1 / 500
+        assert row.status == fit.status_
+    kept = len(Y) if weights is None else np.count_nonzero(weights)
+    assert path.n_train == path.n_held_out == kept
+
+
+def test_default_path_of_rows_left_out_ends_at_their_unconstrained_gap():
+    model = RankFairRegressor(tasks="task", sensitive_features="z")
+    path = left_out_path(model, epsilons=None)
+    assert len(path.rows) == 40 and path.left_out
+    assert path.rows[-1].gap == pytest.approx(path.rows[-1].epsilon)
+    assert path.rows[-1].status == "inactive"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MODEL,
+        make_pipeline(FunctionTransformer(), MODEL),
+        clone(MODEL).set_params(count="loo", constraints=["rank", "mean"]),
+        RankFairPostprocessor(Ridge(), sensitive_features="z"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_models_that_are_no_line_have_five_folds_by_default(model):
+    asked = {"random_state": 0}
+    if isinstance(model, RankFairPostprocessor):
+        asked["tasks"] = "task"
+    path = left_out_path(model, **asked)
+    assert not path.left_out
+    assert path == left_out_path(model, cv=5, **asked)
+
+
+# Rare groups
+
+
+def test_folds_leave_a_row_of_every_group_to_learn_from():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        codes, in_a = rng.integers(0, 4, 30), np.arange(30) < 2
+        groups = np.column_stack((in_a.astype(int), rng.integers(-1, 12, 30)))
+        folds = make_folds(3, codes, in_a, rng, attributes=groups)
+        for train, _ in folds:
+            for column in groups.T:
+                assert set(column[train]) >= set(column) - {-1}
+
+
+def test_a_group_of_one_row_gets_a_sentence():
+    groups = np.where(np.arange(len(Y)) == 7, "rare", "rest")
+    model = RankFairRegressor(tasks="task", **PLAIN)
+    asked = {"model": model, "sensitive_features": groups}
+    with pytest.raises(ValueError, match='1 row that counts in group "rare": a path'):
+        path_of(**asked)
+    groups[8] = "rare"
+    weights = np.where(np.arange(len(Y)) < 7, 1.0, 0.0)
+    with pytest.raises(ValueError, match="is zero for all 2 rows of group"):
+        path_of(**asked, sample_weight=weights)
+    assert path_of(**asked, X=FRAME.drop(columns="z")).n_held_out >= len(Y) - 1
+
+
+def test_groups_of_one_row_each_cannot_be_held_out():
+    codes, groups = np.zeros(4, int), np.arange(4)[:, None]
+    with pytest.raises(ValueError, match="each task or group has one row only"):
+        make_folds(2, codes, groups[:, 0], np.random.default_rng(0), attributes=groups)
+
+
+# Groups as the model reads them
+
+
+def test_one_side_starts_at_the_unconstrained_gap_too():
+    swapped = FRAME.assign(z=1 - FRAME["z"].rank(method="dense").astype(int))
+    for frame in (FRAME, swapped):
+        upper = clone(MODEL).set_params(side="upper")
+        asked = {"epsilons": None, "cv": 2, "X": frame}
+        ends = [path_of(m, **asked).column("epsilon")[-1] for m in (MODEL, upper)]
+        assert ends[0] == pytest.approx(ends[1]) and ends[0] > 0
+
+
+def test_numbers_are_cut_as_the_model_cuts_them():
+    ages = np.random.default_rng(0).normal(size=len(Y)) + Y / Y.std()
+    frame = FRAME.assign(z=ages)
+    cut = clone(MODEL).set_params(bins=2, blind=True)
+    named = path_of(cut, frame)
+    assert (named.column("train_gap") <= np.array(EPSILONS) + 1e-2).all()
+    passed = clone(cut).set_params(sensitive_features=None)
+    array = path_of(passed, FRAME.drop(columns="z"), sensitive_features=ages)
+    assert array.column("train_rmse") == pytest.approx(named.column("train_rmse"))
+    text = np.where(ages > np.median(ages), "old", "young")
+    judged = path_of(cut, frame, sensitive_features=text)
+    assert judged.column("train_rmse") == pytest.approx(named.column("train_rmse"))
+
+
+def test_rows_of_unknown_group_are_fitted_and_count_for_errors():
+    unknown = np.arange(len(Y)) % 10 == 3
+    frame = FRAME.astype({"z": object})
+    frame.loc[unknown, "z"] = None
+    path = path_of(MODEL, frame)
+    assert path.n_train == path.n_held_out == len(Y)
+    model = clone(MODEL).set_params(epsilon=0.05).fit(frame, Y)
+    predicted, known = model.predict(frame), ~unknown
+    assert path.rows[1].train_rmse == pytest.approx(rmse(Y, predicted), rel=1e-3)
+    assert path.rows[1].train_auc == pytest.approx(
+        rank_auc(None, predicted[known], sensitive_features=GROUPS[known]), abs=1e-3
+    )
+    labels = np.where(unknown, np.nan, max(GROUPS) == GROUPS)
+    passed = RankFairRegressor(tasks="task", **PLAIN)
+    again = path_of(passed, FRAME.drop(columns="z"), sensitive_features=labels)
+    assert again.n_train == len(Y)
