@@ -164,6 +164,9 @@ The error added on the rows of training:
 
 {prices(found)}
 
+A demand more can save error: it brings a direction of its own with its own penalties.
+Where means are levelled at less error than ranks, so are both together.
+
 ## All figures
 
 Gap is |AUC − 1/2|, MD the mean prediction of group A less that of B, KS the greatest
