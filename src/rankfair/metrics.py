@@ -27,7 +27,7 @@ from rankfair.input.columns import (
     refuse_several,
     resolve_columns,
 )
-from rankfair.input.errors import InputError
+from rankfair.input.errors import InputError, check_choice
 from rankfair.input.frames import (
     check_lengths,
     open_table,
@@ -36,7 +36,6 @@ from rankfair.input.frames import (
     read_weights,
 )
 from rankfair.input.scored_rows import MODEL, ScoredRows, read_scored
-from rankfair.input.settings import check_choice
 
 __all__ = [
     "balanced_residuals",

@@ -26,7 +26,15 @@ from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import label_source_of
-from rankfair.input.errors import Argument, InputError, counted, listed
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    check_number,
+    check_seed,
+    counted,
+    listed,
+    values_to_try,
+)
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import (
     FrameTable,
@@ -37,11 +45,6 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import Bools
 from rankfair.input.scored_rows import compared_groups
-from rankfair.input.settings import (
-    check_number,
-    check_seed,
-    values_to_try,
-)
 from rankfair.metrics import mean_difference, rmse
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups

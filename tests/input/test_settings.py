@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from rankfair.input.settings import (
+from rankfair.input.errors import (
     check_bins,
     check_choice,
     check_count,

@@ -38,14 +38,14 @@ from rankfair.audit.units import (
     remedy_cost,
     units_gaps,
 )
-from rankfair.input.scored_rows import ScoredRows, read_audited
-from rankfair.input.settings import (
+from rankfair.input.errors import (
     check_choice,
     check_count,
     check_flag,
     check_number,
     check_seed,
 )
+from rankfair.input.scored_rows import ScoredRows, read_audited
 from rankfair.stats.estimate import check_confidence
 
 LAYOUTS = ("audit", "pay-transparency")

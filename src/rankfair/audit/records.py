@@ -14,8 +14,13 @@ from typing import Any
 import narwhals as nw
 
 from rankfair.input.disk import write_whole
-from rankfair.input.errors import counted, printable
-from rankfair.input.settings import check_choice, check_flag, check_number
+from rankfair.input.errors import (
+    check_choice,
+    check_flag,
+    check_number,
+    counted,
+    printable,
+)
 from rankfair.stats.estimate import Estimate
 
 MOST_PAIRED = 20  # groups; more are compared with the rest only

@@ -30,9 +30,8 @@ from rankfair.cli.screen import (
 from rankfair.files.table import Dialect, Table
 from rankfair.input.arrays import Codes
 from rankfair.input.disk import write_whole
-from rankfair.input.errors import InputError, listed
+from rankfair.input.errors import InputError, check_choice, check_number, listed
 from rankfair.input.folds import Folds
-from rankfair.input.settings import check_choice, check_number
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import paired_cost

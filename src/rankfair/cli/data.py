@@ -17,12 +17,18 @@ from rankfair.files.columns import Roles, column_or_none, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load
 from rankfair.files.table import Table
-from rankfair.input.errors import Argument, InputError, counted, listed, shown
+from rankfair.input.errors import (
+    MOST_GROUPS,
+    Argument,
+    InputError,
+    counted,
+    listed,
+    shown,
+)
 from rankfair.input.folds import Folds, make_folds, out_of_fold
 from rankfair.input.frames import read_weights
 from rankfair.input.groups import SensitiveGroups, read_features
 from rankfair.input.labels import Source, find_known
-from rankfair.input.settings import MOST_GROUPS
 
 MANY = 12  # groups that a reader can still compare
 BINS = Argument("bins", 4)

@@ -25,9 +25,8 @@ from rankfair.cli.screen import (
 from rankfair.constraints import CONSTRAINTS
 from rankfair.files.table import Dialect, Table
 from rankfair.input.disk import write_whole
-from rankfair.input.errors import Argument, InputError, counted
+from rankfair.input.errors import Argument, InputError, check_number, counted
 from rankfair.input.groups import crossed
-from rankfair.input.settings import check_number
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
 from rankfair.stats.estimate import Estimate

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.input.disk import read_up_to, write_whole
-from rankfair.input.settings import check_choice
+from rankfair.input.errors import check_choice
 
 Backend = Literal["auto", "pandas", "polars"]
 

@@ -15,8 +15,7 @@ from rankfair.datasets.base import (
     stack,
 )
 from rankfair.datasets.synthetic import raise_lowest
-from rankfair.input.errors import InputError
-from rankfair.input.settings import check_number
+from rankfair.input.errors import InputError, check_number
 
 FILES = (
     DataFile(

@@ -10,8 +10,13 @@ from numpy.typing import NDArray
 
 from rankfair.datasets.base import Backend, Dataset
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import InputError
-from rankfair.input.settings import as_given, check_count, check_number, check_seed
+from rankfair.input.errors import (
+    InputError,
+    as_given,
+    check_count,
+    check_number,
+    check_seed,
+)
 
 RandomState = int | np.random.Generator | None
 

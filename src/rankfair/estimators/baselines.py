@@ -16,7 +16,7 @@ from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns
-from rankfair.input.settings import (
+from rankfair.input.errors import (
     check_choice,
     check_count,
     check_flag,

@@ -28,19 +28,21 @@ from rankfair.estimators.refits import (
 from rankfair.estimators.settings import check_estimator
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import feature_record, label_source
-from rankfair.input.errors import InputError, counted, listed
-from rankfair.input.folds import check_cv, group_means, out_of_fold
-from rankfair.input.frames import Table, finite_predictions, open_table
-from rankfair.input.groups import group_labels
-from rankfair.input.labels import Source, find_known, recode, refuse_unseen
-from rankfair.input.settings import (
+from rankfair.input.errors import (
     CUT_FIRST,
+    InputError,
     check_choice,
     check_flag,
     check_jobs,
     check_number,
     check_seed,
+    counted,
+    listed,
 )
+from rankfair.input.folds import check_cv, group_means, out_of_fold
+from rankfair.input.frames import Table, finite_predictions, open_table
+from rankfair.input.groups import group_labels
+from rankfair.input.labels import Source, find_known, recode, refuse_unseen
 from rankfair.input.training import (
     TrainingRows,
     as_in_training,

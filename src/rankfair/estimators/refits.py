@@ -21,7 +21,7 @@ from rankfair.estimators.base import FittedRegressor, GroupLabels, new_table
 from rankfair.estimators.fit_params import FitParams, columns_seen
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import Columns
-from rankfair.input.errors import InputError, InputWarning, Words, counted, listed
+from rankfair.input.errors import CUT, InputError, InputWarning, Words, counted, listed
 from rankfair.input.folds import (
     Folds,
     deal_folds,
@@ -30,7 +30,6 @@ from rankfair.input.folds import (
     split_folds,
 )
 from rankfair.input.frames import Table, read_target
-from rankfair.input.settings import CUT
 from rankfair.input.training import TrainingRows, read_training
 
 WEIGHTS = "sample_weight"

@@ -15,9 +15,10 @@ from rankfair.constraints import (
     refuse_upper,
 )
 from rankfair.constraints.base import Constraint
-from rankfair.input.errors import Argument, InputError, Words, counted, shown
-from rankfair.input.groups import SensitiveGroups
-from rankfair.input.settings import (
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    Words,
     as_given,
     check_bins,
     check_choice,
@@ -26,7 +27,10 @@ from rankfair.input.settings import (
     check_number,
     check_seed,
     check_verbose,
+    counted,
+    shown,
 )
+from rankfair.input.groups import SensitiveGroups
 from rankfair.input.training import TrainingRows, is_pair
 from rankfair.penalties import PENALTIES, make_penalty
 from rankfair.penalties.base import Penalty

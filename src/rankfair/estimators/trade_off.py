@@ -15,7 +15,7 @@ from rankfair.constraints.linear import Linear
 from rankfair.core.blocks import Ints
 from rankfair.core.problem import Groups, Problem
 from rankfair.input.arrays import Floats
-from rankfair.input.settings import check_number, values_to_try
+from rankfair.input.errors import check_number, values_to_try
 from rankfair.paths import (
     LINE_POINTS,
     Judge,

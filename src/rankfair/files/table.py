@@ -16,11 +16,11 @@ from rankfair.input.errors import (
     TableError,
     counted,
     listed,
+    nearest,
     quoted,
     refuse,
     shown,
 )
-from rankfair.input.settings import nearest
 
 Lines: TypeAlias = NDArray[np.int64]
 EXACT = 1 << 53  # whole numbers beyond it may lose digits as floats

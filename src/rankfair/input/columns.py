@@ -17,7 +17,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import validate_data
 
 from rankfair.input.arrays import Codes, Column, Floats
-from rankfair.input.errors import Argument, InputError, Words, counted, listed, shown
+from rankfair.input.errors import (
+    CUT,
+    Argument,
+    InputError,
+    Words,
+    as_given,
+    counted,
+    listed,
+    nearest,
+    shown,
+)
 from rankfair.input.frames import (
     FrameTable,
     Table,
@@ -26,7 +36,6 @@ from rankfair.input.frames import (
     open_table,
 )
 from rankfair.input.labels import Source
-from rankfair.input.settings import CUT, as_given, nearest
 
 GROUPS = "sensitive_features"
 

@@ -11,9 +11,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import InputError, counted, listed
+from rankfair.input.errors import InputError, check_count, counted, listed
 from rankfair.input.frames import FrameTable, open_table
-from rankfair.input.settings import check_count
 
 Positions: TypeAlias = NDArray[np.intp]
 Folds: TypeAlias = Sequence[tuple[Positions, Positions]]

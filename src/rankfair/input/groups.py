@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import (
+    CUT,
+    MOST_GROUPS,
     Argument,
     InputError,
     InputWarning,
@@ -24,7 +26,6 @@ from rankfair.input.errors import (
     shown,
 )
 from rankfair.input.labels import Source, find_known
-from rankfair.input.settings import CUT, MOST_GROUPS
 
 Bools: TypeAlias = NDArray[np.bool_]
 

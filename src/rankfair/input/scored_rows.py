@@ -24,7 +24,15 @@ from rankfair.input.columns import (
     refuse_several,
 )
 from rankfair.input.controls import read_controls
-from rankfair.input.errors import Argument, InputError, counted, listed, shown
+from rankfair.input.errors import (
+    CUT_FIRST,
+    MOST_GROUPS,
+    Argument,
+    InputError,
+    counted,
+    listed,
+    shown,
+)
 from rankfair.input.frames import (
     as_columns,
     check_lengths,
@@ -41,7 +49,6 @@ from rankfair.input.groups import (
     read_features,
 )
 from rankfair.input.labels import Source, find_labels, label_array
-from rankfair.input.settings import CUT_FIRST, MOST_GROUPS
 
 PREDICTED = "what the model predicts"
 MODEL = "predicted"  # the name of predictions that have none

@@ -16,10 +16,9 @@ import numpy as np
 
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.columns import naming
-from rankfair.input.errors import counted, shown
+from rankfair.input.errors import check_number, counted, shown
 from rankfair.input.groups import Bools
 from rankfair.input.scored_rows import ScoredRows, score_model
-from rankfair.input.settings import check_number
 from rankfair.stats.auc import Spread, auc_spread
 from rankfair.stats.estimate import check_confidence, clusters_of
 

@@ -14,7 +14,15 @@ from scipy import stats
 
 from rankfair.core.blocks import power_of_two
 from rankfair.input.arrays import Codes, Column, Floats
-from rankfair.input.errors import Argument, InputError, counted, listed, shown
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    check_choice,
+    check_flag,
+    counted,
+    listed,
+    shown,
+)
 from rankfair.input.frames import (
     as_columns,
     check_lengths,
@@ -23,7 +31,6 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import Bools
 from rankfair.input.labels import find_known, find_labels
-from rankfair.input.settings import check_choice, check_flag
 
 DROP = "Drop those rows first."
 NATURES = ("auto", "numeric", "ordinal", "categorical")
