@@ -94,7 +94,7 @@ def made_run(**changed):
     cells = [
         pages.Cell("data", "rankfair", "tilt", (ours, fine), cost),
         pages.Cell("data", "other", "A", (beaten,)),
-        pages.Cell("data", "other", "B", (better,), cost),
+        pages.Cell("data", "other", "B", (better,), cost, group=True),
         pages.Cell("data", "other", "C", (), None, "failed: ValueError: no"),
         pages.Cell("data", "other", "D", (), None, "stopped at the limit of 9 s"),
     ]
@@ -118,13 +118,14 @@ def test_page_says_who_is_better_and_what_failed():
     assert "**Some data, other A**" not in text
     assert "- Some data, other C: failed: ValueError: no" in text
     assert "- Gone: left out. not there" in text
-    assert "| other C | failed |" in text
-    assert "| other D | too slow |" in text
+    assert "| other C |  | failed |" in text
+    assert "| other B | yes | ✗ |" in text
+    assert "| other D |  | too slow |" in text
     assert "| rankfair tilt | 1,200 |" in text
     assert "other 1.2" in text
     # ε 0 is shown because it is set beside B; the first setting always is.
-    assert "| rankfair | tilt, ε 0.01 |" in text
-    assert "| rankfair | tilt, ε 0 |" in text
+    assert "| rankfair | tilt, ε 0.01 |  |" in text
+    assert "| rankfair | tilt, ε 0 |  |" in text
 
 
 def test_reason_is_what_each_measure_costs_us():

@@ -44,8 +44,9 @@ class Mover:
 class Method:
     """A row of the tables.  The first setting is the one whose cost is measured.
 
-    `matches` names measures of a rival that say which setting of ours comes close to
-    it: |AUC − 1/2| ≤ ε is set beside a rival's rank gap, KS ≤ ε beside its KS.
+    `group` says that new rows need their group.  `matches` names measures of a rival
+    that say which setting of ours comes close to it: |AUC − 1/2| ≤ ε is set beside a
+    rival's rank gap, KS ≤ ε beside its KS.
     """
 
     library: str
@@ -55,6 +56,7 @@ class Method:
     settings: tuple[Setting, ...] = (0.0,)
     kinds: tuple[Kind, ...] = ANY
     matches: tuple[str, ...] = ()
+    group: bool = False
 
     @property
     def key(self) -> str:

@@ -66,8 +66,14 @@ def mapped(constraint: str, method: str = "auto") -> Fit:
 
 METHODS = (
     Method(OURS, "unconstrained", unconstrained),
-    Method(OURS, "constant shift", mapped("rank", "shift"), "ε", EPSILONS),
+    Method(
+        OURS, "constant shift", mapped("rank", "shift"), "ε", EPSILONS, group=True
+    ),
     Method(OURS, "tilt", rank_fair(), "ε", EPSILONS, LINEAR, ("gap",)),
+    Method(
+        OURS, "tilt, group", rank_fair(blind=False), "ε", EPSILONS, LINEAR, ("gap",),
+        group=True,
+    ),
     Method(OURS, "NC-ADMM", rank_fair(solver="ncadmm"), "ε", EPSILONS, LINEAR),
     Method(
         OURS, "tilt, rank and mean", rank_and_mean, "ε", PAIRS, LINEAR, ("gap", "md")
@@ -78,10 +84,13 @@ METHODS = (
         (0.05, 0.02, 0.1, 0.2, 0.4), LINEAR,
     ),
     Method(OURS, "TiltedRegressor", tilted, "ε", (0.01, 0.05, 0.2)),
-    Method(OURS, "map, rank", mapped("rank"), "ε", EPSILONS, ANY, ("gap",)),
+    Method(OURS, "map, rank", mapped("rank"), "ε", EPSILONS, ANY, ("gap",), True),
     Method(
-        OURS, "map, distribution", mapped("distribution"), "ε", EPSILONS, ANY, ("ks",)
+        OURS, "map, distribution", mapped("distribution"), "ε", EPSILONS, ANY, ("ks",),
+        True,
     ),
-    Method(OURS, "line, rank", mapped("rank", "line"), "ε", EPSILONS, ANY, ("gap",)),
-    Method(OURS, "line, mean", mapped("mean"), "ε", MEANS, ANY, ("md",)),
+    Method(
+        OURS, "line, rank", mapped("rank", "line"), "ε", EPSILONS, ANY, ("gap",), True
+    ),
+    Method(OURS, "line, mean", mapped("mean"), "ε", MEANS, ANY, ("md",), True),
 )  # fmt: skip

@@ -33,7 +33,10 @@ LARGE = 50_000
 
 @dataclass(frozen=True)
 class Cell:
-    """A method on a dataset: points, cost as ratios, and a note where it went wrong."""
+    """A method on a dataset: points, cost as ratios, and a note where it went wrong.
+
+    ``group`` says that new rows need their group.
+    """
 
     case: str
     library: str
@@ -41,6 +44,7 @@ class Cell:
     points: tuple[Point, ...]
     cost: Mapping[str, float] | None = None
     note: str = ""
+    group: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,12 @@ def dataset_table(run: Run, case: str) -> str:
             if mine and i and id(point) not in named:
                 continue
             word = "" if mine else against(_of(verdicts, point))
-            rows.append([cell.library, point.label, *figures(point), word])
+            needs = "yes" if cell.group else ""
+            rows.append([cell.library, point.label, needs, *figures(point), word])
         if cell.note:
-            rows.append([cell.library, cell.method, cell.note, *[""] * 4])
-    head = ["package", "method", *(NAMES[m] for m in MEASURES), "against ours"]
-    return table(head, rows, left=2)
+            rows.append([cell.library, cell.method, "", cell.note, *[""] * 4])
+    head = ["package", "method", "group", *(NAMES[m] for m in MEASURES), "against ours"]
+    return table(head, rows, left=3)
 
 
 def _of(verdicts: Sequence[Verdict], point: Point) -> Verdict:
@@ -127,13 +132,15 @@ def matrix(run: Run) -> str:
     signs = {c: {id(v.theirs): SIGNS[v.kind] for v in run.verdicts[c]} for c in cases}
     rows = []
     for library, method in _methods(run, ours=False):
-        words = []
-        for case in cases:
-            cell = _cell(run, case, library, method)
-            marks = "" if cell is None else _marks(cell, signs[case])
-            words.append(marks)
-        rows.append([f"{library} {method}", *words])
-    return table(["", *(run.titles[c] for c in cases)], rows)
+        cells = [_cell(run, case, library, method) for case in cases]
+        marks = [
+            "" if cell is None else _marks(cell, signs[case])
+            for case, cell in zip(cases, cells, strict=True)
+        ]
+        needs = any(cell is not None and cell.group for cell in cells)
+        rows.append([f"{library} {method}", "yes" if needs else "", *marks])
+    head = ["", "needs the group", *(run.titles[c] for c in cases)]
+    return table(head, rows)
 
 
 def _marks(cell: Cell, signs: Mapping[int, str]) -> str:

@@ -29,7 +29,7 @@ def read_cell(name: str, method: Method) -> Cell:
     if "limit" in note:
         done = sum(len(point.seeds) for point in points)
         note += f", {done} points done" if done else " before the first point"
-    return Cell(name, method.library, method.name, points, cost, note)
+    return Cell(name, method.library, method.name, points, cost, note, method.group)
 
 
 def points_of(name: str, method: Method, training: bool = False) -> tuple[Point, ...]:

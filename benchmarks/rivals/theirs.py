@@ -238,10 +238,13 @@ def adversarial(rows: Rows, base: Base, alpha: float) -> Predict:
 HALVES = (1.0, 0.5)
 TASKED = ("tasks", "boosting")
 METHODS = (
-    Method("fairlearn", "CorrelationRemover", correlation_remover(True), "α", HALVES),
+    Method(
+        "fairlearn", "CorrelationRemover", correlation_remover(True), "α", HALVES,
+        group=True,
+    ),
     Method(
         "fairlearn", "CorrelationRemover, least squares", correlation_remover(False),
-        "α", HALVES, TASKED,
+        "α", HALVES, TASKED, group=True,
     ),
     Method(
         "fairlearn", "ExponentiatedGradient, BoundedGroupLoss", bounded_gradient,
@@ -252,25 +255,30 @@ METHODS = (
         "fairlearn", "AdversarialFairnessRegressor", adversarial, "α", (1.0, 0.1),
         ("pooled", "tasks"),
     ),
-    Method("holisticai", "CorrelationRemover", holistic_remover),
+    Method("holisticai", "CorrelationRemover", holistic_remover, group=True),
     Method(
         "holisticai", "WassersteinBarycenter",
-        holistic_map("WassersteinBarycenter", unit=False),
+        holistic_map("WassersteinBarycenter", unit=False), group=True,
     ),
     Method(
         "holisticai", "PluginEstimationAndCalibration",
-        holistic_map("PluginEstimationAndCalibration", unit=True),
+        holistic_map("PluginEstimationAndCalibration", unit=True), group=True,
     ),
     Method(
         "holisticai", "ExponentiatedGradientReduction", holistic_gradient,
         "bound ×", (0.9,),
     ),
     Method("holisticai", "GridSearchReduction", holistic_grid),
-    Method("equipy", "FairWasserstein", equipy, "ε", (0.0, 0.25, 0.5, 0.75)),
-    Method("scikit-lego", "InformationFilter", information_filter(True), "α", HALVES),
+    Method(
+        "equipy", "FairWasserstein", equipy, "ε", (0.0, 0.25, 0.5, 0.75), group=True
+    ),
+    Method(
+        "scikit-lego", "InformationFilter", information_filter(True), "α", HALVES,
+        group=True,
+    ),
     Method(
         "scikit-lego", "InformationFilter, least squares", information_filter(False),
-        "α", HALVES, TASKED,
+        "α", HALVES, TASKED, group=True,
     ),
     Method(
         "fairret", "NormLoss, PositiveRate", fairret, "strength", (10.0, 3.0, 1.0),

@@ -10,12 +10,14 @@ with a few ε, and with those that a rival's gap, MD and KS on *training* rows s
 between fair and free.  Methods that move predictions are measured there on out-of-fold
 ones.  No ε is computed from held-out rows; which of our points is named beside a
 rival's is chosen by them.  After a look at earlier versions of this table "somewhat"
-and the β to choose the base learner from were set, and methods of ours were added:
-those with two demands, and the line, a share of the way from free predictions to the
-common quantiles of the groups."""
+was set, and methods of ours were added: those with two demands, and the line, a share
+of the way from free predictions to the common quantiles of the groups."""
 MARKS = """\
 A sign for each setting of the method, in the order of the tables below: ✓ dominated,
-= the same figures, ≈ level within noise, ✗ better in something than each of ours."""
+= the same figures, ≈ level within noise, ✗ better in something than each of ours.  A
+method *needs the group* if it cannot predict a row whose group is not known.  The
+others have it here as one predictor among others, and could do without; our *tilt*
+does."""
 PARTIAL = """\
 EquiPy with an ε between 0 and 1 mixes repaired and original predictions.  Where groups
 differ by little more than a shift that is a smaller shift, the least movement there is
