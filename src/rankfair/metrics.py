@@ -19,14 +19,6 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankfair.core.ranks import Duels, counts_of, split, twice_u
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import (
-    column_name,
-    labels_of_rows,
-    naming,
-    reader_of,
-    refuse_several,
-    resolve_columns,
-)
 from rankfair.input.errors import InputError, check_choice
 from rankfair.input.frames import (
     check_lengths,
@@ -35,7 +27,13 @@ from rankfair.input.frames import (
     read_target,
     read_weights,
 )
-from rankfair.input.scored_rows import MODEL, ScoredRows, read_scored
+from rankfair.input.groups import (
+    column_name,
+    labels_of_rows,
+    refuse_several,
+    resolve_columns,
+)
+from rankfair.input.scored_rows import MODEL, ScoredRows, naming, read_scored, reader_of
 
 __all__ = [
     "balanced_residuals",

@@ -24,8 +24,7 @@ from rankfair.constraints.distribution import Distribution
 from rankfair.core.blocks import power_of_two
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import label_source_of
+from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import (
     Argument,
     InputError,
@@ -43,7 +42,7 @@ from rankfair.input.frames import (
     read_target,
     read_weights,
 )
-from rankfair.input.groups import Bools
+from rankfair.input.groups import label_source_of
 from rankfair.input.scored_rows import compared_groups
 from rankfair.metrics import mean_difference, rmse
 from rankfair.stats.auc import auc_estimate

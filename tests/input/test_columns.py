@@ -4,8 +4,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rankfair.input.columns import feature_record, passed_columns, resolve_columns
 from rankfair.input.frames import open_table
+from rankfair.input.groups import passed_columns, resolve_columns
+from rankfair.input.training import feature_record
 from refusals import sentence
 
 FRAME = pd.DataFrame({"u": [0.5, 1.5], "school": ["b", "a"], "sex": ["F", "M"]})
@@ -50,7 +51,7 @@ def test_columns_of_equal_names_are_refused_before_the_fit(monkeypatch):
     def as_scikit_learn_since_1_9(probe, X, **_):
         nw.from_native(X)
 
-    place = "rankfair.input.columns.validate_data"
+    place = "rankfair.input.training.validate_data"
     monkeypatch.setattr(place, as_scikit_learn_since_1_9)
     assert 'X has several columns called "a"' in sentence(feature_record, frame)
 

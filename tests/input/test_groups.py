@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair.input.columns import passed_columns
 from rankfair.input.groups import (
     SensitiveFeatures,
     SensitiveGroups,
+    Source,
     bin_labels,
     crossed,
     cut_at,
     group_labels,
+    passed_columns,
     read_features,
 )
-from rankfair.input.labels import Source
 
 SEX = np.array([*"FMMFMFFM"])
 RACE = np.array(["a", "b", "c", "a", "b", "c", "a", "b"])

@@ -5,8 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankfair.input.frames import as_columns, open_table
-from rankfair.input.labels import find_known, find_labels, recode
+from rankfair.input.frames import (
+    as_columns,
+    find_known,
+    find_labels,
+    open_table,
+    recode,
+)
 
 
 def labels_of(values):

@@ -8,10 +8,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rankfair.input.columns import Columns
-from rankfair.input.frames import open_table
-from rankfair.input.labels import UnseenError
-from rankfair.input.training import read_new, read_training, refuse_unseen_tasks
+from rankfair.input.frames import UnseenError, open_table
+from rankfair.input.training import (
+    Columns,
+    read_new,
+    read_training,
+    refuse_unseen_tasks,
+)
 from refusals import sentence
 
 rng = np.random.default_rng(0)

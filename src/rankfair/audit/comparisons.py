@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.audit.records import MOST_PAIRED, Comparison, TaskLine
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools, SensitiveGroups
+from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.distances import distances

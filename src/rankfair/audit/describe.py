@@ -13,8 +13,8 @@ from rankfair.audit.records import (
     ModelLine,
     SensitiveFeature,
 )
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools, SensitiveGroups
+from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import errors

@@ -18,8 +18,8 @@ from rankfair.audit.records import (
     TaskRaises,
     UnitsGap,
 )
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools, SensitiveGroups
+from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups

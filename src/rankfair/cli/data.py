@@ -26,9 +26,8 @@ from rankfair.input.errors import (
     shown,
 )
 from rankfair.input.folds import Folds, make_folds, out_of_fold
-from rankfair.input.frames import read_weights
-from rankfair.input.groups import SensitiveGroups, read_features
-from rankfair.input.labels import Source, find_known
+from rankfair.input.frames import find_known, read_weights
+from rankfair.input.groups import SensitiveGroups, Source, read_features
 
 MANY = 12  # groups that a reader can still compare
 BINS = Argument("bins", 4)

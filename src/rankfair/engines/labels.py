@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
 from rankfair.input.errors import Argument, InputError, counted, listed, nearest, shown
-from rankfair.input.frames import refuse_infinite
-from rankfair.input.labels import label_array
+from rankfair.input.frames import label_array, refuse_infinite
 
 SPARSE = 8  # whole labels spread no wider than this many times their number: a table
 TEXT = ("string", "large_string", "string_view")

@@ -24,7 +24,6 @@ from rankfair.engines.base import check_room
 from rankfair.engines.streams import is_elsewhere, predict_elsewhere
 from rankfair.estimators.settings import check_penalty
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import label_source
 from rankfair.input.errors import InputError
 from rankfair.input.frames import (
     FrameTable,
@@ -33,7 +32,7 @@ from rankfair.input.frames import (
     open_table,
     read_target,
 )
-from rankfair.input.groups import group_labels
+from rankfair.input.groups import group_labels, label_source
 from rankfair.input.training import TrainingRows, read_new, refuse_unseen_tasks
 from rankfair.penalties import make_penalty
 from rankfair.solvers.base import Request, Step

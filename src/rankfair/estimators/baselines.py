@@ -15,7 +15,6 @@ from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import Columns
 from rankfair.input.errors import (
     check_choice,
     check_count,
@@ -23,7 +22,7 @@ from rankfair.input.errors import (
     check_number,
     check_seed,
 )
-from rankfair.input.training import TrainingRows, read_training
+from rankfair.input.training import Columns, TrainingRows, read_training
 from rankfair.penalties.base import Penalty
 from rankfair.solvers.admm import ADM
 from rankfair.solvers.base import Request, Solution

@@ -16,13 +16,11 @@ from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.base import with_callbacks
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import Columns
 from rankfair.input.errors import check_number, check_seed, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows
-from rankfair.input.frames import open_table
-from rankfair.input.groups import SensitiveFeatures, label_table
-from rankfair.input.labels import Source, find_known
-from rankfair.input.training import read_given
+from rankfair.input.frames import find_known, open_table
+from rankfair.input.groups import SensitiveFeatures, Source, label_table
+from rankfair.input.training import Columns, read_given
 from rankfair.penalties.base import Penalty
 
 

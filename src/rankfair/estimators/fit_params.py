@@ -17,19 +17,20 @@ from sklearn.utils.validation import _check_method_params
 
 from rankfair.estimators.base import new_table
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import GROUPS, Layout, feature_record, label_source
 from rankfair.input.errors import Argument, InputError, listed
 from rankfair.input.frames import (
     ArrayTable,
     FrameTable,
     Table,
     check_lengths,
+    find_known,
     open_table,
     read_target,
+    recode,
+    refuse_unseen,
 )
-from rankfair.input.groups import SensitiveGroups, group_labels
-from rankfair.input.labels import find_known, recode, refuse_unseen
-from rankfair.input.training import TrainingRows, read_new
+from rankfair.input.groups import GROUPS, SensitiveGroups, group_labels, label_source
+from rankfair.input.training import Layout, TrainingRows, feature_record, read_new
 
 PAIRS = {"X_val": "y_val", "eval_X": "eval_y"}
 SETS = ("eval_set", *PAIRS, *PAIRS.values())

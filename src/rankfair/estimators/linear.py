@@ -38,9 +38,8 @@ from rankfair.estimators.outcome import (
 from rankfair.estimators.settings import FairSettings, check_groups, read_settings
 from rankfair.estimators.streamed import check_streamed, fit_streamed
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import Columns
 from rankfair.input.groups import SensitiveGroups, masks_of
-from rankfair.input.training import TrainingRows, is_pair, read_training
+from rankfair.input.training import Columns, TrainingRows, is_pair, read_training
 from rankfair.paths import Path
 from rankfair.penalties import PenaltyName
 from rankfair.penalties.base import Penalty

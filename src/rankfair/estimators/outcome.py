@@ -23,10 +23,9 @@ from rankfair.core.ranks import Duels, counts_of
 from rankfair.estimators.settings import FairSettings, name_of
 from rankfair.estimators.trade_off import TradeOff, trade_off_of
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import feature_record
 from rankfair.input.errors import Argument, InputWarning, counted, listed, shown
 from rankfair.input.groups import SensitiveGroups, plain_labels
-from rankfair.input.training import TrainingRows
+from rankfair.input.training import TrainingRows, feature_record
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus

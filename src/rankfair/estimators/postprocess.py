@@ -27,7 +27,6 @@ from rankfair.estimators.refits import (
 )
 from rankfair.estimators.settings import check_estimator
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import feature_record, label_source
 from rankfair.input.errors import (
     CUT_FIRST,
     InputError,
@@ -40,13 +39,20 @@ from rankfair.input.errors import (
     listed,
 )
 from rankfair.input.folds import check_cv, group_means, out_of_fold
-from rankfair.input.frames import Table, finite_predictions, open_table
-from rankfair.input.groups import group_labels
-from rankfair.input.labels import Source, find_known, recode, refuse_unseen
+from rankfair.input.frames import (
+    Table,
+    find_known,
+    finite_predictions,
+    open_table,
+    recode,
+    refuse_unseen,
+)
+from rankfair.input.groups import Source, group_labels, label_source
 from rankfair.input.training import (
     TrainingRows,
     as_in_training,
     check_same_source,
+    feature_record,
     has_names,
 )
 from rankfair.projections import Sample

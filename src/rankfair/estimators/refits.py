@@ -20,7 +20,6 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from rankfair.estimators.base import FittedRegressor, GroupLabels, new_table
 from rankfair.estimators.fit_params import FitParams, columns_seen
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import Columns
 from rankfair.input.errors import CUT, InputError, InputWarning, Words, counted, listed
 from rankfair.input.folds import (
     Folds,
@@ -30,7 +29,7 @@ from rankfair.input.folds import (
     split_folds,
 )
 from rankfair.input.frames import Table, read_target
-from rankfair.input.training import TrainingRows, read_training
+from rankfair.input.training import Columns, TrainingRows, read_training
 
 WEIGHTS = "sample_weight"
 LARGE = 1e140  # squares of sums of larger numbers overflow; one over it, they vanish

@@ -17,10 +17,9 @@ from rankfair.estimators.base import Progress
 from rankfair.estimators.outcome import no_groups, one_group_note
 from rankfair.estimators.settings import FairSettings
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import Columns, GroupEncoder, Layout, Named
 from rankfair.input.errors import shown
 from rankfair.input.groups import SensitiveGroups
-from rankfair.input.training import TrainingRows
+from rankfair.input.training import Columns, GroupEncoder, Layout, Named, TrainingRows
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Solution
 from rankfair.solvers.counted import Demand

@@ -46,14 +46,11 @@ from rankfair.estimators.settings import (
     check_flags,
     read_constraints,
 )
-from rankfair.input.arrays import Floats
-from rankfair.input.columns import feature_record
+from rankfair.input.arrays import Bools, Floats
 from rankfair.input.errors import InputError, check_jobs, check_seed, check_verbose
 from rankfair.input.folds import check_cv
-from rankfair.input.frames import finite_predictions
-from rankfair.input.groups import Bools
-from rankfair.input.labels import refuse_unseen
-from rankfair.input.training import TrainingRows, read_new
+from rankfair.input.frames import finite_predictions, refuse_unseen
+from rankfair.input.training import TrainingRows, feature_record, read_new
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
 from rankfair.solvers.counted import CLOSEST, Counted, Curve, Demand, Units
 from rankfair.solvers.tilt import least_tilt

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from rankfair.constraints import CONSTRAINTS
 from rankfair.estimators.trade_off import TradeOff
-from rankfair.input.columns import GroupEncoder, Layout
 from rankfair.input.errors import ModelFileError
-from rankfair.input.labels import find_labels
+from rankfair.input.frames import find_labels
+from rankfair.input.training import GroupEncoder, Layout
 from rankfair.penalties import PENALTIES
 from rankfair.solvers import SOLVERS
 

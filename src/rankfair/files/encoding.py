@@ -25,7 +25,7 @@ from rankfair.input.errors import (
     quoted,
     refuse,
 )
-from rankfair.input.labels import UnseenError
+from rankfair.input.frames import UnseenError
 
 KIND = "rankfair-design"
 # What a model file has of it, as JSON.

@@ -32,9 +32,10 @@ from rankfair.files.archive import (
 )
 from rankfair.files.codec import Decoder, Encoder, by_kind, fits, plain
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import Layout, is_reference
 from rankfair.input.disk import read_up_to
 from rankfair.input.errors import ModelFileError
+from rankfair.input.groups import is_reference
+from rankfair.input.training import Layout
 
 MAX_BYTES = 1 << 30
 MODELS: dict[str, type[TaskRegressor]] = by_kind(

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rankfair.estimators.base import TaskRegressor
 from rankfair.files.archive import write_model
 from rankfair.input.arrays import Floats
-from rankfair.input.columns import GroupEncoder, Layout
 from rankfair.input.errors import ModelFileError, shown
+from rankfair.input.training import GroupEncoder, Layout
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
 NOT_KNOWN = -(2**63)  # a whole number that is no label; NumPy writes NaT so

@@ -1,4 +1,4 @@
-"""Sensitive features as groups: bins, intersections, unknown rows, refusals."""
+"""Labels of rows: tasks, and sensitive features as groups."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Real
-from typing import Any, TypeAlias
+from numbers import Integral, Real
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.arrays import Bools, Codes, Column, Floats
 from rankfair.input.errors import (
     CUT,
     MOST_GROUPS,
@@ -21,13 +21,235 @@ from rankfair.input.errors import (
     InputError,
     InputWarning,
     Words,
+    as_given,
     counted,
     listed,
+    nearest,
     shown,
 )
-from rankfair.input.labels import Source, find_known
+from rankfair.input.frames import (
+    FrameTable,
+    Table,
+    as_columns,
+    check_lengths,
+    find_known,
+    find_labels,
+    open_table,
+)
 
-Bools: TypeAlias = NDArray[np.bool_]
+
+@dataclass(frozen=True)
+class Source:
+    """Where labels come from: columns of X (``at``) or an array passed to fit."""
+
+    argument: str
+    columns: list[Column]
+    at: tuple[int, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the only column."""
+        return self.names[0] if self.names else ""
+
+    def labels(self) -> tuple[Codes, NDArray[Any]]:
+        """Return codes and sorted labels."""
+        return find_labels(self.columns, self.argument)
+
+    def parts(self) -> list[Source]:
+        """Return each column alone, called by its name where there are several."""
+        if len(self.columns) == 1:
+            return [self]
+        whole = self.argument.partition(" (")[0]
+        return [
+            Source(f"{whole} ({shown(name)})", [column], (), (name,))
+            for column, name in zip(self.columns, self.names, strict=True)
+        ]
+
+
+GROUPS = "sensitive_features"
+
+
+def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]:
+    """Return positions of the columns that ``wanted`` names: one or several.
+
+    Text is a name, an integer is a position (negative ones count from the end).
+
+    Examples
+    --------
+    >>> from rankfair.input.frames import open_table
+    >>> resolve_columns("tasks", [0, -1], open_table([[1.0, 2.0, 3.0]]))
+    (0, 2)
+    """
+    several = isinstance(wanted, list | tuple)
+    refs = list(wanted) if several else [wanted]
+    if not refs or not all(map(is_reference, refs)):
+        raise InputError(
+            argument,
+            "in the constructor names columns of X (a name, a position, or a list of "
+            "them)",
+            as_given(wanted),
+            f"Labels of the rows go to fit(X, y, {argument}=...).",
+        )
+    found = tuple(_position(Argument(argument, ref), table) for ref in refs)
+    if len(set(found)) < len(found):
+        expected = f"names a column twice: {listed(refs)}"
+        raise InputError(argument, expected, cure="Name each once.")
+    return found
+
+
+def is_reference(ref: Any) -> bool:
+    """Tell whether this can name a column: text or a position."""
+    return isinstance(ref, str | Integral) and not isinstance(ref, bool)
+
+
+def _position(argument: Argument, table: Table) -> int:
+    """Return the position of the column that an argument names."""
+    ref, n = argument.value, table.shape[1]
+    if not isinstance(ref, str):
+        if -n <= int(ref) < n:
+            return int(ref) % n
+        cure = f"It has {counted(n, 'column')} (0 to {n - 1})."
+        raise InputError(argument, "is no column of X", cure=cure)
+    if not isinstance(table, FrameTable):
+        raise InputError(
+            argument,
+            "names a column, but X is an array without column names",
+            cure="Give a position, or pass a data frame: a ColumnTransformer makes one "
+            'after set_output(transform="pandas").',
+        )
+    names = [str(name) for name in table.names]
+    if ref not in table.names:  # a ColumnTransformer puts its step and __ in front
+        names = [name.rpartition("__")[2] for name in names]
+    count = names.count(ref)
+    if count > 1:
+        expected = f"names {count} columns of X"
+        raise InputError(argument, expected, cure="Give a position, or rename them.")
+    if not count:
+        raise InputError(argument, "is no column of X", cure=_hint(ref, table.names))
+    return names.index(ref)
+
+
+def _hint(ref: str, names: tuple[Any, ...]) -> str:
+    """What may have become of a column that is not there."""
+    own = [str(it) for it in names if str(it).rpartition("__")[2].startswith(f"{ref}_")]
+    if own and any("__" in str(name) for name in names):
+        return (
+            f"It has {listed(own)}: let the ColumnTransformer pass {shown(ref)} "
+            'through as it is, with set_output(transform="pandas") and '
+            "verbose_feature_names_out=False."
+        )
+    return nearest(ref, names) or f"It has {listed(names)}."
+
+
+def column_name(table: Table, j: int) -> str:
+    """Return the name of column ``j`` as text; ``x3`` where X has no names."""
+    return f"x{j}" if table.names is None else str(table.names[j])
+
+
+def refuse_same_columns(tasks: Source | None, groups: Source | None) -> None:
+    """Raise if the tasks are the groups: no task would have two of them."""
+    if tasks is None or groups is None or not tasks.at:
+        return
+    if set(tasks.at) <= set(groups.at):
+        column = f"column {listed(tasks.names)}"
+        raise InputError(
+            "tasks",
+            (
+                "and ",
+                Argument(GROUPS),
+                f" both name {column}: each group would be a task of its own",
+            ),
+            cure="Name other tasks, or leave them out.",
+        )
+
+
+def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str, ...]]:
+    """Return columns given as an array, a series, a frame or a dict, and their names.
+
+    A column without a name is called group, several are group 1, group 2 and so on.
+
+    Examples
+    --------
+    >>> passed_columns({"sex": [0, 1], "age": [30, 40]}, "sensitive_features")[1]
+    ('sex', 'age')
+    """
+    if not isinstance(passed, dict):
+        columns = as_columns(passed, argument)
+        names = [getattr(column, "name", None) for column in columns]
+        rest = [f"group {j + 1}" if names[1:] else "group" for j in range(len(names))]
+        return columns, tuple(
+            other if name in (None, "") else str(name)
+            for name, other in zip(names, rest, strict=True)
+        )
+    if not passed:
+        raise InputError(argument, "is an empty dict: at least one column is expected")
+    columns = []
+    for name, values in passed.items():
+        place = f"{argument} ({shown(name)})"
+        made = getattr(values, "is_groups", False) is True
+        found = [values] if made else as_columns(values, place)
+        if len(found) > 1:
+            expected = f"has {len(found)} columns: one is expected for each name"
+            raise InputError(place, expected)
+        columns += found
+    return columns, tuple(map(str, passed))
+
+
+def labels_of_rows(labels: Any, n_rows: int, argument: str = GROUPS) -> Source:
+    """Return labels given as an array, a column for each feature."""
+    columns, names = passed_columns(labels, argument)
+    source = Source(argument, columns, (), names)
+    for part in source.parts():
+        check_lengths(n_rows, **{part.argument: part.columns[0]})
+    return source
+
+
+def label_source(argument: str, named: Any, passed: Any, table: Table) -> Source | None:
+    """Return where labels come from: columns of X, or an array; None for neither."""
+    if named is None:
+        if passed is None:
+            return None
+        return labels_of_rows(passed, table.shape[0], argument)
+    at = resolve_columns(argument, named, table)
+    names = tuple(column_name(table, j) for j in at)
+    place = f"column {listed(names)}"
+    if passed is not None:
+        raise InputError(
+            argument,
+            f"was given twice: in the constructor ({place} of X) and as an array to "
+            "the method",
+            cure="Give one of them.",
+        )
+    columns = [table.column(j) for j in at]
+    return Source(f"{argument} ({place})", columns, at, names)
+
+
+def label_source_of(argument: str, given: Any, model: Any, X: Any) -> Source | None:
+    """Return labels given as an array, or as a column of X; else those of the model.
+
+    Its attribute of the name of the argument says which columns of X are meant if none
+    were given.  None where neither says anything.
+
+    Examples
+    --------
+    >>> source = label_source_of("tasks", 1, None, [[0.5, 7.0], [0.1, 8.0]])
+    >>> source.columns[0].tolist()
+    [7.0, 8.0]
+    """
+    named = given if is_reference(given) else None
+    if given is None:
+        named = getattr(model, argument, None)
+    passed = given if named is None else None
+    return label_source(argument, named, passed, open_table(X))
+
+
+def refuse_several(source: Source, cure: Words) -> None:
+    """Refuse more than one sensitive feature."""
+    if len(source.columns) > 1:
+        expected = f"has {len(source.columns)} columns: one feature is expected"
+        raise InputError(source.argument, expected, cure=cure)
+
 
 MOST_NUMBERS = 20  # more distinct numbers than that are a quantity, and no labels
 MOST_FRACTIONS = 10  # the same where some are fractions
@@ -410,13 +632,6 @@ class SensitiveFeatures:
             return cls(found, found)
         cells = crossed(found, weights)
         return cls(found, (cells,), _check_cells(cells, source.argument, weights))
-
-
-def refuse_several(source: Source, cure: Words) -> None:
-    """Refuse more than one sensitive feature."""
-    if len(source.columns) > 1:
-        expected = f"has {len(source.columns)} columns: one feature is expected"
-        raise InputError(source.argument, expected, cure=cure)
 
 
 def read_features(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,18 +13,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
 
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import (
-    GROUPS,
-    is_reference,
-    label_source_of,
-    labels_of_rows,
-    naming,
-    reader_of,
-    refuse_several,
-)
-from rankfair.input.controls import read_controls
+from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import (
     CUT_FIRST,
     MOST_GROUPS,
@@ -37,18 +31,26 @@ from rankfair.input.frames import (
     as_columns,
     check_lengths,
     column_numbers,
+    find_known,
+    find_labels,
+    label_array,
     read_ranked,
     read_target,
     read_weights,
 )
 from rankfair.input.groups import (
+    GROUPS,
     SensitiveFeatures,
     SensitiveGroups,
+    Source,
     crossed,
+    is_reference,
+    label_source_of,
     label_table,
+    labels_of_rows,
     read_features,
+    refuse_several,
 )
-from rankfair.input.labels import Source, find_labels, label_array
 
 PREDICTED = "what the model predicts"
 MODEL = "predicted"  # the name of predictions that have none
@@ -522,3 +524,133 @@ def compared_groups(
     known = groups.known
     labels = groups.codes if known is None else np.where(known, groups.codes, math.nan)
     return groups.codes, names, labels
+
+
+def reader_of(model: Any, name: str) -> Any:
+    """Return who reads labels that ``model.predict`` is given by name, None if nobody.
+
+    Of a pipeline it is the last step.  With metadata routing enabled a step gets only
+    what it asked for.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.pipeline import make_pipeline
+    >>> reader_of(make_pipeline(Ridge()), "sensitive_features") is None
+    True
+    """
+    if not isinstance(model, Pipeline):
+        takes = inspect.signature(model.predict).parameters
+        return model if name in takes else None
+    last = model.steps[-1][1]
+    reader = reader_of(last, name)
+    if reader is not last or not get_config()["enable_metadata_routing"]:
+        return reader
+    asked = last.get_metadata_routing().consumes("predict", [name])
+    return reader if name in asked else None
+
+
+def naming(model: Any, X: Any, name: str) -> tuple[Any, Any]:
+    """Return the fitted model that names columns of X by an argument, and its X.
+
+    It may be inside others: pipelines, whose other steps make its X, searches,
+    transformed targets, and those of ours that have an ``_inside``.  The model and X
+    themselves if none names any.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MaxAbsScaler
+    >>> from rankfair import MultiTaskRegressor
+    >>> X, y = [[2.0, 5], [4.0, 5], [6.0, 10], [8.0, 10]], [0.0, 1.0, 3.0, 4.0]
+    >>> model = make_pipeline(MaxAbsScaler(), MultiTaskRegressor(tasks=1)).fit(X, y)
+    >>> naming(model, X, "tasks")[1][:, 1].tolist()
+    [0.5, 0.5, 1.0, 1.0]
+    """
+    part: tuple[Any, Any] | None = model, X
+    while part is not None:
+        if getattr(part[0], name, None) is not None:
+            return part
+        part = _inside(*part)
+    return model, X
+
+
+def _inside(model: Any, X: Any) -> tuple[Any, Any] | None:
+    """The model inside a fitted one, and the X that it sees; None if there is none."""
+    if isinstance(model, Pipeline):
+        steps = model[:-1]
+        return model.steps[-1][1], steps.transform(X) if len(steps) else X
+    if isinstance(model, TransformedTargetRegressor):
+        return model.regressor_, X
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_, X
+    own = getattr(model, "_inside", None)
+    found: tuple[Any, Any] | None = None if own is None else own(X)
+    return found
+
+
+MOST_LEVELS = 200  # of a control: more are names of rows, not categories
+
+
+def read_controls(given: Any, n_rows: int) -> tuple[Floats, tuple[str, ...]]:
+    """Return controls as columns of numbers, and the control that each belongs to.
+
+    A control of numbers is one column.  One of labels has a column of 0 and 1 for each
+    label but the first.
+
+    Examples
+    --------
+    >>> X, names = read_controls({"rank": ["a", "b", "c"], "years": [3, 1, 2]}, 3)
+    >>> X.tolist(), names
+    ([[0.0, 0.0, 3.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]], ('rank', 'rank', 'years'))
+    """
+    columns, names = [np.zeros((n_rows, 0))], []
+    for name, column in _named(given).items():
+        check_lengths(n_rows, **{f"controls[{name!r}]": column})
+        made = _encoded(column, name)
+        columns.append(made)
+        names += [name] * made.shape[1]
+    return np.hstack(columns), tuple(names)
+
+
+def _named(given: Any) -> dict[str, Column]:
+    if isinstance(given, dict):
+        return {
+            str(name): as_columns(values, f"controls[{name!r}]")[0]
+            for name, values in given.items()
+        }
+    columns = as_columns(given, "controls")
+    native = nw.from_native(given, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return dict(zip(map(str, native.columns), columns, strict=True))
+    if isinstance(native, nw.Series):
+        return {str(native.name or "control"): columns[0]}
+    return {f"control {j + 1}": column for j, column in enumerate(columns)}
+
+
+def _encoded(column: Column, name: str) -> Floats:
+    """A control as one column of numbers, or one for each label but the first."""
+    whole = column.to_numpy() if isinstance(column, nw.Series) else np.asarray(column)
+    if whole.dtype.kind in "biuf":
+        numbers = column_numbers(column, f"controls[{name!r}]")
+        _refuse_missing(int((~np.isfinite(numbers)).sum()), name)
+        return numbers[:, None]
+    codes, labels = find_known(column, "controls")
+    _refuse_missing(int((codes < 0).sum()), name)
+    if len(labels) > MOST_LEVELS:
+        raise InputError(
+            "controls",
+            f"{shown(name)} may have at most {MOST_LEVELS} labels",
+            f"{len(labels)} ({listed(labels.tolist())})",
+            "Unite labels, or leave the column out.",
+        )
+    return np.asarray(codes[:, None] == np.arange(1, len(labels)), np.float64)
+
+
+def _refuse_missing(n: int, name: str) -> None:
+    if n:
+        rows = counted(n, "row")
+        cure = "Fill them, or leave these rows out."
+        raise InputError(
+            "controls", f"has no value of {shown(name)} in {rows}", "", cure
+        )

@@ -8,46 +8,180 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import validate_data
 
-from rankfair.input.arrays import Codes, Column, Floats
-from rankfair.input.columns import (
-    GROUPS,
-    Columns,
-    GroupEncoder,
-    Layout,
-    column_name,
-    feature_record,
-    label_source,
-    refuse_same_columns,
-    refuse_several,
+from rankfair.input.arrays import Bools, Codes, Column, Floats
+from rankfair.input.errors import (
+    CUT,
+    Argument,
+    InputError,
+    InputWarning,
+    Words,
+    listed,
+    shown,
 )
-from rankfair.input.errors import Argument, InputError, InputWarning, listed, shown
 from rankfair.input.frames import (
     ArrayTable,
     Table,
     check_lengths,
     column_numbers,
+    find_known,
+    find_labels,
     open_table,
     read_target,
     read_weights,
-    refuse_infinite,
-)
-from rankfair.input.groups import (
-    Bools,
-    SensitiveFeatures,
-    SensitiveGroups,
-    read_features,
-)
-from rankfair.input.labels import (
-    Source,
-    find_known,
-    find_labels,
     recode,
+    refuse_infinite,
     refuse_retyped,
     refuse_unseen,
 )
+from rankfair.input.groups import (
+    GROUPS,
+    SensitiveFeatures,
+    SensitiveGroups,
+    Source,
+    column_name,
+    label_source,
+    read_features,
+    refuse_same_columns,
+    refuse_several,
+)
+
+
+@dataclass(frozen=True)
+class GroupEncoder:
+    """How a protected column of X becomes predictors.
+
+    Two groups are 0 and 1, of more each but the first is a column of 0 and 1, and a
+    number that was cut for the constraint is itself.  What is not known is ``fill``:
+    the share of each group, or the mean.
+    """
+
+    column: int
+    name: str
+    labels: NDArray[Any] | None  # None for a number
+    fill: Floats
+
+    @property
+    def apart(self) -> bool:
+        """Whether it is several columns, which stand after all others."""
+        return len(self.fill) > 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the predictors."""
+        if self.labels is None or not self.apart:
+            return (self.name,)
+        return tuple(f"{self.name}={label}" for label in self.labels.tolist()[1:])
+
+    def columns_of(self, codes: Codes) -> Floats:
+        """Return the predictors of rows of these groups: a row each."""
+        assert self.labels is not None
+        later = np.arange(1, len(self.labels))
+        found: Floats = (codes[:, None] == later).astype(np.float64)
+        unknown = codes < 0
+        if unknown.any():
+            found[unknown] = self.fill
+        return found
+
+    def filled(self, numbers: Floats) -> Floats:
+        """Return the numbers, the mean for those that are missing."""
+        missing = np.isnan(numbers)
+        return np.where(missing, self.fill[0], numbers) if missing.any() else numbers
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What each column of X is for: decided by fit, reused by predict.
+
+    Attributes
+    ----------
+    predictors : tuple of int
+        Columns behind ``coef_``, in order.
+    names : tuple of str
+        Their names.
+    task_columns : tuple of int or None
+        Columns that name the task; empty if tasks came as an array, None if there are
+        no tasks.
+    tasks : ndarray
+        Sorted labels of the tasks.
+    protected : tuple of Encoder
+        How protected columns among the predictors are read: two groups as 0/1, three
+        or more as a column for each but the first, after the others.
+    groups : ndarray or None
+        The labels of groups B and A, or of all groups; of the first attribute, where
+        there are several.
+    unused : tuple of int
+        Columns of training that predictions do not need.
+    """
+
+    predictors: tuple[int, ...]
+    names: tuple[str, ...]
+    task_columns: tuple[int, ...] | None
+    tasks: NDArray[Any]
+    protected: tuple[GroupEncoder, ...]
+    groups: NDArray[Any] | None
+    unused: tuple[int, ...] = ()
+
+    @property
+    def group_column(self) -> int | None:
+        """The predictor that is the protected attribute, where there is one."""
+        return self.protected[0].column if self.protected else None
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of X named in the constructor of an estimator, and how groups are read.
+
+    ``several``: there may be more than two groups, several attributes, and rows of
+    unknown group.  ``bins`` and ``intersect`` are for such estimators only, and
+    ``cure`` is what to do about too many numbers.
+    """
+
+    tasks: Any = None
+    sensitive_features: Any = None
+    blind: bool = False
+    several: bool = False
+    bins: int | None = None
+    intersect: bool = False
+    cure: Words = CUT
+
+
+@dataclass(frozen=True)
+class Named:
+    """Columns of rows that are not in memory."""
+
+    names: tuple[str, ...]
+
+
+def feature_record(X: Any) -> dict[str, Any]:
+    """Return scikit-learn's ``n_features_in_`` and, for frames, ``feature_names_in_``.
+
+    Examples
+    --------
+    >>> feature_record([[1.0, 2.0]])
+    {'n_features_in_': 2}
+    """
+    if isinstance(X, Named):
+        names = np.array(X.names, dtype=object)
+        return {"n_features_in_": len(names), "feature_names_in_": names}
+    probe = BaseEstimator()
+    try:
+        validate_data(probe, X, skip_check_array=True)
+    except DuplicateError as error:  # since scikit-learn 1.9
+        every = [str(name) for name in X.columns]
+        again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
+        raise InputError(
+            "X",
+            f"has several columns called {listed(again)}",
+            cure="Give each a name of its own, or pass X as an array.",
+        ) from error
+    return dict(vars(probe))
+
 
 # Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
 TOY_ROWS = 10

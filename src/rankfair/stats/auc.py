@@ -26,8 +26,7 @@ from scipy.special import expit, logit, ndtr, ndtri, owens_t, rel_entr
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools
+from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.stats.estimate import (
     NO_SPREAD,
     ROUNDING,

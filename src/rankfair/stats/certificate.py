@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.columns import naming
+from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import check_number, counted, shown
-from rankfair.input.groups import Bools
-from rankfair.input.scored_rows import ScoredRows, score_model
+from rankfair.input.scored_rows import ScoredRows, naming, score_model
 from rankfair.stats.auc import Spread, auc_spread
 from rankfair.stats.estimate import check_confidence, clusters_of
 

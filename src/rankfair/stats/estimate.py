@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from rankfair.input.arrays import Codes, Floats
+from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import InputError, check_number
-from rankfair.input.groups import Bools
 
 ROUNDING = 1e-12
 NOTHING = 1e-8  # the share of all other clusters, if one has all weight but rounding

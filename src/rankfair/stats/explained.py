@@ -19,8 +19,7 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import norm
 
-from rankfair.input.arrays import Floats
-from rankfair.input.groups import Bools
+from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.means import mean_gap
 from rankfair.stats.medians import NOT_ABOVE_0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from rankfair.core.blocks import power_of_two
-from rankfair.input.arrays import Codes, Column, Floats
+from rankfair.input.arrays import Bools, Codes, Column, Floats
 from rankfair.input.errors import (
     Argument,
     InputError,
@@ -28,9 +28,9 @@ from rankfair.input.frames import (
     check_lengths,
     column_numbers,
     exact_order,
+    find_known,
+    find_labels,
 )
-from rankfair.input.groups import Bools
-from rankfair.input.labels import find_known, find_labels
 
 DROP = "Drop those rows first."
 NATURES = ("auto", "numeric", "ordinal", "categorical")

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from rankfair.core.blocks import CONSTANT, power_of_two
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools
+from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.stats.estimate import (
     ENOUGH_TASKS,
     NO_SPREAD,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools
+from rankfair.input.arrays import Bools, Codes, Floats
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from sklearn.linear_model import LogisticRegression
 
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Problem
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.groups import Bools, quantile_places
+from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.groups import quantile_places
 
 RIDGE = 1e-4  # of the propensity model, against the mean loss
 

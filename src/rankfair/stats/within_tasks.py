@@ -11,9 +11,8 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
-from rankfair.input.arrays import Codes, Floats
+from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import counted
-from rankfair.input.groups import Bools
 from rankfair.stats.auc import GroupSpread, ScoreModel, apart_interval, on_logit
 from rankfair.stats.estimate import (
     ENOUGH_TASKS,
