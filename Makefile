@@ -92,8 +92,9 @@ constraints: $(VENV)/.dev  ## What each constraint costs and brings, into docs/c
 line-page: $(VENV)/.dev  ## Why a line, left-out counts and means: pictures into docs/line.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/line_page.py $(OPTIONS)
 
-docs: $(VENV)/.docs  ## Build the site into docs/_build/html; a warning is an error
+docs: $(VENV)/.docs  ## Build the site into docs/_build/html; warnings and broken links are errors
 	MPLBACKEND=Agg OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	$(BIN)/python tools/check_site.py docs/_build/html
 
 docs-serve: docs  ## Build the site, and show it at http://localhost:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory docs/_build/html 8000

@@ -44,6 +44,8 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"rankfair {release}"
+html_favicon = "_static/icon.svg"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
