@@ -1,10 +1,10 @@
-"""Every engine behind one fixture: rows in memory, in Parquet files, on a cluster."""
+"""Engines behind one fixture, to compare with memory: Parquet files, a cluster."""
 
 from functools import partial
 
 import pytest
 
-from rows_elsewhere import in_files, in_memory, on_cluster
+from rows_elsewhere import in_files, on_cluster
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +20,9 @@ def cluster():
         yield client
 
 
-@pytest.fixture(params=["memory", "parquet", "dask"])
+@pytest.fixture(params=["parquet", "dask"])
 def engine(request, tmp_path):
-    """A function that fits a frame and its target on one of the engines."""
-    if request.param == "memory":
-        return in_memory
+    """A function that fits a frame and its target where the rows are not in memory."""
     if request.param == "parquet":
         return partial(in_files, tmp_path)
     request.getfixturevalue("cluster")

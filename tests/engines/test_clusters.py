@@ -1,6 +1,5 @@
 """Dask frames: what is taken, what is refused, and a worker that is lost."""
 
-import itertools
 import os
 import signal
 import subprocess
@@ -8,10 +7,8 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from clusters import one_worker, scheduler, started
@@ -93,24 +90,6 @@ def test_no_cluster():
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "InputError: X is a Dask frame, which is fitted where" in done.stderr
     assert "Start a cluster first: client = dask.distributed.Client(" in done.stderr
-
-
-def test_shares_are_even(cluster):
-    parts = [pd.DataFrame({"a": np.zeros(size)}) for size in (50, 3, 40, 0, 7, 100)]
-    worker = sorted(cluster.nthreads())[0]
-    futures = cluster.scatter(parts, workers=[worker])
-    shares = engine.shares_of(engine.Cluster(cluster), futures)
-    assert sorted(itertools.chain(*shares)) == list(range(6))
-    sizes = [sum(len(parts[i]) for i in share) for share in shares]
-    assert len(sizes) == 2
-    assert max(sizes) <= 1.25 * 100
-
-
-def test_what_is_large_goes_once_and_is_not_warned_of(cluster):
-    large = partial(np.add, np.zeros(200_000))
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": 10_000}):
-        found = list(engine.said(engine.Cluster(cluster), large, [1.0, 2.0]))
-    assert [each[-1] for each in found] == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("n_tasks", [5, 400])

@@ -245,8 +245,10 @@ def test_the_index_of_a_pandas_frame_is_no_predictor(folder):
     assert list(names) == ["age", "years", "task", "group"]
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "category"])
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    [("string", 1), ("large_string", 0), ("string_view", 1), ("category", 0)],
+)
 def test_text_of_another_type_is_text(folder, model, tmp_path, kind, first):
     """Predictions keep the type that a column has in the first file."""
     table = pa.table(rows())
