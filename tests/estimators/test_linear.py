@@ -246,11 +246,11 @@ def test_a_refit_forgets_the_names():
         ),
         (
             {"constraints": ["rank", "mean"], "solver": "ncadmm"},
-            'solver "ncadmm" keeps one constraint',
+            '"ncadmm" projects ranks of two groups and knows only',
         ),
         (
             {"constraints": ["rank", "mean"], "solver": "paper"},
-            'solver "paper" keeps one constraint',
+            '"paper" projects ranks of two groups and knows only',
         ),
         ({"side": "uper"}, 'side must be one of "both", "upper"; got "uper"'),
         ({"unseen": "share"}, 'Did you mean "shared"?'),

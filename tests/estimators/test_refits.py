@@ -6,12 +6,10 @@ import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor, StackingRegressor, VotingRegressor
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.feature_selection import RFE
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
@@ -128,46 +126,6 @@ def test_a_target_whose_squares_overflow_or_vanish_is_refused(wrapper):
     with pytest.raises(ValueError, match=r"y has values at most .*e-200 apart.* unit"):
         model.fit(X, Y * 1e-200)
     assert model.fit(X, 0 * Y).status_ == "inactive"
-
-
-@pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])
-def test_a_matrix_of_kernels_is_cut_both_ways(wrapper):
-    kernels, settings = X @ X.T, {"cv": 3, "random_state": 0}
-    plain = wrapper(KernelRidge(kernel="linear"), 0.2, **settings)
-    given = wrapper(KernelRidge(kernel="precomputed"), 0.2, **settings)
-    plain.fit(X, Y, sensitive_features=IN_A)
-    given.fit(kernels, Y, sensitive_features=IN_A)
-    # Only maps of predictions read the group of new rows.
-    needed = {"sensitive_features": IN_A} if wrapper is RankFairPostprocessor else {}
-    expected = plain.predict(X, **needed)
-    found = given.predict(kernels, **needed)
-    assert found == pytest.approx(expected, rel=1e-6)
-
-    def asking(model):
-        model = clone(model).set_fit_request(sensitive_features=True)
-        if needed:
-            model.set_predict_request(sensitive_features=True)
-            model.set_score_request(sensitive_features=True)
-        return model
-
-    with config_context(enable_metadata_routing=True):
-        scores = [
-            cross_val_score(
-                asking(model), rows, Y, cv=2, params={"sensitive_features": IN_A}
-            )
-            for model, rows in ((plain, X), (given, kernels))
-        ]
-    assert scores[0] == pytest.approx(scores[1], rel=1e-6)
-
-
-def test_a_matrix_of_kernels_is_not_cut_by_tasks_or_weights():
-    model = TiltedRegressor(KernelRidge(kernel="precomputed"), 0.1)
-    given = {"sensitive_features": IN_A}
-    with pytest.raises(ValueError, match=r"KernelRidge.* which tasks, each with"):
-        model.fit(X @ X.T, Y, tasks=np.arange(N) % 3, **given)
-    with pytest.raises(ValueError, match=r"KernelRidge.* which weights of 0 would cut"):
-        model.fit(X @ X.T, Y, sample_weight=np.arange(N) % 3, **given)
-    model.fit(X @ X.T, Y, sample_weight=1 + np.arange(N) % 3, **given)
 
 
 @pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])

@@ -1,15 +1,16 @@
 """What all linear estimators share: settings, prediction, progress, storing at last.
 
-`fit` sets fitted attributes all at once and last: an interrupted fit leaves a new
-estimator unfitted and an old one as it was.
+Settings are checked, and resolved to records of the registries.  `fit` sets fitted
+attributes all at once and last: an interrupted fit leaves a new estimator unfitted and
+an old one as it was.
 """
 
 from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,34 @@ from sklearn.metrics import r2_score
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankfair.constraints import (
+    CONSTRAINTS,
+    SIDES,
+    main_and_beside,
+    make_constraint,
+    refuse_upper,
+)
+from rankfair.constraints.base import Constraint
 from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.base import check_room
 from rankfair.engines.streams import is_elsewhere, predict_elsewhere
-from rankfair.estimators.settings import check_penalty
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import InputError
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    Words,
+    as_given,
+    check_bins,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_seed,
+    check_verbose,
+    counted,
+    shown,
+)
 from rankfair.input.frames import (
     FrameTable,
     Table,
@@ -32,29 +54,15 @@ from rankfair.input.frames import (
     open_table,
     read_target,
 )
-from rankfair.input.groups import group_labels, label_source
-from rankfair.input.training import TrainingRows, read_new, refuse_unseen_tasks
-from rankfair.penalties import make_penalty
+from rankfair.input.groups import SensitiveGroups, group_labels, label_source
+from rankfair.input.training import TrainingRows, is_pair, read_new, refuse_unseen_tasks
+from rankfair.penalties import PENALTIES, make_penalty
+from rankfair.penalties.base import Penalty
+from rankfair.penalties.pool import Pool
+from rankfair.solvers import SOLVERS, Solver, make_solver
+from rankfair.solvers.admm import NCADMM, Paper, only_rank
 from rankfair.solvers.base import Request, Step
-
-try:
-    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks as _with_callbacks
-except ImportError:  # scikit-learn before 1.9 has no callbacks
-    _with_callbacks = None
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand-in without any callback."""
-
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def with_callbacks(fit: Method) -> Method:
-    """Let scikit-learn tear its callbacks down after ``fit``, where it has any."""
-    if _with_callbacks is None:
-        return fit
-    return cast(Method, _with_callbacks(fit))
+from rankfair.solvers.tilt import Tilt
 
 
 def r_squared(y: Any, predicted: Floats, sample_weight: Any) -> float:
@@ -172,7 +180,7 @@ class GroupLabels:
         return group_labels(source, self.bin_edges_, self._intersect)
 
 
-class TaskRegressor(CallbackSupportMixin, TaskScore, FittedRegressor, ABC):
+class TaskRegressor(TaskScore, FittedRegressor, ABC):
     """What all linear estimators share: one linear model a task."""
 
     # Set by the constructors.
@@ -227,9 +235,8 @@ class TaskRegressor(CallbackSupportMixin, TaskScore, FittedRegressor, ABC):
     def state_without_rows(self) -> dict[str, Any]:
         """Return all attributes for a file: nothing in them is of a single row."""
         state = dict(vars(self))
-        for name in ("loo_predictions_", "_rows"):
-            if name in state:
-                state[name] = None
+        if "loo_predictions_" in state:
+            state["loo_predictions_"] = None
         trade_off = state.get("_trade_off")
         if trade_off is not None:
             state["_trade_off"] = trade_off.without_rows()
@@ -282,18 +289,12 @@ def new_table(
 
 
 class Progress:
-    """Tell stderr (``verbose``) and scikit-learn's callbacks how a fit goes on."""
+    """Tell stderr how a fit goes on, where the estimator is ``verbose``."""
 
-    def __init__(self, estimator: TaskRegressor, X: Any, y: Any):
-        self.data = {"estimator": estimator, "X": X, "y": y}
+    def __init__(self, estimator: Any):
         self.name = type(estimator).__name__
         self.verbose = estimator.verbose
         self.tenth = 0
-        start = getattr(estimator, "_init_callback_context", None)
-        # How many steps there will be is not known before.
-        self.context = None if start is None else start(max_subtasks=None)
-        if self.context is not None:
-            self.context.call_on_fit_task_begin(**self.data)
 
     def __call__(self, step: Step) -> None:
         """Report a step."""
@@ -301,10 +302,6 @@ class Progress:
             f"step {step.iteration}: objective {step.objective:.6g}, "
             f"constraint {step.auc:.4f}"
         )
-        if self.context is not None:
-            inner = self.context.subcontext(task_name="step")
-            inner.call_on_fit_task_begin(**self.data)
-            inner.call_on_fit_task_end(**self.data)
 
     def rows(self, what: str, done: int, total: int) -> None:
         """Report how many rows of a pass are done, ten times a pass at most."""
@@ -318,11 +315,231 @@ class Progress:
         self._write(
             f"{fitted.get('status_', 'done')}: objective {fitted['objective_']:.6g}"
         )
-        if self.context is not None:
-            self.context.call_on_fit_task_end(
-                **self.data, reconstruction_attributes=fitted
-            )
 
     def _write(self, line: str) -> None:
         if self.verbose:
             sys.stderr.write(f"[{self.name}] {line}\n")
+
+
+# Settings
+
+
+class FairSettings(NamedTuple):
+    """What a fit is asked for."""
+
+    request: Request
+    constraints: tuple[Constraint, ...]  # the counted one, and linear ones beside it
+    solver: Solver
+
+    @property
+    def counted_on(self) -> str:
+        """Which rows are counted; solvers other than "tilt" know training rows."""
+        return self.solver.count if isinstance(self.solver, Tilt) else "train"
+
+
+def name_of(constraint: Constraint) -> str:
+    """Return the name under which a constraint is asked for."""
+    return type(constraint).__name__.lower()
+
+
+def use(argument: str, value: str, otherwise: str = "") -> Words:
+    """Return the cure of setting an argument to a value."""
+    return "Use ", Argument(argument, value), f"{otherwise}."
+
+
+def read_settings(model: Any) -> FairSettings:
+    """Check the settings of a `RankFairRegressor`."""
+    check_choice("scope", model.scope, ("global", "task", "both"))
+    check_flags(model)
+    asked = read_constraints(model)
+    if not hasattr(model.solver, "solve"):
+        check_choice("solver", model.solver, SOLVERS)
+    check_seed("random_state", model.random_state)
+    solver = make_solver(
+        model.solver,
+        count=check_choice("count", model.count, ("loo", "train")),
+        direction=check_choice("direction", model.direction, ("mean", "density")),
+        max_iter=check_count("max_iter", model.max_iter),
+        tol=check_number("tol", model.tol, 0.0),
+        random_state=model.random_state,
+    )
+    request = check_penalty(model, "task" if isinstance(solver, Paper) else "pool")
+    _check_together(model, solver, request, asked)
+    return FairSettings(request, asked, solver)
+
+
+def check_flags(model: Any) -> None:
+    """Check how groups are read."""
+    check_flag("blind", model.blind)
+    check_flag("intersect", model.intersect)
+    check_bins(model.bins)
+
+
+def check_penalty(model: Any, default: str = "pool") -> Request:
+    """Return the penalty asked for; check the settings that all linear models have.
+
+    ``default`` is what ``penalty="pool"`` stands for.
+    """
+    check_flag("standardize", model.standardize)
+    check_verbose(model.verbose)
+    plain = isinstance(model.penalty, str) and model.penalty == "pool"
+    penalty = default if plain else model.penalty
+    request = _request(penalty, model.beta)
+    check_choice("unseen", model.unseen, ("error", "shared"))
+    if model.unseen == "shared" and not request.penalty.shares:
+        raise InputError(
+            "unseen",
+            '"shared" needs a penalty that fits a model of all tasks',
+            as_given(penalty),
+            cure=("Set ", Argument("penalty", "pool"), " or leave it out."),
+        )
+    return request
+
+
+def _request(penalty: Any, beta: Any) -> Request:
+    """Return the penalty with its β: given, or chosen by cross-validation."""
+    if isinstance(penalty, Penalty):
+        return Request(penalty, fixed=True)
+    check_choice("penalty", penalty, PENALTIES)
+    if isinstance(beta, str):
+        check_choice("beta", beta, ("auto",))
+        return Request(make_penalty(penalty))
+    if np.ndim(beta) == 0:
+        given = check_number("beta", beta, 0.0)
+        return Request(make_penalty(penalty, given), given, fixed=penalty != "pool")
+    if penalty != "pool" or len(beta) != 3:
+        named = Argument("penalty", "pool")
+        raise InputError(
+            "beta",
+            ('must be "auto" or a number, or for ', named, " three numbers"),
+            (f"{len(beta)} numbers for ", Argument("penalty", penalty)),
+        )
+    numbers = [check_number("beta", each, 0.0) for each in beta]
+    return Request(Pool(numbers[0], numbers[1], numbers[2]), fixed=True)
+
+
+def read_constraints(model: Any) -> tuple[Constraint, ...]:
+    """Return the constraints asked for, the one that is counted first."""
+    side = check_choice("side", model.side, SIDES)
+    constraints = []
+    for name, width in _named_constraints(model.constraints, model.epsilon):
+        if not isinstance(name, Constraint):
+            check_choice("constraints", name, CONSTRAINTS)
+        kind = type(name) if isinstance(name, Constraint) else CONSTRAINTS[name]
+        epsilon = check_number("epsilon", width, 0.0, kind.widest)
+        constraints.append(make_constraint(name, epsilon, side))
+    kinds = [name_of(each) for each in constraints]
+    for own in kinds:
+        if kinds.count(own) > 1:
+            times = f"names {shown(own)} {kinds.count(own)} times"
+            raise InputError("constraints", times, cure="Once is enough.")
+    constraint, beside = main_and_beside(constraints)
+    if constraint.two_groups_only and constraint.side == "upper":
+        raise InputError(
+            "side",
+            '"upper" puts one group on top, but a distance between distributions has '
+            "no side",
+            cure=use("side", "both", ' with "distribution"'),
+        )
+    return constraint, *beside
+
+
+def _named_constraints(constraint: Any, epsilon: Any) -> list[tuple[Any, Any]]:
+    """Return each constraint asked for with its own epsilon."""
+    listed = isinstance(constraint, list | tuple)
+    names = list(constraint) if listed else [constraint]
+    if not names:
+        raise InputError("constraints", "is an empty list", cure="Name at least one.")
+    several = isinstance(epsilon, list | tuple | Mapping) or np.ndim(epsilon) > 0
+    if not several:
+        return [(name, epsilon) for name in names]
+    if isinstance(epsilon, Mapping) or not listed or len(epsilon) != len(names):
+        raise InputError(
+            "epsilon",
+            "must be one number for all constraints, or a list with one for each, in "
+            "their order",
+            (f"{as_given(epsilon)} for ", Argument("constraints", constraint)),
+        )
+    return list(zip(names, epsilon, strict=True))
+
+
+def _check_together(
+    model: Any, solver: Solver, request: Request, asked: tuple[Constraint, ...]
+) -> None:
+    """Refuse settings that do not go together."""
+    one, by_task = len(asked) == 1, model.scope != "global"
+    if by_task and not isinstance(solver, Tilt):
+        what = 'keeps one constraint, over all rows (scope="global")'
+        where = f"{shown(model.solver)} {what}"
+        raise InputError("solver", where, cure=use("solver", "tilt"))
+    if isinstance(solver, NCADMM | Paper):
+        only_rank(asked, type(solver).__name__.lower())
+    if by_task and not (one and asked[0].by_task):
+        rank = Argument("constraints", "rank")
+        raise InputError(
+            "scope",
+            f"{shown(model.scope)} keeps one constraint in each task, and not every "
+            "one can be asked there",
+            " and ".join(shown(name_of(each)) for each in asked),
+            ("Use ", Argument("scope", "global"), " or ", rank, "."),
+        )
+    if not isinstance(solver, Tilt):
+        return
+    if solver.count == "loo" and not request.penalty.leverages:
+        needs, cure = '"loo" needs a penalty with leverages', use("count", "train")
+        raise InputError("count", needs, as_given(model.penalty), cure)
+    if solver.direction == "density" and (by_task or not one):
+        where = '"density" is for one constraint over all rows (scope="global")'
+        raise InputError("direction", where, cure=use("direction", "mean"))
+
+
+def check_groups(model: Any, settings: FairSettings, rows: TrainingRows) -> None:
+    """Refuse what knows but two groups of one attribute, known for all rows."""
+    if is_pair(rows.attributes):
+        return
+    there, cure = _groups_there(rows.attributes)
+    solver, constraint = settings.solver, settings.constraints[0]
+    direction = solver.direction if isinstance(solver, Tilt) else "mean"
+    most = max(len(each.labels) for each in rows.attributes)
+    or_post = ', or RankFairPostprocessor, whose "distribution" takes any number'
+    for refused, argument, value, way_out in (
+        (model.scope != "global", "scope", model.scope, ("global", f", or {cure}")),
+        (not isinstance(solver, Tilt), "solver", model.solver, ("tilt", "")),
+        (direction != "mean", "direction", direction, ("mean", "")),
+        (
+            constraint.two_groups_only,
+            "constraints",
+            name_of(constraint),
+            ("rank", or_post),
+        ),
+    ):
+        if refused:
+            raise InputError(
+                argument,
+                f"{shown(value)} takes two groups of one attribute, known for all rows",
+                (there, " in ", Argument("sensitive_features")),
+                use(argument, *way_out),
+            )
+    refuse_upper(settings.constraints, most)
+
+
+def _groups_there(attributes: tuple[SensitiveGroups, ...]) -> tuple[str, str]:
+    """Say what is there where two known groups were expected, and what can be done."""
+    if len(attributes) > 1:
+        return f"{len(attributes)} attributes", "name one attribute"
+    (only,) = attributes
+    if len(only.labels) > 2:
+        return f"{len(only.labels)} groups", "merge groups"
+    return f"{counted(only.n_unknown, 'row')} of unknown group", "leave these rows out"
+
+
+def check_estimator(estimator: Any, *methods: str, cure: Words = "") -> None:
+    """Refuse what is no regressor like scikit-learn's."""
+    known = not isinstance(estimator, type)
+    if not known or not all(hasattr(estimator, method) for method in methods):
+        raise InputError(
+            "estimator",
+            f"must be a regressor with {', '.join(methods)}, as scikit-learn's have",
+            as_given(estimator),
+            cure,
+        )

@@ -12,7 +12,7 @@ import numpy as np
 from rankfair.constraints.base import KEPT
 from rankfair.constraints.linear import Linear, Mean, Residual
 from rankfair.core.problem import Groups, Problem, counted_weights
-from rankfair.estimators.base import Progress, TaskRegressor, with_callbacks
+from rankfair.estimators.base import Progress, TaskRegressor
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
@@ -40,7 +40,6 @@ class _Baseline(TaskRegressor):
     sensitive_features: Any
     blind: bool
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -96,7 +95,7 @@ class _Baseline(TaskRegressor):
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        progress = Progress(self, X, y)
+        progress = Progress(self)
         problem = self._problem(rows)
         if rows.in_a is None:
             solution, own = unconstrained(problem, request), self._without()

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.constraints import refuse_own_epsilon
-from rankfair.estimators.base import with_callbacks
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import check_number, check_seed, values_to_try
@@ -137,7 +136,6 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
     def fit(
         self,
         X: Any,

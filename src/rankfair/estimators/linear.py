@@ -13,33 +13,47 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankfair.constraints.base import Constraint
-from rankfair.core.problem import Groups as RowGroups
-from rankfair.core.problem import Problem, counted_weights
-from rankfair.engines.streams import is_elsewhere
+from rankfair.core.problem import Problem
+from rankfair.engines.base import Engine
+from rankfair.engines.chunked import ChunkedEngine, make_engine
+from rankfair.engines.labels import Coding
+from rankfair.engines.streams import is_elsewhere, open_rows
 from rankfair.estimators.base import (
+    FairSettings,
     GroupLabels,
     Progress,
     TaskRegressor,
-    with_callbacks,
+    check_groups,
+    name_of,
+    read_settings,
 )
 from rankfair.estimators.outcome import (
     attributes_at,
     cautions,
     counted_error,
     fitted_attributes,
+    groups_of,
     linear_attributes,
     no_groups,
     not_reached,
+    one_group_note,
     other_ways,
     outside_in_tasks,
     reached,
     tell,
 )
-from rankfair.estimators.settings import FairSettings, check_groups, read_settings
-from rankfair.estimators.streamed import check_streamed, fit_streamed
 from rankfair.input.arrays import Floats
-from rankfair.input.groups import SensitiveGroups, masks_of
-from rankfair.input.training import Columns, TrainingRows, is_pair, read_training
+from rankfair.input.errors import shown
+from rankfair.input.groups import SensitiveGroups
+from rankfair.input.training import (
+    Columns,
+    GroupEncoder,
+    Layout,
+    Named,
+    TrainingRows,
+    is_pair,
+    read_training,
+)
 from rankfair.paths import Path
 from rankfair.penalties import PenaltyName
 from rankfair.penalties.base import Penalty
@@ -47,8 +61,10 @@ from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Request, Solution, Status
 from rankfair.solvers.by_task import solve_tasks
 from rankfair.solvers.counted import Demand
-from rankfair.solvers.tilt import unconstrained
+from rankfair.solvers.tilt import Tilt, unconstrained
 from rankfair.stats.certificate import Certificate, certify
+
+ALIKE = 1e-3  # of pairs of A and B: so many that are alike are worth a warning
 
 
 class _OnLine:
@@ -367,7 +383,6 @@ class RankFairRegressor(FairRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -432,61 +447,60 @@ class RankFairRegressor(FairRegressor):
             "sample_weight": sample_weight,
         }
         if is_elsewhere(X):
-            check_streamed(self, settings, passed)
+            _check_streamed(self, settings, passed)
             return self._fit_streamed(X, y, sample_weight, named, settings)
         rows = read_training(X, y, named, **passed)
-        progress = Progress(self, X, y)
-        advice = ""
+        progress, advice = Progress(self), ""
         if rows.in_a is None:
             settings = settings._replace(constraints=())
             solution = unconstrained(self._problem(rows), settings.request)
         else:
             check_groups(self, settings, rows)
-            solution = self._solve(rows, settings, progress)
-            advice = other_ways(solution, settings.constraints)
+            solution = self._solve(rows, settings, progress, rows.group_predictors)
             if solution.status is Status.INFEASIBLE and self.blind:
-                advice += self._with_the_group(rows, settings, solution)
-        fitted = fitted_attributes(self, settings, solution, rows, X)
-        progress.close(fitted)
+                advice = self._with_the_group(rows, settings, solution)
         notes = [
             *([no_groups()] if rows.in_a is None else ()),
             *rows.notes,
             *cautions(self, settings, solution, rows),
-            *self._not_reached(settings, solution, rows, advice),
-            *outside_in_tasks(solution, rows),
         ]
-        self._store(fitted)
-        tell(notes)
+        self._finish(settings, solution, rows, X, progress, notes, advice)
         return self
 
-    def _not_reached(
+    def _finish(
         self,
         settings: FairSettings,
         solution: Solution,
         rows: TrainingRows,
-        advice: str,
-    ) -> Iterator[Warning]:
+        X: Any,
+        progress: Progress,
+        notes: list[Warning],
+        advice: str = "",
+        auc: float | None = None,
+    ) -> None:
+        """Store what a fit came to, and say what there is to say."""
         asked, values = settings.constraints, solution.values
-        return not_reached(solution.status, values, asked, rows.attributes, advice)
+        fitted = fitted_attributes(self, settings, solution, rows, X, auc)
+        advice = other_ways(solution, asked) + advice
+        notes += not_reached(solution.status, values, asked, rows.attributes, advice)
+        notes += outside_in_tasks(solution, rows)
+        progress.close(fitted)
+        self._store(fitted)
+        tell(notes, depth=1)
 
     def _solve(
         self,
         rows: TrainingRows,
         settings: FairSettings,
         progress: Progress | None,
-        own: Sequence[int] | None = None,
+        own: Sequence[int],
     ) -> Solution:
         """Solve for the groups of all rows, or for those of each task.
 
-        ``own`` are the predictors that are the group, unless it is told by the rows.
+        ``own`` are the predictors that are the group.
         """
         request, constraints, solver = settings
-        problem = self._problem(rows)
-        if isinstance(request.penalty, Pool):
-            # The group's own common slope is free: then the line is a constant shift.
-            exempt = rows.group_predictors if own is None else tuple(own)
-            pool = replace(request.penalty, exempt=exempt)
-            request = replace(request, penalty=pool)
+        problem, request = self._problem(rows), _exempting(request, own)
         if self.scope == "global":
             demands = _demands(rows, problem, constraints)
             return solver.solve(problem, request, demands, progress)
@@ -526,19 +540,31 @@ class RankFairRegressor(FairRegressor):
         self, X: Any, y: Any, weight: str | None, named: Columns, settings: FairSettings
     ) -> RankFairRegressor:
         """Fit rows in files or on a cluster."""
-        progress = Progress(self, X, y)
-        found = fit_streamed(self, X, y, weight, named, settings, progress)
-        rows, solution = found.rows, found.solution
-        if not rows.attributes:
-            settings = settings._replace(constraints=())
-        fitted = fitted_attributes(
-            self, settings, solution, rows, found.columns, found.auc
-        )
-        progress.close(fitted)
-        self._store(fitted)
-        advice = other_ways(solution, settings.constraints)
-        notes = self._not_reached(settings, solution, rows, advice)
-        tell((*found.notes, *notes), depth=2)
+        progress, notes, auc = Progress(self), list[Warning](), None
+        request, (constraint, *_), solver = settings
+        assert isinstance(solver, Tilt)
+        told = progress.rows if self.verbose else None
+        with open_rows(X, y, weight, named, told) as there:
+            engine = make_engine(there, self.standardize, request.penalty.copies)
+            roles = there.coding.roles
+            rows = _standing_for(there.coding, engine)
+            if engine.groups is None:
+                settings = settings._replace(constraints=())
+                solution = unconstrained(engine, request)
+                notes.append(no_groups())
+            else:
+                own = [j for j, it in enumerate(roles.predictors) if it == roles.group]
+                if isinstance(engine, ChunkedEngine):
+                    constraint = engine.posed(constraint)
+                demands = [Demand(constraint, engine.groups)]
+                request = _exempting(request, own)
+                solution = solver.solve(engine, request, demands, progress)
+                assert solution.line is not None
+                (auc,) = solution.line.trained.aucs(np.array(solution.multipliers))
+                notes += _alike(engine, solution, self.count)
+                notes += one_group_note(_by_task(engine)) if self.blind else ()
+            columns = Named(roles.names)
+            self._finish(settings, solution, rows, columns, progress, notes, auc=auc)
         return self
 
     def _check_settings(self) -> Request:
@@ -692,7 +718,6 @@ class MultiTaskRegressor(TaskRegressor):
         self.unseen = unseen
         self.verbose = verbose
 
-    @with_callbacks
     def fit(
         self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None
     ) -> MultiTaskRegressor:
@@ -726,7 +751,7 @@ class MultiTaskRegressor(TaskRegressor):
         rows = read_training(
             X, y, Columns(self.tasks), tasks=tasks, sample_weight=sample_weight
         )
-        progress = Progress(self, X, y)
+        progress = Progress(self)
         solution = unconstrained(self._problem(rows), request)
         fitted = linear_attributes(solution, rows, X)
         progress.close(fitted)
@@ -740,16 +765,17 @@ def _demands(
     """Return what is asked of each group against the rest, constraint by constraint."""
     if is_pair(rows.attributes):
         assert problem.groups is not None
-        return [Demand(each, problem.groups) for each in constraints]
-    assert problem.user_groups is not None
-    masks, known = masks_of(rows.attributes)
-    parts = [None] * len(masks) if known is None else known
-    weights = problem.user_groups.weights
-    groups = [
-        RowGroups(mask, counted_weights(weights, part)).take(problem.order)
-        for mask, part in zip(masks, parts, strict=True)
-    ]
+        groups = [problem.groups]
+    else:
+        groups = [each.take(problem.order) for each in groups_of(rows)]
     return [Demand(each, own) for each in constraints for own in groups]
+
+
+def _exempting(request: Request, own: Sequence[int]) -> Request:
+    """Let the group's own common slope be free: the line is a constant shift then."""
+    if not isinstance(request.penalty, Pool):
+        return request
+    return replace(request, penalty=replace(request.penalty, exempt=tuple(own)))
 
 
 def _dummies(groups: SensitiveGroups) -> Floats:
@@ -758,3 +784,92 @@ def _dummies(groups: SensitiveGroups) -> Floats:
     if groups.known is not None:
         columns[~groups.known] = columns[groups.known].mean(axis=0)
     return columns
+
+
+# Rows that are not in memory
+
+
+def _check_streamed(model: Any, settings: FairSettings, passed: dict[str, Any]) -> None:
+    """Refuse what needs the rows in memory."""
+    for name, value in passed.items():
+        by_name = name == "sample_weight" and isinstance(value, str)
+        if value is not None and not by_name:
+            raise ValueError(
+                f"{name} was passed as an array, but the rows are not in memory: name "
+                "its column in the constructor, or in stream(…)."
+            )
+    (asked, *more), solver = settings.constraints, settings.solver
+    direction = getattr(solver, "direction", "mean")
+    for refused, what, cure in (
+        (not isinstance(solver, Tilt), f"solver={shown(model.solver)}", 'Use "tilt"'),
+        (model.scope != "global", f'scope="{model.scope}"', 'Use "global"'),
+        (model.bins, "bins", "Leave it out"),
+        (model.intersect, "intersect", "Leave it out"),
+        (more, f"a list of {1 + len(more)} constraints", "Name one"),
+        (not asked.on_histograms, f'constraints="{name_of(asked)}"', 'Use "rank"'),
+        (direction != "mean", f'direction="{direction}"', 'Use "mean"'),
+    ):
+        if refused:
+            raise ValueError(f"{what} needs the rows in memory. {cure}.")
+
+
+def _by_task(engine: Engine) -> Floats:
+    """How much weight each task has of B and of A: (k, 2)."""
+    if isinstance(engine, Problem):
+        assert engine.groups is not None
+        of_a = engine.sums([engine.groups.in_a.astype(np.float64)])[0][:, -1, 1]
+    else:
+        of_a = engine.sums([(1.0, 0.0)])[0][:, -1, 1]
+    return np.column_stack((engine.counts - of_a, of_a))
+
+
+def _alike(engine: Engine, solution: Solution, count: str) -> Iterator[Warning]:
+    """Many rows that are alike: left out, their order follows their targets."""
+    line = solution.line
+    if not isinstance(engine, ChunkedEngine) or line is None:
+        return
+    rows, pairs = engine.total.alike()
+    if line.counted(count) is line.left_out and pairs > ALIKE:
+        yield UserWarning(
+            f"{rows:.0%} of some of the rows have the task and the predictors of "
+            "another one. Left out, such rows are ordered against their own targets, "
+            f"which moves AUC by up to {pairs / 2:.2g}. Fit the rows in memory, where "
+            'they count as ties, or use count="train".'
+        )
+
+
+def _standing_for(coding: Coding, engine: Engine) -> TrainingRows:
+    """Rows without rows: the labels and the layout that a frame would have.
+
+    The share of group A predicts where the group is not known.
+    """
+    roles, labels = coding.roles, coding.group_labels
+    place = {name: j for j, name in enumerate(roles.names)}
+    protected, attributes = list[GroupEncoder](), list[SensitiveGroups]()
+    unused: tuple[int, ...] = ()
+    if roles.group is not None and roles.group in roles.predictors:
+        assert engine.groups is not None
+        total_a, total_b = engine.groups.total_a, engine.groups.total_b
+        share = np.array([float(total_a / (total_a + total_b))])
+        protected.append(GroupEncoder(place[roles.group], roles.group, labels, share))
+    elif roles.group is not None and roles.group != roles.task:
+        unused = (place[roles.group],)
+    if labels is not None:
+        both = np.array([0, 1])
+        attributes.append(SensitiveGroups(both, labels, str(roles.group)))
+    return TrainingRows(
+        X=np.zeros((0, len(roles.predictors))),
+        y=np.zeros(0),
+        codes=np.zeros(0, np.intp),
+        weights=None,
+        layout=Layout(
+            predictors=tuple(place[name] for name in roles.predictors),
+            names=roles.predictors,
+            task_columns=None if roles.task is None else (place[roles.task],),
+            tasks=coding.task_labels,
+            protected=tuple(protected),
+            groups=labels,
+            unused=unused,
+        ),
+        attributes=tuple(attributes),
+    )

@@ -1,4 +1,4 @@
-"""What a fit came to: attributes of every estimator, and warnings.
+"""What a fit came to: attributes of every estimator, the fits of all ε, and warnings.
 
 A warning is an object; `tell` shows all that a fit has collected.
 """
@@ -9,27 +9,49 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair.constraints.base import Constraint
+from rankfair.constraints.distribution import Distribution
+from rankfair.constraints.linear import Linear, Mean
 from rankfair.constraints.rank import Rank
-from rankfair.core.blocks import linear_predict
-from rankfair.core.problem import Groups as RowGroups
+from rankfair.core.blocks import Ints, linear_predict
+from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.core.ranks import Duels, counts_of
-from rankfair.estimators.settings import FairSettings, name_of
-from rankfair.estimators.trade_off import TradeOff, trade_off_of
-from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import Argument, InputWarning, counted, listed, shown
+from rankfair.estimators.base import FairSettings, name_of
+from rankfair.input.arrays import Floats
+from rankfair.input.errors import (
+    Argument,
+    InputWarning,
+    check_number,
+    counted,
+    listed,
+    shown,
+    values_to_try,
+)
 from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.input.training import TrainingRows, feature_record
+from rankfair.paths import (
+    LINE_POINTS,
+    Figures,
+    Judge,
+    Path,
+    PathRow,
+    TriedEpsilon,
+    measured,
+    row_of,
+)
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Line, Solution, Status
 from rankfair.solvers.by_task import TaskSolution, TaskStatus
-from rankfair.solvers.counted import Counted
+from rankfair.solvers.counted import CLOSEST, Counted, Demand
+from rankfair.solvers.line import nearest
+from rankfair.solvers.tilt import Tilt
 from rankfair.stats.auc import auc_estimate
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.ordered import placements
@@ -38,13 +60,28 @@ GIVEN_AWAY = 0.95  # the AUC of a predictor that tells the groups apart alone
 SAMPLE = 4096  # rows on which predictors are looked at first
 FEW_DISTINCT = 16
 EXPENSIVE = 1.05  # left-out error of the fit over that of the unconstrained one
+POINTS = 256  # ε of the table in a model file
+TABLE_ROWS = 1 << 14  # rows that its errors and distances are taken from
 
 # Attributes
 
 
+def groups_of(rows: TrainingRows) -> list[Groups]:
+    """Return what is held level: each group against the rest, in every attribute."""
+    return [
+        Groups(mask, counted_weights(rows.weights, each.known))
+        for each in rows.attributes
+        for mask in each.masks()
+    ]
+
+
 def linear_attributes(solution: Solution, rows: TrainingRows, X: Any) -> dict[str, Any]:
-    """Return the fitted attributes that all estimators have."""
-    penalty = solution.penalty
+    """Return the fitted attributes that all linear estimators have."""
+    penalty, line = solution.penalty, solution.line
+    left_out = None
+    if line is not None and line.left_out is not None and line.in_memory:
+        m = line.left_out.at(np.array(solution.multipliers))
+        left_out = _placed(m, line.rows, *_user_rows(line, rows))
     return {
         **feature_record(X),
         "_layout": rows.layout,
@@ -58,7 +95,7 @@ def linear_attributes(solution: Solution, rows: TrainingRows, X: Any) -> dict[st
         "beta_": penalty.numbers if isinstance(penalty, Pool) else penalty.beta,
         "objective_": solution.objective,
         "n_iter_": solution.n_iter,
-        "loo_predictions_": _left_out_predictions(solution, rows.kept),
+        "loo_predictions_": left_out,
     }
 
 
@@ -80,6 +117,7 @@ def fitted_attributes(
         aucs = pair_attributes(auc, rows.attributes[0].labels)
     else:
         aucs = auc_attributes(rows, linear_predict(rows.X, rows.codes, *linear))
+    multiplier = max(solution.multipliers, key=abs, default=math.nan)
     return {
         **linear_attributes(solution, rows, X),
         **group_attributes(model, rows),
@@ -88,9 +126,8 @@ def fitted_attributes(
         "constraint_values_": farthest_values(solution.values, asked),
         "loo_auc_": max(solution.left_out_aucs, key=_off_half, default=math.nan),
         "proxy_auc_": max((0.5, *solution.proxy_aucs)) if asked else math.nan,
-        "multiplier_": _multiplier(solution),
-        "_trade_off": trade_off_of(solution, settings.solver, *asked),
-        "_rows": _user_rows(solution, rows),
+        "multiplier_": 0.0 if solution.status is Status.INACTIVE else multiplier,
+        "_trade_off": trade_off_of(solution, settings, rows),
         **_task_attributes(solution, rows),
         "trace_": [(step.objective, step.auc) for step in solution.trace],
     }
@@ -175,53 +212,47 @@ def attributes_at(trade_off: TradeOff, asked: Constraint, model: Any) -> dict[st
     """Return the attributes that another ε changes."""
     x, value, inside = trade_off.multiplier(asked)
     coef, intercept = trade_off.coefficients(x)
-    k = len(model.tasks_)
-    status = Status.SATISFIED if x else Status.INACTIVE
+    k, unknown = len(model.tasks_), ("rank_auc_", "loo_auc_", "objective_")
     fitted: dict[str, Any] = {
         "coef_": coef[:k],
         "intercept_": intercept[:k],
         "shared_coef_": coef[k] if len(coef) > k else None,
         "shared_intercept_": float(intercept[k]) if len(coef) > k else None,
-        "status_": str(status if inside else Status.INFEASIBLE),
+        "status_": _status(x, inside),
         "multiplier_": x,
         "constraint_values_": {name_of(asked): value},
-        "rank_auc_": math.nan,
-        "loo_auc_": math.nan,
         "loo_predictions_": None,
         "group_auc_": {},
         "pairwise_auc_": {},
-        "objective_": math.nan,
         "trace_": [],
+        **dict.fromkeys(unknown, math.nan),
     }
-    if trade_off.counted is None or trade_off.trained is None:
+    by_row = trade_off.by_row
+    if by_row is None:
         return fitted
     lam = np.array([x])
-    (auc,) = trade_off.trained.aucs(lam)
+    (auc,) = by_row.trained.aucs(lam)
     fitted |= pair_attributes(auc, model.groups_)
     if trade_off.left_out:
-        fitted["loo_auc_"] = trade_off.counted.aucs(lam)[0]
-        places, n_rows = model._rows
-        rows = slice(None) if trade_off.rows is None else trade_off.rows
-        found = np.full(n_rows, np.nan)
-        found[places[rows]] = trade_off.counted.at(lam)
-        fitted["loo_predictions_"] = found
+        m = by_row.counted.at(lam)
+        fitted["loo_auc_"] = by_row.counted.aucs(lam)[0]
+        fitted["loo_predictions_"] = _placed(m, by_row.rows, by_row.places, by_row.n)
     return fitted
 
 
-def _left_out_predictions(solution: Solution, kept: Any) -> Floats | None:
-    """Return the prediction of each row by the fit without it, NaN where there is none.
+def _user_rows(line: Line, rows: TrainingRows) -> tuple[Ints, int]:
+    """Return the place of each sorted row among those given, and how many these are."""
+    order = line.fitter.rows.order.astype(np.intp)
+    if rows.kept is None:
+        return order, len(order)
+    return np.flatnonzero(rows.kept)[order], len(rows.kept)
 
-    ``kept`` are the rows of those given that weigh something.  None if no row can be
-    left out.
-    """
-    line = solution.line
-    if line is None or line.left_out is None or not line.in_memory:
-        return None
-    order = line.fitter.rows.order
-    found = np.full(len(order), np.nan)
-    rows = slice(None) if line.rows is None else line.rows
-    found[order[rows]] = line.left_out.at(np.array(solution.multipliers))
-    return spread(found, kept)
+
+def _placed(m: Floats, rows: Ints | None, places: Ints, n_rows: int) -> Floats:
+    """Return the values of some sorted rows where the user had them, NaN elsewhere."""
+    found = np.full(n_rows, np.nan)
+    found[places if rows is None else places[rows]] = m
+    return found
 
 
 def spread(values: Floats, kept: Any = None) -> Floats:
@@ -231,25 +262,6 @@ def spread(values: Floats, kept: Any = None) -> Floats:
     every = np.full(len(kept), np.nan)
     every[kept] = values
     return every
-
-
-def _user_rows(
-    solution: Solution, rows: TrainingRows
-) -> tuple[NDArray[np.intp], int] | None:
-    """Return the place of each sorted row among those given, and how many these are."""
-    if solution.line is None or not solution.line.in_memory:
-        return None
-    order = solution.line.fitter.rows.order.astype(np.intp)
-    if rows.kept is None:
-        return order, len(order)
-    return np.flatnonzero(rows.kept)[order], len(rows.kept)
-
-
-def _multiplier(solution: Solution) -> float:
-    """Return the multiplier of the constraint, of several the largest; NaN if none."""
-    if solution.status is Status.INACTIVE:
-        return 0.0
-    return max(solution.multipliers, key=abs, default=math.nan)
 
 
 def _task_attributes(solution: Solution, rows: TrainingRows) -> dict[str, Any]:
@@ -283,14 +295,262 @@ def _unbalanced(solution: TaskSolution, rows: TrainingRows) -> dict[Any, str]:
     return found
 
 
+# The fits of all ε
+
+
+class TradeOffRow(NamedTuple):
+    """What one ε comes to, as it is counted; ``md`` is in the units of y."""
+
+    epsilon: float
+    multiplier: float
+    value: float
+    auc: float
+    rmse: float
+    md: float
+    ks: float
+
+
+@dataclass(frozen=True)
+class TradeOffRows:
+    """The rows of a fit, sorted: what a model file does not hold."""
+
+    counted: Counted
+    trained: Counted
+    y: Floats  # of all rows, in the user's units
+    weights: Floats | None
+    tasks: Ints  # codes of all rows
+    rows: Ints | None  # those that are counted; None if all are
+    places: Ints  # of all rows among those given
+    n: int  # how many were given
+
+    def judge(
+        self, counted: Counted, names: tuple[str, ...], task_labels: tuple[str, ...]
+    ) -> Judge:
+        """What measures predictions of the counted rows, or of all."""
+        groups = counted.demand.groups.in_a.astype(np.intp)
+        if counted.demand.groups.known is not None:
+            groups[~counted.demand.groups.known] = -1
+        at = slice(None) if counted is self.trained or self.rows is None else self.rows
+        tasks = self.tasks[at].astype(np.intp) if self.tasks.any() else None
+        weights = None if self.weights is None else self.weights[at]
+        y = self.y[at]
+        return Judge(y, groups, names, tasks, weights, task_labels=task_labels)
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """``coef − λ coef_slope`` for every λ, and how λ follows from ε.
+
+    The last row of the coefficients is the shared model, where there is one.  In a
+    model file there are no rows, and the table says which λ an ε needs.
+    """
+
+    coef: Floats
+    intercept: Floats
+    coef_slope: Floats
+    intercept_slope: Floats
+    cap: tuple[float, float]
+    constraint: Constraint  # with the ε of the fit
+    left_out: bool  # whether rows are counted as if left out
+    n_rows: tuple[int, int]  # all, and those that are counted
+    by_row: TradeOffRows | None = None
+    table: Floats | None = None  # (points, fields of TradeOffRow), ε ascending
+
+    def with_epsilon(self, epsilon: Any, argument: str = "epsilon") -> Constraint:
+        """Return the constraint of another ε."""
+        checked = check_number(argument, epsilon, 0.0, self.constraint.widest)
+        return replace(self.constraint, epsilon=checked)
+
+    def multiplier(self, constraint: Constraint) -> tuple[float, float, bool]:
+        """Return λ for a constraint, its value, and whether that is in the band."""
+        if self.by_row is None:
+            row = self._looked_up(constraint.epsilon)
+            return row.multiplier, row.value, row.epsilon <= constraint.epsilon
+        counted = self.by_row.counted
+        known = counted.demand
+        if isinstance(constraint, Linear) and isinstance(known.constraint, Linear):
+            # What is due between the groups does not depend on ε.
+            constraint = replace(constraint, due=known.constraint.due)
+        demand = replace(known, constraint=constraint)
+        found = nearest(replace(counted, demands=(demand,)), self.cap)
+        ((x,), (value,)) = found.lam.tolist(), found.values
+        return x, demand.show(value), found.inside
+
+    def _looked_up(self, epsilon: float) -> TradeOffRow:
+        """Return the next tighter ε of the table, or the tightest."""
+        assert self.table is not None
+        least = float(self.table[0, 0])
+        width = epsilon if epsilon >= least else least + CLOSEST
+        within = self.table[self.table[:, 0] <= width]
+        return TradeOffRow(*within[np.abs(within[:, 1]).argmin()].tolist())
+
+    def coefficients(self, x: float) -> tuple[Floats, Floats]:
+        """Return coefficients and intercepts at ``λ = x``."""
+        moved = x * self.coef_slope, x * self.intercept_slope
+        return self.coef - moved[0], self.intercept - moved[1]
+
+    def without_rows(self) -> TradeOff:
+        """Return the same for a file: a table of many ε instead of the rows."""
+        if self.by_row is None:
+            return self
+        last, _, reached = self.multiplier(self.with_epsilon(0.0))
+        if not reached:  # the least gap may lie farther on
+            last = self.cap[0 if last < 0 else 1]
+        rows = [self._row(x, self.by_row) for x in np.linspace(0.0, last, POINTS)]
+        if reached:
+            rows[-1] = rows[-1]._replace(epsilon=0.0)
+        return replace(self, by_row=None, table=np.array(sorted(rows)))
+
+    def _row(self, x: float, by_row: TradeOffRows) -> TradeOffRow:
+        """What ``λ = x`` comes to; error and distances on some rows where many are."""
+        counted, demand, lam = by_row.counted, by_row.counted.demand, np.array([x])
+        value, off = counted.estimate(x)
+        came = demand.show(value)
+        doubt = abs(demand.show(value + off) - came)
+        some = np.arange(len(counted.q))[:: max(1, len(counted.q) // TABLE_ROWS)]
+        m = counted.units.of_user(counted.q[some] - x * counted.E[0, some])
+        at = some if by_row.rows is None else by_row.rows[some]
+        w = None if by_row.weights is None else by_row.weights[at]
+        groups, means, apart = demand.groups.take(some), Mean(), Distribution()
+        return TradeOffRow(
+            self._epsilon_for(came) + doubt,
+            float(x),
+            came,
+            came if demand.constraint.pairs else counted.aucs(lam)[0],
+            float(np.sqrt(np.average((m - by_row.y[at]) ** 2, weights=w))),
+            means.show(means.value(m, groups), groups),
+            apart.show(apart.value(m, groups), groups),
+        )
+
+    def path(
+        self,
+        epsilons: Sequence[float] | None,
+        labels: Sequence[Any],
+        tasks: Sequence[Any],
+    ) -> Path:
+        """Return a row for each ε, measured on left-out predictions."""
+        if epsilons is None:
+            grid = np.linspace(0.0, 1.0, LINE_POINTS) ** 2 * self._free_gap()
+            asked = [self.with_epsilon(e) for e in grid]
+        else:
+            given = values_to_try("epsilons", epsilons)
+            several = {self.with_epsilon(e, "each of epsilons") for e in given}
+            asked = sorted(several, key=lambda each: each.epsilon)
+        groups, views, clusters = tuple(map(str, labels)), None, None
+        n_train, n_held_out = self.n_rows
+        if self.by_row is None:
+            rows = tuple(self._stored(each, groups[-1]) for each in asked)
+        else:
+            counted, trained = self.by_row.counted, self.by_row.trained
+            task_labels = tuple(map(str, tasks))
+            held_out = self.by_row.judge(counted, groups, task_labels)
+            fitted = self.by_row.judge(trained, groups, task_labels)
+            at, every = np.arange(n_held_out), np.arange(n_train)
+            tried = []
+            for each in asked:
+                x, _, inside = self.multiplier(each)
+                m, fit = (it.at(np.array([x])) for it in (counted, trained))
+                tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
+            rows, views = measured(tried, (held_out, at), (fitted, every))
+            clusters = held_out.n_clusters(at)
+        return Path(
+            rows=rows,
+            n_train=n_train,
+            n_held_out=n_held_out,
+            n_clusters=clusters,
+            groups=groups,
+            left_out=self.left_out,
+            views=views,
+        )
+
+    def _free_gap(self) -> float:
+        """The least ε that asks for nothing."""
+        if self.by_row is None:
+            assert self.table is not None
+            free = float(self.table[np.abs(self.table[:, 1]).argmin(), 0])
+        else:
+            demand = self.by_row.counted.demand
+            free = self._epsilon_for(demand.show(self.by_row.counted.value(0.0)))
+        return min(free, self.constraint.widest)
+
+    def _stored(self, constraint: Constraint, group: str) -> PathRow:
+        """What a table says of an ε: no intervals, and nothing of training rows."""
+        row = self._looked_up(constraint.epsilon)
+        unknown = Figures._make([*[math.nan] * 9, ""])
+        known = unknown._replace(
+            rmse=row.rmse,
+            auc=row.auc,
+            gap=abs(row.auc - 0.5),
+            md=row.md,
+            ks=row.ks,
+            group=group,
+        )
+        status = _status(row.multiplier, row.epsilon <= constraint.epsilon)
+        return row_of(constraint.epsilon, known, unknown, status)
+
+    def _epsilon_for(self, shown: float) -> float:
+        """The least ε whose band holds a shown value; infinite if none does."""
+        off, side = shown - self.constraint.middle, self.constraint.side
+        return math.inf if side == "upper" and off < 0 else abs(off)
+
+
+def _status(x: float, inside: bool) -> str:
+    return "infeasible" if not inside else "satisfied" if x else "inactive"
+
+
+def trade_off_of(
+    solution: Solution, settings: FairSettings, rows: TrainingRows
+) -> TradeOff | None:
+    """Return the trade-off of a fit with one demand on a line; None of any other."""
+    line, solver = solution.line, settings.solver
+    if line is None or len(line.D) != 1 or not line.fitter.penalty.quadratic:
+        return None
+    if not isinstance(solver, Tilt) or solver.direction != "mean":
+        return None
+    if not line.in_memory or len(settings.constraints) != 1:
+        return None
+    problem = line.fitter.rows
+    start = _coefficients(problem, line.W0)
+    moved = _coefficients(problem, line.W0 - line.D[0])
+    counted, left_out = line.counted(solver.count), True
+    trained = replace(line.trained, seen=None)
+    if counted is line.trained:
+        counted, left_out = trained, False
+    by_row = TradeOffRows(
+        counted,
+        trained,
+        (problem.y + problem.y_centre) * problem.y_unit,
+        problem.weights,
+        np.repeat(problem.blocks.tasks, problem.blocks.sizes),
+        line.rows if left_out else None,
+        *_user_rows(line, rows),
+    )
+    return TradeOff(
+        *start,
+        start[0] - moved[0],
+        start[1] - moved[1],
+        line.curve.cap,
+        settings.constraints[0],
+        left_out,
+        (len(problem.y), len(counted.q)),
+        by_row,
+    )
+
+
+def _coefficients(problem: Problem, W: Floats) -> tuple[Floats, Floats]:
+    """Coefficients and intercepts in the user's units, the shared ones last."""
+    coef, intercept = problem.user_coef(W)
+    shared = problem.user_shared(W)
+    if shared is None:
+        return coef, intercept
+    return np.vstack((coef, shared[0])), np.append(intercept, shared[1])
+
+
 # Warnings
 
 
-def tell(found: Iterable[Warning], depth: int = 1) -> None:
-    """Show warnings where the user has called ``fit``.
-
-    ``depth`` is how many calls lie between: scikit-learn's callbacks are one.
-    """
+def tell(found: Iterable[Warning], depth: int = 0) -> None:
+    """Show warnings where the user has called ``fit``, ``depth`` calls above."""
     for each in found:
         warnings.warn(each, stacklevel=depth + 3)
 
@@ -401,8 +661,9 @@ def cautions(
         return
     if model.blind:
         for each in rows.attributes:
-            yield from one_group_note(_by_task(rows, each), _of(each, rows))
-            yield from _tellers(rows, each)
+            of = f" of {each.name}" if len(rows.attributes) > 1 else ""
+            yield from one_group_note(_by_task(rows, each), of)
+            yield from _tellers(rows, each, of)
     line, count = solution.line, settings.counted_on
     if line is None or not isinstance(line.trained, Counted) or model.scope != "global":
         return
@@ -419,11 +680,6 @@ def cautions(
         yield from _in_steps(rows)
         if len(rows.attributes) == 1 and len(rows.attributes[0].labels) == 2:
             yield from _even_shares(_by_task(rows, rows.attributes[0]))
-
-
-def _of(each: SensitiveGroups, rows: TrainingRows) -> str:
-    """Name the attribute where there are several."""
-    return f" of {each.name}" if len(rows.attributes) > 1 else ""
 
 
 def _by_task(rows: TrainingRows, groups: SensitiveGroups) -> Floats:
@@ -449,34 +705,31 @@ def one_group_note(table: Floats, of: str = "") -> Iterator[Warning]:
         )
 
 
-def _tellers(rows: TrainingRows, groups: SensitiveGroups) -> Iterator[Warning]:
+def _tellers(rows: TrainingRows, groups: SensitiveGroups, of: str) -> Iterator[Warning]:
     """Predictors that tell a group from the others alone."""
     labels, masks = groups.labels.tolist(), groups.masks()
-    named = labels if len(masks) > 1 else [None]
-    known: Any = slice(None)
-    own = {*rows.group_predictors}
-    if groups.known is not None:
-        known = groups.known
+    named = [f"group {shown(label)}" for label in labels]
+    known: Any = slice(None) if groups.known is None else groups.known
     for f, name in enumerate(rows.layout.names):
-        if f in own:
+        if f in rows.group_predictors:
             continue
-        for label, mask in zip(named, masks, strict=True):
+        for label, mask in zip(
+            named if len(masks) > 1 else ["the groups"], masks, strict=True
+        ):
             auc = _told_apart(rows.X[known, f], mask[known])
-            if max(auc, 1 - auc) < GIVEN_AWAY:
-                continue
-            who = "the groups" if label is None else f"group {shown(label)}"
-            yield UserWarning(
-                f"predictor {shown(name)} tells {who}{_of(groups, rows)} apart alone "
-                f"(AUC {auc:.3f}): the model is blind in name only. Leave the column "
-                "out of X."
-            )
+            if max(auc, 1 - auc) >= GIVEN_AWAY:
+                yield UserWarning(
+                    f"predictor {shown(name)} tells {label}{of} apart alone (AUC "
+                    f"{auc:.3f}): the model is blind in name only. Leave the column "
+                    "out of X."
+                )
 
 
 def _told_apart(column: Floats, mask: Any) -> float:
     """The AUC of one column, all rows counted only where a sample is near an end."""
     rank, auc = Rank(), 0.5
     for step in (max(1, len(column) // SAMPLE), 1):
-        groups = RowGroups(mask[::step])
+        groups = Groups(mask[::step])
         if min(groups.total_a, groups.total_b) < 10:
             continue
         auc = rank.show(rank.value(column[::step], groups), groups)
@@ -487,59 +740,37 @@ def _told_apart(column: Floats, mask: Any) -> float:
 
 def counted_error(line: Line, count: str, lam: Floats) -> tuple[float, str]:
     """Return the root mean squared error at ``λ``, and of which rows it is."""
-    problem, rows = line.fitter.rows, _counted(line, count)
-    off = rows.standard(lam) - problem.y[_places(line, count)]
-    w = None if problem.weights is None else problem.weights[_places(line, count)]
+    problem, (rows, at) = line.fitter.rows, _counted(line, count)
+    off = rows.standard(lam) - problem.y[at]
+    w = None if problem.weights is None else problem.weights[at]
     error = float(np.sqrt(np.average(off * off, weights=w))) * problem.y_unit
     return error, "training" if rows is line.trained else "left-out"
 
 
-def _counted(line: Line, count: str) -> Counted:
-    """The rows in memory that are counted."""
+def _counted(line: Line, count: str) -> tuple[Counted, Any]:
+    """The rows that are counted, and where they are among the sorted ones."""
     rows = line.counted(count)
-    assert isinstance(rows, Counted)
-    return rows
-
-
-def _places(line: Line, count: str) -> Any:
-    """Where these rows are among the sorted ones."""
-    every = line.counted(count) is line.trained or line.rows is None
-    return slice(None) if every else line.rows
+    every = rows is line.trained or line.rows is None
+    return rows, slice(None) if every else line.rows
 
 
 def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warning]:
     """Free gaps that chance explains, where meeting the band costs something."""
-    rows, lam = _counted(line, count), np.array(solution.multipliers)
-    free = np.zeros(len(lam))
-    if not (lam.any() and line.fitter.penalty.quadratic):
-        return
-    if not all(each.constraint.pairs for each in rows.demands):
+    (rows, at), lam = _counted(line, count), np.array(solution.multipliers)
+    free, problem = np.zeros(len(lam)), line.fitter.rows
+    pairs = all(each.constraint.pairs for each in rows.demands)
+    if not (lam.any() and pairs and line.fitter.penalty.quadratic):
         return
     (before, which), (after, _) = (counted_error(line, count, x) for x in (free, lam))
     if not after > EXPENSIVE * before > 0:
         return
-    problem = line.fitter.rows
-    tasks = problem.codes[problem.order][_places(line, count)]
-    found = []
-    for demand in rows.demands:
-        groups, constraint = demand.groups, demand.constraint
-        low, high = 0.5 - constraint.epsilon, 0.5 + constraint.epsilon
-        low = 0.5 if constraint.side == "upper" else low
-        auc = Rank().show(Rank().estimate(rows.q, groups)[0], groups)
-        if low <= auc <= high:
-            continue
-        predicted = rows.at(free)
-        for step in (max(1, len(tasks) >> 15), 1):  # a sample of large data first
-            at = slice(None, None, step)
-            if not (sample := groups.take(at)).both:
-                continue
-            own = _auc(predicted[at], sample, tasks[at])
-            if own.ci_low > high or own.ci_high < low:
-                return
-        found.append(own)
-    if not found:
+    gaps = zip(rows.demands, rows.gaps(rows.values(free)), strict=True)
+    tasks, predicted = problem.codes[problem.order][at], rows.at(free)
+    found = [_near_band(it, predicted, tasks) for it, gap in gaps if gap > 0]
+    near = [each for each in found if each is not None]
+    if not near or len(near) < len(found):
         return
-    worst = max(found, key=lambda each: abs(each.value - 0.5))
+    worst = max(near, key=lambda each: _off_half(each.value))
     yield UserWarning(
         f"what is outside the band may be chance: without the constraint the AUC is "
         f"{worst.value:.3f} (95 % confidence interval {worst.ci_low:.3f} to "
@@ -549,29 +780,40 @@ def _within_noise(solution: Solution, line: Line, count: str) -> Iterator[Warnin
     )
 
 
-def _auc(predicted: Floats, groups: RowGroups, tasks: Codes) -> Estimate:
-    """The AUC with its confidence interval, tasks as clusters as in an audit."""
-    known = np.ones(len(tasks), bool) if groups.known is None else groups.known
-    in_a, own = groups.in_a[known], tasks[known].astype(np.intp)
-    weights = None if groups.weights is None else groups.weights[known].astype(float)
-    placed = placements(predicted[known], in_a, weights)
-    sides = TwoGroups.of(in_a, ~in_a, own if tasks.any() else None, weights)
-    return auc_estimate(*placed, sides, 0.95)
+def _near_band(demand: Demand, predicted: Floats, tasks: Ints) -> Estimate | None:
+    """The AUC with its interval as in an audit, if that reaches into the band."""
+    epsilon, found = demand.constraint.epsilon, None
+    low = 0.5 if demand.constraint.side == "upper" else 0.5 - epsilon
+    for step in (max(1, len(tasks) >> 15), 1):  # a sample of large data first
+        rows = np.arange(0, len(tasks), step)
+        groups = demand.groups.take(rows)
+        if not groups.both:
+            continue
+        if groups.known is not None:
+            known = np.flatnonzero(groups.known)
+            rows, groups = rows[known], groups.take(known)
+        own = tasks[rows].astype(np.intp) if tasks.any() else None
+        weights = None if groups.weights is None else groups.weights.astype(float)
+        sides = TwoGroups.of(groups.in_a, ~groups.in_a, own, weights)
+        placed = placements(predicted[rows], groups.in_a, weights)
+        found = auc_estimate(*placed, sides, 0.95)
+        if found.ci_low > 0.5 + epsilon or found.ci_high < low:
+            return None
+    return found
 
 
 def _in_steps(rows: TrainingRows) -> Iterator[Warning]:
     """Few distinct rows: ranks move in steps."""
-    head = np.column_stack((rows.codes[:SAMPLE], rows.X[:SAMPLE]))
-    if len(np.unique(head[: 4 * FEW_DISTINCT], axis=0)) >= FEW_DISTINCT:
-        return
-    every = np.column_stack((rows.codes, rows.X))
-    distinct = len(np.unique(every, axis=0))
-    if distinct < min(FEW_DISTINCT, len(every) / 2):
-        yield InputWarning(
-            "X",
-            f"has {distinct} distinct rows: ranks move in steps, and a band may be met "
-            "by ties alone",
-        )
+    for n in (4 * FEW_DISTINCT, len(rows.y)):  # a few rows may be enough to tell
+        some = np.column_stack((rows.codes[:n], rows.X[:n]))
+        distinct = len(np.unique(some, axis=0))
+        if distinct >= min(FEW_DISTINCT, len(rows.y) / 2):
+            return
+    yield InputWarning(
+        "X",
+        f"has {distinct} distinct rows: ranks move in steps, and a band may be met "
+        "by ties alone",
+    )
 
 
 def _even_shares(table: Floats) -> Iterator[Warning]:

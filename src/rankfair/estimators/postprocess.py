@@ -14,18 +14,20 @@ from sklearn.utils.validation import check_is_fitted
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
-from rankfair.estimators.base import r_squared
-from rankfair.estimators.fit_params import FitParams, read_fit_params
+from rankfair.estimators.base import check_estimator, r_squared
 from rankfair.estimators.maps import CONSTRAINTS_OF, GAPS, Moved, between, move, nearest
 from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
 from rankfair.estimators.refits import (
     EstimatorRefits,
+    FitParams,
     MetaRegressor,
     check_unit,
+    codes_in_training,
+    folds_of,
     predictions_of,
+    read_fit_params,
     unweighted,
 )
-from rankfair.estimators.settings import check_estimator
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
     CUT_FIRST,
@@ -39,14 +41,7 @@ from rankfair.input.errors import (
     listed,
 )
 from rankfair.input.folds import check_cv, group_means, out_of_fold
-from rankfair.input.frames import (
-    Table,
-    find_known,
-    finite_predictions,
-    open_table,
-    recode,
-    refuse_unseen,
-)
+from rankfair.input.frames import Table, finite_predictions, open_table
 from rankfair.input.groups import Source, group_labels, label_source
 from rankfair.input.training import (
     TrainingRows,
@@ -342,7 +337,7 @@ class RankFairPostprocessor(MetaRegressor):
             fitted |= _without_maps()
             notes.append(no_groups("predictions stay as they are"))
         self._store(fitted)
-        tell(notes, depth=0)
+        tell(notes)
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Floats:
@@ -491,9 +486,8 @@ class RankFairPostprocessor(MetaRegressor):
             _check_fitted(self.estimator)
             return self.estimator, predictions_of(self.estimator, rows.X)
         rng = np.random.default_rng(self.random_state)
-        refits = EstimatorRefits.of(
-            self.estimator, rows, self.cv, rng, passed, self.n_jobs
-        )
+        folds = folds_of(rows, self.cv, rng)
+        refits = EstimatorRefits(self.estimator, rows, folds, passed, self.n_jobs)
         y = np.append(rows.y, passed.y)
         models, whole = refits.whole(y)
         if refits.folds is None:
@@ -507,10 +501,10 @@ class RankFairPostprocessor(MetaRegressor):
             tell how far it puts each group from where the fit to all rows does.
             """
             fold = refits.models(y, train)
-            off = whole[train] - refits.predict(fold, train, train)
+            off = whole[train] - refits.predict(fold, train)
             own = None if weights is None else weights[train]
             steps = group_means(off, codes[train], own, int(codes.max()) + 1)
-            return refits.predict(fold, test, train) + steps[codes[test]]
+            return refits.predict(fold, test) + steps[codes[test]]
 
         return models[0], out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
 
@@ -535,11 +529,7 @@ class RankFairPostprocessor(MetaRegressor):
     def _codes_of(self, source: Source) -> Codes:
         """Return the group of each new row, −1 if it is not known; refuse others."""
         (labels,) = group_labels(source, {}, self._intersect).values()
-        here, found = find_known(labels, source.argument)
-        codes, others = recode(here, found, self.groups_)
-        n_rows = int((codes[here >= 0] < 0).sum())
-        refuse_unseen(source.argument, others, self.groups_, n_rows)
-        return codes
+        return codes_in_training(labels, self.groups_, source.argument)
 
 
 def _check_fitted(estimator: Any) -> None:

@@ -1,26 +1,42 @@
-"""Estimators of others: the rows they see, how they are fitted, what they predict."""
+"""Estimators of others: the rows they see, how they are fitted, what they predict.
+
+What ``fit`` hands on to the estimator inside are values by row, and validation rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter, signature
+from numbers import Integral
 from typing import Any, ClassVar, TypeAlias
 
+import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils.validation import (
+    _check_method_params,
+    _num_samples,
+    has_fit_parameter,
+)
 
 from rankfair.estimators.base import FittedRegressor, GroupLabels, new_table
-from rankfair.estimators.fit_params import FitParams, columns_seen
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import CUT, InputError, InputWarning, Words, counted, listed
+from rankfair.input.errors import (
+    CUT,
+    Argument,
+    InputError,
+    InputWarning,
+    Words,
+    counted,
+    listed,
+)
 from rankfair.input.folds import (
     Folds,
     deal_folds,
@@ -28,11 +44,31 @@ from rankfair.input.folds import (
     out_of_fold,
     split_folds,
 )
-from rankfair.input.frames import Table, read_target
-from rankfair.input.training import Columns, TrainingRows, read_training
+from rankfair.input.frames import (
+    ArrayTable,
+    FrameTable,
+    Table,
+    check_lengths,
+    find_known,
+    open_table,
+    read_target,
+    recode,
+    refuse_unseen,
+)
+from rankfair.input.groups import GROUPS, SensitiveGroups, group_labels, label_source
+from rankfair.input.training import (
+    Columns,
+    Layout,
+    TrainingRows,
+    feature_record,
+    read_training,
+)
 
 WEIGHTS = "sample_weight"
 LARGE = 1e140  # squares of sums of larger numbers overflow; one over it, they vanish
+PAIRS = {"X_val": "y_val", "eval_X": "eval_y"}
+SETS = ("eval_set", *PAIRS, *PAIRS.values())
+POSITIONS = ("categorical_feature", "cat_features")
 
 Models: TypeAlias = list[Any]
 
@@ -103,15 +139,14 @@ class MetaRegressor(GroupLabels, MetaEstimatorMixin, FittedRegressor):
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
             inner = get_tags(self.estimator).input_tags
-            for name in ("allow_nan", "pairwise", "sparse"):
-                setattr(tags.input_tags, name, getattr(inner, name))
+            tags.input_tags.allow_nan, tags.input_tags.sparse = (
+                inner.allow_nan,
+                inner.sparse,
+            )
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
-
-
-# Rows
 
 
 def check_unit(y: Floats, argument: str = "y") -> None:
@@ -124,9 +159,6 @@ def check_unit(y: Floats, argument: str = "y") -> None:
         wrong = f"has values at most {apart:.3g} apart: squares of that vanish"
     if wrong:
         raise InputError(argument, wrong, cure="Give y in another unit.")
-
-
-# Fits
 
 
 @dataclass(frozen=True)
@@ -142,29 +174,6 @@ class EstimatorRefits:
     passed: FitParams
     n_jobs: int | None = None  # folds at once
 
-    @classmethod
-    def of(
-        cls,
-        template: Any,
-        rows: TrainingRows,
-        cv: Any,
-        rng: np.random.Generator,
-        passed: FitParams,
-        n_jobs: int | None,
-    ) -> EstimatorRefits:
-        """Deal folds; refuse what would cut a matrix of kernels."""
-        several = len(rows.layout.tasks) > 1
-        if is_pairwise(template) and (several or rows.kept is not None):
-            # New rows come with a column for every row of training.
-            what = "tasks, each with a model of its own" if several else "weights of 0"
-            raise InputError(
-                "estimator",
-                f"({type(template).__name__}) learns from a matrix of kernels or "
-                f"distances of all rows, which {what} would cut",
-                cure="Leave them out, or give it features.",
-            )
-        return cls(template, rows, folds_of(rows, cv, rng), passed, n_jobs)
-
     def whole(self, target: Floats) -> tuple[Models, Floats]:
         """The models of all rows, and their predictions."""
         every = np.arange(len(self.rows.codes))
@@ -177,7 +186,7 @@ class EstimatorRefits:
             return self.whole(target)
 
         def predicted(train: Codes, test: Codes) -> Floats:
-            return self.predict(self.models(target, train), test, train)
+            return self.predict(self.models(target, train), test)
 
         m = out_of_fold(len(self.rows.codes), self.folds, predicted, self.n_jobs)
         return [], m
@@ -187,32 +196,23 @@ class EstimatorRefits:
         codes, n_tasks = self.rows.codes[rows], len(self.rows.layout.tasks)
         order = np.argsort(codes, kind="stable")
         ends = np.searchsorted(codes[order], np.arange(1, n_tasks))
-        parts = np.split(rows[order], ends)
-        return [self._model(target, own, task) for task, own in enumerate(parts)]
+        return [self._model(target, own) for own in np.split(rows[order], ends)]
 
-    def _model(self, target: Floats, rows: Codes, task: int) -> Any:
+    def _model(self, target: Floats, rows: Codes) -> Any:
         """A clone fitted to a target, with weights if it takes them."""
         weights, name = self.rows.weights, weight_argument(self.template)
-        more = self.passed.of_fit(self.rows.X, target, rows, task)
+        more = self.passed.of_fit(self.rows.X, target, rows)
         if name is not None and weights is not None:
             more[name] = weights[rows]
         return clone(self.template).fit(self._taken(rows), target[rows], **more)
 
-    def predict(
-        self, models: Models, rows: Codes, train: Codes | None = None
-    ) -> Floats:
-        """The predictions of some rows by models of the ``train`` rows."""
-        X = self._taken(rows, train)
-        return predictions_by_task(models, X, self.rows.codes[rows])
+    def predict(self, models: Models, rows: Codes) -> Floats:
+        """The predictions of some rows."""
+        return predictions_by_task(models, self._taken(rows), self.rows.codes[rows])
 
-    def _taken(self, rows: Codes, train: Codes | None = None) -> Any:
-        """Some rows; of a matrix of kernels also the columns that were learnt from."""
-        X = self.rows.X
-        if len(rows) == len(self.rows.codes):
-            return X
-        if not is_pairwise(self.template):
-            return _safe_indexing(X, rows)
-        return _safe_split(self.template, X, None, rows, train)[0]
+    def _taken(self, rows: Codes) -> Any:
+        every = len(rows) == len(self.rows.codes)
+        return self.rows.X if every else _safe_indexing(self.rows.X, rows)
 
 
 def folds_of(rows: TrainingRows, cv: Any, rng: np.random.Generator) -> Folds | None:
@@ -309,7 +309,216 @@ def _weight_argument(estimator: Any) -> str | None:
     return WEIGHTS if names == {WEIGHTS} else None  # all get them under one name
 
 
-def is_pairwise(estimator: Any) -> bool:
-    """Whether X is a matrix of kernels or distances, a column a training row."""
-    known = hasattr(estimator, "__sklearn_tags__")
-    return known and bool(get_tags(estimator).input_tags.pairwise)
+# Arguments of ``fit`` of the estimator inside
+
+
+@dataclass(frozen=True)
+class ValidationRows:
+    """Rows that tell an estimator when to stop, as it sees them; their groups."""
+
+    X: Any
+    y: Floats
+    attributes: tuple[SensitiveGroups, ...]
+
+
+@dataclass(frozen=True)
+class FitParams:
+    """Arguments of ``fit`` of the estimator inside, and its validation rows.
+
+    Targets of all validation rows are kept in one array, set after set, behind those
+    of the training rows: what tilts these tilts those.
+    """
+
+    values: dict[str, Any]
+    sets: dict[str, list[ValidationRows]]
+    single: bool = False  # whether it was one set, not a list of them
+
+    @property
+    def validation(self) -> list[ValidationRows]:
+        """All sets of validation rows."""
+        return [rows for several in self.sets.values() for rows in several]
+
+    @property
+    def y(self) -> Floats:
+        """The target of all validation rows."""
+        return np.concatenate([np.empty(0), *(rows.y for rows in self.validation)])
+
+    @property
+    def attributes(self) -> list[SensitiveGroups]:
+        """The groups of all validation rows."""
+        several = zip(*(rows.attributes for rows in self.validation), strict=True)
+        return [
+            replace(same[0], codes=np.concatenate([each.codes for each in same]))
+            for same in several
+        ]
+
+    def of_fit(self, X: Any, target: Floats, rows: Codes) -> dict[str, Any]:
+        """Return the arguments of a fit to some training rows.
+
+        ``target`` is that of all training rows ``X``, and behind them of validation.
+        """
+        found = dict(_check_method_params(X, self.values, rows))
+        starts = np.cumsum([len(each.y) for each in self.validation])[:-1]
+        parts = iter(np.split(target[len(target) - len(self.y) :], starts))
+        for name, several in self.sets.items():
+            pairs = [(each.X, next(parts)) for each in several]
+            prefix, last = _split(name)
+            if last == "eval_set":
+                found[name] = pairs[0] if self.single else pairs
+            else:
+                both = pairs[0] if self.single else zip(*pairs, strict=True)
+                found[name], found[prefix + PAIRS[last]] = both
+        return found
+
+
+def columns_seen(X: Any, table: Table, layout: Layout) -> Any:
+    """Return the columns that the estimator is to see, in the type of X."""
+    whole = table.values if isinstance(table, ArrayTable) and not issparse(X) else X
+    if issparse(X) and X.format not in ("csr", "csc"):
+        whole = X.tocsr()  # of the others no rows can be taken
+    if len(layout.predictors) == table.shape[1]:
+        return whole
+    if isinstance(table, FrameTable) and table.is_part:
+        names = [table.names[j] for j in layout.predictors]
+        return nw.from_native(X).select(names).to_native()
+    return _safe_indexing(whole, list(layout.predictors), axis=1)
+
+
+def read_fit_params(
+    template: Any,
+    passed: dict[str, Any],
+    X: Any,
+    rows: TrainingRows,
+    group_column: Any,
+    tilts: bool,
+) -> FitParams:
+    """Check what is handed on to ``template``; read validation rows as new ones.
+
+    ``tilts``: the model is refitted to tilted targets, so validation rows need groups.
+    """
+    table = open_table(X, sparse=True)
+    values = {
+        name: _placed(name, value, table, rows.layout)
+        for name, value in passed.items()
+        if _split(name)[1] not in SETS
+    }
+    kept = None if rows.kept is None else np.flatnonzero(rows.kept)
+    if kept is not None:
+        values = _check_method_params(X, values, kept)
+    groups = group_column if tilts and rows.attributes else None
+    if len(values) == len(passed):
+        return FitParams(values, {})
+    _refuse_sets(template, rows, tilts and groups is None)
+    known = BaseEstimator()
+    vars(known).update(feature_record(X))
+    sets, single = {}, False
+    for name, pairs in _sets(passed):
+        single = isinstance(passed[name], tuple) == (_split(name)[1] == "eval_set")
+        sets[name] = [_read_set(name, known, pair, rows, groups) for pair in pairs]
+    return FitParams(values, sets, single)
+
+
+def _split(name: str) -> tuple[str, str]:
+    """The steps of a pipeline that an argument goes through, and its own name."""
+    prefix, between, last = name.rpartition("__")
+    return prefix + between, last
+
+
+def _sets(passed: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Return the pairs of rows and target by the name of the rows."""
+    for name, value in passed.items():
+        prefix, last = _split(name)
+        if last == "eval_set":
+            pairs = [value] if isinstance(value, tuple) else value
+            if not (isinstance(pairs, list) and pairs and all(map(_is_pair, pairs))):
+                came = type(value).__name__
+                raise InputError(name, "must be (X, y) or a list of such pairs", came)
+            yield name, pairs
+        elif last in PAIRS:
+            y: Any = passed.get(prefix + PAIRS[last])
+            several = isinstance(value, tuple) and isinstance(y, tuple)
+            yield name, [*zip(value, y, strict=True)] if several else [(value, y)]
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2
+
+
+def _refuse_sets(template: Any, rows: TrainingRows, unknown: bool) -> None:
+    """Refuse validation rows that would not be read as those of training are."""
+    many_steps = isinstance(template, Pipeline) and len(template.steps) > 1
+    wrong: Words = ""
+    cure: Words = "Let the estimator hold out training rows by itself."
+    if rows.layout.task_columns is not None:
+        wrong = "is for one model, and each task has a model of its own"
+    elif unknown and rows.attributes:
+        wrong = (
+            "needs the group of each of its rows, to tilt their targets like those of "
+            "training, which came as an array"
+        )
+        cure = ("Name the groups as a column of X: ", Argument(GROUPS), ".")
+    elif many_steps and getattr(template, "transform_input", None) is None:
+        wrong = "would reach the last step of a pipeline without the steps before it"
+        cure = (
+            "Let the last step hold out rows by itself (early_stopping=True for "
+            "instance), or transform X before this model."
+        )
+    if wrong:
+        raise InputError("eval_set", wrong, cure=cure)
+
+
+def _read_set(
+    name: str, known: Any, pair: tuple[Any, Any], rows: TrainingRows, groups: Any
+) -> ValidationRows:
+    """Read one set: its columns are those of training."""
+    unused = () if groups is not None else rows.layout.unused
+    try:
+        table = new_table(known, pair[0], unused, sparse=groups is None)
+        y = read_target(pair[1])
+        check_lengths(table.shape[0], y=y)
+        attributes = () if groups is None else _groups_of(table, rows, groups)
+        seen = columns_seen(pair[0], table, rows.layout)
+    except (TypeError, ValueError) as error:
+        error.add_note(f"This is said of {name}.")
+        raise
+    return ValidationRows(seen, y, attributes)
+
+
+def _groups_of(
+    table: Table, rows: TrainingRows, named: Any
+) -> tuple[SensitiveGroups, ...]:
+    """The groups of validation rows, as those of training were read."""
+    source = label_source(GROUPS, named, None, table)
+    assert source is not None
+    intersect = len(source.columns) > len(rows.attributes)
+    labels = group_labels(source, dict(rows.edges), intersect).values()
+    return tuple(
+        replace(each, codes=codes_in_training(own, each.labels))
+        for own, each in zip(labels, rows.attributes, strict=True)
+    )
+
+
+def codes_in_training(labels: Any, trained: Any, argument: str = GROUPS) -> Codes:
+    """Return the places of groups in those of training, −1 where one is not known."""
+    here, found = find_known(labels, argument)
+    codes, others = recode(here, found, trained)
+    refuse_unseen(argument, others, trained, int((codes[here >= 0] < 0).sum()))
+    return codes
+
+
+def _placed(name: str, value: Any, table: Table, layout: Layout) -> Any:
+    """Positions of columns of X as positions among those that the estimator sees."""
+    whole = len(layout.predictors) == table.shape[1]
+    if whole or _split(name)[1] not in POSITIONS or isinstance(value, str):
+        return value
+    places: list[Any] = np.asarray(value, dtype=object).tolist()
+    lost = [j for j in places if isinstance(j, Integral) and j not in layout.predictors]
+    if lost:
+        raise InputError(
+            name,
+            f"names columns of X that the estimator does not see: {listed(lost)}",
+            cure="Leave out the columns of tasks and groups.",
+        )
+    return [
+        layout.predictors.index(j) if isinstance(j, Integral) else j for j in places
+    ]

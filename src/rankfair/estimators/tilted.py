@@ -17,18 +17,18 @@ from rankfair.constraints import refuse_upper
 from rankfair.constraints.base import Constraint
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
-from rankfair.core.problem import Groups, counted_weights
 from rankfair.estimators.base import (
-    CallbackSupportMixin,
     Progress,
     TaskScore,
-    with_callbacks,
+    check_estimator,
+    check_flags,
+    read_constraints,
 )
-from rankfair.estimators.fit_params import ValidationRows, read_fit_params
 from rankfair.estimators.outcome import (
     auc_attributes,
     farthest_values,
     group_attributes,
+    groups_of,
     no_groups,
     not_reached,
     spread,
@@ -36,15 +36,13 @@ from rankfair.estimators.outcome import (
 )
 from rankfair.estimators.refits import (
     EstimatorRefits,
+    FitParams,
     MetaRegressor,
     Models,
+    folds_of,
     predictions_by_task,
+    read_fit_params,
     unweighted,
-)
-from rankfair.estimators.settings import (
-    check_estimator,
-    check_flags,
-    read_constraints,
 )
 from rankfair.input.arrays import Bools, Floats
 from rankfair.input.errors import InputError, check_jobs, check_seed, check_verbose
@@ -69,40 +67,38 @@ class Target:
     centre: float
     weights: Floats | None
     demands: tuple[Demand, ...]
+    directions: Floats  # ``g`` of every demand, a row each; of validation rows behind
     validation: Floats  # the target of validation rows
-    masks: tuple[tuple[Bools, Bools | None], ...]  # who of them is in A, and known
 
     @classmethod
     def of(
-        cls,
-        rows: TrainingRows,
-        asked: Sequence[Constraint],
-        validation: Sequence[ValidationRows],
+        cls, rows: TrainingRows, asked: Sequence[Constraint], passed: FitParams
     ) -> Target:
         """Standard units, and one demand a constraint and group against the rest."""
         y, weights = rows.y, rows.weights
-        groups = [
-            Groups(mask, counted_weights(weights, each.known))
-            for each in rows.attributes
-            for mask in each.masks()
-        ]
         centre, unit = float(np.average(y, weights=weights)), deviation(y, weights)
-        off = y - centre
+        standard = y - centre
         if not unit > CONSTANT * float(np.abs(y).max()):
-            off, unit = np.zeros(len(y)), 1.0
-        standard = off / unit
-        demands = tuple(
-            Demand(each.on(standard, own), own) for each in asked for own in groups
-        )
-        beside = [(each.y - centre) / unit for each in validation]
+            standard, unit = np.zeros(len(y)), 1.0
+        standard /= unit
+        groups = groups_of(rows)
+        demands = [Demand(it.on(standard, own), own) for it in asked for own in groups]
+        beside = passed.attributes if passed.sets else ()
+        masks = [(mask, each.known) for each in beside for mask in each.masks()]
+        directions = [
+            np.append(each.direction(), _beside(each, *masks[i % len(groups)]))
+            if masks
+            else each.direction()
+            for i, each in enumerate(demands)
+        ]
         return cls(
             standard,
             unit,
             centre,
             weights,
-            demands,
-            np.concatenate([np.empty(0), *beside]),
-            tuple(_masks(validation)) * len(asked),
+            tuple(demands),
+            np.array(directions),
+            (passed.y - centre) / unit,
         )
 
     @cached_property
@@ -111,28 +107,21 @@ class Target:
         user = self.y * self.unit + self.centre
         return Units(self.unit, self.centre / self.unit, resolution_of(user))
 
-    @cached_property
-    def directions(self) -> Floats:
-        """``g`` of every demand, a row each; validation rows stand behind."""
-        own = [each.direction() for each in self.demands]
-        if not self.masks:
-            return np.array(own)
-        parts = zip(own, self.demands, self.masks, strict=True)
-        return np.array([np.append(g, _beside(g, it, *mask)) for g, it, mask in parts])
-
     def tilted(self, lam: Floats) -> Floats:
         """``y − λ g`` in the user's units."""
         t: Floats = np.append(self.y, self.validation) - lam @ self.directions
         return t * self.unit + self.centre
 
-    @property
-    def narrower(self) -> tuple[Demand, ...]:
-        """The demands with bands a little narrower, by half at most."""
+    def line(self, m: Floats, d: Floats, narrow: bool = False) -> Counted:
+        """A line of predictions; its bands a little narrower, by half at most."""
 
         def of(each: Constraint) -> Constraint:
             return replace(each, epsilon=each.epsilon - min(each.epsilon / 2, MARGIN))
 
-        return tuple(Demand(of(it.constraint), it.groups) for it in self.demands)
+        demands = self.demands
+        if narrow:
+            demands = tuple(Demand(of(it.constraint), it.groups) for it in demands)
+        return Counted(m, d, demands, self.units)
 
     def curve(self, line: Counted) -> Curve:
         """The squared error along a line of predictions."""
@@ -141,46 +130,18 @@ class Target:
         c, constant = (float((s * each * each).sum()) for each in (r, self.y))
         return Curve(c, (s * E) @ r, (s * E) @ E.T, constant)
 
-    def error(self, m: Floats) -> float:
-        """The squared error relative to that of one constant."""
-        squares = (m - self.y) ** 2
-        return float(np.average(squares, weights=self.weights))
 
-    def shown(self, values: Sequence[float]) -> list[float]:
-        """Values of the demands as people read them."""
-        pairs = zip(self.demands, values, strict=True)
-        return [each.show(value) for each, value in pairs]
-
-    def gap(self, values: Sequence[float]) -> float:
-        """How far the worst value is outside its band, as people read it."""
-        pairs = zip(self.demands, values, strict=True)
-        return max(each.gap(value) for each, value in pairs)
-
-
-def _masks(
-    validation: Sequence[ValidationRows],
-) -> Iterator[tuple[Bools, Bools | None]]:
-    """Return what is compared with the rest, and what is known, as of training."""
-    for same in zip(*(each.attributes for each in validation), strict=True):
-        codes = np.concatenate([each.codes for each in same])
-        every = replace(same[0], codes=codes)
-        for mask in every.masks():
-            yield mask, every.known
-
-
-def _beside(g: Floats, demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
+def _beside(demand: Demand, in_a: Bools, known: Bools | None) -> Floats:
     """The direction of validation rows: that of their group in training."""
-    groups = demand.groups
-    rest = ~groups.in_a if groups.known is None else ~groups.in_a & groups.known
-    of_a, of_b = g[groups.in_a], g[rest]
-    if np.ptp(of_a) or np.ptp(of_b):
+    of_a, of_b = demand.levels()
+    if not np.isin(demand.direction(), (of_a, of_b, 0.0)).all():
         raise InputError(
             "eval_set",
             "cannot be tilted: the constraint moves rows of one group unlike each "
             "other, so nothing is known of rows that it was not made of",
             cure="Let the estimator hold out training rows by itself.",
         )
-    found = np.where(in_a, of_a[0], of_b[0])
+    found = np.where(in_a, of_a, of_b)
     return found if known is None else np.where(known, found, 0.0)
 
 
@@ -191,7 +152,8 @@ class Found:
     lam: Floats  # (r,)
     models: Models  # of all rows, once it is the one that is kept
     m: Floats  # what was counted, out of fold where there are folds; standard units
-    values: tuple[float, ...]  # of the demands
+    shown: list[float]  # the values of the demands, as people read them
+    gap: float  # how far the worst of them is outside its band
     error: float  # relative to that of one constant
     inside: bool  # whether all values are in their bands
     trace: tuple[Step, ...] = ()
@@ -204,9 +166,7 @@ class Found:
         return Status.SATISFIED if self.lam.any() else Status.INACTIVE
 
 
-def search(
-    refits: EstimatorRefits, target: Target, on_step: OnStep | None = None
-) -> Found:
+def search(refits: EstimatorRefits, target: Target, on_step: OnStep) -> Found:
     """Look for the least tilt whose counts are in their bands.
 
     A refit lands beside the place on the line that it was aimed at.  So the first one
@@ -219,43 +179,35 @@ def search(
     def fit(lam: Floats) -> Found:
         models, m = refits.counted(target.tilted(lam))
         m = (rounded(m, target.units.resolution) - target.centre) / target.unit
-        counted = Counted(m, np.zeros((len(lam), len(m))), target.demands, target.units)
-        values, error = counted.values(lam), target.error(m)
-        shown = target.shown(values) or [math.nan]
-        note(Step(1, error, shown[0], 0.0))
-        inside = counted.met(values)
-        return Found(lam, models, m, tuple(values), error, inside)
+        line = target.line(m, np.zeros((len(lam), len(m))))
+        values = line.values(lam)
+        shown, gap = line.shown(values), max(line.gaps(values), default=0.0)
+        error = float(np.average((m - target.y) ** 2, weights=target.weights))
+        note(Step(1, error, [*shown, math.nan][0], 0.0))
+        return Found(lam, models, m, shown, gap, error, line.met(values))
 
-    seen, aims = [fit(np.zeros(len(target.demands)))], target.demands
+    seen = [fit(np.zeros(len(target.demands)))]
     if not seen[0].inside:
         g = target.directions * target.unit
         d = np.array([refits.counted(each)[1] for each in g]) / target.unit
     while not seen[-1].inside and len(seen) <= REFITS:
         last = seen[-1]
-        line = Counted(last.m, d, aims, target.units)
+        line = target.line(last.m, d, narrow=len(seen) > 1)
         step = least_tilt(target.curve(line), line).lam
         if not step.any():
             break
         seen.append(fit(last.lam + step))
-        aims = target.narrower
         # The least change of d after which m − δ d passes through both fits (Broyden).
         d += np.outer(step, last.m - step @ d - seen[-1].m) / (step @ step)
-    best = _best(seen, target)
+    best = seen[-1]
+    if not best.inside:  # of the closest, the one that errs least
+        near = min(each.gap for each in seen) + CLOSEST
+        best = min((it for it in seen if it.gap <= near), key=lambda it: it.error)
     models = best.models or refits.whole(target.tilted(best.lam))[0]
     return replace(best, models=models, trace=tuple(trace))
 
 
-def _best(seen: list[Found], target: Target) -> Found:
-    """The last fit, if it is inside; else, of the closest, the one that errs least."""
-    if seen[-1].inside:
-        return seen[-1]
-    gaps = [target.gap(each.values) for each in seen]
-    near = min(gaps) + CLOSEST
-    close = (it for it, gap in zip(seen, gaps, strict=True) if gap <= near)
-    return min(close, key=lambda it: it.error)
-
-
-class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
+class TiltedRegressor(TaskScore, MetaRegressor):
     r"""Any regressor, refitted so that it does not rank one group above another.
 
     A fair fit is an ordinary fit to tilted targets,
@@ -427,7 +379,6 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -498,9 +449,10 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         passed = read_fit_params(
             template, fit_params, X, rows, self.sensitive_features, tilts=True
         )
-        refits = EstimatorRefits.of(template, rows, self.cv, rng, passed, self.n_jobs)
-        progress = Progress(self, X, y)
-        target = Target.of(rows, asked, passed.validation)
+        folds = folds_of(rows, self.cv, rng)
+        refits = EstimatorRefits(template, rows, folds, passed, self.n_jobs)
+        progress = Progress(self)
+        target = Target.of(rows, asked, passed)
         with self._explained(rows):
             found = search(refits, target, progress)
         models = found.models
@@ -518,7 +470,7 @@ class TiltedRegressor(CallbackSupportMixin, TaskScore, MetaRegressor):
         notes: list[Warning] = [no_groups()]
         if rows.attributes:
             where = "on the training rows" if refits.folds is None else "out of fold"
-            notes = [*_cautions(found, target, asked, rows, where)]
+            notes = [*_cautions(found, asked, rows, where)]
         tell([*notes, *unweighted(self.estimator, rows.weights)])
         return self
 
@@ -588,7 +540,7 @@ def _attributes(
         "status_": str(found.status),
         **auc_attributes(rows, m),
         "constraint_values_": farthest_values(
-            target.shown(found.values), asked if target.demands else ()
+            found.shown, asked if target.demands else ()
         ),
         "multiplier_": max(found.lam.tolist(), key=abs, default=0.0),
         "oof_predictions_": spread(m, rows.kept),
@@ -599,11 +551,7 @@ def _attributes(
 
 
 def _cautions(
-    found: Found,
-    target: Target,
-    asked: tuple[Constraint, ...],
-    rows: TrainingRows,
-    where: str,
+    found: Found, asked: tuple[Constraint, ...], rows: TrainingRows, where: str
 ) -> Iterator[Warning]:
     """Warn of a useless model before all else, then of groups, then of the band."""
     error, free = found.error, found.trace[0].objective
@@ -614,5 +562,5 @@ def _cautions(
             f"this model is useless: {r2}, and that of one constant is 0. {ways}"
         )
     yield from rows.notes
-    values, advice = target.shown(found.values), f" {r2[0].upper()}{r2[1:]}. {ways}"
-    yield from not_reached(found.status, values, asked, rows.attributes, advice)
+    advice = f" {r2[0].upper()}{r2[1:]}. {ways}"
+    yield from not_reached(found.status, found.shown, asked, rows.attributes, advice)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.constraints import CONSTRAINTS
-from rankfair.estimators.trade_off import TradeOff
+from rankfair.estimators.outcome import TradeOff
 from rankfair.input.errors import ModelFileError
 from rankfair.input.frames import find_labels
 from rankfair.input.training import GroupEncoder, Layout

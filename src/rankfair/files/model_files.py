@@ -21,7 +21,7 @@ from rankfair.estimators.baselines import (
     StratifiedEqualMeans,
 )
 from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
-from rankfair.estimators.trade_off import TradeOff, TradeOffRow
+from rankfair.estimators.outcome import TradeOff, TradeOffRow
 from rankfair.files.archive import (
     demand,
     distrusted,
