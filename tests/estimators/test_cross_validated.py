@@ -110,7 +110,7 @@ def test_settings_are_those_of_the_regressor():
     ours = RankFairRegressorCV().get_params()
     theirs = RankFairRegressor().get_params()
     assert {*theirs} - {*ours} == {"beta", "penalty"}
-    assert {*ours} - {*theirs} == {"betas", "epsilons", "penalties", "cv"}
+    assert {*ours} - {*theirs} == {"betas", "epsilons", "penalties", "cv", "n_jobs"}
     assert all(ours[name] == theirs[name] for name in {*ours} & {*theirs})
 
 
@@ -174,9 +174,9 @@ def test_a_number_that_bins_cut_is_held_out_as_usual():
     assert model.fit(frame, Y).cv_results_["split_mse"].shape == (1, 3)
 
 
-def test_a_list_for_one_constraint_is_told_of_epsilons():
+def test_a_list_of_epsilons_is_one_for_each_constraint():
     model = RankFairRegressorCV([1.0], epsilon=[0.1, 0.2], **COLUMNS)
-    with pytest.raises(ValueError, match=r"To choose among .* epsilons=\[0.1, 0.2\]"):
+    with pytest.raises(ValueError, match="epsilon must be one number"):
         model.fit(FRAME, Y)
     both = RankFairRegressorCV(
         [1.0], epsilon=[0.3, 0.5], constraints=["rank", "mean"], cv=2, **COLUMNS
@@ -184,7 +184,7 @@ def test_a_list_for_one_constraint_is_told_of_epsilons():
     assert both.fit(FRAME, Y).epsilon_ == [0.3, 0.5]
 
 
-@pytest.mark.parametrize("power", [900, -900])
+@pytest.mark.parametrize("power", [300, -300])
 def test_what_is_chosen_does_not_depend_on_the_unit_of_y(power):
     settings = {"betas": [1e4, 0.1], "epsilons": [0.0, 0.1, 0.45], "cv": FOLDS}
     settings |= {"penalties": ["ridge"]}

@@ -1,8 +1,6 @@
 """Estimators inside a meta-estimator: weights arrive, and methods are enough."""
 
-import narwhals as nw
 import numpy as np
-import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn import config_context
@@ -17,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 
 from rankfair import RankFairPostprocessor, TiltedRegressor
 from rankfair.estimators.refits import weight_argument
-from rankfair.input import columns as records
 from refusals import sentence
 
 N = 120
@@ -126,17 +123,6 @@ def test_a_target_whose_squares_overflow_or_vanish_is_refused(wrapper):
     with pytest.raises(ValueError, match=r"y has values at most .*e-200 apart.* unit"):
         model.fit(X, Y * 1e-200)
     assert model.fit(X, 0 * Y).status_ == "inactive"
-
-
-@pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])
-def test_columns_of_one_name_are_refused_before_the_fit(wrapper, monkeypatch):
-    def as_scikit_learn_since_1_9(probe, X, **_):
-        nw.from_native(X)
-
-    monkeypatch.setattr(records, "validate_data", as_scikit_learn_since_1_9)
-    twice = pd.DataFrame(X, columns=["a", "a", "z"])
-    model = wrapper(Ridge(), sensitive_features="z")
-    assert 'X has several columns called "a"' in sentence(model.fit, twice, Y)
 
 
 @pytest.mark.parametrize("wrapper", [TiltedRegressor, RankFairPostprocessor])

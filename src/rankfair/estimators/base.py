@@ -77,6 +77,37 @@ def r_squared(y: Any, predicted: Floats, sample_weight: Any) -> float:
 class FittedRegressor(RegressorMixin, BaseEstimator):
     """A regressor that stores all it has found at once, and last."""
 
+    # The settings of all constructors; each class has some of them.
+    bins: int | None
+    blind: bool
+    constraints: Any
+    count: Any
+    cv: Any
+    direction: Any
+    epsilon: Any
+    estimator: Any
+    intersect: bool
+    max_iter: int
+    method: str
+    n_jobs: int | None
+    penalty: Any
+    beta: Any
+    random_state: Any
+    scope: str
+    sensitive_features: Any
+    side: Any
+    solver: Any
+    standardize: bool
+    tasks: Any
+    tol: float
+    unseen: str
+    verbose: int
+
+    def _keep(self, settings: dict[str, Any]) -> None:
+        """Store the settings of a constructor under their names, as they are."""
+        names = self._get_param_names()
+        self.__dict__.update({name: settings[name] for name in names})
+
     def _store(self, fitted: dict[str, Any]) -> None:
         """Replace all fitted attributes."""
         self.__dict__.pop("feature_names_in_", None)
@@ -182,14 +213,6 @@ class GroupLabels:
 
 class TaskRegressor(TaskScore, FittedRegressor, ABC):
     """What all linear estimators share: one linear model a task."""
-
-    # Set by the constructors.
-    tasks: Any
-    penalty: Any
-    beta: Any
-    standardize: bool
-    unseen: str
-    verbose: int
 
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
         """Return ``x · coef_[task] + intercept_[task]`` for each row.

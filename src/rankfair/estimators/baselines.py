@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from rankfair.constraints.linear import Linear, Mean, Residual
 from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.estimators.base import Progress, TaskRegressor
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
-from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
     check_choice,
     check_count,
@@ -31,14 +30,10 @@ from rankfair.solvers.tilt import solve_linear, unconstrained
 from rankfair.stats.propensity import by_quantiles, log_odds
 
 METHODS = ("exact", "adm")
-SAME = 1e-9  # directions closer than this are one direction
 
 
 class _Baseline(TaskRegressor):
     """A fit under linear demands on two groups."""
-
-    sensitive_features: Any
-    blind: bool
 
     def fit(
         self,
@@ -95,14 +90,9 @@ class _Baseline(TaskRegressor):
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        progress = Progress(self)
-        problem = self._problem(rows)
-        if rows.in_a is None:
-            solution, own = unconstrained(problem, request), self._without()
-        else:
-            sums = problem.sums(())
-            penalty = request.of_targets(problem, *sums)[0]
-            solution, own = self._solve(rows, problem, penalty)
+        progress, problem = Progress(self), self._problem(rows)
+        penalty = request.of_targets(problem, *problem.sums(()))[0]
+        solution, own = self._solve(rows, problem, penalty)
         fitted = {
             **linear_attributes(solution, rows, X),
             "groups_": rows.layout.groups,
@@ -124,9 +114,12 @@ class _Baseline(TaskRegressor):
     ) -> tuple[Solution, dict[str, Any]]:
         """Return the solution and the attributes of this estimator alone."""
 
-    @abstractmethod
-    def _without(self) -> dict[str, Any]:
-        """Return these attributes where there are no groups."""
+
+def _met(problem: Problem, penalty: Penalty, demands: Sequence[Demand]) -> Solution:
+    """The fit that meets all demands, or the free one."""
+    if demands:
+        return solve_linear(problem, penalty, demands)
+    return unconstrained(problem, Request(penalty, fixed=True))
 
 
 class DecisionBoundaryCovariance(_Baseline):
@@ -203,18 +196,7 @@ class DecisionBoundaryCovariance(_Baseline):
         random_state: Any = None,
         verbose: int = 0,
     ):
-        self.tasks = tasks
-        self.sensitive_features = sensitive_features
-        self.blind = blind
-        self.penalty = penalty
-        self.beta = beta
-        self.method = method
-        self.trade_off = trade_off
-        self.max_iter = max_iter
-        self.standardize = standardize
-        self.unseen = unseen
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def _check_settings(self) -> Request:
         check_choice("method", self.method, METHODS)
@@ -228,19 +210,17 @@ class DecisionBoundaryCovariance(_Baseline):
     def _solve(
         self, rows: TrainingRows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
-        groups = problem.groups
-        assert groups is not None
-        if self.method == "exact":
-            solution = solve_linear(problem, penalty, [Demand(Mean(0.0), groups)])
+        groups, gap, share = problem.groups, math.nan, math.nan
+        if self.method == "exact" or groups is None:
+            demands = [] if groups is None else [Demand(Mean(0.0), groups)]
+            solution = _met(problem, penalty, demands)
         else:
             steps = ADM(self.trade_off, self.max_iter, random_state=self.random_state)
             solution = steps.solve(problem, penalty, Mean(0.0))
-        (gap,) = solution.values
-        share = groups.total_a / (groups.total_a + groups.total_b)
+        if groups is not None:
+            (gap,) = solution.values
+            share = groups.total_a / (groups.total_a + groups.total_b)
         return solution, {"covariance_": share * (1 - share) * gap * problem.y_unit}
-
-    def _without(self) -> dict[str, Any]:
-        return {"covariance_": math.nan}
 
 
 class _Stratified(_Baseline):
@@ -262,15 +242,7 @@ class _Stratified(_Baseline):
         unseen: str = "error",
         verbose: int = 0,
     ):
-        self.n_strata = n_strata
-        self.tasks = tasks
-        self.sensitive_features = sensitive_features
-        self.blind = blind
-        self.penalty = penalty
-        self.beta = beta
-        self.standardize = standardize
-        self.unseen = unseen
-        self.verbose = verbose
+        self._keep(locals())
 
     def _check_settings(self) -> Request:
         check_count("n_strata", self.n_strata)
@@ -279,39 +251,30 @@ class _Stratified(_Baseline):
     def _solve(
         self, rows: TrainingRows, problem: Problem, penalty: Penalty
     ) -> tuple[Solution, dict[str, Any]]:
-        strata = by_quantiles(_propensity(rows), self.n_strata, rows.weights)
-        asked = self._demands(rows, problem, strata)
-        demands = list(asked.values())
-        if demands:
-            solution = solve_linear(problem, penalty, demands)
-        else:
-            solution = unconstrained(problem, Request(penalty, fixed=True))
-        gaps = dict(zip(asked, solution.values, strict=True))
-        follows = dict(zip(asked, _follow(problem, demands), strict=True))
-        records = [
-            _stratum_record(
-                rows, strata, s, gaps.get(s, math.nan), follows.get(s, False)
-            )
-            for s in range(self.n_strata)
-        ]
-        return solution, {"strata_": records}
-
-    def _demands(
-        self, rows: TrainingRows, problem: Problem, strata: Codes
-    ) -> dict[int, Demand]:
-        """Return the demand of each stratum that has both groups."""
-        assert rows.in_a is not None and problem.user_groups is not None
-        found: dict[int, Demand] = {}
+        if rows.in_a is None or problem.user_groups is None:
+            return _met(problem, penalty, ()), {"strata_": []}
+        others = [i for i in range(rows.X.shape[1]) if i not in rows.group_predictors]
+        log_of = log_odds(rows.X[:, others], rows.in_a, rows.weights)
+        strata = by_quantiles(log_of, self.n_strata, rows.weights)
+        demands, records = list[Demand](), list[dict[str, Any]]()
         for s in range(self.n_strata):
             of_a = rows.in_a[strata == s]
-            if of_a.any() and not of_a.all():
+            n_a = int(np.count_nonzero(of_a))
+            record = {"stratum": s, "rows_a": n_a, "rows_b": len(of_a) - n_a}
+            records.append({**record, "gap": math.nan, "state": "empty"})
+            if 0 < n_a < len(of_a):
                 weights = counted_weights(problem.user_groups.weights, strata == s)
                 groups = Groups(rows.in_a, weights).take(problem.order)
-                found[s] = Demand(self._demand, groups)
-        return found
-
-    def _without(self) -> dict[str, Any]:
-        return {"strata_": []}
+                demands.append(Demand(self._demand, groups))
+                records[-1]["state"] = "kept"
+            elif len(of_a):
+                records[-1]["state"] = "one group only"
+        solution = _met(problem, penalty, demands)
+        kept = (it for it in records if it["state"] == "kept")
+        for each, gap in zip(kept, solution.values, strict=True):
+            state = "contradictory" if abs(gap) > KEPT else "kept"
+            each |= {"gap": gap, "state": state}
+        return solution, {"strata_": records}
 
 
 class StratifiedEqualMeans(_Stratified):
@@ -350,9 +313,8 @@ class StratifiedEqualMeans(_Stratified):
     strata_ : list of dict
         For each stratum its number, its rows of group A and of B, the gap that is left
         between the groups in standard deviations of y, and the state of its demand:
-        "kept"; "redundant" (it follows from those before it); "contradictory" (it
-        cannot be kept together with the others, the gap is what is left); "one group
-        only" or "empty" (there is nothing to demand).
+        "kept"; "contradictory" (it cannot be kept together with the others, the gap is
+        what is left); "one group only" or "empty" (there is nothing to demand).
     status_ : str
         "satisfied", "inactive" (the fit without demands keeps them) or "infeasible".
     coef_, intercept_, tasks_, predictors_, groups_, objective_, n_iter_, resolution_
@@ -413,48 +375,3 @@ class StratifiedBalancedResiduals(_Stratified):
     """
 
     _demand = Residual(0.0)
-
-
-def _follow(problem: Problem, demands: list[Demand]) -> list[bool]:
-    """Return which demands say nothing that those before them do not."""
-    A = [problem.moments(each.direction()).ravel() for each in demands]
-    ranks = [_rank(A[:s]) for s in range(len(A) + 1)]
-    return [after == before for before, after in itertools.pairwise(ranks)]
-
-
-def _rank(A: list[Floats]) -> int:
-    """Return how many of these are independent, but for rounding."""
-    if not A:
-        return 0
-    sizes = np.linalg.svd(np.array(A), compute_uv=False)
-    return int(np.count_nonzero(sizes > SAME * max(sizes[0], 1.0)))
-
-
-def _stratum_record(
-    rows: TrainingRows, strata: Codes, s: int, gap: float, follows: bool
-) -> dict[str, Any]:
-    """Return the record of a stratum: its rows, and what became of its demand."""
-    assert rows.in_a is not None
-    of_a = rows.in_a[strata == s]
-    n_a = int(np.count_nonzero(of_a))
-    if math.isnan(gap):
-        state = "one group only" if len(of_a) else "empty"
-    elif abs(gap) > KEPT:
-        state = "contradictory"
-    else:
-        state = "redundant" if follows else "kept"
-    return {
-        "stratum": s,
-        "rows_a": n_a,
-        "rows_b": len(of_a) - n_a,
-        "gap": gap,
-        "state": state,
-    }
-
-
-def _propensity(rows: TrainingRows) -> Floats:
-    """Return the log odds of group A, by the predictors other than the group."""
-    assert rows.in_a is not None
-    own = rows.layout.group_column
-    others = [i for i, j in enumerate(rows.layout.predictors) if j != own]
-    return log_odds(rows.X[:, others], rows.in_a, rows.weights)

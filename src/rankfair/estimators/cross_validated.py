@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.parallel import Parallel, delayed
 
 from rankfair.constraints import refuse_own_epsilon
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
+from rankfair.estimators.refits import check_unit
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import check_number, check_seed, values_to_try
+from rankfair.input.errors import check_jobs, check_number, check_seed, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows
-from rankfair.input.frames import find_known, open_table
-from rankfair.input.groups import SensitiveFeatures, Source, label_table
+from rankfair.input.frames import open_table
+from rankfair.input.groups import SensitiveFeatures, label_table
 from rankfair.input.training import Columns, read_given
 from rankfair.penalties.base import Penalty
 
@@ -49,6 +49,9 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         As in `RankFairRegressor`.
     random_state : int, Generator or None, default=None
         Seed of the folds, and of solvers that start at random.
+    n_jobs : int, optional
+        How many candidates are tried at once, in processes of their own; −1 for as many
+        as there are processors.
 
     Attributes
     ----------
@@ -111,30 +114,10 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         max_iter: int = 50,
         tol: float = 1e-4,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ):
-        self.betas = betas
-        self.epsilon = epsilon
-        self.epsilons = epsilons
-        self.penalties = penalties
-        self.cv = cv
-        self.tasks = tasks
-        self.sensitive_features = sensitive_features
-        self.blind = blind
-        self.intersect = intersect
-        self.bins = bins
-        self.constraints = constraints
-        self.scope = scope
-        self.side = side
-        self.count = count
-        self.direction = direction
-        self.solver = solver
-        self.standardize = standardize
-        self.unseen = unseen
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self,
@@ -177,15 +160,14 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         """
         candidates = self._candidates()
         check_seed("random_state", self.random_state)
+        check_jobs(self.n_jobs)
         rows = _Trials.of(self, X, y, tasks, sensitive_features, sample_weight)
-        folds = rows.folds(self.cv, np.random.default_rng(self.random_state))
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.
             warnings.simplefilter("ignore", UserWarning)
-            errors = [rows.errors(self._settings(each), folds) for each in candidates]
-        results, chosen = rows.results(
-            candidates, np.array(errors), folds, fairest=self.epsilons is not None
-        )
+            fits = (delayed(rows.errors)(self._settings(each)) for each in candidates)
+            errors = np.array(Parallel(n_jobs=self.n_jobs)(fits))
+        results, chosen = rows.results(candidates, errors, self.epsilons is not None)
         best = candidates[chosen]
         model = self._settings(best).fit(
             X,
@@ -194,66 +176,42 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        self._store(
-            {
-                **_fitted(model),
-                "beta_": model.beta_ if best.beta == "auto" else best.beta,
-                "epsilon_": best.epsilon,
-                "penalty_": best.penalty,
-                "best_score_": -float(results["mse"][chosen]),
-                "cv_results_": results,
-                "estimator_": model,
-            }
-        )
+        settings = model.get_params(deep=False)
+        fitted = {name: it for name, it in vars(model).items() if name not in settings}
+        fitted |= {
+            "beta_": model.beta_ if best.beta == "auto" else best.beta,
+            "epsilon_": best.epsilon,
+            "penalty_": best.penalty,
+            "best_score_": -float(results["mse"][chosen]),
+            "cv_results_": results,
+            "estimator_": model,
+        }
+        self._store(fitted)
         return self
 
     def _candidates(self) -> list[_Candidate]:
-        betas = values_to_try("betas", self.betas)
+        """Check what is to be tried; a penalty that is an object brings its own β."""
         betas = [
             beta if beta == "auto" else check_number("each of betas", beta, 0.0)
-            for beta in betas
+            for beta in values_to_try("betas", self.betas)
         ]
-        self._refuse_list()
         epsilons = [self.epsilon]
         if self.epsilons is not None:
             refuse_own_epsilon(self.constraints)
-            epsilons = values_to_try("epsilons", self.epsilons)
-            epsilons = [check_number("each of epsilons", e, 0.0) for e in epsilons]
-        priced = [
-            (penalty, beta)
-            for penalty in values_to_try("penalties", self.penalties)
-            for beta in _betas_of(penalty, betas)
-        ]
+            given = values_to_try("epsilons", self.epsilons)
+            epsilons = [check_number("each of epsilons", e, 0.0) for e in given]
         return [
-            _Candidate(epsilon, *each)
-            for epsilon, each in itertools.product(epsilons, priced)
+            _Candidate(epsilon, penalty, beta)
+            for epsilon in epsilons
+            for penalty in values_to_try("penalties", self.penalties)
+            for beta in ([penalty.beta] if isinstance(penalty, Penalty) else betas)
         ]
-
-    def _refuse_list(self) -> None:
-        """Refuse a list of ε that is no ε for each constraint."""
-        several = isinstance(self.constraints, list | tuple)
-        if np.ndim(self.epsilon) > 0 and not several:
-            raise ValueError(
-                f"epsilon={self.epsilon!r} is a list, but constraints="
-                f"{self.constraints!r} is one constraint. To choose among several, "
-                f"epsilons={self.epsilon!r}."
-            )
 
     def _settings(self, candidate: _Candidate) -> RankFairRegressor:
         own = self.get_params(deep=False)
-        for name in ("betas", "epsilons", "penalties", "cv"):
+        for name in ("betas", "epsilons", "penalties", "cv", "n_jobs"):
             del own[name]
         return RankFairRegressor(**{**own, **candidate._asdict()})
-
-
-def _betas_of(penalty: Any, betas: list[float]) -> list[float]:
-    """Return the weights to try with a penalty; an object has one already."""
-    return [penalty.beta] if isinstance(penalty, Penalty) else betas
-
-
-def _fitted(model: RankFairRegressor) -> dict[str, Any]:
-    settings = model.get_params(deep=False)
-    return {name: value for name, value in vars(model).items() if name not in settings}
 
 
 class _Candidate(NamedTuple):
@@ -266,104 +224,82 @@ class _Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class _Trials:
-    """The rows that settings are tried on, with what is needed to split them."""
+    """The rows that settings are tried on, and how they are split."""
 
     X: Any
     y: Floats
     weights: Floats | None
-    tasks: Codes
-    groups: Codes  # of which folds hold equal parts
-    attributes: Codes | None  # groups that each fold leaves rows of, a column each
     passed: dict[str, NDArray[Any]]  # labels that came as arrays
+    folds: Folds
 
     @classmethod
     def of(
         cls, model: Any, X: Any, y: Any, tasks: Any, groups: Any, sample_weight: Any
     ) -> _Trials:
-        """Check what was passed to `fit`."""
+        """Check what was passed to `fit`; split the rows."""
         table, named = open_table(X), Columns(model.tasks, model.sensitive_features)
         given = read_given(table, y, named, tasks, groups, sample_weight)
+        check_unit(given.target)
         codes, _ = given.task_labels()
         passed = {} if tasks is None else {"tasks": codes}
-        attributes = None
+        cells, attributes = np.zeros(len(codes), np.intp), None
         if given.groups is not None:
             # As the fit will read them.
             found = SensitiveFeatures.of(
                 given.groups, given.weights, model.bins, bool(model.intersect)
             )
             attributes = np.column_stack([each.codes for each in found.attributes])
+            cells = np.unique(attributes, axis=0, return_inverse=True)[1].ravel()
             if groups is not None:
                 passed["sensitive_features"] = label_table(given.groups.columns)
-        cells = _cells(given.groups, len(given.target))
-        return cls(X, given.target, given.weights, codes, cells, attributes, passed)
-
-    def folds(self, cv: Any, rng: np.random.Generator) -> Folds:
-        """Split the rows."""
-        return make_folds(
-            cv,
-            self.tasks,
-            self.groups,
-            rng,
-            weights=self.weights,
-            X=self.X,
-            y=self.y,
-            attributes=self.attributes,
+        folds = make_folds(
+            model.cv,
+            codes,
+            cells,
+            np.random.default_rng(model.random_state),
+            weights=given.weights,
+            X=X,
+            y=given.target,
+            attributes=attributes,
         )
+        return cls(X, given.target, given.weights, passed, folds)
 
-    @cached_property
-    def unit(self) -> float:
-        """What errors are in, that none overflows or vanishes: a power of two."""
-        return 2.0 ** (math.frexp(float(np.abs(self.y).max()))[1] - 1)
-
-    def errors(self, model: RankFairRegressor, folds: Folds) -> list[float]:
-        """Return the mean squared error of what each fold holds out, in `unit`²."""
-        return [self._error(model, train, test) for train, test in folds]
+    def errors(self, model: RankFairRegressor) -> list[float]:
+        """Return the mean squared error of what each fold holds out."""
+        return [self._error(model, train, test) for train, test in self.folds]
 
     def _error(self, model: RankFairRegressor, train: Codes, test: Codes) -> float:
         labels = {name: values[train] for name, values in self.passed.items()}
         if self.weights is not None:
             labels["sample_weight"] = self.weights[train]
         model.fit(take_rows(self.X, train), self.y[train], **labels)
-        tasks = self.tasks[test] if "tasks" in self.passed else None
-        predicted = model.predict(take_rows(self.X, test), tasks=tasks)
+        tasks = self.passed["tasks"][test] if "tasks" in self.passed else None
+        off = self.y[test] - model.predict(take_rows(self.X, test), tasks=tasks)
         weights = None if self.weights is None else self.weights[test]
-        error = (self.y[test] - predicted) / self.unit
-        return float(np.average(error**2, weights=weights))
+        return float(np.average(off * off, weights=weights))
 
     def results(
-        self, candidates: list[_Candidate], errors: Floats, folds: Folds, fairest: bool
+        self, candidates: list[_Candidate], errors: Floats, fairest: bool
     ) -> tuple[dict[str, Any], int]:
         """Return ``cv_results_`` and the place of what was chosen.
 
         That is the best, or the ``fairest`` within one standard error of it.
         """
         w = np.ones(len(self.y)) if self.weights is None else self.weights
-        by_fold = np.array([w[test].sum() for _, test in folds])
+        by_fold = np.array([w[test].sum() for _, test in self.folds])
         mse, n_folds = errors @ by_fold / by_fold.sum(), errors.shape[1]
-        spread = errors.std(axis=1, ddof=1) if n_folds > 1 else 0.0 * mse
-        standard_error = spread / math.sqrt(n_folds)
+        unit = float(errors.max()) or 1.0  # squares of squares have none
+        spread = unit * (errors / unit).std(axis=1, ddof=min(1, n_folds - 1))
+        results: dict[str, Any] = {
+            name: [getattr(each, name) for each in candidates]
+            for name in _Candidate._fields
+        }
+        results["mse"], results["split_mse"] = mse, errors
+        results["standard_error"] = spread / math.sqrt(n_folds)
         chosen = int(np.argmin(mse))
         if fairest:
-            epsilons = np.array([each.epsilon for each in candidates])
-            least = epsilons[mse <= mse[chosen] + standard_error[chosen]].min()
+            epsilons = np.array(results["epsilon"])
+            near = mse <= mse[chosen] + results["standard_error"][chosen]
+            least = epsilons[near].min()
             chosen = int(np.argmin(np.where(epsilons == least, mse, math.inf)))
-        with np.errstate(over="ignore", under="ignore"):
-            square = self.unit * self.unit
-            results = {
-                "epsilon": [each.epsilon for each in candidates],
-                "penalty": [each.penalty for each in candidates],
-                "beta": [each.beta for each in candidates],
-                "mse": mse * square,
-                "standard_error": standard_error * square,
-                "split_mse": errors * square,
-            }
         return results, chosen
-
-
-def _cells(source: Source | None, n_rows: int) -> Codes:
-    """Return the combination of groups that each row is of, one more if unknown."""
-    cells: Codes = np.zeros(n_rows, np.intp)
-    for column in () if source is None else source.columns:
-        codes, labels = find_known(column, "sensitive_features")
-        cells = cells * (len(labels) + 1) + codes + 1
-    return cells

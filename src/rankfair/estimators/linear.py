@@ -362,26 +362,7 @@ class RankFairRegressor(FairRegressor):
         random_state: Any = None,
         verbose: int = 0,
     ):
-        self.epsilon = epsilon
-        self.tasks = tasks
-        self.sensitive_features = sensitive_features
-        self.blind = blind
-        self.intersect = intersect
-        self.bins = bins
-        self.penalty = penalty
-        self.beta = beta
-        self.constraints = constraints
-        self.scope = scope
-        self.side = side
-        self.count = count
-        self.direction = direction
-        self.solver = solver
-        self.standardize = standardize
-        self.unseen = unseen
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self,
@@ -711,12 +692,7 @@ class MultiTaskRegressor(TaskRegressor):
         unseen: Literal["error", "shared"] = "error",
         verbose: int = 0,
     ):
-        self.tasks = tasks
-        self.penalty = penalty
-        self.beta = beta
-        self.standardize = standardize
-        self.unseen = unseen
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None

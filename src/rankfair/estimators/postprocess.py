@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankfair.constraints.rank import deviation
@@ -54,6 +54,11 @@ from rankfair.projections import Sample
 from rankfair.solvers.base import Status
 
 GROUPS = "sensitive_features"
+NOT_FITTED = (
+    "prefit=True, but this %(name)s is not fitted. Fit it first, or leave "
+    "prefit=False. Clones, which searches, cross-validation and fairness_path make, "
+    "forget a fit: sklearn.frozen.FrozenEstimator(estimator) keeps it."
+)
 # What is not known without groups.
 MEASURES = ("rank_auc_", "ks_", "wasserstein_", "mean_difference_", "theta_")
 MOST = {"rank": 0.5, "distribution": 1.0}  # of ε; of the others it has no end
@@ -244,16 +249,7 @@ class RankFairPostprocessor(MetaRegressor):
         random_state: Any = 0,
         n_jobs: int | None = None,
     ):
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.constraints = constraints
-        self.method = method
-        self.sensitive_features = sensitive_features
-        self.blind = blind
-        self.prefit = prefit
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        self._keep(locals())
 
     def fit(
         self,
@@ -302,6 +298,9 @@ class RankFairPostprocessor(MetaRegressor):
         'inactive'
         """
         method, epsilon = self._read_settings(y)
+        if self.prefit and fit_params:
+            wrong = "is for a fit of the estimator, which prefit=True rules out"
+            raise InputError(next(iter(fit_params)), wrong, cure="Leave it out.")
         table = open_table(X, sparse=self.sensitive_features is None)
         target = np.zeros(table.shape[0]) if y is None and self.prefit else y
         rows = self._read_rows(
@@ -477,13 +476,9 @@ class RankFairPostprocessor(MetaRegressor):
         They are its own, or with ``cv`` those of fits that did not see the row.
         """
         if self.prefit:
-            if passed.values or passed.sets:
-                raise InputError(
-                    next(iter({**passed.values, **passed.sets})),
-                    "is for a fit of the estimator, which prefit=True rules out",
-                    cure="Leave it out.",
-                )
-            _check_fitted(self.estimator)
+            if hasattr(self.estimator, "__sklearn_tags__"):
+                # Of another library what it predicts is all there is to know.
+                check_is_fitted(self.estimator, msg=NOT_FITTED)
             return self.estimator, predictions_of(self.estimator, rows.X)
         rng = np.random.default_rng(self.random_state)
         folds = folds_of(rows, self.cv, rng)
@@ -530,20 +525,6 @@ class RankFairPostprocessor(MetaRegressor):
         """Return the group of each new row, −1 if it is not known; refuse others."""
         (labels,) = group_labels(source, {}, self._intersect).values()
         return codes_in_training(labels, self.groups_, source.argument)
-
-
-def _check_fitted(estimator: Any) -> None:
-    if not hasattr(estimator, "__sklearn_tags__"):
-        return  # of another library: what it predicts is all there is to know
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        raise NotFittedError(
-            f"prefit=True, but this {type(estimator).__name__} is not fitted. Fit it "
-            "first, or leave prefit=False. Clones, which searches, cross-validation "
-            "and fairness_path make, forget a fit: "
-            "sklearn.frozen.FrozenEstimator(estimator) keeps it."
-        ) from None
 
 
 def _samples(m: Floats, rows: TrainingRows) -> list[Sample]:

@@ -76,10 +76,6 @@ Models: TypeAlias = list[Any]
 class MetaRegressor(GroupLabels, MetaEstimatorMixin, FittedRegressor):
     """A regressor around one that the user chose, which sees some columns of X."""
 
-    estimator: Any
-    sensitive_features: Any
-    blind: bool
-    intersect: bool
     tasks: Any = None
     bins: int | None = None
     cure: ClassVar[Words] = CUT  # of too many numbers
@@ -281,32 +277,28 @@ def weight_argument(estimator: Any) -> str | None:
     Of pipelines these are the weights of the last step.  Searches, transformed targets
     and the like hand on what they are given.
     """
-    name = _weight_argument(estimator)
+    name = None
+    if isinstance(estimator, Pipeline):
+        step, last = estimator.steps[-1]
+        inner = weight_argument(last)
+        name = None if inner is None else f"{step}__{inner}"
+    elif has_fit_parameter(estimator, WEIGHTS):
+        name = WEIGHTS
+    elif any(
+        each.kind is Parameter.VAR_KEYWORD
+        for each in signature(estimator.fit).parameters.values()
+    ):
+        several = dict(getattr(estimator, "estimators", None) or {}).values()
+        others = ("estimator", "regressor", "final_estimator")
+        inside = [*several, *(getattr(estimator, other, None) for other in others)]
+        names = {weight_argument(it) for it in inside if it not in (None, "drop")}
+        if isinstance(estimator, TransformedTargetRegressor):
+            names = names or {WEIGHTS}
+        if len(names) == 1 and not (several and names != {WEIGHTS}):
+            (name,) = names  # all get them under one
     if name is not None and get_config()["enable_metadata_routing"]:
         return WEIGHTS  # it finds its way by what the steps request
     return name
-
-
-def _weight_argument(estimator: Any) -> str | None:
-    if isinstance(estimator, Pipeline):
-        step, last = estimator.steps[-1]
-        inner = _weight_argument(last)
-        return None if inner is None else f"{step}__{inner}"
-    if has_fit_parameter(estimator, WEIGHTS):
-        return WEIGHTS
-    parameters = signature(estimator.fit).parameters.values()
-    if not any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
-        return None
-    if isinstance(estimator, TransformedTargetRegressor):
-        own = estimator.regressor
-        return WEIGHTS if own is None else _weight_argument(own)
-    several = getattr(estimator, "estimators", None)
-    if several is None:
-        own = getattr(estimator, "estimator", None)
-        return None if own is None else _weight_argument(own)
-    each = [*dict(several).values(), getattr(estimator, "final_estimator", None)]
-    names = {_weight_argument(it) for it in each if it not in (None, "drop")}
-    return WEIGHTS if names == {WEIGHTS} else None  # all get them under one name
 
 
 # Arguments of ``fit`` of the estimator inside

@@ -365,19 +365,7 @@ class TiltedRegressor(TaskScore, MetaRegressor):
         n_jobs: int | None = None,
         verbose: int = 0,
     ):
-        self.estimator = estimator
-        self.epsilon = epsilon
-        self.constraints = constraints
-        self.tasks = tasks
-        self.sensitive_features = sensitive_features
-        self.blind = blind
-        self.intersect = intersect
-        self.bins = bins
-        self.side = side
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+        self._keep(locals())
 
     def fit(
         self,
