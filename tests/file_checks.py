@@ -34,7 +34,9 @@ def records(text, delimiter):
 
 
 def number(cell):
-    return float(cell) if cell.strip(" \t") else math.nan
+    """Read a number, which may have a currency or percent sign around it."""
+    bare = re.sub("[%$€]", "", cell).strip(" \t")
+    return float(bare.replace("- ", "-").replace("+ ", "+")) if bare else math.nan
 
 
 def is_number(cell):
@@ -70,10 +72,12 @@ def check_table(raw, **settings):
         return error
     if raw.startswith(b"PAR1"):
         return table
+    if any(note.startswith("Skipped what stands above") for note in table.notes):
+        return table
     text = text_of(raw, settings.get("encoding"))
     delimiter = settings.get("delimiter")
     if delimiter is None:
-        delimiter = split(text, Reading()).delimiter
+        delimiter = split(raw, Reading(**settings)).delimiter
     if re.match(f"sep={re.escape(delimiter)}[\r\n]", text):
         text = text[5:]
     header, body = records(text, delimiter)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from file_checks import check_table
 from rankfair.files.cells import as_numbers
-from rankfair.files.csv import cut_by_polars, cut_by_rules, records_of
+from rankfair.files.csv import split
 from rankfair.files.table import Reading
 from rankfair.input.errors import TableError
 
@@ -141,11 +141,17 @@ def test_all_ways_to_read_numbers_agree(cells, decimal, missing):
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_both_ways_to_cut_a_file_give_the_same_cells(rows, end):
-    text = end.join(",".join(row) for row in [["a", "b"], *rows]) + end
-    fast = cut_by_polars(text, ",", 2)
-    if fast is None:
-        return
-    records = records_of(text, "\n", ",")
-    columns, lines, _ = cut_by_rules(records, next(records)[1], ",")
-    assert [column.to_list() for column in fast[0]] == list(columns)
-    assert fast[1].tolist() == lines.tolist()
+    raw = end.join(",".join(row) for row in [["a", "b"], *rows]).encode() + end.encode()
+
+    def outcome(small):
+        try:
+            found = split(raw, Reading(delimiter=",", small=small))
+        except TableError as error:
+            return str(error)
+        return (
+            list(map(list, found.columns)),
+            found.lines.tolist(),
+            list(map(str, found.problems)),
+        )
+
+    assert outcome(0) == outcome(len(raw) + 1)

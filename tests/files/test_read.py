@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankfair.files.decode import decode
+from rankfair.files.csv import decode
 from rankfair.files.read import read_table
 from rankfair.input.errors import InputError, TableError
 

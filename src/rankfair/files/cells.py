@@ -15,8 +15,9 @@ from typing import Any
 from unicodedata import category
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rankfair.files.table import EXACT, LOST, PLAIN, SPACES, Lines, Reading
+from rankfair.files.table import EXACT, LOST, PLAIN, SPACES, Lines, Reading, distinct
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import TableError, quoted, refuse
 
@@ -38,42 +39,52 @@ def as_numbers(
     any column it is an error if numbers are written as the settings do not expect, or
     do not fit into a float.  With numbers the text is a note on how they were read.
     """
-    if isinstance(cells, list):
-        return _NumberCells(cells, reading, name, lines).numbers()
-    quick = _quick(cells, reading)
-    if quick is not None:
-        return quick, ""
-    return _NumberCells(cells.to_list(), reading, name, lines).numbers()
+    if not isinstance(cells, list) and reading.thousands is None:
+        quick = _quick(cells, reading)
+        if quick is not None:
+            return quick, ""
+    return _NumberCells(*distinct(cells), reading, name, lines).numbers()
 
 
 def _quick(cells: Any, reading: Reading) -> Floats | None:
-    """Return the numbers of a column in which nothing is out of the ordinary."""
+    """Return the numbers of a column in which nothing is out of the ordinary.
+
+    Polars reads as a number what `Reading.pattern` does, and infinity and "nan".
+    """
     import polars as pl
 
-    if reading.thousands is not None:
-        return None
     if reading.missing:
         cells = cells.replace(list(reading.missing), [""] * len(reading.missing))
-    if not cells.str.contains(f"^(?:{reading.pattern.pattern})?$").all():
-        return None
     if reading.decimal == ",":
+        if cells.str.contains(".", literal=True).any():
+            return None
         cells = cells.str.replace(",", ".", literal=True)
-    values = cells.replace("", None).cast(pl.Float64, strict=True).to_numpy()
-    found: Floats = np.array(values, dtype=np.float64)
-    zeros = cells.filter(pl.Series(found == 0))
+    values = cells.cast(pl.Float64, strict=False)
+    if values.null_count() > (cells == "").sum() or not values.is_finite().all():
+        return None
+    zeros = cells.filter(values == 0).unique()
     odd = (
-        (np.abs(found) >= EXACT).any()
-        or cells.str.contains(_ZERO_FIRST.pattern).any()
+        (values.abs() >= EXACT).any()
+        or cells.str.head(3).unique().str.contains(_ZERO_FIRST.pattern).any()
         or zeros.str.contains(_NOT_ZERO.pattern).any()
     )
-    return None if odd else found
+    return None if odd else np.array(values.to_numpy(), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class _NumberCells:
-    """A column that may be numbers, and what is wrong with it."""
+    """A column that may be numbers, and what is wrong with it.
+
+    Attributes
+    ----------
+    cells : list of str
+        The different cells, in the order of the file.
+    codes : ndarray of shape (n_rows,)
+        Which of them each row has.
+    """
 
     cells: list[str]
+    codes: NDArray[Any]
     reading: Reading
     name: str
     lines: Lines
@@ -115,7 +126,7 @@ class _NumberCells:
             if _ZERO_FIRST.match(plain[cell]) and not self.asked:
                 return None, self._as_text(cell, "begins with 0, as codes do.")
         found = np.array([values.get(cell, np.nan) for cell in self.bare], float)
-        return found, self._on_sign(plain)
+        return found[self.codes], self._on_sign(plain)
 
     def _beyond(self, cell: str, plain: str) -> TableError | None:
         """Return what is wrong with a number that a float cannot hold."""
@@ -158,19 +169,21 @@ class _NumberCells:
 
     def _as_text(self, cell: str, why: str) -> str:
         """Say that the column is text, for what one cell has."""
-        i = self.bare.index(cell)
-        place = f"{quoted(self.cells[i])} in line {self.lines[i]}"
+        written, line = self._place(cell)
+        place = f"{written} in line {line}"
         return f"Read column {quoted(self.name)} as text: {place} {why}"
 
-    def _error(self, cell: str, what: str, cure: str = "") -> TableError:
+    def _place(self, cell: str) -> tuple[str, int]:
+        """Return a cell as it is written where it stands first, and the line."""
         i = self.bare.index(cell)
-        label = "Is it a label? Read the column as text: --text "
-        return TableError(
-            f"{quoted(self.cells[i])} {what}",
-            cure or label + shlex.quote(self.name),
-            self.name,
-            int(self.lines[i]),
+        return quoted(self.cells[i]), int(self.lines[(self.codes == i).argmax()])
+
+    def _error(self, cell: str, what: str, cure: str = "") -> TableError:
+        label = (
+            f"Is it a label? Read the column as text: --text {shlex.quote(self.name)}"
         )
+        written, line = self._place(cell)
+        return TableError(f"{written} {what}", cure or label, self.name, line)
 
     def _not_numbers(self, odd: list[str]) -> str:
         """Raise with what helps; else say why the column is text, if that is odd."""
@@ -231,9 +244,10 @@ class _NumberCells:
 
     def _why(self, cell: str) -> str:
         """Say what stopped a column of numbers, if most of its cells are numbers."""
-        sample = [it for it in self.bare if it][:1000]
-        plain = sum(map(self._fits, sample))
-        if 2 * plain <= len(sample):
+        counts = np.bincount(self.codes, minlength=len(self.bare)).tolist()
+        filled = [it for it in zip(self.bare, counts, strict=True) if it[0]]
+        plain = sum(count for cell, count in filled if self._fits(cell))
+        if 2 * plain <= sum(count for _, count in filled):
             return ""
         cure = "Does it mean that the value is not known? Say --missing"
         return self._as_text(cell, f"is not a number. {cure} {shlex.quote(cell)}.")

@@ -1,28 +1,45 @@
-"""CSV text to cells, strictly: only what can be cut in one way."""
+"""CSV: bytes to text to cells, strictly: only what can be cut in one way."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from rankfair.files.table import Lines, Reading, check_header
-from rankfair.input.errors import TableError, counted, listed, refuse
+from rankfair.input.errors import TableError, counted, listed, quoted, refuse
 
 Numbered: TypeAlias = Iterator[tuple[int, list[str]]]
-# Columns, the line of each row, and what could not be cut.
-Cut: TypeAlias = tuple[tuple[Any, ...], Lines, list[TableError]]
 
 _SHOWN = {",": "','", ";": "';'", "\t": "$'\\t'", "|": "'|'"}
 MOST_TITLES = 20
+HEAD = 1 << 16  # bytes in which the header and a few rows are looked for first
+# The mark of UTF-32 begins with that of UTF-16, so it is looked for first.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_FOREIGN = (
+    (b"PK\x03\x04", "a zip archive", "Unpack it, or save the sheet as CSV."),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save it as .xlsx or CSV."),
+    (b"\x1f\x8b", "compressed (gzip)", "Unpack it: gunzip -c FILE | rankfair ... -"),
+    (b"BZh", "compressed (bzip2)", "Unpack it first."),
+    (b"\xfd7zXZ", "compressed (xz)", "Unpack it first."),
+    (b"(\xb5/\xfd", "compressed (zstd)", "Unpack it first."),
+    (b"%PDF", "a PDF document", "Export the table as CSV."),
+)
 _HINT = re.compile("sep=([,;\t|])(?=\r?\n|\r)")  # a first line that Excel understands
 _TWICE = 'A quote inside a quoted cell is written twice ("").'
 # What the `csv` module says, in our words, and what helps.
@@ -56,6 +73,8 @@ class Sheet:
         What was noticed.
     problems : tuple of TableError
         Lines that could not be cut, and are not among the rows.
+    whole : bool
+        Whether a line end shows that the last cell is not cut.
     """
 
     names: tuple[str, ...]
@@ -64,14 +83,67 @@ class Sheet:
     delimiter: str
     notes: tuple[str, ...]
     problems: tuple[TableError, ...] = ()
+    whole: bool = True
 
 
-def split(text: str, reading: Reading) -> Sheet:
-    """Return the cells of a CSV text.
+def split(raw: bytes, reading: Reading) -> Sheet:
+    """Return the cells of a CSV file.
 
     Blank lines are skipped, and so are a first line ``sep=;`` and titles above the
     header.  A cell keeps its spaces.
     """
+    quick = _cut_by_polars(raw, reading)
+    return quick or _cut_by_rules(decode(raw, reading.encoding), reading)
+
+
+def decode(raw: bytes, encoding: str | None) -> str:
+    """Return the text of a file, without a byte-order mark.
+
+    Without an encoding it is as the mark says, or UTF-8.
+    """
+    for magic, what, cure in _FOREIGN:
+        if raw.startswith(magic):
+            raise TableError(f"is {what}, not a table", cure)
+    marked = (name for mark, name in _MARKS if raw.startswith(mark))
+    named = encoding or next(marked, "utf-8")
+    try:
+        text = raw.decode(named).removeprefix("\ufeff")
+    except UnicodeError as error:
+        raise _undecodable(raw, named, error) from error
+    except (LookupError, ValueError) as error:
+        reason = f"cannot be read: {quoted(named)} is no encoding known here"
+        cure = "Names are for example utf-8, utf-16, latin-1, cp1252."
+        raise TableError(reason, cure) from error
+    place = text.find("\0")
+    if place >= 0:
+        line = text.count("\n", 0, place) + 1
+        raise TableError("holds a NUL byte", _cure_of_nul(raw[:400]), line=line)
+    return text
+
+
+def _undecodable(raw: bytes, named: str, error: UnicodeError) -> TableError:
+    start = error.start if isinstance(error, UnicodeDecodeError) else 0
+    byte = f"byte 0x{raw[start]:02X}" if start < len(raw) else "the end"
+    if named != "utf-8":
+        cure = "Is it UTF-8? Leave --encoding out."
+    elif any(0x80 <= each <= 0x9F for each in raw[start : start + (1 << 20)]):
+        cure = "Written on Windows? Try --encoding cp1252."
+    else:
+        cure = "Try --encoding latin-1, or cp1252 for a file from Windows."
+    reason = f"{byte} (number {start + 1} in the file) is not {named.upper()} text"
+    return TableError(reason, cure, line=raw.count(b"\n", 0, start) + 1)
+
+
+def _cure_of_nul(head: bytes) -> str:
+    """Say what helps: Western text in UTF-16 has a NUL in every second byte."""
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(head) > 3 and head[start::2].count(0) > 0.8 * len(head[start::2]):
+            return f"It looks like UTF-16 without a mark: try --encoding {name}."
+    return "The file may be damaged, or be no text; write it again."
+
+
+def _opened(text: str, reading: Reading) -> tuple[Sheet, Numbered, int]:
+    """Return a sheet without rows, the records below the header, and its line."""
     notes: list[str] = []
     delimiter = reading.delimiter
     end = "\n"
@@ -91,24 +163,16 @@ def split(text: str, reading: Reading) -> Sheet:
     n_titles = titles_in([row for _, row in head])
     line, header = head[n_titles]
     notes += header_notes(head, n_titles)
-    header = trimmed(header, reading)
-    check_header(header, line=line, delimiter=delimiter)
-    fast = None
-    if end == "\n" and len(text) >= reading.small and not n_titles:
-        fast = cut_by_polars(text, delimiter, len(header))
-    rest = chain(head[n_titles + 1 :], records)
-    columns, lines, problems = fast or cut_by_rules(rest, header, delimiter)
-    if not len(lines):
-        refuse(problems)
-        raise TableError("has a header, but no rows", "Is it the whole file?")
-    return Sheet(
-        tuple(header), columns, lines, delimiter, tuple(notes), tuple(problems)
-    )
+    names = trimmed(header, reading)
+    check_header(names, line=line, delimiter=delimiter)
+    whole = text.endswith(("\n", "\r", '"'))
+    sheet = Sheet(names, (), np.empty(0, int), delimiter, tuple(notes), whole=whole)
+    return sheet, chain(head[n_titles + 1 :], records), line
 
 
-def trimmed(header: Sequence[str], reading: Reading) -> list[str]:
+def trimmed(header: Sequence[str], reading: Reading) -> tuple[str, ...]:
     """Return the names of columns, without spaces around them if these are ignored."""
-    return [name.strip() if reading.trim else name for name in header]
+    return tuple(name.strip() if reading.trim else name for name in header)
 
 
 def titles_in(rows: Sequence[Sequence[str]]) -> int:
@@ -199,78 +263,101 @@ def _looks_like_a_number(name: str) -> bool:
     return True
 
 
-def cut_by_rules(records: Numbered, header: list[str], delimiter: str) -> Cut:
-    """Cut by the `csv` module, record by record; return what cannot be cut, too."""
-    columns: tuple[list[str], ...] = tuple([] for _ in header)
+def _cut_by_rules(text: str, reading: Reading) -> Sheet:
+    """Cut by the `csv` module, record by record; keep what cannot be cut, too."""
+    sheet, records, _ = _opened(text, reading)
+    columns: tuple[list[str], ...] = tuple([] for _ in sheet.names)
     lines, problems = [], []
     for line, row in records:
-        if len(row) != len(header):
-            problems.append(_ragged(line, row, header, delimiter))
+        if len(row) != len(columns):
+            problems.append(_ragged(line, row, sheet))
             continue
         lines.append(line)
         for column, cell in zip(columns, row, strict=True):
             column.append(sys.intern(cell))  # one copy, however often it stands there
-    return columns, np.array(lines, np.int64), problems
+    if not lines:
+        refuse(problems)
+        raise TableError("has a header, but no rows", "Is it the whole file?")
+    numbers = np.array(lines, np.int64)
+    return replace(sheet, columns=columns, lines=numbers, problems=tuple(problems))
 
 
-def _ragged(line: int, row: list[str], header: list[str], delimiter: str) -> TableError:
-    cells, names = counted(len(row), "cell"), counted(len(header), "name")
+def _ragged(line: int, row: list[str], sheet: Sheet) -> TableError:
+    names = len(sheet.names)
+    reason = f"has {counted(len(row), 'cell')}, but the header has"
     cure = "Quote cells that hold the delimiter, or mend the line."
-    if len(header) == 1 and delimiter == ",":
+    if names == 1 and sheet.delimiter == ",":
         cure = "Decimal commas? Try --delimiter ';' --decimal ','"
-    elif len(row) == len(header) + 1 and not row[-1]:
+    elif len(row) == names + 1 and not row[-1]:
         cure = "The line ends with a delimiter; the header does not."
-    return TableError(f"has {cells}, but the header has {names}", cure, line=line)
+    return TableError(f"{reason} {counted(names, 'name')}", cure, line=line)
 
 
-def cut_by_polars(text: str, delimiter: str, n_columns: int) -> Cut | None:
+def _cut_by_polars(raw: bytes, reading: Reading) -> Sheet | None:
     """Cut by polars where that can only mean one thing, else return None.
 
     Polars alone takes a CR inside a line, pads short lines and refuses the valid
-    ``x"y``: it only gets what a scan of the bytes shows to be even.
+    ``x"y``: what it cut is kept only if a scan of the bytes shows it to be even.
     """
+    plain = reading.encoding in (None, "utf-8") and b"\0" not in raw
+    if not plain or len(raw) < reading.small:
+        return None
     try:
         import polars as pl
-    except ImportError:
+
+        head = decode(raw[: raw.rfind(b"\n", 0, HEAD) + 1], None)
+        sheet, _, line = _opened(head, reading)
+    except (ImportError, TableError):
         return None
-    raw = text.encode("utf-8", "surrogatepass").replace(b"\r\n", b"\n")
-    if b"\r" in raw or n_columns < 2 or not delimiter.isascii():
+    whole = raw.endswith((b"\n", b'"'))
+    raw = raw.removeprefix(codecs.BOM_UTF8)
+    if b"\r" in raw:
+        raw = raw.replace(b"\r\n", b"\n")
+    if not raw.endswith(b"\n") or raw.endswith(b"\n\n"):
+        raw = raw.rstrip(b"\n") + b"\n"
+    sign, n_columns = sheet.delimiter, len(sheet.names)
+    if b"\r" in raw or line > 1 or n_columns < 2 or not sign.isascii():
         return None
-    raw = raw.rstrip(b"\n") + b"\n"
-    n_lines = _even_lines(raw, delimiter.encode(), n_columns)
-    if n_lines < 2:
-        return None
-    quote = '"' if '"' in text else None
+    quote = '"' if b'"' in raw else None
     how: dict[str, Any] = {"has_header": False, "skip_rows": 1, "infer_schema": False}
     try:
-        frame = pl.read_csv(raw, separator=delimiter, quote_char=quote, **how)
+        frame = pl.read_csv(raw, separator=sign, quote_char=quote, **how)
     except pl.exceptions.PolarsError:
         return None
-    if frame.shape != (n_lines - 1, n_columns):
+    n_signs = (frame.height + 1) * (n_columns - 1)
+    even = frame.width == n_columns and _signs(raw, sign, frame.height + 1) == n_signs
+    if not even or not frame.height:
         return None
-    return tuple(frame.fill_null("").get_columns()), np.arange(2, n_lines + 1), []
+    columns = tuple(frame.fill_null("").get_columns())
+    lines = np.arange(2, frame.height + 2)
+    return replace(sheet, columns=columns, lines=lines, whole=whole)
 
 
-def _even_lines(raw: bytes, delimiter: bytes, n_columns: int) -> int:
-    """Return how many lines there are, 0 if one has not ``n_columns`` cells."""
+def _signs(raw: bytes, delimiter: str, n_lines: int) -> int:
+    """Return how many signs cut cells; −1 if quotes do not enclose whole cells.
+
+    Polars refuses lines with more cells than the header, so that the number of signs
+    shows whether one has fewer.
+    """
+    if b'"' not in raw:
+        return _count(raw, delimiter)
     buffer = np.frombuffer(raw, np.uint8)
-    ends = np.flatnonzero(buffer == ord("\n"))
-    signs = np.flatnonzero(buffer == ord(delimiter))
     quotes = np.flatnonzero(buffer == ord('"'))
-    if len(quotes):
-        # Quotes must open and close whole cells, or stand twice inside one.
-        edges = np.zeros(256, bool)
-        edges[list(b'\n"' + delimiter)] = True
-        opening, closing = quotes[::2], quotes[1::2]
-        before = edges[buffer[opening - 1]] | (opening == 0)
-        if len(quotes) % 2 or not (before.all() and edges[buffer[closing + 1]].all()):
-            return 0
-        if (np.searchsorted(quotes, ends) % 2).any():
-            return 0
-        signs = signs[np.searchsorted(quotes, signs) % 2 == 0]
-    if len(signs) != len(ends) * (n_columns - 1):
-        return 0
-    # The last sign of each line is before its end, the first one after the line before.
-    of_line = signs.reshape(len(ends), n_columns - 1)
-    even = (of_line[:, -1] < ends).all() and (of_line[1:, 0] > ends[:-1]).all()
-    return len(ends) if even else 0
+    # Quotes must open and close whole cells, or stand twice inside one.
+    edges = np.zeros(256, bool)
+    edges[list(b'\n"' + delimiter.encode())] = True
+    opening, closing = quotes[::2], quotes[1::2]
+    before = edges[buffer[opening - 1]] | (opening == 0)
+    if len(quotes) % 2 or not (before.all() and edges[buffer[closing + 1]].all()):
+        return -1
+    if _count(raw, "\n") != n_lines:
+        return -1
+    signs = np.flatnonzero(buffer == ord(delimiter))
+    return int((np.searchsorted(quotes, signs) % 2 == 0).sum())
+
+
+def _count(raw: bytes, sign: str, piece: int = 1 << 20) -> int:
+    """Return how often a sign stands there; pieces stay in the processor's cache."""
+    buffer = np.frombuffer(raw, np.uint8)
+    pieces = (buffer[i : i + piece] for i in range(0, len(raw), piece))
+    return sum(int(np.count_nonzero(each == ord(sign))) for each in pieces)

@@ -134,7 +134,7 @@ def _column(series: Any, reading: Reading) -> tuple[NDArray[Any], str]:
     if lost is not None and name not in reading.text:
         why = f"Read column {quoted(name)} as text: {lost} {LOST}."
     # Empty text counts as missing, as it does in CSV.
-    cells = series.cast(pl.String).to_list()
+    cells = series.cast(pl.String).fill_null("")
     return as_text(cells, reading.missing, reading.trim), why
 
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rankfair.files.cells import as_numbers
 from rankfair.files.columns import Roles, label_notes, refuse_taken
 from rankfair.files.csv import Sheet, split
-from rankfair.files.decode import decode
 from rankfair.files.parquet import read_parquet
 from rankfair.files.table import Dialect, Reading, Table, as_text, check_names, gaps
 from rankfair.files.workbook import is_workbook, read_workbook
@@ -136,19 +135,16 @@ def read_file(
 def _table_of(raw: bytes, source: str, reading: Reading, roles: Roles) -> Table:
     """Return the table that the content of a file is."""
     if is_workbook(raw):
-        return _of_cells(read_workbook(raw, reading), reading, roles)
+        return _of_cells(read_workbook(raw, reading), reading, roles, source)
     if reading.sheet is not None:
         of = "names a sheet of an Excel workbook (.xlsx)"
         raise InputError("sheet", of, f"{shown(source)}, which is none")
     if raw.startswith(b"PAR1"):
         return read_parquet(raw, reading)
-    text = decode(raw, reading.encoding)
-    sheet = split(text, reading)
-    notes = (*sheet.notes, *_no_line_end(text, source, sheet))
-    return _of_cells(replace(sheet, notes=notes), reading, roles)
+    return _of_cells(split(raw, reading), reading, roles, source)
 
 
-def _of_cells(sheet: Sheet, reading: Reading, roles: Roles) -> Table:
+def _of_cells(sheet: Sheet, reading: Reading, roles: Roles, source: str) -> Table:
     """Return the columns of a sheet, each as what it is; say all that is wrong."""
     wanted = [*reading.text, *reading.numbers, *(reading.columns or ())]
     check_names(wanted, sheet.names)
@@ -171,6 +167,11 @@ def _of_cells(sheet: Sheet, reading: Reading, roles: Roles) -> Table:
         else:
             found[name] = values
         notes += [reason] if reason and roles.uses(name) else []
+    if not sheet.whole:
+        notes.append(
+            f"{source}, line {sheet.lines[-1]}: the last line has no line end. Was the "
+            f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."
+        )
     dialect = Dialect(sheet.delimiter, reading.decimal)
     table = Table(found, "", tuple(notes), why, sheet.lines, dialect)
     if problems and not reading.drop_missing:
@@ -178,16 +179,6 @@ def _of_cells(sheet: Sheet, reading: Reading, roles: Roles) -> Table:
         problems += gaps(table, [name for name in needed if name in found])
     refuse(problems)
     return table
-
-
-def _no_line_end(content: str, source: str, sheet: Sheet) -> list[str]:
-    """Return a note if the last cell may be cut: nothing after it shows its end."""
-    if content.endswith(("\n", "\r", '"')):
-        return []
-    return [
-        f"{source}, line {sheet.lines[-1]}: the last line has no line end. Was the "
-        f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."
-    ]
 
 
 def read_bytes(

@@ -207,26 +207,49 @@ def as_column(values: Any) -> NDArray[Any]:
     array = np.asarray(values)
     if array.dtype.kind in "biuf":
         return array
-    return as_text([None if v is None else str(v) for v in array.tolist()])
+    return as_text(["" if v is None else str(v) for v in array.tolist()])
+
+
+def distinct(cells: Any) -> tuple[list[str], NDArray[Any]]:
+    """Return the different cells in their order, and which of them each row has.
+
+    Cells are a list, or a polars Series: where many rows share few cells, none of
+    these becomes a Python object more than once.
+
+    Examples
+    --------
+    >>> distinct(["b", "a", "b"])
+    (['b', 'a'], array([0, 1, 0]))
+    """
+    if not isinstance(cells, list):
+        import polars as pl
+
+        kinds = cells.unique(maintain_order=True)
+        if 2 * len(kinds) < len(cells):
+            codes = cells.cast(pl.Enum(kinds)).to_physical()
+            return kinds.to_list(), codes.to_numpy()
+        cells = cells.to_list()
+    places: dict[str, int] = {}
+    found = [places.setdefault(cell, len(places)) for cell in cells]
+    return list(places), np.array(found, np.intp)
 
 
 def as_text(
-    cells: Sequence[str | None], missing: Sequence[str] = (), trim: bool = False
+    cells: Any, missing: Sequence[str] = (), trim: bool = False
 ) -> NDArray[Any]:
     """Return cells as text, None where they are empty or among ``missing``.
 
     Spaces around a cell do not matter there, as they do not for numbers; elsewhere they
     stay unless ``trim`` takes them away.
     """
-    if trim:
-        cells = [None if cell is None else cell.strip() for cell in cells]
-    out = np.empty(len(cells), dtype=object)
-    known = {"", *missing}
-    out[:] = [
-        None if not cell or cell in known or cell.strip(SPACES) in missing else cell
-        for cell in cells
-    ]
-    return out
+    kinds, codes = distinct(cells)
+    known: NDArray[Any] = np.empty(len(kinds), dtype=object)
+    for place, cell in enumerate(kinds):
+        left = cell.strip() if trim else cell
+        unknown = not left or left in missing or left.strip(SPACES) in missing
+        known[place] = None if unknown else left
+    text: NDArray[Any] = known[codes]
+    return text
 
 
 def check_names(wanted: Sequence[str], names: Sequence[str], source: str = "") -> None:
