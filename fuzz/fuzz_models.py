@@ -64,7 +64,7 @@ SEEDS = [
     b"\x00\x10\x00abc",
     b'\x01\x00\x00{"$tuple": [1, {"$float": "nan"}]}',
     b'\x01\x00\x00{"$record": ["rankfair.penalties", "Ridge", {"beta": 1.0}]}',
-    b'\x01\x00\x00{"$whole": ["<i8", [1, 2]]}',
+    b'\x01\x00\x00{"$array": 1}',
     b'\x01\x00\x00{"$dict": [["a", {"$scalar": ["float64", 1.5]}]]}',
     b"\x02\x00\x00" + archive._to_npy(ARRAYS[0]),
 ]

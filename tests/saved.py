@@ -1,16 +1,16 @@
 """Rows of models that tests save, and files of models with other parts."""
 
 import copy
-import hashlib
 import io
 import json
+import warnings
 import zipfile
 
 import numpy as np
 import pandas as pd
 
 from rankfair.datasets.synthetic import make_biased_tasks
-from rankfair.files.archive import META
+from rankfair.files.archive import DIGEST, META, signed
 
 DATA = make_biased_tasks(4, 25, random_state=0)
 FRAME, Y = DATA.frame, DATA.target
@@ -94,23 +94,20 @@ def own_rows(model):
 
 
 def tampered(raw, members, body=None):
-    """Put other members into a model file, with checksums that fit them."""
+    """Put other members into a model file, with a checksum that fits them."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        held = {name: archive.read(name) for name in archive.namelist()}
-    held.update(members)
-    meta = json.loads(held[META])
-    meta["sha256"] = {
-        name: hashlib.sha256(content).hexdigest()
-        for name, content in held.items()
-        if name != META
-    }
+        held = {name: archive.read(name) for name in archive.namelist()} | members
     if body is not None:
-        meta["body"] = body
-        canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
-        meta["body_sha256"] = hashlib.sha256(canonical.encode()).hexdigest()
-    held[META] = json.dumps(meta).encode()
+        held[META] = json.dumps({**json.loads(held[META]), "body": body}).encode()
+    return zipped(held.items())
+
+
+def zipped(members, kind=zipfile.ZIP_STORED):
+    """Return an archive with a checksum, as those of models have."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, content in held.items():
-            archive.writestr(name, content)
-    return stream.getvalue()
+    with zipfile.ZipFile(stream, "w", kind) as archive:
+        for name, content in members:
+            with warnings.catch_warnings(action="ignore"):  # a name twice
+                archive.writestr(name, content)
+        archive.comment = bytes(DIGEST)
+    return signed(stream.getvalue())

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commands import COMMON, run, valid
-from rankfair.files.archive import unpack_meta
+from rankfair.files.archive import unpack
 from rankfair.files.read import read_table
 from saved import mutated, tampered
 from sheets import pay_csv, people, write_csv
@@ -289,7 +289,7 @@ def test_rows_come_and_go_by_pipes(here):
 def test_a_forged_model_file_is_a_sentence_or_predicts(made, seed):
     csv, model = made
     random, raw = Random(seed), Path(model).read_bytes()
-    body = unpack_meta(raw)
+    body, _ = unpack(raw)
     forged = {**body, "extra": mutated(body["extra"], random)}
     path = Path(model).with_name("forged.rankfair")
     path.write_bytes(tampered(raw, {}, forged))
@@ -345,7 +345,7 @@ def test_a_model_card_says_what_the_file_knows(here):
 
 def test_a_model_card_does_without_a_report(here):
     raw = Path("m.rankfair").read_bytes()
-    body = unpack_meta(raw)
+    body, _ = unpack(raw)
     extra = {**body["extra"], "comparisons": [{"model": []}], "target": "# pay"}
     Path("n.rf").write_bytes(tampered(raw, {}, {**body, "extra": extra}))
     card = run("describe", "n.rf", "--card", code=0).stdout

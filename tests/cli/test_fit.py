@@ -13,7 +13,7 @@ from rankfair.cli import fit as fits
 from rankfair.cli.errors import NotEstimableError
 from rankfair.files.columns import Roles
 from rankfair.files.encoding import ModelColumns
-from rankfair.files.model_files import read_extra
+from rankfair.files.model_files import describe_model
 from rankfair.files.read import files_of, load, read_table
 from rankfair.files.table import Reading, Table
 from rankfair.files.write import write_table
@@ -260,7 +260,8 @@ def test_a_model_made_in_python_has_no_design(tmp_path):
         path = save_model(model, tmp_path / "m.rankfair", extra=extra)
         with pytest.raises(ModelFileError, match="does not say what it was fitted to"):
             ModelColumns.of_file(str(path))
-    stored = read_extra(fitted(pay_csv(tmp_path), tmp_path).path)
+    path = fitted(pay_csv(tmp_path), tmp_path).path
+    stored = describe_model(path)["extra"]
     assert ModelColumns.from_dict(stored).to_dict().items() <= stored.items()
     roles, _ = ModelColumns.from_dict(stored).reading(Reading())
     assert roles.needed == ("gender", "job", "age", "education")

@@ -7,7 +7,7 @@ from sklearn.preprocessing import OneHotEncoder
 from rankfair import RankFairRegressor, load_model, save_model
 from rankfair.files.columns import Roles
 from rankfair.files.encoding import Encoding, ModelColumns
-from rankfair.files.model_files import read_extra
+from rankfair.files.model_files import describe_model
 from rankfair.files.read import read_table
 from rankfair.files.write import write_table
 from rankfair.input.errors import TableError
@@ -132,7 +132,10 @@ def test_from_a_file_to_a_model_and_back(tmp_path):
     model = RankFairRegressor(0.05, tasks="job", sensitive_features="sex")
     model.fit(columns.draw(table).X, table["pay"])
     kept = save_model(model, tmp_path / "a.rankfair", extra=columns.to_dict())
-    again, stored = load_model(kept), ModelColumns.from_dict(read_extra(kept))
+    again, stored = (
+        load_model(kept),
+        ModelColumns.from_dict(describe_model(kept)["extra"]),
+    )
     predicted = again.predict(stored.draw(table).X)
     np.testing.assert_array_equal(predicted, model.predict(columns.draw(table).X))
     write_table(table.with_column("prediction", predicted), tmp_path / "out.csv")

@@ -30,7 +30,6 @@ from rankfair.files.model_files import (
     describe_model,
     model_bytes,
     model_of,
-    read_extra,
 )
 from rankfair.input.errors import ModelFileError
 from rankfair.penalties import Ridge, Shared
@@ -197,7 +196,7 @@ def test_what_it_says_about_itself(fitted, tmp_path):
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["estimator"] == "RankFairRegressor"
     assert found["notes"] == "for the board"
-    assert found["extra"] == read_extra(path) == {"target": "pay", "n": [1, None]}
+    assert found["extra"] == {"target": "pay", "n": [1, None]}
     assert found["params"]["epsilon"] == 0.02
     assert found["tasks"] == ["1", "2", "3", "4"] and found["groups"] == ["0", "1"]
     assert found["achieved"]["rank_auc_"] == model.rank_auc_
@@ -255,7 +254,7 @@ def test_descriptions_show_records_and_other_keys(fitted):
     model.group_auc_ = {1: float("nan"), Decimal("2"): np.zeros(2)}
     found = describe_bytes(model_bytes(model))
     shown = found["achieved"]["group_auc_"]
-    assert shown["1"] is None and shown["2"].startswith("array ")
+    assert shown == {"1": None, "2": [0.0, 0.0]}
 
 
 @pytest.mark.parametrize(

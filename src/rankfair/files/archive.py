@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import ModelFileError
 
-FORMAT, VERSION = "rankfair-model", 2
+FORMAT, VERSION = "rankfair-model", 3
 META = "meta.json"
 MAX_META = 64 << 20
 MAX_MEMBERS = 1000
-DEEPEST = 50
+DIGEST = 64  # letters of the SHA-256 of all before it: the comment of the zip
 _ARRAY = re.compile(r"arrays/[0-9]{1,4}\.npy")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model makes the same bytes
 _HEADER = re.compile(
@@ -91,13 +91,7 @@ def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
     ({'a': 1}, [array([0, 1, 2])])
     """
     members = {f"arrays/{i}.npy": _to_npy(array) for i, array in enumerate(arrays)}
-    meta = {
-        "format": FORMAT,
-        "version": VERSION,
-        "sha256": {name: _sha256(raw) for name, raw in members.items()},
-        "body_sha256": _sha256(_canonical(body)),
-        "body": body,
-    }
+    meta = {"format": FORMAT, "version": VERSION, "body": body}
     text = json.dumps(meta, indent=1, allow_nan=False, ensure_ascii=True)
     said = f"{len(text):,} bytes of labels and settings, {len(members)} arrays"
     fits = len(text) <= MAX_META and len(members) < MAX_MEMBERS
@@ -106,29 +100,24 @@ def pack(body: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> bytes:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, raw in {META: text.encode(), **members}.items():
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), raw)
-    return stream.getvalue()
+        archive.comment = bytes(DIGEST)
+    return signed(stream.getvalue())
+
+
+def signed(raw: bytes) -> bytes:
+    """Return the bytes of an archive with the checksum of all that is before it."""
+    return raw[:-DIGEST] + hashlib.sha256(raw[:-DIGEST]).hexdigest().encode()
 
 
 def unpack(raw: bytes) -> tuple[Any, list[NDArray[Any]]]:
     """Return body and arrays of a model file; refuse one that is not whole."""
     with _opened(raw) as archive:
-        meta = _meta(archive)
-        names = [f"arrays/{i}.npy" for i in range(len(meta["sha256"]))]
-        same = {*archive.namelist()} == {META, *names} and {*names} == {*meta["sha256"]}
-        demand(same, "its list of arrays does not match its members")
-        arrays = []
-        for name in names:
-            content = _member(archive, name)
-            same = _sha256(content) == meta["sha256"][name]
-            demand(same, f"{name} is damaged: its checksum differs")
-            arrays.append(_from_npy(content, name))
-    return meta["body"], arrays
-
-
-def unpack_meta(raw: bytes) -> Any:
-    """Return the body alone; arrays are not read."""
-    with _opened(raw) as archive:
-        return _meta(archive)["body"]
+        demand(signed(raw) == raw, "it is damaged: its checksum differs")
+        names = [f"arrays/{i}.npy" for i in range(len(archive.namelist()) - 1)]
+        same = {*archive.namelist()} == {META, *names}
+        demand(same, "its arrays are not numbered one by one")
+        arrays = [_from_npy(_member(archive, name), name) for name in names]
+        return _body(archive), arrays
 
 
 def _opened(raw: bytes) -> zipfile.ZipFile:
@@ -175,13 +164,14 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     return content
 
 
-def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Return the JSON document, its own checksum proved."""
+def _body(archive: zipfile.ZipFile) -> Any:
+    """Return the description in the JSON document."""
     try:
         meta = json.loads(
             _member(archive, META).decode("utf-8"),
             object_pairs_hook=_no_repeats,
             parse_constant=_no_constant,
+            parse_float=_finite,
         )
     except ModelFileError:
         raise
@@ -193,20 +183,7 @@ def _meta(archive: zipfile.ZipFile) -> dict[str, Any]:
     known = type(version) is int and version == VERSION
     said = f"it has format version {str(version)[:20]}; this release reads {VERSION}"
     demand(known, said)
-    sums = meta.get("sha256")
-    texts = isinstance(sums, dict) and all(isinstance(v, str) for v in sums.values())
-    demand(texts and "body" in meta, f"{META} lacks its checksums or its body")
-    same = _sha256(_canonical(meta["body"])) == meta.get("body_sha256")
-    demand(same, f"{META} is damaged: its checksum differs")
-    return dict(meta)
-
-
-def _depth(value: Any) -> int:
-    """How deeply lists and objects are nested: who walks through them may fail."""
-    inside = value.values() if isinstance(value, dict) else value
-    return (
-        1 + max(map(_depth, inside), default=0) if isinstance(value, dict | list) else 0
-    )
+    return meta.get("body")
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -215,23 +192,14 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(text: str) -> Any:
+def _no_constant(text: str) -> NoReturn:
     raise ModelFileError(f"{META} holds {text}, which is not JSON")
 
 
-def _canonical(body: Any) -> bytes:
-    try:
-        demand(_depth(body) <= DEEPEST, "its description is nested too deeply")
-        text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except ModelFileError:
-        raise
-    except (ValueError, RecursionError) as error:  # 1e999, which JSON allows
-        raise ModelFileError(f"{META} holds what JSON cannot ({error})") from None
-    return text.encode("ascii")
-
-
-def _sha256(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()
+def _finite(text: str) -> float:
+    """Return a number, not infinity, as which JSON allows 1e999."""
+    number = float(text)
+    return number if math.isfinite(number) else _no_constant(text)
 
 
 def _to_npy(array: NDArray[Any]) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from decimal import Decimal
 from numbers import Integral, Real
@@ -51,7 +51,6 @@ RECORDS = by_kind(
 )
 _KINDS = {cls: kind for kind, cls in RECORDS.items()}
 _SCALARS = ("float64", "float32", "int64", "int32", "uint8", "bool")
-_WHOLE = {np.dtype(kind).newbyteorder("<").str for kind in "bBhHiIlLqQ?"}
 
 
 def fits(value: Any, kind: Any) -> bool:
@@ -68,7 +67,7 @@ def fits(value: Any, kind: Any) -> bool:
     if origin in (Union, UnionType):
         return any(fits(value, part) for part in parts)
     if origin is np.ndarray:
-        return _fits_array(value, *get_args(parts[1]))
+        return isinstance(value, np.ndarray) and _fits_array(value, *get_args(parts[1]))
     if origin is tuple and parts[-1] is not ...:
         same = isinstance(value, tuple) and len(value) == len(parts)
         return same and all(map(fits, value, parts))
@@ -83,9 +82,7 @@ def fits(value: Any, kind: Any) -> bool:
     return kind is Any or isinstance(value, kind)
 
 
-def _fits_array(value: Any, scalar: Any) -> bool:
-    if not isinstance(value, np.ndarray):
-        return False
+def _fits_array(value: NDArray[Any], scalar: Any) -> bool:
     if scalar is not Any:
         return value.dtype.type is scalar
     labels = value.ndim == 1 and len(value) > 0
@@ -129,8 +126,7 @@ class Encoder:
             timed = isinstance(value, datetime.datetime)
             return {"$datetime" if timed else "$date": value.isoformat()}
         if type(value) in _KINDS:
-            own = (field.name for field in fields(value) if field.init)
-            parts = {k: self.encode(getattr(value, k), f"{where}.{k}") for k in own}
+            parts = {k: self.encode(v, f"{where}.{k}") for k, v in _own(value).items()}
             return {"$record": [_KINDS[type(value)], parts]}
         raise _refuse(value, where)
 
@@ -143,14 +139,17 @@ class Encoder:
         return {"$dict": [self._each(pair, where) for pair in value.items()]}
 
     def _array(self, value: NDArray[Any], where: str) -> Any:
-        if value.dtype.kind in "biu" and value.ndim == 1:  # labels, for the most part
-            return {"$whole": [value.dtype.newbyteorder("<").str, value.tolist()]}
         if value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
             self.arrays.append(value)
             return {"$array": len(self.arrays) - 1}
         if value.dtype.kind not in "UO" or value.ndim != 1:
             raise _refuse(value, where)
         return {"$objects": self._each(value.tolist(), where)}
+
+
+def _own(record: Any) -> dict[str, Any]:
+    """Return the fields that a record is made of."""
+    return {it.name: getattr(record, it.name) for it in fields(record) if it.init}
 
 
 def _refuse(value: Any, where: str) -> ModelFileError:
@@ -162,121 +161,75 @@ def _refuse(value: Any, where: str) -> ModelFileError:
     return ModelFileError(reason, cure)
 
 
-class Decoder:
-    """Turn what `Encoder` made back into values; what it did not make is an error.
+def decode(stored: Any, arrays: list[NDArray[Any]]) -> Any:
+    """Return the value that JSON of an `Encoder` stands for.
 
-    Whoever decodes a file does so inside `distrusted`.
+    What it did not make is an error of any kind: files are decoded inside `distrusted`.
 
     Examples
     --------
-    >>> Decoder([]).decode({"$tuple": [1, {"$float": "nan"}]})
+    >>> decode({"$tuple": [1, {"$float": "nan"}]}, [])
     (1, nan)
     """
-
-    def __init__(self, arrays: list[NDArray[Any]]):
-        self.arrays = arrays
-        self._readers: dict[str, Callable[[Any], Any]] = {
-            "$float": self._float,
-            "$tuple": lambda stored: tuple(self._list(stored)),
-            "$dict": lambda stored: dict(self._list(stored)),
-            "$scalar": self._scalar,
-            "$array": self._array,
-            "$whole": self._whole,
-            "$objects": self._objects,
-            "$record": self._record,
-            "$decimal": Decimal,
-            "$datetime": datetime.datetime.fromisoformat,
-            "$date": datetime.date.fromisoformat,
-        }
-
-    def decode(self, stored: Any) -> Any:
-        """Return the value that a piece of JSON stands for."""
-        if isinstance(stored, list):
-            return [self.decode(each) for each in stored]
-        if not isinstance(stored, dict):
-            return stored
-        marks = [key for key in stored if key.startswith("$")]
-        if not marks:
-            return {key: self.decode(each) for key, each in stored.items()}
-        if marks[0] not in self._readers or len(stored) > 1:
-            raise ValueError(f"{marks[0][:20]!r} is not known here")
-        return self._readers[marks[0]](stored[marks[0]])
-
-    def _list(self, stored: Any) -> list[Any]:
-        if not isinstance(stored, list):
-            raise ValueError("a list is expected")
-        return [self.decode(each) for each in stored]
-
-    def _float(self, stored: Any) -> float:
-        if stored not in ("nan", "inf", "-inf"):
-            raise ValueError(f"{str(stored)[:20]} as a number")
-        return float(stored)
-
-    def _scalar(self, stored: Any) -> Any:
-        name, value = stored
-        if name not in _SCALARS or not isinstance(value, int | float | dict):
-            raise ValueError(f"{str(name)[:20]} as a type, or its value")
-        return np.dtype(name).type(self.decode(value))
-
-    def _array(self, stored: Any) -> NDArray[Any]:
-        if type(stored) is not int or stored < 0:
-            raise ValueError("an array without a number")
-        return self.arrays[stored]
-
-    def _whole(self, stored: Any) -> NDArray[Any]:
-        name, values = stored
-        if name not in _WHOLE or not all(type(v) in (int, bool) for v in values):
-            raise ValueError("whole numbers are expected")
-        return np.array(values, dtype=np.dtype(name).newbyteorder("="))
-
-    def _objects(self, stored: Any) -> NDArray[Any]:
-        values = self._list(stored)
-        out = np.empty(len(values), dtype=object)
-        out[:] = values
-        return out
-
-    def _record(self, stored: Any) -> Any:
-        kind, parts = stored
-        cls, own = _known_record(kind), self.decode(parts)
-        for name, declared in get_type_hints(cls).items():
-            if name in own and not fits(own[name], declared):
-                raise ValueError(f"{name} of a {kind} is of another type")
-        return cls(**own)
+    if isinstance(stored, list):
+        return [decode(each, arrays) for each in stored]
+    if not isinstance(stored, dict):
+        return stored
+    mark = next((key for key in stored if key.startswith("$")), None)
+    if mark is None:
+        return {key: decode(each, arrays) for key, each in stored.items()}
+    match [mark, stored[mark]] if len(stored) == 1 else []:
+        case "$float", "nan" | "inf" | "-inf" as number:
+            return float(number)
+        case "$tuple", [*parts]:
+            return tuple(decode(parts, arrays))
+        case "$dict", [*pairs]:
+            return dict(decode(pairs, arrays))
+        case "$objects", [*labels]:
+            found = np.empty(len(labels), dtype=object)
+            found[:] = decode(labels, arrays)
+            return found
+        case "$scalar", [kind, int() | float() | dict() as number] if kind in _SCALARS:
+            return np.dtype(kind).type(decode(number, arrays))
+        case "$array", int(place) if place >= 0:
+            return arrays[place]
+        case "$record", [str(kind), parts] if kind in RECORDS:
+            return _record(kind, decode(parts, arrays))
+        case "$decimal", str(text):
+            return Decimal(text)
+        case "$datetime", str(text):
+            return datetime.datetime.fromisoformat(text)
+        case "$date", str(text):
+            return datetime.date.fromisoformat(text)
+    raise ValueError(f"{str(stored)[:80]} stands for nothing known here")
 
 
-def _known_record(kind: Any) -> type:
-    if not isinstance(kind, str) or kind not in RECORDS:
-        raise ValueError(f"no record is called {str(kind)[:40]}")
-    return RECORDS[kind]
+def _record(kind: str, own: dict[str, Any]) -> Any:
+    cls = RECORDS[kind]
+    for name, declared in get_type_hints(cls).items():
+        if name in own and not fits(own[name], declared):
+            raise ValueError(f"{name} of a {kind} is of another type")
+    return cls(**own)
 
 
-def plain(stored: Any) -> Any:
-    """Return what `Encoder` made as plain JSON to be shown, without marks.
+def as_json(value: Any) -> Any:
+    """Return a value as plain JSON to be shown.
 
     Examples
     --------
-    >>> plain({"$tuple": [1, {"$float": "nan"}]}), plain({"$array": 0})
-    ([1, None], 'array 0')
+    >>> as_json((1, float("nan"))), as_json({1: np.arange(2)})
+    ([1, None], {'1': [0, 1]})
     """
-    if isinstance(stored, list):
-        return [plain(each) for each in stored]
-    if not isinstance(stored, dict):
-        return stored
-    mark: str = next(iter(stored), "")
-    value: Any = stored.get(mark)
-    match mark:
-        case "$float":
-            return None
-        case "$tuple" | "$objects":
-            return plain(value)
-        case "$whole" | "$scalar":
-            return plain(value[1])
-        case "$dict":
-            return {str(plain(key)): plain(each) for key, each in value}
-        case "$record":
-            return {"record": _known_record(value[0]).__name__, **plain(value[1])}
-        case "$array":
-            return f"array {value}"
-    if mark.startswith("$"):
-        return str(value)
-    return {key: plain(each) for key, each in stored.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_json(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(as_json(key)): as_json(each) for key, each in value.items()}
+    if type(value) in _KINDS:
+        return {"record": type(value).__name__, **as_json(_own(value))}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return (
+        value if value is None or isinstance(value, int | float | str) else str(value)
+    )

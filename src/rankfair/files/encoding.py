@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankfair.files.archive import demand
 from rankfair.files.codec import fits
 from rankfair.files.columns import Roles
-from rankfair.files.model_files import load_model, read_extra
+from rankfair.files.model_files import describe_model, load_model
 from rankfair.files.table import Reading, Table, gaps, refuse_gaps, refuse_kind
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
@@ -274,7 +274,7 @@ class ModelColumns:
     @classmethod
     def of_file(cls, path: str) -> tuple[ModelColumns, Any]:
         """Return the columns and the model in a file, or say why it has none."""
-        model, stored = load_model(path), read_extra(path)
+        model, stored = load_model(path), describe_model(path)["extra"]
         try:
             found = cls.from_dict(stored)
             known = {*getattr(model, "feature_names_in_", ())}

@@ -22,15 +22,8 @@ from rankfair.estimators.baselines import (
 )
 from rankfair.estimators.linear import MultiTaskRegressor, RankFairRegressor
 from rankfair.estimators.outcome import TradeOff, TradeOffRow
-from rankfair.files.archive import (
-    demand,
-    distrusted,
-    pack,
-    unpack,
-    unpack_meta,
-    write_model,
-)
-from rankfair.files.codec import Decoder, Encoder, by_kind, fits, plain
+from rankfair.files.archive import demand, distrusted, pack, unpack, write_model
+from rankfair.files.codec import Encoder, as_json, by_kind, decode, fits
 from rankfair.input.arrays import Floats
 from rankfair.input.disk import read_up_to
 from rankfair.input.errors import ModelFileError
@@ -53,7 +46,6 @@ _NAMES = ", ".join(cls.__name__ for cls in MODELS.values())
 BODY: dict[str, Any] = {
     **dict.fromkeys(("estimator", "rankfair", "notes"), str),
     **dict.fromkeys(("params", "fitted", "extra"), dict[str, Any]),
-    "columns": list[dict[str, str]],
 }
 LINEAR: dict[str, Any] = {
     "_layout": Layout,
@@ -111,7 +103,7 @@ def save_model(
         A few words for people, shown by `describe_model`.
     extra : dict, optional
         Plain JSON that goes with the model, for instance how a file's columns become
-        predictors; `read_extra` returns it.
+        predictors; `describe_model` returns it.
 
     Returns
     -------
@@ -125,7 +117,7 @@ def save_model(
 
     See Also
     --------
-    load_model, describe_model, read_extra, export_onnx
+    load_model, describe_model, export_onnx
 
     Examples
     --------
@@ -166,7 +158,6 @@ def model_bytes(
         "estimator": kind,
         "rankfair": __version__,
         "notes": notes or "",
-        "columns": columns_of(model),
         "params": settings,
         "fitted": fitted,
         "extra": _as_json(extra),
@@ -232,7 +223,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> A
 def describe_model(
     path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
 ) -> dict[str, Any]:
-    """Return what a model file says about its model; arrays are not read.
+    """Return what a model file says about its model.
 
     Parameters
     ----------
@@ -263,23 +254,6 @@ def describe_model(
     return _reading(path, max_bytes, describe_bytes)
 
 
-def read_extra(path: str | os.PathLike[str]) -> Any:
-    """Return the ``extra`` that was saved with a model.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from rankfair import MultiTaskRegressor, save_model
-    >>> from rankfair.files.model_files import read_extra
-    >>> model = MultiTaskRegressor(beta=0.0).fit([[0.0], [1.0], [2.0]], [1, 3, 5])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = save_model(model, f"{folder}/a.rankfair", extra={"target": "pay"})
-    ...     read_extra(path)
-    {'target': 'pay'}
-    """
-    return describe_model(path)["extra"]
-
-
 def _reading(
     path: str | os.PathLike[str], max_bytes: int, read: Callable[[bytes], Read]
 ) -> Read:
@@ -301,13 +275,41 @@ def _reading(
         raise ModelFileError(reason, cure, source=name) from None
 
 
-@distrusted()
 def model_of(raw: bytes) -> Any:
     """Return the model that the bytes of a file hold."""
+    return _opened(raw)[0]
+
+
+@distrusted()
+def describe_bytes(raw: bytes) -> dict[str, Any]:
+    """Return what `describe_model` does, of the bytes of a file."""
+    model, body = _opened(raw)
+    found = vars(model)
+    return {
+        "estimator": type(model).__name__,
+        "rankfair": body["rankfair"],
+        "notes": body["notes"],
+        "params": as_json(model.get_params(deep=False)),
+        "columns": columns_of(model),
+        "tasks": as_json(model.tasks_),
+        "groups": as_json(found.get("groups_")),
+        "achieved": {key: as_json(found[key]) for key in ACHIEVED if key in found},
+        "extra": as_json(body["extra"]),
+        "bytes": len(raw),
+    }
+
+
+@distrusted()
+def _opened(raw: bytes) -> tuple[Any, dict[str, Any]]:
+    """Return the model that the bytes of a file hold, proved whole, and its body."""
     body, arrays = unpack(raw)
-    cls = MODELS[_check_body(body)["estimator"]]
-    decoder = Decoder(arrays)
-    params, fitted = (decoder.decode(body[key]) for key in ("params", "fitted"))
+    demand(isinstance(body, dict), "its description is no object")
+    for key, kind in BODY.items():
+        demand(fits(body.get(key), kind), f"its description lacks {key!r}")
+    kind = body["estimator"]
+    demand(kind in MODELS, f"it holds a {kind[:40]!r}; known are {', '.join(MODELS)}")
+    cls = MODELS[kind]
+    params, fitted = decode([body["params"], body["fitted"]], arrays)
     known = cls._get_param_names()
     for name in params:
         demand(name in known, f"it has the setting {name[:40]!r}, not known here")
@@ -321,43 +323,7 @@ def model_of(raw: bytes) -> Any:
     _check_sizes(model)
     _check_columns(model)
     _check_settings(model)
-    same = columns_of(model) == body["columns"]
-    demand(same, "its columns are not those that it describes")
-    return model
-
-
-@distrusted()
-def describe_bytes(raw: bytes) -> dict[str, Any]:
-    """Return what `describe_model` does, of the bytes of a file."""
-    body = _check_body(unpack_meta(raw))
-    fitted, params = body["fitted"], plain(body["params"])
-    labels = [plain(fitted.get(name)) for name in ("tasks_", "groups_")]
-    sound = fits(labels, list[list[Any] | dict[str, list[Any]] | None])
-    demand(sound, "its tasks or groups are no labels")
-    demand(fits(params, dict[str, Any]), "its settings have no names")
-    return {
-        "estimator": MODELS[body["estimator"]].__name__,
-        "rankfair": body["rankfair"],
-        "notes": body["notes"],
-        "params": params,
-        "columns": body["columns"],
-        "tasks": labels[0],
-        "groups": labels[1],
-        "achieved": {key: plain(fitted[key]) for key in ACHIEVED if key in fitted},
-        "extra": body["extra"],
-        "bytes": len(raw),
-    }
-
-
-def _check_body(body: Any) -> dict[str, Any]:
-    demand(isinstance(body, dict), "its description is no object")
-    for key, kind in BODY.items():
-        demand(fits(body.get(key), kind), f"its description lacks {key!r}")
-    kind = body["estimator"]
-    demand(kind in MODELS, f"it holds a {kind[:40]!r}; known are {', '.join(MODELS)}")
-    named = all({*each} == {"name", "role", "type"} for each in body["columns"])
-    demand(named, "its columns are not described by name, role, type")
-    return dict(body)
+    return model, body
 
 
 def columns_of(model: Any) -> list[dict[str, str]]:
