@@ -68,11 +68,3 @@ def test_the_page_is_what_the_script_writes():
         return re.sub(r"\s+", " ", re.sub(r"[-+]?\d[\d.e+-]*", "#", text))
 
     assert words(made) == words(PAGE)
-
-
-def test_some_datasets_are_printed_only(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(script, "PAGE", tmp_path / "constraints.md")
-    monkeypatch.setattr(script, "Settings", lambda: Settings(n_tasks=40))
-    assert script.main(["synthetic 0.9"]) == 0
-    assert "| rank and mean |" in capsys.readouterr().out
-    assert not script.PAGE.exists()

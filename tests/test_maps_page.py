@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.post import cases, choice, points, programme
+from benchmarks.post import cases, points, programme
 from benchmarks.post import page as pages
 from rankfair.estimators.maps import CONSTRAINTS_OF
 
@@ -88,46 +88,7 @@ def test_the_page_is_whole_and_its_picture_is_there():
         assert f"### {data.title} ({data.splits} splits)" in between("figures")
 
 
-def test_the_summary_of_the_page_is_that_of_its_table():
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in between("against").splitlines()[2:]
-    ]
-    assert len(rows) == 5 * len(cases.DATA)
-    rivals = [row for row in rows if row[2] != "shift"]
-    lines = [line for line in between("summary").splitlines() if line[:3] == "  -"]
-    for line, column in zip(lines, (3, 4, 5, 6), strict=True):
-        steps = [tuple(map(float, row[column].split(" ± "))) for row in rivals]
-        # Of what is shown as nothing the sign is not known.
-        clear = sum(mean > error for mean, error in steps)
-        no_higher = sum(mean < 0 for mean, _ in steps)
-        nothing = sum(mean == 0 for mean, _ in steps)
-        shown = [int(n) for n in re.findall(r" in (\d+)", line)]
-        assert no_higher <= shown[0] + nothing and shown[0] <= no_higher + nothing
-        assert abs(shown[2] - clear) <= nothing
-
-
 def test_maps_cost_fewer_sorts_than_promised():
     rows = between("cost").splitlines()[2:]
     assert len(rows) == 2 * sum(map(len, CONSTRAINTS_OF.values()))
     assert all(float(row.split("|")[2]) < pages.MOST for row in rows)
-
-
-def test_the_choice_of_the_page_is_that_of_its_table():
-    text = between("choice")
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in text.splitlines()
-        if line.startswith("|")
-    ][2:]
-    for line in (line for line in text.splitlines() if line.startswith("- Both at")):
-        kind, said = line.removeprefix("- Both at ").split(": of ")
-        shown = [int(n) for n in re.findall(r" (\d+) and \d+", said)]
-        own = [row for row in rows if row[1] == kind]
-        assert int(said.split()[0]) == len(own) == len(choice.CHOICE)
-        for column, lower in enumerate(shown, start=2):
-            steps = [tuple(map(float, row[column].split(" ± "))) for row in own]
-            clear = sum(mean < -2 * error for mean, error in steps)
-            # What is shown is rounded.
-            close = sum(abs(mean + 2 * error) <= 2e-4 for mean, error in steps)
-            assert abs(lower - clear) <= close

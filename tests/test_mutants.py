@@ -1,7 +1,5 @@
 """`make mutants`: each change is valid, its name does not move, and tests are asked."""
 
-from textwrap import dedent
-
 import pytest
 from scipy.stats import binomtest
 
@@ -63,19 +61,6 @@ def test_names_stay_when_lines_move_and_the_draw_with_them():
         each.name for each in tool.draw(found, count=5, least=1)
     ]
     assert len(drawn) == 5
-
-
-def test_an_equivalent_mutant_needs_a_reason():
-    listed = dedent("""
-        a.py | f | a < b | Lt to LtE
-            Equal values
-            give the same.
-        a.py | g | 1 | 1 to 2
-    """)
-    with pytest.raises(SystemExit, match=r"no reason: \['a.py | g"):
-        tool.equivalent(listed)
-    reasons = tool.equivalent(listed + "    Two is enough.\n")
-    assert reasons["a.py | f | a < b | Lt to LtE"] == "Equal values give the same. "
 
 
 def test_what_tests_notice_is_killed(tmp_path):

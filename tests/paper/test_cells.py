@@ -1,5 +1,3 @@
-import warnings
-
 import pytest
 
 from paper.cells import COLUMNS, Cell, plan, run_cell
@@ -47,17 +45,6 @@ def test_held_out_rows_are_predicted_by_a_fit_that_did_not_see_them(
     run_cell(Cell("table", "student", "Rank"), tiny, Choices())
     assert seen[0] == 1044
     assert seen[1] == pytest.approx(0.7 * 1044, abs=36)
-
-
-def test_warnings_are_noted_once_and_rounding_ranks_nobody(tiny, monkeypatch):
-    def worried(train, chosen, seed):
-        for _ in range(2):
-            warnings.warn("careful", stacklevel=1)
-        return lambda rows: 0.1 + 1e-15 * rows.y
-
-    monkeypatch.setitem(METHODS, "Rank", worried)
-    for row in run_cell(RANK, tiny, Choices()):
-        assert (row["note"], row["auc"], row["ks"]) == ("careful", 0.5, 0.0)
 
 
 def test_every_step_of_the_papers_solver_is_there(records):

@@ -22,14 +22,6 @@ def asked(monkeypatch, tmp_path):
     return seen
 
 
-def test_without_options_everything_runs(asked, capsys, tmp_path):
-    assert command.main([]) == 0
-    assert asked["settings"] == Settings()
-    assert (str(asked["out"]), asked["jobs"], asked["quiet"]) == ("results", 2, False)
-    assert "Wine was not run: no file" in capsys.readouterr().out
-    assert (tmp_path / "results" / "reproduction.md").is_file()
-
-
 @pytest.mark.parametrize(
     ("options", "settings"),
     [

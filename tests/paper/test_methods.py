@@ -31,8 +31,3 @@ def test_a_method_predicts_any_rows_changes_none_and_keeps_its_promise(name, tin
         assert abs(apart) <= NARROW + 1e-6
     if name == "Data":
         assert (predict(case.held_out) == case.held_out.y).all()
-
-
-def test_only_the_papers_solver_has_its_own_penalty():
-    betas = {name: CHOSEN.beta_of(name) for name in METHODS}
-    assert [name for name in betas if betas[name] != CHOSEN.beta] == ["Rank (paper)"]

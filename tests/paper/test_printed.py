@@ -5,7 +5,6 @@ import pytest
 from paper.methods import PAPERS
 from paper.printed import (
     best_printed,
-    printed,
     printed_tables,
 )
 
@@ -33,13 +32,6 @@ def test_every_value_is_the_one_of_the_paper(real_data):
     if not path.is_file():
         pytest.skip("the source of the paper is not beside the data")
     assert parsed(path.read_text(encoding="utf-8")) == printed_tables()
-
-
-def test_a_column_of_ours_stands_for_one_of_the_paper():
-    assert printed("income", "Rank", "md") == (-0.003, 0.005)
-    assert printed("wine", "Rank (paper)", "auc") == printed("wine", "Rank", "auc")
-    assert printed("wine", "Rank", "rmse") is None
-    assert printed("wine", "unconstrained", "auc") is None
 
 
 def test_the_best_printed_value_is_that_of_the_paper_in_our_orientation():

@@ -2,7 +2,7 @@ import statistics
 
 import pytest
 
-from paper.summary import Failure, Stat, Summary
+from paper.summary import Stat, Summary
 
 
 def row(method, repeat=0, rows="train", kind="table", **measures):
@@ -44,20 +44,3 @@ def test_swapping_the_groups_shows_the_same():
 )
 def test_the_best_is_the_nearest_to_ideal(rows, metric, best):
     assert Summary(rows).best("wine", ["a", "b"], metric)[0] == best
-
-
-def test_failures_are_found_with_all_their_repeats():
-    def bad(repeat, kind="table", why="no luck"):
-        it = row("b", repeat, kind=kind, error=why)
-        del it["rows"]
-        return it
-
-    found = Summary([row("b", auc=0.5), bad(1), bad(3), bad(4, why="x"), bad(0, "cv")])
-    assert found.failed("wine", "b") == ["no luck", "no luck", "x"]
-    assert found.repeats("wine", "b") == 4
-    assert found.failures() == [
-        Failure("table", "wine", "b", "no luck", (1, 3)),
-        Failure("table", "wine", "b", "x", (4,)),
-        Failure("cv", "wine", "b", "no luck", (0,)),
-    ]
-    assert found.untuned("wine") == ["b"]

@@ -33,7 +33,6 @@ EXPECTED = """\
 | RMSE, held out | – | 0.800 | failed
 | AUC, held out | – | 0.510 | failed
 """
-FAILED = {"kind": "table", "data": "wine", "method": "Rank", "repeat": 2, "error": EVIL}
 
 
 def cells(text):
@@ -55,10 +54,3 @@ def test_missing_data_is_a_row_that_says_so_and_cannot_break_out():
     assert "| **Crime** |" in text and "Wine (10 rows" in text
     assert "| not run: a \\| b \\<script\\>" in text
     assert "<script" not in text.replace("\\<", "")
-
-
-def test_a_repeat_that_failed_is_in_the_cell_and_never_bold():
-    auc = cells(tables_of(Summary([*SMALL, FAILED]), ["wine"], {}))[3]
-    assert auc[2].startswith("0.501 ± 0.001, 1 of 3 failed<br>")
-    # SDBC comes next.
-    assert auc[-1].startswith("**0.550**")

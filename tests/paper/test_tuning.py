@@ -11,18 +11,6 @@ def tried(parameter, value, rmse, data="wine"):
     return row | {"value": value, "rmse": rmse}
 
 
-@pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 7, 30), (25, 25), (11, 10)])
-def test_folds_part_the_rows_and_leave_rows_of_every_task(sizes):
-    tasks = np.repeat(np.arange(len(sizes)), sizes)
-    tasks = np.random.default_rng(0).permutation(tasks)
-    found = list(folds(tasks, 10, 0))
-    assert len(found) == min(10, *sizes)
-    np.testing.assert_array_equal(np.sum(found, axis=0), 1)
-    for fold in found:
-        assert set(tasks[~fold]) == set(tasks)
-    assert (np.array(found) != [*folds(tasks, 10, 1)]).any()
-
-
 def test_every_row_is_predicted_by_a_fit_without_it(tiny):
     rows = make_case("synthetic 0.9", 0, tiny).train
     found = left_out("beta", 0.5, Choices(), rows, tiny)
