@@ -70,7 +70,7 @@ def test_beta_is_chosen_or_given(tmp_path):
     rows = load([csv], Roles("pay", ("gender",), ("job",)), Reading())
     design, _ = ModelColumns.of_file(str(tmp_path / "m.rankfair"))
     own = RankFairRegressor(0.4, tasks="job", sensitive_features="gender")
-    assert chosen.beta_ == own.fit(design.draw(rows).X, noise).beta_
+    assert chosen.beta_ == own.fit(design.draw(rows)[0], noise).beta_
     assert fitted(csv, tmp_path, epsilon=[0.4], beta="2").model.beta == 2.0
 
 

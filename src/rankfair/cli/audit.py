@@ -191,7 +191,7 @@ def predicted(
     """Return the rows of some files with a column of a model's predictions."""
     design, estimator = ModelColumns.of_file(model)
     own, reading = design.reading(reading)
-    numbers = set(own.features or ()) - set(design.encoding.categories)
+    numbers = set(own.features or ()) - set(design.categories)
     labels = (*roles.sensitive, *roles.tasks)
     wanted = Roles(
         target=roles.target,

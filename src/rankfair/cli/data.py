@@ -128,7 +128,7 @@ class FitData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the columns."""
-        return tuple(filter(None, (*self.table.notes, self.design.encoding.message)))
+        return tuple(filter(None, (*self.table.notes, self.design.message)))
 
     @property
     def unknown_notes(self) -> tuple[str, ...]:
@@ -152,11 +152,11 @@ def read_data(asked: Any) -> FitData:
     table, roles = without_identifiers(table, roles, reading.numbers)
     table = with_counted_groups(table, roles)
     design = ModelColumns.learn(table, roles, asked.model.max_categories)
-    drawn = design.draw(table)
+    X, _ = design.draw(table)
     y = np.asarray(table[target], np.float64)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     groups = groups_of(table, roles, asked.columns.bins)
-    return FitData(table, roles, design, drawn.X, y, weights, groups)
+    return FitData(table, roles, design, X, y, weights, groups)
 
 
 def with_counted_groups(table: Table, roles: Roles) -> Table:

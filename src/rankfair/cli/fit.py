@@ -21,7 +21,7 @@ from rankfair.cli.verdict import AFTER, BEFORE, pair_of, unbalanced, verdict_of
 from rankfair.engines.parquet import n_rows_of, open_parquet
 from rankfair.engines.streams import stream
 from rankfair.files.columns import Roles
-from rankfair.files.encoding import Encoding, ModelColumns
+from rankfair.files.encoding import ModelColumns
 from rankfair.files.model_files import save_model
 from rankfair.files.read import files_of
 from rankfair.files.table import Reading, check_names
@@ -213,7 +213,7 @@ def fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         found,
         measured=measured,
         notes=tuple(filter(None, said)),
-        details=data.design.encoding.message,
+        details=data.design.message,
         quality=quality,
     )
 
@@ -358,7 +358,8 @@ def fit_folder(asked: FitCommand, on_step: OnStep) -> Fitted:
     numbers = tuple(name for name in labels if kinds[name])
     design = ModelColumns(
         Roles(roles.target, roles.sensitive, roles.tasks, cut=numbers),
-        Encoding(predictors, {}),
+        predictors,
+        {},
     )
     rows = stream(
         files_of(folder),

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 from unicodedata import category, normalize
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rankfair.files.table import Table
@@ -136,6 +137,10 @@ def looks_like_identifier(column: NDArray[Any], least: int = 20) -> bool:
     Of at least ``least`` known cells 99 % are distinct, and their digits begin with 0,
     or all have one width of five or more, or the numbers are consecutive.
     """
+    if column.dtype.kind != "O":
+        known = column[column == column]
+        if (known < 0).any() or (known != np.trunc(known)).any():
+            return False
     cells = [cell for cell in column.tolist() if cell is not None and cell == cell]
     if len(cells) < least or len({*cells}) < 0.99 * len(cells):
         return False
@@ -155,7 +160,7 @@ def looks_like_identifier(column: NDArray[Any], least: int = 20) -> bool:
 
 def looks_like_dates(column: NDArray[Any]) -> bool:
     """Tell whether all known cells of a column of text are dates."""
-    cells = {cell for cell in column.tolist() if isinstance(cell, str)}
+    cells = {*column.tolist()} - {None} if column.dtype.kind == "O" else ()
     return bool(cells) and all(_DATE.fullmatch(cell.strip()) for cell in cells)
 
 

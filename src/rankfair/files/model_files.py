@@ -220,6 +220,12 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> A
     return _reading(path, max_bytes, model_of)
 
 
+def model_and_extra(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+    """Return a model and the ``extra`` that was saved with it."""
+    model, body = _reading(path, MAX_BYTES, _opened)
+    return model, body["extra"]
+
+
 def describe_model(
     path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
 ) -> dict[str, Any]:

@@ -158,9 +158,8 @@ class Table:
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return which cells of a column are empty."""
         column = self[name]
-        if column.dtype.kind == "O":
-            return np.fromiter((v is None for v in column), bool, len(column))
-        gone: NDArray[np.bool_] = column != column
+        gone: NDArray[np.bool_]
+        gone = column == np.array(None) if self.is_text(name) else column != column
         return gone
 
     def line(self, row: int) -> int | None:
