@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import block_array, coo_array, eye_array, hstack, kron, vstack
-from scipy.stats import wasserstein_distance
+from scipy.stats import ks_2samp, mannwhitneyu, wasserstein_distance
 
-from rankfair.estimators import maps as module
 from rankfair.estimators.maps import (
     CONSTRAINTS_OF,
     GAPS,
@@ -16,6 +15,7 @@ from rankfair.estimators.maps import (
     Limit,
     Standing,
     common_quantiles,
+    compare,
     knots,
     move,
     nearest,
@@ -59,22 +59,20 @@ def movement(samples, found):
 
 def excess(samples, constraint, epsilon, values):
     limit = Limit.of(constraint, samples, epsilon, 1.0)
-    return limit.excess(Standing(values, samples))
+    return limit.excess(Standing.of(values, samples))
 
 
 # All ways
 
 
 @ways
-@pytest.mark.parametrize("samples", [two(), two(1, gap=-0.6), three()])
-@pytest.mark.parametrize("epsilon", [0.02, 0.1])
-def test_the_band_is_met_at_its_edge(method, constraint, samples, epsilon):
+@pytest.mark.parametrize("samples", [two(1, gap=-0.6), three()], ids=["2", "3"])
+def test_the_band_is_met_at_its_edge(method, constraint, samples, epsilon=0.02):
     found = move(samples, method, constraint, epsilon)
     values = values_of(samples, found)
-    for own, counted in zip(values, found.standing.values, strict=True):
-        assert np.array_equal(own, counted)
-        assert (np.diff(own) >= 0).all()
-    gap = GAPS[constraint](found.standing).max()
+    assert all((np.diff(own) >= 0).all() for own in values)
+    gap = GAPS[constraint](Standing.of(values, samples)).max()
+    assert gap == GAPS[constraint](found.standing).max()
     if found.status is Status.INACTIVE:
         assert gap <= epsilon
     else:
@@ -126,16 +124,13 @@ def test_whole_weights_are_repeated_rows(method, constraint):
 
 
 @ways
-@pytest.mark.parametrize("groups", [2, 3])
-def test_many_rows_are_learnt_on_quantiles_and_counted_on_all(
-    method, constraint, groups
-):
-    samples = two(3, (3000, 2500)) if groups == 2 else three(3, 1500)
+def test_many_rows_are_learnt_on_quantiles_and_counted_on_all(method, constraint):
+    samples = two(3, (3000, 2500))
     whole = move(samples, method, constraint, 0.05)
     found = move(samples, method, constraint, 0.05, quantiles=500)
     assert found.status is whole.status is Status.SATISFIED
     assert max(table.shape[1] for table in found.maps) <= 500
-    counted = Standing(values_of(samples, found), samples)
+    counted = Standing.of(values_of(samples, found), samples)
     gap = GAPS[constraint](counted).max()
     # A quantile of each group, or a thirtieth of the band.
     assert 0.05 * 0.97 - (method == "least") / 500 <= gap <= 0.05 * (1 + 1e-9)
@@ -165,7 +160,7 @@ def test_constant_predictions(method, constraint):
 
 
 @ways
-@pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2), (2, 50)])
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 50)])
 def test_tiny_groups(method, constraint, sizes):
     samples = two(5, sizes, gap=3.0)
     found = move(samples, method, constraint, 0.01)
@@ -188,6 +183,71 @@ def test_ties_that_no_map_can_part(method):
     assert np.isfinite(np.concatenate(values_of(samples, found))).all()
 
 
+# How groups stand, against brute force and scipy
+
+
+WEIGHTS = {
+    "rows": None,
+    "whole": lambda rng, n: rng.integers(1, 5, n),
+    "shares": lambda rng, n: rng.uniform(0.1, 2.0, n),
+}
+
+
+def drawn(seed, size, decimals, weights=None):
+    rng = np.random.default_rng(seed)
+    values = np.round(rng.normal(size=size), decimals)
+    return Sample.of(values, weights(rng, size) if weights else None)
+
+
+def brute(a, b, first, second):
+    """2U and KS from the table of all pairs."""
+    wins = np.sign(np.subtract.outer(a, b)) + 1
+    places = np.concatenate((a, b))
+    F_a = (first.weights * (a <= places[:, None])).sum(axis=1) / first.total
+    F_b = (second.weights * (b <= places[:, None])).sum(axis=1) / second.total
+    return first.weights @ wins @ second.weights, np.abs(F_a - F_b).max()
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@settings(max_examples=25)
+@given(
+    st.integers(0, 10**6),
+    st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    st.sampled_from([0, 1, 8]),
+    st.sampled_from([0.0, 0.3, 9.0]),
+)
+def test_a_comparison_is_that_of_all_pairs(kind, seed, sizes, decimals, up):
+    first, second = (
+        drawn(seed + g, size, decimals, WEIGHTS[kind]) for g, size in enumerate(sizes)
+    )
+    a, b = np.round(first.values, 1), second.values + up  # moved steps may tie
+    twice_u, ks, moved = compare(a, b, first, second)
+    assert (twice_u, ks) == pytest.approx(brute(a, b, first, second), abs=1e-9)
+    assert isinstance(twice_u, int) == (kind != "shares")
+    assert moved == pytest.approx(
+        wasserstein_distance(a, b, first.weights, second.weights), abs=1e-12
+    )
+
+
+def test_standings_as_scipy_has_them():
+    rng = np.random.default_rng(0)
+    rows = [np.round(rng.normal(g, 1, 30 + 9 * g), 1) for g in range(3)]
+    samples = [Sample.of(own) for own in rows]
+    standing = Standing.of([sample.values for sample in samples], samples)
+    pairs = [(rows[0], rows[1]), (rows[0], rows[2]), (rows[1], rows[2])]
+    assert standing.ks == pytest.approx([ks_2samp(*pair).statistic for pair in pairs])
+    assert standing.wasserstein == pytest.approx(
+        [wasserstein_distance(*pair) for pair in pairs]
+    )
+    assert standing.mean_gaps == pytest.approx(
+        [abs(a.mean() - b.mean()) for a, b in pairs]
+    )
+    for g, auc in enumerate(standing.aucs):
+        rest = np.concatenate([own for h, own in enumerate(rows) if h != g])
+        u = mannwhitneyu(rows[g], rest).statistic
+        assert auc == pytest.approx(u / (len(rows[g]) * len(rest)))
+
+
 # The line
 
 
@@ -203,34 +263,19 @@ def test_the_end_of_the_line_is_the_barycentre():
         assert values == pytest.approx(np.average(rows, axis=0, weights=[1, 2, 3]))
 
 
-@given(st.integers(0, 10**6), st.lists(st.integers(1, 40), min_size=2, max_size=4))
-def test_without_ties_ranks_are_equal_at_the_end_of_the_line(seed, sizes):
-    rng = np.random.default_rng(seed)
-    samples = [Sample.of(rng.gamma(1.0, 1 + g, n)) for g, n in enumerate(sizes)]
-    standing = Standing(common_quantiles(samples), samples)
-    # Rows that meet may differ in their last bits.
-    pair = Limit.of("rank", samples, 0.0, 1.0).widths
-    ties = min(sizes) * len(sizes)
-    assert (np.abs(standing.aucs - 0.5) <= ties * pair).all()
-    rows = Limit.of("distribution", samples, 0.0, 1.0)
-    assert rows.excess(standing) <= max(s.row for s in samples)
-
-
-@pytest.mark.parametrize("theta", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize(("rows", "off"), [(300, 1e-9), (170, 1 / 170)])
-def test_the_wasserstein_distance_shrinks_with_the_rest_of_the_way(theta, rows, off):
+def test_the_wasserstein_distance_shrinks_with_the_rest_of_the_way(rows, off):
     """Of groups of different size it does up to a row of each."""
     rng = np.random.default_rng(2)
     a, b = rng.normal(1.5, 2, 300), rng.gamma(1.5, size=300)[:rows]
     samples = [Sample.of(a), Sample.of(b)]
-    moved = towards(samples, common_quantiles(samples))(theta)
-    left = (1 - theta) * wasserstein_distance(a, b)
+    moved = towards(samples, common_quantiles(samples))(0.4)
+    left = 0.6 * wasserstein_distance(a, b)
     assert wasserstein_distance(*moved) == pytest.approx(left, abs=off)
 
 
 @on_the_line
-@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.2])
-def test_theta_of_groups_of_one_shape_is_that_of_brute_force(constraint, epsilon):
+def test_theta_of_groups_of_one_shape_is_that_of_brute_force(constraint, epsilon=0.1):
     """Every difference shrinks with θ: pairs meet one after the other."""
     apart, rng = 0.8, np.random.default_rng(6)
     b = rng.gamma(1.5, size=25)
@@ -251,23 +296,6 @@ def test_theta_of_groups_of_one_shape_is_that_of_brute_force(constraint, epsilon
     assert found.theta == pytest.approx(first, abs=2e-3)
 
 
-@on_the_line
-@pytest.mark.parametrize("samples", [two(6, (31, 31)), three(6, 60)], ids=["2", "3"])
-@pytest.mark.parametrize("epsilon", [0.1, 0.2])
-def test_theta_is_an_edge_and_near_the_first(constraint, samples, epsilon):
-    """Of small groups gaps may rise a little along the line: a fine grid sees it."""
-    found = move(samples, "line", constraint, epsilon)
-    path = towards(samples, common_quantiles(samples))
-
-    def miss(x):
-        return excess(samples, constraint, epsilon, path(x))
-
-    assert miss(found.theta) <= 0 < miss(found.theta - 2e-3)
-    grid = np.linspace(0, 1, 801)
-    first = grid[[miss(x) <= 0 for x in grid]][0]
-    assert first - 1 / 800 <= found.theta <= first + 1 / module.CELLS
-
-
 @pytest.mark.parametrize("constraint", ["mean", "wasserstein"])
 def test_means_and_distances_at_zero_are_met_up_to_a_row(constraint):
     samples = two(7, (120, 190))
@@ -280,27 +308,8 @@ def test_means_and_distances_at_zero_are_met_up_to_a_row(constraint):
 # The least movement
 
 
-def least_cost(samples, slack):
-    moved = least_movement(samples, slack)
-    pairs = zip(samples, moved, strict=True)
-    total = sum(s.total for s in samples)
-    return sum(s.weights @ (v - s.values) ** 2 for s, v in pairs) / total
-
-
-@pytest.mark.parametrize("samples", [two(), three()], ids=["2", "3"])
-@pytest.mark.parametrize("epsilon", [0.02, 0.1])
-def test_least_moves_as_little_as_a_row_more_of_slack_allows(samples, epsilon):
-    found = move(samples, "least", "distribution", epsilon)
-    row = max(s.row for s in samples)
-    ours = movement(samples, found)
-    spread = np.ptp(np.concatenate([s.values for s in samples]))
-    levels = (spread / 20) ** 2  # what common levels may add
-    assert least_cost(samples, epsilon + row) <= ours + 1e-12
-    assert ours <= least_cost(samples, epsilon - min(row, epsilon)) + levels
-
-
 @pytest.mark.parametrize("constraint", ["rank", "distribution"])
-@pytest.mark.parametrize("samples", [two(), two(1, gap=-0.6), three()])
+@pytest.mark.parametrize("samples", [two(), three()], ids=["2", "3"])
 def test_least_moves_less_than_the_line(constraint, samples):
     least, line = (move(samples, m, constraint, 0.05) for m in ("least", "line"))
     assert np.isnan(least.theta)
@@ -314,6 +323,7 @@ def test_a_band_too_narrow_for_the_least_movement_is_met_by_the_line():
     assert found.status is Status.SATISFIED and found.theta > 0.9
 
 
+@settings(max_examples=25)
 @given(
     st.integers(0, 10**6),
     st.lists(st.integers(1, 60), min_size=2, max_size=4),
@@ -331,7 +341,7 @@ def test_levels_keep_the_order_and_raise_no_ks(seed, sizes, decimals):
         assert (np.diff(values) >= 0).all()
         spread = np.ptp(np.concatenate([s.values for s in samples]))
         assert np.abs(values - before).max() <= spread / 20 + 1e-9
-    before, after = Standing(moved, samples), Standing(levels, samples)
+    before, after = Standing.of(moved, samples), Standing.of(levels, samples)
     assert (after.ks <= before.ks + 1e-12).all()
 
 
@@ -355,21 +365,11 @@ def test_a_shift_is_the_same_for_all_rows_of_a_group(constraint, samples):
         assert np.ptp(moved - sample.values) < 1e-10
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.05])
-def test_at_equal_auc_other_ways_have_no_larger_ks_than_the_shift(epsilon):
-    least, line, shifted = (
-        move(two(), method, "rank", epsilon) for method in ("least", "line", "shift")
-    )
-    assert shifted.status is Status.SATISFIED
-    assert least.standing.ks.max() <= shifted.standing.ks.max()
-    assert line.standing.ks.max() <= shifted.standing.ks.max()
-
-
 def test_for_means_the_shift_is_the_least_movement():
     """Of two groups: moved by a constant each, in proportion to the other's weight."""
     samples = two(3)
     found = move(samples, "shift", "mean", 0.3)
-    apart = np.subtract(*Standing([s.values for s in samples], samples).means)
+    apart = np.subtract(*Standing.of([s.values for s in samples], samples).means)
     over = abs(apart) - 0.3
     share = 300 * 400 / 700**2
     assert movement(samples, found) == pytest.approx(share * over**2, rel=1e-3)
@@ -392,6 +392,7 @@ def table(seed, n):
 FOLLOW = sorted({way.follow for each in METHODS.values() for way in each}, key=str)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 30))
 def test_nearest_is_the_least_movement_that_keeps_the_order(seed, n):
     start, end, m = table(seed, n)
@@ -403,6 +404,7 @@ def test_nearest_is_the_least_movement_that_keeps_the_order(seed, n):
 
 
 @pytest.mark.parametrize("follow", FOLLOW)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 30))
 def test_maps_are_monotone_and_keep_their_knots(follow, seed, n):
     start, end, m = table(seed, n)
@@ -458,8 +460,7 @@ def binned_optimum(samples, epsilon, edges):
     return solved.fun, np.maximum(solved.x[: 2 * size], 0).reshape(2, bins, bins)
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 0.1])
-@pytest.mark.parametrize("gap", [0.0, 1.0])
+@pytest.mark.parametrize(("epsilon", "gap"), [(0.02, 1.0), (0.1, 0.0)])
 def test_no_further_than_the_linear_programme_over_bins(epsilon, gap):
     samples = two(2, gap=gap)
     ours = movement(samples, move(samples, "least", "distribution", epsilon))

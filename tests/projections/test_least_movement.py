@@ -1,5 +1,7 @@
 """The isotonic regressions against quadratic programmes, and what must hold."""
 
+from itertools import combinations
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -97,8 +99,10 @@ def test_maps_are_monotone_and_ks_is_kept(seed, sizes, slack, decimals):
     widest = [max(slack, np.diff(s.ends, prepend=0).max()) for s in samples]
     for values in moved:
         assert (np.diff(values) >= 0).all()
-    for (g, h), found in Standing(moved, samples).pairs.items():
-        assert found.ks <= (widest[g] + widest[h]) / 2 + 1e-9
+    for (g, h), ks in zip(
+        combinations(widest, 2), Standing.of(moved, samples).ks, strict=True
+    ):
+        assert ks <= (g + h) / 2 + 1e-9
     for again, once in zip(least_movement(samples, 1.0), samples, strict=True):
         assert again == pytest.approx(once.values, abs=1e-12)
 

@@ -158,11 +158,6 @@ def stream(
     return found
 
 
-def is_elsewhere(X: Any) -> bool:
-    """Tell whether rows are in files or on a cluster."""
-    return isinstance(X, Stream) or type(X).__module__.startswith(("dask.", "dask_"))
-
-
 @contextmanager
 def open_rows(
     X: Any,

@@ -30,7 +30,7 @@ from rankfair.constraints.base import Constraint
 from rankfair.core.blocks import linear_predict, power_of_two
 from rankfair.core.problem import Problem
 from rankfair.engines.base import check_room
-from rankfair.engines.streams import is_elsewhere, predict_elsewhere
+from rankfair.engines.streams import predict_elsewhere
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
     Argument,
@@ -209,6 +209,12 @@ class GroupLabels:
                 cure="Fit with the groups as a column of X, named in the constructor.",
             )
         return group_labels(source, self.bin_edges_, self._intersect)
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Tell whether rows are in files or on a cluster."""
+    of_dask = type(X).__module__.startswith(("dask.", "dask_"))
+    return of_dask or getattr(X, "is_stream", False) is True
 
 
 class TaskRegressor(TaskScore, FittedRegressor, ABC):

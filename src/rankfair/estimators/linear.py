@@ -17,13 +17,14 @@ from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine, make_engine
 from rankfair.engines.labels import Coding
-from rankfair.engines.streams import is_elsewhere, open_rows
+from rankfair.engines.streams import open_rows
 from rankfair.estimators.base import (
     FairSettings,
     GroupLabels,
     Progress,
     TaskRegressor,
     check_groups,
+    is_elsewhere,
     name_of,
     read_settings,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -19,25 +19,20 @@ from rankfair.solvers.base import Status
 from rankfair.solvers.roots import close_in, first_beyond
 
 
-class PairGaps(NamedTuple):
-    """2U of one group over another, and the distances of their distributions."""
-
-    twice_u: int | float
-    ks: float
-    wasserstein: float
-
-
-def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> PairGaps:
+def compare(
+    a: Floats, b: Floats, first: Sample, second: Sample
+) -> tuple[int | float, float, float]:
     """Compare two samples whose steps stand at ``a`` and ``b``, both ascending.
 
-    2U is a whole number where the weights are.
+    Returns 2U of one over the other, a whole number where the weights are, KS, and the
+    Wasserstein distance.
 
     Examples
     --------
     >>> import numpy as np
     >>> one, two = Sample.of(np.array([1.0, 2.0])), Sample.of(np.array([2.0, 3.0]))
     >>> compare(one.values, two.values, one, two)
-    PairGaps(twice_u=1, ks=0.5, wasserstein=1.0)
+    (1, 0.5, 1.0)
     """
     x = np.concatenate((a, b))
     order = np.argsort(x, kind="stable")  # of two sorted runs it is a linear merge
@@ -50,64 +45,52 @@ def compare(a: Floats, b: Floats, first: Sample, second: Sample) -> PairGaps:
     apart = np.abs(up_to_a * second.total - up_to_b * first.total)
     pairs = first.total * second.total
     moved = float(apart[:-1] @ np.diff(x[last])) / pairs
-    return PairGaps(twice_u.item(), float(apart.max() / pairs), moved)
+    return twice_u.item(), float(apart.max() / pairs), moved
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How the groups of moved samples stand to each other, pair by pair.
+    """How the groups of moved samples stand to each other.
+
+    Attributes
+    ----------
+    aucs : ndarray of shape (g,)
+        The chance of each group to stand above all others, ties half.
+    means : ndarray of shape (g,)
+    ks, wasserstein, mean_gaps : ndarray of shape (g (g − 1) / 2,)
+        Distances of every two groups.
 
     Examples
     --------
     >>> import numpy as np
     >>> samples = [Sample.of(np.array([0.0, 2.0])), Sample.of(np.array([1.0, 2.0]))]
-    >>> standing = Standing([sample.values for sample in samples], samples)
+    >>> standing = Standing.of([sample.values for sample in samples], samples)
     >>> standing.aucs.tolist(), standing.ks.tolist(), standing.means.tolist()
     ([0.375, 0.625], [0.5], [1.0, 1.5])
     """
 
-    values: Sequence[Floats]
-    samples: Sequence[Sample]
+    aucs: Floats
+    means: Floats
+    ks: Floats
+    wasserstein: Floats
+    mean_gaps: Floats
 
-    @cached_property
-    def pairs(self) -> dict[tuple[int, int], PairGaps]:
-        """Every two groups compared."""
-        groups = list(zip(self.values, self.samples, strict=True))
-        return {
-            (g, h): compare(groups[g][0], groups[h][0], groups[g][1], groups[h][1])
-            for g, h in combinations(range(len(groups)), 2)
-        }
-
-    @property
-    def aucs(self) -> Floats:
-        """The chance of each group to stand above all others, ties half."""
-        totals = np.array([sample.total for sample in self.samples])
-        twice = np.zeros((len(totals), len(totals)), totals.dtype)
-        for (g, h), found in self.pairs.items():
-            twice[g, h] = found.twice_u
-            twice[h, g] = 2 * totals[g] * totals[h] - found.twice_u
-        return Duels(twice, totals).of_rest()
-
-    @property
-    def ks(self) -> Floats:
-        """KS of every two groups."""
-        return np.array([found.ks for found in self.pairs.values()])
-
-    @property
-    def wasserstein(self) -> Floats:
-        """The Wasserstein distance (W₁) of every two groups."""
-        return np.array([found.wasserstein for found in self.pairs.values()])
-
-    @property
-    def means(self) -> Floats:
-        """The mean of each group."""
-        both = zip(self.values, self.samples, strict=True)
-        return np.array([np.average(m, weights=own.weights) for m, own in both])
-
-    @property
-    def mean_gaps(self) -> Floats:
-        """How far the means of every two groups are apart."""
-        return np.array([abs(a - b) for a, b in combinations(self.means.tolist(), 2)])
+    @classmethod
+    def of(cls, values: Sequence[Floats], samples: Sequence[Sample]) -> Standing:
+        """Compare every two groups whose steps stand at these values."""
+        groups = list(zip(values, samples, strict=True))
+        totals = np.array([sample.total for sample in samples])
+        twice, distances = np.zeros((len(totals), len(totals)), totals.dtype), []
+        for g, h in combinations(range(len(groups)), 2):
+            (a, first), (b, second) = groups[g], groups[h]
+            twice[g, h], *apart = compare(a, b, first, second)
+            twice[h, g] = 2 * totals[g] * totals[h] - twice[g, h]
+            distances.append(apart)
+        means = np.array([np.average(m, weights=own.weights) for m, own in groups])
+        gaps = np.array([abs(a - b) for a, b in combinations(means.tolist(), 2)])
+        aucs = Duels(twice, totals).of_rest()
+        ks, wasserstein = np.array(distances).reshape(-1, 2).T
+        return cls(aucs, means, ks, wasserstein, gaps)
 
 
 GAPS: dict[str, Callable[[Standing], Floats]] = {
@@ -292,7 +275,7 @@ def least(samples: Sequence[Sample], limit: Limit, levels: bool = True) -> Path:
     of these differences.  Values closer than the rows can tell apart are made one: KS
     never rises by it, on any rows.
     """
-    free = float(Standing([own.values for own in samples], samples).ks.max())
+    free = float(Standing.of([own.values for own in samples], samples).ks.max())
 
     def path(x: float) -> Values:
         moved = least_movement(samples, (1 - x) * free)
@@ -328,21 +311,21 @@ def wholes(samples: Sequence[Sample], limit: Limit) -> Path:
     """Every group moves as a whole, to equal means or to equal ranks."""
     values = [sample.values for sample in samples]
     if limit.constraint == "mean":
-        means = Standing(values, samples).means
+        means = Standing.of(values, samples).means
         centre = np.average(means, weights=[sample.total for sample in samples])
         ends = [m - (own - centre) for m, own in zip(values, means, strict=True)]
         return towards(samples, ends)
     codes = np.repeat(np.arange(len(samples)), [len(own) for own in values])
     w = np.concatenate([sample.weights for sample in samples])
     m = np.concatenate(values)
-    order = np.argsort(Standing(values, samples).aucs)  # it owes nothing to names
+    order = np.argsort(Standing.of(values, samples).aucs)  # it owes nothing to names
     for _ in range(SWEEPS):
         for g in order:
             in_a = codes == g
             pairs = w[in_a].sum() * w[~in_a].sum()
             m = shift(m, in_a, (pairs, pairs), w)
         ends = np.split(m, np.flatnonzero(np.diff(codes)) + 1)
-        if limit.excess(Standing(ends, samples)) <= 0:
+        if limit.excess(Standing.of(ends, samples)) <= 0:
             break
     return towards(samples, ends)
 
@@ -404,7 +387,7 @@ def move(
     """
     limit = Limit.of(constraint, samples, epsilon, spread)
     values = [sample.values for sample in samples]
-    start = Standing(values, samples)
+    start = Standing.of(values, samples)
     if limit.excess(start) <= 0:
         still = [knots(own[[0, -1]], own[[0, -1]]) for own in values]
         return Moved(still, between, start, Status.INACTIVE, theta=0.0)
@@ -430,14 +413,14 @@ def _along(
 
     def standing(x: float) -> Standing:
         both = zip(maps(x), samples, strict=True)
-        return Standing([way.follow(k, own.values) for k, own in both], samples)
+        return Standing.of([way.follow(k, own.values) for k, own in both], samples)
 
     limit = limit.allowing(samples, lambda: standing(1.0))
     width = float(limit.widths.min())
-    free = limit.excess(Standing(path(0.0), few))
+    free = limit.excess(Standing.of(path(0.0), few))
     finest = NEAR * width / (width + max(free, 0.0))
     places = np.linspace(0.0, 1.0, CELLS + 1)
-    x = _first(lambda x: limit.excess(Standing(path(x), few)), places, finest)
+    x = _first(lambda x: limit.excess(Standing.of(path(x), few)), places, finest)
     if any(own is not all_ for own, all_ in zip(few, samples, strict=True)):
         off = GUESSED * finest
         places = np.clip(x + off * np.append([-1.0, 0.0], 4.0 ** np.arange(12)), 0, 1)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,13 +18,10 @@ from rankfair.estimators.maps import CONSTRAINTS_OF, GAPS, Moved, between, move,
 from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
 from rankfair.estimators.refits import (
     EstimatorRefits,
-    FitParams,
     MetaRegressor,
     check_unit,
     codes_in_training,
-    folds_of,
     predictions_of,
-    read_fit_params,
     unweighted,
 )
 from rankfair.input.arrays import Codes, Floats
@@ -222,18 +218,11 @@ class RankFairPostprocessor(MetaRegressor):
     intersect = True  # no setting: several columns are combined
     cure = CUT_FIRST
 
-    estimator_: Any
     maps_: dict[Any, Any]
-    status_: str
-    rank_auc_: float
-    group_auc_: dict[Any, float]
     ks_: float
     wasserstein_: float
     mean_difference_: float
     theta_: float
-    resolution_: float
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
 
     def __init__(
         self,
@@ -309,9 +298,9 @@ class RankFairPostprocessor(MetaRegressor):
             sensitive_features=sensitive_features,
             sample_weight=sample_weight,
         )
-        passed = read_fit_params(self.estimator, fit_params, X, rows, None, tilts=False)
-        with self._explained(rows):
-            estimator, m = self._fit_and_predict(rows, passed)
+        refits = self._refits(X, rows, fit_params, tilts=False)
+        with self._explained():
+            estimator, m = self._fit_and_predict(refits)
         check_unit(m, "the estimator's prediction")
         source = label_source(
             GROUPS, self.sensitive_features, sensitive_features, table
@@ -468,22 +457,18 @@ class RankFairPostprocessor(MetaRegressor):
             raise InputError("y", f'{wrong} constraints="{constraint}"', cure="Pass y.")
         return method, epsilon
 
-    def _fit_and_predict(
-        self, rows: TrainingRows, passed: FitParams
-    ) -> tuple[Any, Floats]:
+    def _fit_and_predict(self, refits: EstimatorRefits) -> tuple[Any, Floats]:
         """Return the fitted estimator, and predictions of the training rows.
 
         They are its own, or with ``cv`` those of fits that did not see the row.
         """
+        rows = refits.rows
         if self.prefit:
             if hasattr(self.estimator, "__sklearn_tags__"):
                 # Of another library what it predicts is all there is to know.
                 check_is_fitted(self.estimator, msg=NOT_FITTED)
             return self.estimator, predictions_of(self.estimator, rows.X)
-        rng = np.random.default_rng(self.random_state)
-        folds = folds_of(rows, self.cv, rng)
-        refits = EstimatorRefits(self.estimator, rows, folds, passed, self.n_jobs)
-        y = np.append(rows.y, passed.y)
+        y = np.append(rows.y, refits.passed.y)
         models, whole = refits.whole(y)
         if refits.folds is None:
             return models[0], whole

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -78,6 +79,13 @@ class MetaRegressor(GroupLabels, MetaEstimatorMixin, FittedRegressor):
 
     tasks: Any = None
     bins: int | None = None
+    estimator_: Any
+    status_: str
+    rank_auc_: float
+    group_auc_: dict[Any, float]
+    resolution_: float
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
     cure: ClassVar[Words] = CUT  # of too many numbers
 
     def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:
@@ -108,26 +116,30 @@ class MetaRegressor(GroupLabels, MetaEstimatorMixin, FittedRegressor):
         first = models[0] if isinstance(models, list) else models
         return first, self._read_new(X)[1]
 
+    def _refits(
+        self, X: Any, rows: TrainingRows, fit_params: dict[str, Any], tilts: bool
+    ) -> EstimatorRefits:
+        """What is needed to fit the estimator to any target, alike each time."""
+        rng = np.random.default_rng(self.random_state)
+        template = seeded(self.estimator, rng) if tilts else self.estimator
+        groups = self.sensitive_features if tilts and rows.attributes else None
+        passed = read_fit_params(template, fit_params, X, rows, groups, tilts)
+        folds = folds_of(rows, self.cv, rng)
+        return EstimatorRefits(template, rows, folds, passed, self.n_jobs)
+
     @contextmanager
-    def _explained(self, rows: TrainingRows) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         """Say, where the estimator refuses rows, what in X it may not take."""
-        seen = self.sensitive_features is not None and not self.blind
-        n_unknown = max((it.n_unknown for it in rows.attributes), default=0)
         try:
             yield
         except ValueError as error:
-            if seen and n_unknown:
+            seen = self.sensitive_features is not None and not self.blind
+            if seen and any(it in str(error) for it in ("NaN", "string to float")):
                 error.add_note(
-                    f"{counted(n_unknown, 'row misses', 'rows miss')} a label of "
-                    "sensitive_features, whose column of X the estimator sees as it "
-                    "is. Let it take missing values, in a pipeline for instance; or "
-                    "set blind=True; or pass groups to fit as an array."
-                )
-            if "could not convert string to float" in str(error):
-                error.add_note(
-                    "A column of X holds text, which the estimator does not take. If "
-                    "it is the protected one, blind=True hides it; else encode it in a "
-                    "pipeline, with a ColumnTransformer for instance."
+                    "The estimator sees the column of sensitive_features as it is, "
+                    "text and missing labels too. blind=True hides it; else encode it "
+                    "in a pipeline, with a ColumnTransformer for instance, or pass "
+                    "groups to fit as an array."
                 )
             raise
 
@@ -209,6 +221,18 @@ class EstimatorRefits:
     def _taken(self, rows: Codes) -> Any:
         every = len(rows) == len(self.rows.codes)
         return self.rows.X if every else _safe_indexing(self.rows.X, rows)
+
+
+def seeded(estimator: Any, rng: np.random.Generator) -> Any:
+    """A clone in which every ``random_state`` that is None has a seed."""
+    template = clone(estimator)
+    open_seeds = [
+        name
+        for name, value in sorted(template.get_params(deep=True).items())
+        if value is None and name.split("__")[-1] == "random_state"
+    ]
+    seeds = {name: int(rng.integers(1 << 31)) for name in open_seeds}
+    return template.set_params(**seeds) if seeds else template
 
 
 def folds_of(rows: TrainingRows, cv: Any, rng: np.random.Generator) -> Folds | None:
@@ -381,12 +405,13 @@ def read_fit_params(
     passed: dict[str, Any],
     X: Any,
     rows: TrainingRows,
-    group_column: Any,
+    groups: Any,
     tilts: bool,
 ) -> FitParams:
     """Check what is handed on to ``template``; read validation rows as new ones.
 
-    ``tilts``: the model is refitted to tilted targets, so validation rows need groups.
+    ``tilts``: the model is refitted to tilted targets, so validation rows need
+    ``groups``, columns of X.
     """
     table = open_table(X, sparse=True)
     values = {
@@ -397,7 +422,6 @@ def read_fit_params(
     kept = None if rows.kept is None else np.flatnonzero(rows.kept)
     if kept is not None:
         values = _check_method_params(X, values, kept)
-    groups = group_column if tilts and rows.attributes else None
     if len(values) == len(passed):
         return FitParams(values, {})
     _refuse_sets(template, rows, tilts and groups is None)

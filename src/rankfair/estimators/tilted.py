@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankfair.constraints import refuse_upper
@@ -39,9 +38,7 @@ from rankfair.estimators.refits import (
     FitParams,
     MetaRegressor,
     Models,
-    folds_of,
     predictions_by_task,
-    read_fit_params,
     unweighted,
 )
 from rankfair.input.arrays import Bools, Floats
@@ -332,11 +329,7 @@ class TiltedRegressor(TaskScore, MetaRegressor):
     True
     """
 
-    estimator_: Any
-    status_: str
     tasks_: NDArray[Any] | None
-    rank_auc_: float
-    group_auc_: dict[Any, float]
     pairwise_auc_: dict[Any, dict[Any, float]]
     constraint_values_: dict[str, float]
     multiplier_: float
@@ -344,9 +337,6 @@ class TiltedRegressor(TaskScore, MetaRegressor):
     objective_: float
     n_refits_: int
     trace_: list[tuple[float, float]]
-    resolution_: float
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
 
     def __init__(
         self,
@@ -432,16 +422,9 @@ class TiltedRegressor(TaskScore, MetaRegressor):
         )
         for each in rows.attributes:
             refuse_upper(asked, len(each.labels))
-        rng = np.random.default_rng(self.random_state)
-        template = seeded(self.estimator, rng)
-        passed = read_fit_params(
-            template, fit_params, X, rows, self.sensitive_features, tilts=True
-        )
-        folds = folds_of(rows, self.cv, rng)
-        refits = EstimatorRefits(template, rows, folds, passed, self.n_jobs)
-        progress = Progress(self)
-        target = Target.of(rows, asked, passed)
-        with self._explained(rows):
+        refits = self._refits(X, rows, fit_params, tilts=True)
+        target, progress = Target.of(rows, asked, refits.passed), Progress(self)
+        with self._explained():
             found = search(refits, target, progress)
         models = found.models
         fitted = {
@@ -505,18 +488,6 @@ class TiltedRegressor(TaskScore, MetaRegressor):
         check_jobs(self.n_jobs)
         check_cv(self.cv)
         return read_constraints(self)
-
-
-def seeded(estimator: Any, rng: np.random.Generator) -> Any:
-    """A clone in which every ``random_state`` that is None has a seed."""
-    template = clone(estimator)
-    open_seeds = [
-        name
-        for name, value in sorted(template.get_params(deep=True).items())
-        if value is None and name.split("__")[-1] == "random_state"
-    ]
-    seeds = {name: int(rng.integers(1 << 31)) for name in open_seeds}
-    return template.set_params(**seeds) if seeds else template
 
 
 def _attributes(
