@@ -561,7 +561,7 @@ def test_folds_leave_a_row_of_every_group_to_learn_from():
     for _ in range(40):
         codes, in_a = rng.integers(0, 4, 30), np.arange(30) < 2
         groups = np.column_stack((in_a.astype(int), rng.integers(-1, 12, 30)))
-        folds = make_folds(3, codes, in_a, rng, attributes=groups)
+        folds = make_folds(3, codes, groups, rng)
         for train, _ in folds:
             for column in groups.T:
                 assert set(column[train]) >= set(column) - {-1}
@@ -583,7 +583,7 @@ def test_a_group_of_one_row_gets_a_sentence():
 def test_groups_of_one_row_each_cannot_be_held_out():
     codes, groups = np.zeros(4, int), np.arange(4)[:, None]
     with pytest.raises(ValueError, match="each task or group has one row only"):
-        make_folds(2, codes, groups[:, 0], np.random.default_rng(0), attributes=groups)
+        make_folds(2, codes, groups, np.random.default_rng(0))
 
 
 # Groups as the model reads them

@@ -27,13 +27,14 @@ from rankfair.input.frames import (
     read_target,
     read_weights,
 )
-from rankfair.input.groups import (
-    column_name,
-    labels_of_rows,
-    refuse_several,
-    resolve_columns,
+from rankfair.input.groups import label_source, labels_of_rows, refuse_several
+from rankfair.input.scored_rows import (
+    MODEL,
+    ScoredRows,
+    labels_for,
+    predict_rows,
+    read_scored,
 )
-from rankfair.input.scored_rows import MODEL, ScoredRows, naming, read_scored, reader_of
 
 __all__ = [
     "balanced_residuals",
@@ -508,17 +509,10 @@ class GroupScorer:
         self, estimator: Any, X: Any, y: Any, groups: Any, weights: Any, tasks: Any
     ) -> float:
         metric, loss = LOSSES[self.name]
-        given = {} if tasks is None else {"tasks": tasks}
-        if groups is not None and _predicts_by_group(estimator):
-            given["sensitive_features"] = groups
+        predicted = predict_rows(estimator, X, tasks, groups)
         if self.name != "rmse":
             groups = self._groups(estimator, X, groups)
-        value = metric(
-            y,
-            estimator.predict(X, **given),
-            sensitive_features=groups,
-            sample_weight=weights,
-        )
+        value = metric(y, predicted, sensitive_features=groups, sample_weight=weights)
         if math.isnan(value):
             raise InputError(
                 str(self),
@@ -527,15 +521,13 @@ class GroupScorer:
             )
         return -loss(value)
 
-    def _groups(self, estimator: Any, X: Any, passed: Any) -> Any:
-        column = self.column
-        if column is None and passed is None:
-            owner, X = naming(estimator, X, "sensitive_features")
-            column = getattr(owner, "sensitive_features", None)
-            if column is not None and hasattr(owner, "group_labels"):
-                found = owner.group_labels(X)
-                return found if len(found) > 1 else next(iter(found.values()))
-        if column is None and passed is None:
+    def _groups(self, estimator: Any, X: Any, passed: Any) -> dict[str, Any]:
+        name = "sensitive_features"
+        if self.column is None:
+            found = labels_for(name, passed, estimator, X)
+        else:
+            found = label_source(name, self.column, None, open_table(X))
+        if found is None:
             raise InputError(
                 str(self),
                 "has no groups",
@@ -543,12 +535,7 @@ class GroupScorer:
                 'sensitive_features="sex"), or pass them as sensitive_features (with '
                 "metadata routing enabled).",
             )
-        if column is None:
-            return passed
-        table = open_table(X)
-        places = resolve_columns("sensitive_features", column, table)
-        found = {column_name(table, place): table.column(place) for place in places}
-        return found if len(found) > 1 else next(iter(found.values()))
+        return dict(zip(found.names, found.columns, strict=True))
 
     def set_score_request(self, **requests: bool | str | None) -> GroupScorer:
         """Set which metadata is routed to the score: True, False, None or an alias.
@@ -580,12 +567,3 @@ class GroupScorer:
         for name, alias in self.requests.items():
             routing.score.add_request(param=name, alias=alias)
         return routing
-
-
-def _predicts_by_group(estimator: Any) -> bool:
-    """Tell whether ``predict`` takes the groups that ``fit`` got as an array."""
-    reader = reader_of(estimator, "sensitive_features")
-    return (
-        getattr(reader, "sensitive_features", None) is None
-        and getattr(reader, "groups_", None) is not None
-    )

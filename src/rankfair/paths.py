@@ -938,7 +938,6 @@ def _folds(refits: PathRefits, cv: Any, random_state: Any) -> Folds:
         weights=refits.weights,
         X=refits.X,
         y=refits.y,
-        attributes=refits.groups[:, None],
     )
 
 

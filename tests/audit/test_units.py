@@ -192,13 +192,13 @@ def test_a_reversal_goes_beyond_intervals():
     [
         ({"reference": "x"}, 'reference must be a group; got "x"'),
         ({"reference": ["f", "m"]}, "names one group"),
-        ({"controls": {"a": [None, "x"] * 300}}, 'has no value of "a" in 300 rows'),
-        ({"controls": {"a": [np.nan, 1.0] * 300}}, 'has no value of "a" in 300 rows'),
+        ({"controls": {"a": [None, "x"] * 300}}, '"a". has no value in 300 rows'),
+        ({"controls": {"a": [np.nan, 1.0] * 300}}, '"a". has no value in 300 rows'),
         ({"controls": {"a": [str(i) for i in range(600)]}}, "at most 200 labels"),
         ({"controls": {"a": [1.0]}}, "600 rows"),
         ({"close_to": 2.0}, "close_to"),
         ({"layout": "law"}, "layout"),
-        ({"y_true": {"a": [1.0], "b": [1.0]}}, "y_true as a dict has one name"),
+        ({"y_true": {"a": [1.0], "b": [1.0]}}, "y_true has one name"),
     ],
 )
 def test_what_cannot_be_used_is_refused(change, words):

@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeRegressor
 import schools
 from rankfair import RankFairPostprocessor
 from rankfair.core.blocks import rounded
-from rankfair.input.folds import deal_folds
+from rankfair.input.folds import make_folds
 from rankfair.metrics import scorer
 from rankfair.stats.certificate import certify
 from refusals import sentence
@@ -155,7 +155,8 @@ def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
     out_of_fold, model = drift(cv=5)
     assert out_of_fold < 0.15
     assert not np.array_equal(plain.maps_[0], model.maps_[0])
-    pairs = deal_folds(IN_A[old] + 1, 5, np.random.default_rng(0))
+    seed, of_all = np.random.default_rng(0), np.zeros(300, int)
+    pairs = make_folds(5, of_all, IN_A[old], seed, every_row=True)
     for cv in (pairs, iter(pairs)):
         _, same = drift(cv=cv)
         assert np.array_equal(same.maps_[0], model.maps_[0])
@@ -477,9 +478,9 @@ def test_groups_reach_the_last_step_of_a_pipeline():
         ({"blind": 1}, "blind must be True or False; got 1"),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
         ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
-        ({"cv": []}, "cv gives no folds"),
-        ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows."),
-        ({"cv": N + 1}, f"got {N + 1} for {N} rows"),
+        ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
+        ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows that count"),
+        ({"cv": N + 1}, f"got {N + 1} for n_samples = {N}"),
         ({"random_state": "abc"}, "random_state must be None, a whole number ≥ 0"),
         ({"cv": 5, "prefit": True}, "cv refits the estimator"),
         ({"sensitive_features": 9}, "sensitive_features=9 is no column of X"),

@@ -128,7 +128,7 @@ def test_infinite_labels_have_a_sentence_of_their_own(known):
 def test_unhashable_labels_are_refused():
     values = np.empty(2, dtype=object)
     values[:] = [{}, {}]
-    with pytest.raises(TypeError, match="tasks must hold plain labels"):
+    with pytest.raises(ValueError, match="tasks must hold plain labels"):
         labels_of(values)
 
 

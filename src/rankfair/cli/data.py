@@ -106,7 +106,7 @@ class FitData:
         rng = np.random.default_rng(seed)
         parts = make_folds(n_folds, tasks, cells, rng, weights=self.weights)
         for groups in self.groups.values():
-            _check_groups(groups, [train for train, _ in parts])
+            _check_groups(groups, self.weights)
         return parts
 
     @property
@@ -243,19 +243,17 @@ def check_compared(groups: SensitiveGroups) -> None:
         )
 
 
-def _check_groups(groups: SensitiveGroups, parts: list[NDArray[Any]]) -> None:
-    """Raise if a fold would be fitted without one of the groups."""
-    sizes = groups.sizes()
-    for rows in parts:
-        seen = np.bincount(groups.codes[rows] + 1, minlength=len(sizes) + 1)[1:]
-        for place in np.flatnonzero((sizes > 0) & (seen == 0)):
-            label, name = shown(groups.labels.tolist()[place]), shown(groups.name)
-            more = _may_be_number(groups.name, len(sizes))
-            raise NotEstimableError(
-                f"Group {label} of {name} has {counted(int(sizes[place]), 'row')}: too "
-                "few to hold some of them out. Join it with another group, or leave "
-                f"such cells empty.{f' {more}' if more else ''}"
-            )
+def _check_groups(groups: SensitiveGroups, weights: Any) -> None:
+    """Raise if one of the groups has a single row, which is always learnt from."""
+    sizes = groups.sizes(None if weights is None else np.sign(weights))
+    for place in np.flatnonzero(sizes == 1):
+        label, name = shown(groups.labels.tolist()[place]), shown(groups.name)
+        more = _may_be_number(groups.name, len(sizes))
+        raise NotEstimableError(
+            f"Group {label} of {name} has 1 row: too few to hold some of them out. "
+            f"Join it with another group, or leave such cells empty."
+            f"{f' {more}' if more else ''}"
+        )
 
 
 def _codes(columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.intp]:

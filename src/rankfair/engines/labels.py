@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from rankfair.core.blocks import Floats, Ints
 from rankfair.engines.chunk import Chunk
-from rankfair.input.errors import Argument, InputError, counted, listed, nearest, shown
+from rankfair.input.errors import (
+    Argument,
+    InputError,
+    counted,
+    listed,
+    nearest,
+    one_group,
+    shown,
+)
 from rankfair.input.frames import label_array, refuse_infinite
 
 SPARSE = 8  # whole labels spread no wider than this many times their number: a table
@@ -277,11 +285,7 @@ def _sorted(table: Any, n_rows: int) -> tuple[Labels | None, Ints]:
 
 def _check_two(labels: list[Any], name: str | None) -> None:
     if len(labels) == 1:
-        raise InputError(
-            "sensitive_features",
-            f"({shown(name)}) has one group only ({shown(labels[0])}): there is "
-            "nothing to balance",
-        )
+        raise one_group(f"sensitive_features ({shown(name)})", labels[0])
     if len(labels) > 2:
         raise InputError(
             "sensitive_features",

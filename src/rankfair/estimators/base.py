@@ -298,11 +298,9 @@ class TaskRegressor(TaskScore, FittedRegressor, ABC):
         """Fit the model."""
 
 
-def new_table(
-    model: Any, X: Any, unused: Sequence[int] | None, sparse: bool = False
-) -> Table:
+def new_table(model: Any, X: Any, unused: Sequence[int] | None) -> Table:
     """Return new rows with the columns of training; ``unused`` ones may be absent."""
-    table = open_table(X, sparse)
+    table = open_table(X)
     known = getattr(model, "feature_names_in_", None)
     if isinstance(table, FrameTable) and known is not None and unused:
         absent = {*known} - {*table.names}

@@ -242,14 +242,13 @@ class _Trials:
         check_unit(given.target)
         codes, _ = given.task_labels()
         passed = {} if tasks is None else {"tasks": codes}
-        cells, attributes = np.zeros(len(codes), np.intp), None
+        cells = np.zeros((len(codes), 1), np.intp)
         if given.groups is not None:
             # As the fit will read them.
             found = SensitiveFeatures.of(
                 given.groups, given.weights, model.bins, bool(model.intersect)
             )
-            attributes = np.column_stack([each.codes for each in found.attributes])
-            cells = np.unique(attributes, axis=0, return_inverse=True)[1].ravel()
+            cells = np.column_stack([each.codes for each in found.attributes])
             if groups is not None:
                 passed["sensitive_features"] = label_table(given.groups.columns)
         folds = make_folds(
@@ -260,7 +259,6 @@ class _Trials:
             weights=given.weights,
             X=X,
             y=given.target,
-            attributes=attributes,
         )
         return cls(X, given.target, given.weights, passed, folds)
 

@@ -20,7 +20,6 @@ from rankfair.estimators.refits import (
     EstimatorRefits,
     MetaRegressor,
     check_unit,
-    codes_in_training,
     predictions_of,
     unweighted,
 )
@@ -37,7 +36,7 @@ from rankfair.input.errors import (
     listed,
 )
 from rankfair.input.folds import check_cv, group_means, out_of_fold
-from rankfair.input.frames import Table, finite_predictions, open_table
+from rankfair.input.frames import Table, finite_predictions, known_codes, open_table
 from rankfair.input.groups import Source, group_labels, label_source
 from rankfair.input.training import (
     TrainingRows,
@@ -290,7 +289,7 @@ class RankFairPostprocessor(MetaRegressor):
         if self.prefit and fit_params:
             wrong = "is for a fit of the estimator, which prefit=True rules out"
             raise InputError(next(iter(fit_params)), wrong, cure="Leave it out.")
-        table = open_table(X, sparse=self.sensitive_features is None)
+        table = open_table(X)
         target = np.zeros(table.shape[0]) if y is None and self.prefit else y
         rows = self._read_rows(
             X,
@@ -509,7 +508,7 @@ class RankFairPostprocessor(MetaRegressor):
     def _codes_of(self, source: Source) -> Codes:
         """Return the group of each new row, −1 if it is not known; refuse others."""
         (labels,) = group_labels(source, {}, self._intersect).values()
-        return codes_in_training(labels, self.groups_, source.argument)
+        return known_codes(labels, source.argument, self.groups_)
 
 
 def _samples(m: Floats, rows: TrainingRows) -> list[Sample]:

@@ -35,26 +35,21 @@ from rankfair.input.errors import (
     InputError,
     InputWarning,
     Words,
-    counted,
     listed,
 )
 from rankfair.input.folds import (
     Folds,
-    deal_folds,
-    gives_folds,
+    make_folds,
     out_of_fold,
-    split_folds,
 )
 from rankfair.input.frames import (
     ArrayTable,
     FrameTable,
     Table,
     check_lengths,
-    find_known,
+    known_codes,
     open_table,
     read_target,
-    recode,
-    refuse_unseen,
 )
 from rankfair.input.groups import GROUPS, SensitiveGroups, group_labels, label_source
 from rankfair.input.training import (
@@ -106,8 +101,7 @@ class MetaRegressor(GroupLabels, MetaEstimatorMixin, FittedRegressor):
     def _read_new(self, X: Any) -> tuple[Table, Any]:
         """New rows: as a table, and as the estimator sees them."""
         layout = self._layout
-        named = self._group_columns is not None or bool(layout.task_columns)
-        table = new_table(self, X, layout.unused, sparse=not named)
+        table = new_table(self, X, layout.unused)
         return table, columns_seen(X, table, layout)
 
     def _inside(self, X: Any) -> tuple[Any, Any]:
@@ -239,16 +233,8 @@ def folds_of(rows: TrainingRows, cv: Any, rng: np.random.Generator) -> Folds | N
     """Rows to learn from and to count on; None without ``cv``, or groups."""
     if cv is None or not rows.attributes:
         return None
-    if gives_folds(cv):
-        what = "rows" if rows.kept is None else "rows that weigh more than zero"
-        folds = split_folds(cv, rows.X, rows.y, what)
-    elif len(rows.y) < cv:
-        n_rows = counted(len(rows.y), "row")
-        raise InputError("cv", "needs as many rows as folds", f"{cv} for {n_rows}")
-    else:
-        groups = [each.codes for each in rows.attributes]
-        cells = np.unique(np.stack((rows.codes, *groups)), axis=1, return_inverse=True)
-        folds = deal_folds(cells[1].ravel(), cv, rng)
+    groups = np.column_stack([each.codes for each in rows.attributes])
+    folds = make_folds(cv, rows.codes, groups, rng, X=rows.X, y=rows.y, every_row=True)
     labels = rows.layout.tasks
     for train, _ in folds:
         sizes = np.bincount(rows.codes[train], minlength=len(labels))
@@ -413,7 +399,7 @@ def read_fit_params(
     ``tilts``: the model is refitted to tilted targets, so validation rows need
     ``groups``, columns of X.
     """
-    table = open_table(X, sparse=True)
+    table = open_table(X)
     values = {
         name: _placed(name, value, table, rows.layout)
         for name, value in passed.items()
@@ -489,7 +475,7 @@ def _read_set(
     """Read one set: its columns are those of training."""
     unused = () if groups is not None else rows.layout.unused
     try:
-        table = new_table(known, pair[0], unused, sparse=groups is None)
+        table = new_table(known, pair[0], unused)
         y = read_target(pair[1])
         check_lengths(table.shape[0], y=y)
         attributes = () if groups is None else _groups_of(table, rows, groups)
@@ -509,17 +495,9 @@ def _groups_of(
     intersect = len(source.columns) > len(rows.attributes)
     labels = group_labels(source, dict(rows.edges), intersect).values()
     return tuple(
-        replace(each, codes=codes_in_training(own, each.labels))
+        replace(each, codes=known_codes(own, GROUPS, each.labels))
         for own, each in zip(labels, rows.attributes, strict=True)
     )
-
-
-def codes_in_training(labels: Any, trained: Any, argument: str = GROUPS) -> Codes:
-    """Return the places of groups in those of training, −1 where one is not known."""
-    here, found = find_known(labels, argument)
-    codes, others = recode(here, found, trained)
-    refuse_unseen(argument, others, trained, int((codes[here >= 0] < 0).sum()))
-    return codes
 
 
 def _placed(name: str, value: Any, table: Table, layout: Layout) -> Any:

@@ -437,6 +437,39 @@ def check_flag(argument: str, value: Any) -> bool:
     return bool(value)
 
 
+def no_column(
+    argument: str | Argument,
+    names: Sequence[Any] = (),
+    where: str = "X",
+    cure: str = "",
+) -> InputError:
+    """Return the refusal of a name that is no column; ``names`` are those there are.
+
+    Examples
+    --------
+    >>> print(no_column(Argument("tasks", "scool"), ["school", "pay"]))
+    tasks="scool" is no column of X. Did you mean "school"?
+    """
+    ref = argument.value if isinstance(argument, Argument) else argument
+    cure = cure or nearest(ref, names) or f"It has {listed(names)}."
+    return InputError(argument, f"is no column of {where}", cure=cure)
+
+
+def one_group(
+    argument: str, label: Any, n_rows: int | None = None, verb: str = "has"
+) -> InputError:
+    """Return the refusal of rows of one group only.
+
+    Examples
+    --------
+    >>> print(one_group("sensitive_features", "F", 812))
+    sensitive_features has one group only ("F", 812 rows): there is nothing to compare.
+    """
+    rows = "" if n_rows is None else f", {counted(n_rows, 'row')}"
+    only = f"{verb} one group only ({shown(label)}{rows}): there is nothing to compare"
+    return InputError(argument, only)
+
+
 def as_given(value: Any) -> str:
     """Return a value as it stands in a sentence; a long one by its type."""
     if isinstance(value, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -14,27 +14,14 @@ import narwhals as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_array, column_or_1d
 
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import Argument, InputError, Words, counted, listed, shown
 
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for "not known": None, NaN, NA or NaT.
-
-    Examples
-    --------
-    >>> is_missing(None), is_missing(float("nan")), is_missing("NA")
-    (True, True, False)
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float | np.floating | Decimal) and value != value
-
-
 EXACT = 2.0**53  # below it floats tell whole numbers apart
+
 _PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
 
 
@@ -60,14 +47,42 @@ class ArrayTable:
 
     def numbers(self, columns: Sequence[int]) -> Floats:
         """Return these columns as floats, C-ordered; a copy only where needed."""
+        if self.values.dtype.kind not in "biuf":
+            return _stacked(self, columns)
         whole = len(columns) == self.shape[1]
         values = self.values if whole else self.values[:, list(columns)]
-        if values.dtype.kind in "biuf":
-            return np.ascontiguousarray(values, dtype=np.float64)
-        return _stack(
-            self.shape[0],
-            columns,
-            lambda j: column_numbers(self.column(j), f"X (column {j})"),
+        return np.ascontiguousarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """Sparse rows; single columns are read, and all of them never at once."""
+
+    values: Any  # a CSR array
+
+    names = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def column(self, j: int) -> Column:
+        """Return column ``j`` as an array."""
+        found: Column = self.values[:, [j]].toarray().ravel()
+        return found
+
+    def numbers(self, columns: Sequence[int]) -> Floats:
+        """Refuse to make dense rows."""
+        if not columns:
+            return np.empty((self.shape[0], 0))
+        size = 8e-9 * self.shape[0] * len(columns)
+        raise InputError(
+            "X",
+            f"is sparse: dense data is required, {size:.2g} GB by X.toarray()",
+            cure="Linear models of every task need memory for the square of its "
+            "columns. Sparse rows are for estimators that take them, inside "
+            "TiltedRegressor(Ridge()) or RankFairPostprocessor(Ridge()).",
         )
 
 
@@ -98,64 +113,59 @@ class FrameTable:
 
     def numbers(self, columns: Sequence[int]) -> Floats:
         """Return these columns as floats, C-ordered."""
-
-        def read(j: int) -> Floats:
-            return column_numbers(self.column(j), f"X (column {shown(self.names[j])})")
-
-        return _stack(self.shape[0], columns, read)
+        return _stacked(self, columns)
 
 
-Table: TypeAlias = "ArrayTable | FrameTable"
+Table: TypeAlias = ArrayTable | SparseTable | FrameTable
 
 
-def _stack(
-    n_rows: int, columns: Sequence[int], read: Callable[[int], Floats]
-) -> Floats:
-    out = np.empty((n_rows, len(columns)))
+def _stacked(table: ArrayTable | FrameTable, columns: Sequence[int]) -> Floats:
+    out = np.empty((table.shape[0], len(columns)))
     for place, j in enumerate(columns):
-        out[:, place] = read(j)
+        name = str(j) if table.names is None else shown(table.names[j])
+        out[:, place] = column_numbers(table.column(j), f"X (column {name})")
     return out
 
 
-def open_table(X: Any, sparse: bool = False) -> Table:
-    """Return X as a table of columns; refuse what is no dense, real, 2-D table.
+def column_name(table: Table, j: int) -> str:
+    """Return the name of column ``j`` as text; ``x3`` where X has no names."""
+    return f"x{j}" if table.names is None else str(table.names[j])
 
-    With ``sparse`` it may be sparse: it has rows then, and no columns to be read.
+
+def open_table(X: Any) -> Table:
+    """Return X as a table of columns; refuse what is no real table of two dimensions.
 
     Examples
     --------
     >>> open_table([[1.0, "a"], [2.0, "b"]]).shape
     (2, 2)
     """
-    if issparse(X) and sparse:
-        return ArrayTable(np.broadcast_to(np.nan, X.shape))
     if issparse(X):
-        n_rows, n_columns = X.shape
-        raise TypeError(
-            f"X is a sparse {type(X).__name__}: dense data is required. "
-            f"X.toarray() makes {8e-9 * n_rows * n_columns:.2g} GB of it; linear "
-            "models of every task need memory for the square of its columns. Sparse "
-            "rows are for estimators that take them, inside TiltedRegressor(Ridge()) "
-            "or RankFairPostprocessor(Ridge()), with tasks and groups as arrays."
-        )
+        return SparseTable(csr_array(X))
     if isinstance(X, str | PathLike):
-        raise TypeError(
-            f"X is the name of a file or folder ({str(X)!r}): rows are expected. Read "
-            "it first, or for Parquet files larger than memory pass rankfair.stream(…) "
-            "to RankFairRegressor."
+        raise InputError(
+            "X",
+            f"is the name of a file or folder ({str(X)!r}): rows are expected",
+            cure="Read it first, or for Parquet files larger than memory pass "
+            "rankfair.stream(…) to RankFairRegressor.",
         )
     if getattr(X, "is_stream", False) is True:
-        raise TypeError(
-            "X is a stream of files, which only fit and predict of RankFairRegressor "
-            "read: rows in memory are expected here. Read some of the files first."
+        raise InputError(
+            "X",
+            "is a stream of files, which only fit and predict of RankFairRegressor "
+            "read: rows in memory are expected here",
+            cure="Read some of the files first.",
         )
     frame = _as_frame(X)
-    if frame is not None:
-        _refuse_empty(frame.shape)
-        return frame
-    values = unmasked(X) if isinstance(X, np.ndarray) else _as_array(X)
-    refuse_complex(values, "X")
-    return ArrayTable(check_array(values, dtype=None, ensure_all_finite=False))
+    if frame is None:
+        values = as_array(X)
+        refuse_complex(values, "X")
+        return ArrayTable(check_array(values, dtype=None, ensure_all_finite=False))
+    for count, what in zip(frame.shape, ("sample", "feature"), strict=True):
+        if count == 0:  # scikit-learn's words
+            empty = f"has 0 {what}(s) (shape={frame.shape})"
+            raise InputError("X", f"{empty} while a minimum of 1 is required")
+    return frame
 
 
 def _as_frame(X: Any) -> FrameTable | None:
@@ -167,31 +177,44 @@ def _as_frame(X: Any) -> FrameTable | None:
         names = tuple(X.columns)
         frame = nw.from_native(X.set_axis(range(len(names)), axis=1))
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            f"X is a lazy frame ({type(X).__name__}): rows in memory are expected. "
-            "Call X.collect() or X.compute() first."
+        raise InputError(
+            "X",
+            f"is a lazy frame ({type(X).__name__}): rows in memory are expected",
+            cure="Call X.collect() or X.compute() first.",
         )
     if isinstance(frame, nw.DataFrame):
         return FrameTable(frame, names or tuple(frame.columns))
     return None
 
 
-def _as_array(X: Any) -> NDArray[Any]:
-    values = np.asarray(X)
-    # NumPy turns rows that mix text and numbers into text only, and rows that mix
-    # fractions and large labels into floats, which tie them.
-    large = values.dtype.kind == "f" and (np.abs(values) >= EXACT).any()
-    mixed = values.dtype.kind in "US" or large
-    return np.asarray(X, dtype=object) if mixed else values
+def as_array(values: Any) -> NDArray[Any]:
+    """Return an array; a list without uniting its types or rounding its numbers.
 
+    What a mask hides is missing: NaN or None.
 
-def _refuse_empty(shape: tuple[int, int]) -> None:
-    for count, what in zip(shape, ("sample", "feature"), strict=True):
-        if count == 0:
-            raise InputError(
-                "X",
-                f"has 0 {what}(s) (shape={shape}) while a minimum of 1 is required",
-            )
+    Examples
+    --------
+    >>> as_array([True, None, "a"]).tolist(), as_array([2**53 + 1, 0.5]).tolist()
+    ([True, None, 'a'], [9007199254740993, 0.5])
+    >>> as_array(np.ma.array([7, 8], mask=[False, True])).tolist()
+    [7, None]
+    """
+    array = np.asanyarray(values)
+    if isinstance(array, np.ma.MaskedArray):
+        hidden, array = np.ma.getmaskarray(array), np.asarray(array)
+        nan = array.dtype.kind in "fc"
+        if hidden.any():
+            array = array.copy() if nan else array.astype(object)
+            array[hidden] = math.nan if nan else None
+    array = np.asarray(array)
+    if isinstance(values, np.ndarray) or array.dtype.kind not in "USiuf":
+        return array
+    # NumPy makes text of numbers beside text, and ties large numbers beside fractions.
+    large = array.dtype.kind == "f" and (np.abs(array) >= EXACT).any()
+    objects = np.asarray(values, dtype=object)
+    kinds = set(map(type, objects.ravel())) if isinstance(values, list | tuple) else {}
+    united = bool in kinds and len(kinds) > 1
+    return objects if array.dtype.kind in "US" or large or united else array
 
 
 def refuse_complex(values: NDArray[Any], argument: str) -> None:
@@ -202,26 +225,6 @@ def refuse_complex(values: NDArray[Any], argument: str) -> None:
             f"has dtype {values.dtype}: real numbers are expected",
             cure="Complex data not supported.",  # scikit-learn's words
         )
-
-
-def unmasked(values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in which what a mask hides is missing: NaN or None.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unmasked(np.ma.array([7, 8], mask=[False, True])).tolist()
-    [7, None]
-    """
-    if not isinstance(values, np.ma.MaskedArray):
-        return values
-    hidden, plain = np.ma.getmaskarray(values), np.asarray(values)
-    if not hidden.any():
-        return plain
-    nan = plain.dtype.kind in "fc"
-    filled = plain.copy() if nan else plain.astype(object)
-    filled[hidden] = math.nan if nan else None
-    return filled
 
 
 def as_columns(values: Any, argument: str) -> list[Column]:
@@ -237,23 +240,36 @@ def as_columns(values: Any, argument: str) -> list[Column]:
         return [native]
     if isinstance(native, nw.DataFrame):
         return [native[:, j] for j in range(native.shape[1])]
-    is_array = isinstance(values, np.ndarray)
-    array = unmasked(values) if is_array else _labels_array(values)
+    array = as_array(values)
     if array.ndim not in (1, 2):
         raise InputError(argument, "must hold one value a row", f"shape {array.shape}")
     return [array] if array.ndim == 1 else [array[:, j] for j in range(array.shape[1])]
 
 
-def _labels_array(values: Any) -> NDArray[Any]:
-    """Return a list as an array in which NumPy neither unites types nor cuts text."""
-    array = np.asarray(values, dtype=object)
-    kinds = {type(value) for value in array.ravel()}
-    found = array if len(kinds) > 1 or str in kinds else np.asarray(values)
-    # NumPy turns whole numbers of which some are beyond 2⁶³ into floats.
-    return array if kinds == {int} and found.dtype.kind == "f" else found
+def frame_library(*given: Any) -> str | None:
+    """Return the library of the first frame or series given, if it can make frames."""
+    for values in given:
+        native = nw.from_native(values, allow_series=True, pass_through=True)
+        if isinstance(native, nw.DataFrame | nw.Series):
+            name = native.implementation.value
+            return str(name) if name in ("pandas", "polars") else None
+    return None
 
 
 # Numbers
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for "not known": None, NaN, NA or NaT.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("NA")
+    (True, True, False)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating | Decimal) and value != value
 
 
 def column_numbers(column: Column, argument: str) -> Floats:
@@ -261,7 +277,6 @@ def column_numbers(column: Column, argument: str) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> column_numbers(np.array([1, 2]), "y").tolist()
     [1.0, 2.0]
     """
@@ -297,11 +312,8 @@ def _cure(argument: str) -> Words:
     """Return what to do with a column of X, or with y, weights and the like."""
     if not argument.startswith("X "):
         return "Turn it into numbers."
-    groups = Argument("sensitive_features")
-    return (
-        "Drop it, turn it into numbers (one-hot encoding), or name it in ",
-        *(Argument("tasks"), " or ", groups, "."),
-    )
+    encode = "Drop it, turn it into numbers (one-hot encoding), or name it in "
+    return encode, Argument("tasks"), " or ", Argument("sensitive_features"), "."
 
 
 def exact_order(column: Column, values: Floats) -> Floats:
@@ -312,7 +324,6 @@ def exact_order(column: Column, values: Floats) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> large = np.array([2**53 + 1, 2**53])
     >>> exact_order(large, large.astype(float)).tolist()
     [1.0, 0.0]
@@ -325,18 +336,20 @@ def exact_order(column: Column, values: Floats) -> Floats:
     return np.unique(exact, return_inverse=True)[1].astype(np.float64)
 
 
-def read_target(y: Any, argument: str = "y") -> Floats:
-    """Return a target as one finite float a row.
+def read_target(y: Any, argument: str = "y", n_rows: int | None = None) -> Floats:
+    """Return a target as one finite float a row, of so many rows if that is known.
 
     Examples
     --------
     >>> read_target([1, 2]).tolist()
     [1.0, 2.0]
     """
-    return _read(y, argument)[0]
+    return read_ranked(y, argument, n_rows)[0]
 
 
-def read_ranked(y: Any, argument: str = "y") -> tuple[Floats, Floats]:
+def read_ranked(
+    y: Any, argument: str = "y", n_rows: int | None = None
+) -> tuple[Floats, Floats]:
     """Return a target as floats, and numbers of exactly its order and ties.
 
     Most often the two are one.
@@ -347,24 +360,17 @@ def read_ranked(y: Any, argument: str = "y") -> tuple[Floats, Floats]:
     >>> large[1].tolist(), small[1].tolist()
     ([0.0, 1.0], [3.0, 1.0])
     """
-    values, column = _read(y, argument)
-    return values, exact_order(column, values)
-
-
-def _read(y: Any, argument: str) -> tuple[Floats, Column]:
-    """Return a target as floats, and as it came."""
     if y is None and argument == "y":  # scikit-learn's own words
-        raise ValueError(
-            "This estimator requires y to be passed, but the target y is None."
-        )
+        missing = "requires y to be passed, but the target y is None"
+        raise InputError("This estimator", missing)
     if y is None:
         raise InputError(argument, "must hold one number a row", "None")
-    column = _one_column(y, argument)
-    values = np.ascontiguousarray(column_numbers(column, argument))
+    values, column = _finite_column(y, argument)
     if not len(values):
         raise InputError(argument, "is empty: at least one row is expected")
-    refuse_infinite(values, (), argument)
-    return values, column
+    if n_rows is not None:
+        check_lengths(n_rows, **{argument: values})
+    return values, exact_order(column, values)
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
@@ -380,38 +386,36 @@ def read_weights(sample_weight: Any, n_rows: int) -> Floats | None:
     argument = "sample_weight"
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, float(sample_weight))
-    column = _one_column(sample_weight, argument, warn=False)
-    weights = np.ascontiguousarray(column_numbers(column, argument))
-    refuse_infinite(weights, (), argument)
+    weights, _ = _finite_column(sample_weight, argument, warn=False)
     negative = int((weights < 0).sum())
     if negative:
-        raise InputError(
-            argument,
-            f"must not be negative; {negative} of {len(weights)} are, the lowest is "
-            f"{weights.min():g}",
-        )
+        these = f"{negative} of {len(weights)} are, the lowest is {weights.min():g}"
+        raise InputError(argument, f"must not be negative; {these}")
     if not weights.any():
         raise InputError(argument, "is zero for every row: nothing is left to fit")
     check_lengths(n_rows, sample_weight=weights)
     return None if (weights == 1.0).all() else weights
 
 
-def _one_column(values: Any, argument: str, warn: bool = True) -> Column:
+def _finite_column(
+    values: Any, argument: str, warn: bool = True
+) -> tuple[Floats, Column]:
+    """Return one column as finite floats, and as it came."""
     if issparse(values):
-        raise TypeError(
-            f"{argument} is sparse: dense data is required. Convert it with .toarray()."
-        )
+        dense = "is sparse: dense data is required"
+        raise InputError(argument, dense, cure="Convert it with .toarray().")
     shape = getattr(values, "shape", None)
     shape = np.asarray(values).shape if shape is None else tuple(shape)
     if len(shape) == 1:
         (column,) = as_columns(values, argument)
     elif warn:
         # scikit-learn's words for (N, 1), which it accepts, and for all else.
-        array = values if isinstance(values, np.ndarray) else np.asarray(values)
-        column = column_or_1d(unmasked(array), warn=True)
+        column = column_or_1d(as_array(values), warn=True)
     else:
         raise InputError(argument, "must be 1D", f"shape {shape}")
-    return column
+    floats = np.ascontiguousarray(column_numbers(column, argument))
+    refuse_infinite(floats, (), argument)
+    return floats, column
 
 
 def check_lengths(n_rows: int, **columns: Any) -> None:
@@ -436,11 +440,8 @@ def refuse_infinite(values: Floats, names: Sequence[str], argument: str = "X") -
     if bad:
         rest = len(bad) - 5
         more = f" and {counted(rest, 'more column')}" if rest > 0 else ""
-        raise InputError(
-            argument,
-            f"must be finite, but has {'; '.join(bad[:5])}{more}",
-            cure="Drop or impute these rows.",
-        )
+        expected = f"must be finite, but has {'; '.join(bad[:5])}{more}"
+        raise InputError(argument, expected, cure="Drop or impute these rows.")
 
 
 def _describe_bad(column: Floats, name: str) -> str:
@@ -455,7 +456,6 @@ def finite_predictions(m: Floats) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> finite_predictions(np.array([1.0, 2.0])).tolist()
     [1.0, 2.0]
     """
@@ -471,6 +471,9 @@ def finite_predictions(m: Floats) -> Floats:
     return m
 
 
+# Labels
+
+
 def find_labels(columns: Sequence[Column], argument: str) -> tuple[Codes, NDArray[Any]]:
     """Return the code of each row and the sorted labels that the codes stand for.
 
@@ -478,18 +481,26 @@ def find_labels(columns: Sequence[Column], argument: str) -> tuple[Codes, NDArra
 
     Examples
     --------
-    >>> import numpy as np
     >>> codes, labels = find_labels([np.array(["b", "a", "b"])], "tasks")
     >>> codes.tolist(), labels.tolist()
     ([1, 0, 1], ['a', 'b'])
     """
-    found = [_code(_plain(column), argument) for column in columns]
+    found = [find_known(column, argument) for column in columns]
+    for codes, _ in found:
+        missing = int((codes < 0).sum())
+        if missing:
+            raise InputError(
+                argument,
+                f"has {counted(missing, 'missing label')} (NaN, None, NA or NaT) in "
+                f"{counted(len(codes), 'row')}: every row needs one",
+                cure="Drop such rows or name them.",
+            )
     if len(found) == 1:
         return found[0]
     cells = found[0][0]
     for codes, labels in found[1:]:
         cells = cells * len(labels) + codes
-    codes, present = _code(cells, argument)
+    codes, present = _code_numbers(cells)
     places = np.unravel_index(present, tuple(len(labels) for _, labels in found))
     parts = [
         labels[place].tolist() for (_, labels), place in zip(found, places, strict=True)
@@ -506,217 +517,75 @@ def find_known(column: Column, argument: str) -> tuple[Codes, NDArray[Any]]:
     >>> codes.tolist(), labels.tolist()
     ([1, -1, 0], [5, 7])
     """
-    values = _plain(column)
-    known = _known(values)
-    if known.all():
-        return _code(values, argument)
-    rest: NDArray[Any] | list[Any]
-    if isinstance(values, list):
-        rest = [value for value, there in zip(values, known, strict=True) if there]
-    else:
-        rest = _whole(values[known])
-    codes = np.full(len(known), -1, np.intp)
-    codes[known], labels = _code(rest, argument)
-    return codes, labels
-
-
-def _known(values: NDArray[Any] | list[Any]) -> NDArray[np.bool_]:
-    """Tell which values are not missing."""
-    if isinstance(values, list):
-        try:  # few labels are distinct: most often these show that none is missing
-            some = any(map(is_missing, dict.fromkeys(values)))
-        except TypeError:
-            some = True  # what is no label is refused where labels are made
-        if some:
-            return np.array([not is_missing(value) for value in values], bool)
-    elif values.dtype.kind == "f":
-        there: NDArray[np.bool_] = ~np.isnan(values)
-        return there
-    return np.ones(len(values), bool)
-
-
-def recode(
-    codes: Codes, here: NDArray[Any], labels: NDArray[Any]
-) -> tuple[Codes, list[Any]]:
-    """Return codes into ``labels`` for codes into ``here``, and what others are there.
-
-    The code is −1 for others, and for rows that have no label and −1 already.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> recode(np.array([1, 0, -1]), np.array(["b", "x"]), np.array(["a", "b"]))
-    (array([-1,  1, -1]), ['x'])
-    """
-    index = {label: code for code, label in enumerate(labels.tolist())}
-    places = [index.get(label, -1) for label in here.tolist()]
-    others = [label for label, c in zip(here.tolist(), places, strict=True) if c < 0]
-    # The last place is that of code −1.
-    return np.array([*places, -1], np.intp)[codes], others
-
-
-# The cure where labels are unseen in cross-validation.
-SORTED_ROWS = (
-    "Folds of sorted rows leave out whole tasks and groups: shuffle them, "
-    "cv=KFold(5, shuffle=True)."
-)
-FIT_MORE = ("Use the labels of training, or fit with rows of these too. ",)
-
-
-class UnseenError(InputError):
-    """Labels of new rows that training did not have; what it is about is kept apart.
-
-    Attributes
-    ----------
-    labels, known : sequence
-        Those labels, and the ones of training.
-    column : str or None
-        The column of a sensitive feature; None where the labels are of tasks.
-    n_rows : int
-        How many rows have such labels.
-    """
-
-    labels: Sequence[Any] = ()
-    known: Sequence[Any] = ()
-    column: str | None = None
-    n_rows: int = 0
-
-
-def refuse_unseen(
-    argument: str,
-    others: Sequence[Any],
-    known: NDArray[Any],
-    n_rows: int,
-    cure: tuple[str | Argument, ...] = FIT_MORE,
-    column: str | None = None,
-) -> None:
-    """Raise if new rows have labels that training did not have.
-
-    Some may be known ones of another type: 101 is not "101".
-    """
-    if not others:
-        return
-    refuse_retyped(argument, others, known)
-    error = UnseenError(
-        argument,
-        f"has labels not seen in training: {listed(others)} "
-        f"({counted(n_rows, 'row')}); training had {listed(known.tolist())}",
-        cure=(*cure, SORTED_ROWS),
-    )
-    error.labels, error.known = others, known.tolist()
-    error.column, error.n_rows = column, n_rows
-    raise error
-
-
-def refuse_retyped(argument: str, others: Sequence[Any], known: NDArray[Any]) -> None:
-    """Raise if unknown labels are known ones of another type: 101 is not "101"."""
-    texts = {str(label): label for label in known.tolist()}
-    twins = [label for label in others if str(label) in texts]
-    if twins:
-        here, there = twins[0], texts[str(twins[0])]
-        raise InputError(
-            argument,
-            f"has labels of another type than in training: {shown(here)} "
-            f"({type(here).__name__}) here, {shown(there)} ({type(there).__name__}) "
-            f"there; {counted(len(twins), 'label differs', 'labels differ')} so",
-            cure="Convert labels as in training, for example with "
-            f".astype({type(there).__name__}).",
-        )
-
-
-def _plain(column: Column) -> NDArray[Any] | list[Any]:
-    """Return numbers as an array and every other kind of label as a list."""
     if isinstance(column, nw.Series):
-        if not column.dtype.is_numeric() and column.dtype != nw.Boolean:
-            return column.to_list()
-        if not column.dtype.is_float() and column.null_count():
-            return column.to_list()
+        number = column.dtype.is_numeric() or column.dtype == nw.Boolean
+        if not number or (not column.dtype.is_float() and column.null_count()):
+            return _code_objects(column.to_list(), argument)
         column = column.to_numpy()
     if column.dtype.kind == "M":
         column = column.astype("M8[us]")
-    if column.dtype.kind == "f":
-        return _whole(column)
-    values: NDArray[Any] | list[Any]
-    values = column if column.dtype.kind in "biu" else column.tolist()
-    return values
-
-
-def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """Return floats as integers where nothing is lost by it."""
+    if column.dtype.kind not in "biuf":
+        return _code_objects(column.tolist(), argument)
+    if column.dtype.kind != "f":
+        return _code_numbers(column)
+    known = ~np.isnan(column)
+    every = bool(known.all())
+    values = column if every else column[known]
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        raise InputError(
+            argument,
+            f"has {counted(infinite, 'infinite label')} in "
+            f"{counted(len(column), 'row')}: text, booleans and finite numbers are "
+            "labels",
+            cure="Name such rows, or drop them.",
+        )
     with np.errstate(invalid="ignore"):
-        integers = values.astype(np.int64)
-    return integers if np.array_equal(integers, values) else values
+        whole = values.astype(np.int64)
+    # Floats are integers where nothing is lost by it.
+    found = _code_numbers(whole if np.array_equal(whole, values) else values)
+    if every:
+        return found
+    codes = np.full(len(column), -1, np.intp)
+    codes[known] = found[0]
+    return codes, found[1]
 
 
-def _code(
-    values: NDArray[Any] | list[Any], argument: str
-) -> tuple[Codes, NDArray[Any]]:
-    if isinstance(values, list):
-        return _code_objects(values, argument)
-    if values.dtype.kind == "f":
-        _refuse_missing(int(np.isnan(values).sum()), len(values), argument)
-        _refuse_infinite(int(np.isinf(values).sum()), len(values), argument)
+def _code_numbers(values: NDArray[Any]) -> tuple[Codes, NDArray[Any]]:
+    """Code numbers; integers of a small range by a table, two passes and no sort."""
     if values.dtype.kind == "b":
-        codes, labels = _code(values.view(np.uint8), argument)
+        codes, labels = _code_numbers(values.view(np.uint8))
         return codes, labels.astype(bool)
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low <= 4 * len(values) + 1000 and high <= np.iinfo(np.intp).max:
-            return _code_narrow(values, low, high)
+            place = values.astype(np.intp, copy=False)
+            place = place - low if low else place
+            present = np.zeros(high - low + 1, bool)
+            present[place] = True
+            labels = (np.flatnonzero(present) + low).astype(values.dtype)
+            if len(labels) == len(present):
+                return place, labels
+            return (np.cumsum(present) - 1)[place], labels
     labels, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.intp, copy=False), labels
-
-
-def _code_narrow(
-    values: NDArray[Any], low: int, high: int
-) -> tuple[Codes, NDArray[Any]]:
-    """Code integers of a small range by a table: two passes and no sort."""
-    place = values.astype(np.intp, copy=False)
-    place = place - low if low else place
-    present = np.zeros(high - low + 1, bool)
-    present[place] = True
-    labels = (np.flatnonzero(present) + low).astype(values.dtype)
-    if len(labels) == len(present):
-        return place, labels
-    return (np.cumsum(present) - 1)[place], labels
 
 
 def _code_objects(values: list[Any], argument: str) -> tuple[Codes, NDArray[Any]]:
     try:
         distinct = list(dict.fromkeys(values))
     except TypeError as error:
-        raise TypeError(
-            f"{argument} must hold plain labels (text, numbers, booleans): {error}."
-        ) from None
-    if any(map(is_missing, distinct)):
-        _refuse_missing(sum(map(is_missing, values)), len(values), argument)
+        plain = f"must hold plain labels (text, numbers, booleans): {error}"
+        raise InputError(argument, plain) from None
+    labels = [label for label in distinct if not is_missing(label)]
     try:
-        labels = sorted(distinct)
+        labels.sort()
     except TypeError:
-        labels = sorted(distinct, key=str)
-    index = {label: code for code, label in enumerate(labels)}
+        labels.sort(key=str)
+    index = dict.fromkeys(distinct, -1)
+    index |= {label: code for code, label in enumerate(labels)}
     codes = np.fromiter(map(index.__getitem__, values), np.intp, len(values))
     return codes, label_array(labels)
-
-
-def _refuse_missing(count: int, n_rows: int, argument: str) -> None:
-    if count:
-        raise InputError(
-            argument,
-            f"has {counted(count, 'missing label')} (NaN, None, NA or NaT) in "
-            f"{counted(n_rows, 'row')}: every row needs one",
-            cure="Drop such rows or name them.",
-        )
-
-
-def _refuse_infinite(count: int, n_rows: int, argument: str) -> None:
-    if count:
-        raise InputError(
-            argument,
-            f"has {counted(count, 'infinite label')} in {counted(n_rows, 'row')}: "
-            "text, booleans and finite numbers are labels",
-            cure="Name such rows, or drop them.",
-        )
 
 
 def label_array(labels: list[Any]) -> NDArray[Any]:
@@ -739,3 +608,104 @@ def label_array(labels: list[Any]) -> NDArray[Any]:
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out
+
+
+# Labels of new rows
+
+FIT_MORE = ("Use the labels of training, or fit with rows of these too.",)
+
+
+class UnseenError(InputError):
+    """Labels of new rows that training did not have; what it is about is kept apart.
+
+    Attributes
+    ----------
+    labels, known : sequence
+        Those labels, and the ones of training.
+    column : str or None
+        The column of a sensitive feature; None where the labels are of tasks.
+    n_rows : int
+        How many rows have such labels.
+    """
+
+    labels: Sequence[Any] = ()
+    known: Sequence[Any] = ()
+    column: str | None = None
+    n_rows: int = 0
+
+
+def recode(
+    codes: Codes, here: NDArray[Any], labels: NDArray[Any], argument: str = "tasks"
+) -> tuple[Codes, list[Any]]:
+    """Return codes into ``labels`` for codes into ``here``, and what others are there.
+
+    The code is −1 for others, and for rows that have no label and −1 already.  Known
+    labels of another type are refused: 101 is not "101".
+
+    Examples
+    --------
+    >>> recode(np.array([1, 0, -1]), np.array(["b", "x"]), np.array(["a", "b"]))
+    (array([-1,  1, -1]), ['x'])
+    """
+    index = {label: code for code, label in enumerate(labels.tolist())}
+    places = [index.get(label, -1) for label in here.tolist()]
+    others = [label for label, c in zip(here.tolist(), places, strict=True) if c < 0]
+    texts = {str(label): label for label in index}
+    twins = [label for label in others if str(label) in texts]
+    if twins:
+        mine, known = twins[0], texts[str(twins[0])]
+        raise InputError(
+            argument,
+            f"has labels of another type than in training: {shown(mine)} "
+            f"({type(mine).__name__}) here, {shown(known)} ({type(known).__name__}) "
+            f"there; {counted(len(twins), 'label differs', 'labels differ')} so",
+            cure="Convert labels as in training, for example with "
+            f".astype({type(known).__name__}).",
+        )
+    # The last place is that of code −1.
+    return np.array([*places, -1], np.intp)[codes], others
+
+
+def refuse_unseen(
+    argument: str,
+    others: Sequence[Any],
+    known: NDArray[Any],
+    n_rows: int,
+    cure: tuple[str | Argument, ...] = FIT_MORE,
+    column: str | None = None,
+) -> None:
+    """Raise if new rows have labels that training did not have."""
+    if others:
+        error = UnseenError(
+            argument,
+            f"has labels not seen in training: {listed(others)} "
+            f"({counted(n_rows, 'row')}); training had {listed(known.tolist())}",
+            cure=(
+                *cure,
+                " Folds of sorted rows leave out whole tasks and groups: shuffle them, "
+                "cv=KFold(5, shuffle=True).",
+            ),
+        )
+        error.labels, error.known = others, known.tolist()
+        error.column, error.n_rows = column, n_rows
+        raise error
+
+
+def known_codes(
+    column: Column, argument: str, labels: NDArray[Any], name: str | None = None
+) -> Codes:
+    """Return the group of each new row, −1 if it is not known; refuse other groups.
+
+    Examples
+    --------
+    >>> known_codes(np.array(["M", None], object), "sex", np.array(["F", "M"])).tolist()
+    [1, -1]
+    """
+    here, found = find_known(column, argument)
+    codes, others = recode(here, found, labels, argument)
+    n_rows = int((codes[here >= 0] < 0).sum())
+    none = "Use the labels of training, None where the group is not known, or fit with "
+    refuse_unseen(
+        argument, others, labels, n_rows, (f"{none}rows of these groups.",), name
+    )
+    return codes

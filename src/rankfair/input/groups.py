@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,8 @@ from rankfair.input.errors import (
     as_given,
     counted,
     listed,
-    nearest,
+    no_column,
+    one_group,
     shown,
 )
 from rankfair.input.frames import (
@@ -32,10 +34,22 @@ from rankfair.input.frames import (
     Table,
     as_columns,
     check_lengths,
+    column_name,
     find_known,
     find_labels,
     open_table,
 )
+
+GROUPS = "sensitive_features"
+MOST_NUMBERS = 20  # more distinct numbers than that are a quantity, and no labels
+MOST_FRACTIONS = 10  # the same where some are fractions
+ALONE: Words = (
+    "Join small groups, or balance each feature alone without ",
+    *(Argument("intersect"), "."),
+)
+
+
+# Where labels come from
 
 
 @dataclass(frozen=True)
@@ -67,9 +81,6 @@ class Source:
         ]
 
 
-GROUPS = "sensitive_features"
-
-
 def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]:
     """Return positions of the columns that ``wanted`` names: one or several.
 
@@ -77,12 +88,10 @@ def resolve_columns(argument: str, wanted: Any, table: Table) -> tuple[int, ...]
 
     Examples
     --------
-    >>> from rankfair.input.frames import open_table
     >>> resolve_columns("tasks", [0, -1], open_table([[1.0, 2.0, 3.0]]))
     (0, 2)
     """
-    several = isinstance(wanted, list | tuple)
-    refs = list(wanted) if several else [wanted]
+    refs = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
     if not refs or not all(map(is_reference, refs)):
         raise InputError(
             argument,
@@ -109,8 +118,8 @@ def _position(argument: Argument, table: Table) -> int:
     if not isinstance(ref, str):
         if -n <= int(ref) < n:
             return int(ref) % n
-        cure = f"It has {counted(n, 'column')} (0 to {n - 1})."
-        raise InputError(argument, "is no column of X", cure=cure)
+        has = f"It has {counted(n, 'column')} (0 to {n - 1})."
+        raise no_column(argument, cure=has)
     if not isinstance(table, FrameTable):
         raise InputError(
             argument,
@@ -122,29 +131,23 @@ def _position(argument: Argument, table: Table) -> int:
     if ref not in table.names:  # a ColumnTransformer puts its step and __ in front
         names = [name.rpartition("__")[2] for name in names]
     count = names.count(ref)
-    if count > 1:
+    if count == 1:
+        return names.index(ref)
+    if count:
         expected = f"names {count} columns of X"
         raise InputError(argument, expected, cure="Give a position, or rename them.")
-    if not count:
-        raise InputError(argument, "is no column of X", cure=_hint(ref, table.names))
-    return names.index(ref)
-
-
-def _hint(ref: str, names: tuple[Any, ...]) -> str:
-    """What may have become of a column that is not there."""
-    own = [str(it) for it in names if str(it).rpartition("__")[2].startswith(f"{ref}_")]
-    if own and any("__" in str(name) for name in names):
-        return (
-            f"It has {listed(own)}: let the ColumnTransformer pass {shown(ref)} "
-            'through as it is, with set_output(transform="pandas") and '
-            "verbose_feature_names_out=False."
-        )
-    return nearest(ref, names) or f"It has {listed(names)}."
-
-
-def column_name(table: Table, j: int) -> str:
-    """Return the name of column ``j`` as text; ``x3`` where X has no names."""
-    return f"x{j}" if table.names is None else str(table.names[j])
+    own = [
+        str(name)
+        for name, last in zip(table.names, names, strict=True)
+        if last.startswith(f"{ref}_")
+    ]
+    cure = (
+        f"It has {listed(own)}: let the ColumnTransformer pass {shown(ref)} through as "
+        'it is, with set_output(transform="pandas") and '
+        "verbose_feature_names_out=False."
+    )
+    encoded = own and any("__" in str(name) for name in table.names)
+    raise no_column(argument, table.names, cure=cure if encoded else "")
 
 
 def refuse_same_columns(tasks: Source | None, groups: Source | None) -> None:
@@ -152,22 +155,21 @@ def refuse_same_columns(tasks: Source | None, groups: Source | None) -> None:
     if tasks is None or groups is None or not tasks.at:
         return
     if set(tasks.at) <= set(groups.at):
-        column = f"column {listed(tasks.names)}"
+        both = f" both name column {listed(tasks.names)}: each group would be a task"
         raise InputError(
             "tasks",
-            (
-                "and ",
-                Argument(GROUPS),
-                f" both name {column}: each group would be a task of its own",
-            ),
+            ("and ", Argument(GROUPS), f"{both} of its own"),
             cure="Name other tasks, or leave them out.",
         )
 
 
-def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str, ...]]:
+def passed_columns(
+    passed: Any, argument: str, what: str = "group"
+) -> tuple[list[Column], tuple[str, ...]]:
     """Return columns given as an array, a series, a frame or a dict, and their names.
 
-    A column without a name is called group, several are group 1, group 2 and so on.
+    A column without a name is called group, or ``what`` they are, several are group 1,
+    group 2 and so on.
 
     Examples
     --------
@@ -176,8 +178,8 @@ def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str,
     """
     if not isinstance(passed, dict):
         columns = as_columns(passed, argument)
+        rest = [f"{what} {j + 1}" if columns[1:] else what for j in range(len(columns))]
         names = [getattr(column, "name", None) for column in columns]
-        rest = [f"group {j + 1}" if names[1:] else "group" for j in range(len(names))]
         return columns, tuple(
             other if name in (None, "") else str(name)
             for name, other in zip(names, rest, strict=True)
@@ -187,7 +189,7 @@ def passed_columns(passed: Any, argument: str) -> tuple[list[Column], tuple[str,
     columns = []
     for name, values in passed.items():
         place = f"{argument} ({shown(name)})"
-        made = getattr(values, "is_groups", False) is True
+        made = isinstance(values, SensitiveGroups)
         found = [values] if made else as_columns(values, place)
         if len(found) > 1:
             expected = f"has {len(found)} columns: one is expected for each name"
@@ -237,11 +239,10 @@ def label_source_of(argument: str, given: Any, model: Any, X: Any) -> Source | N
     >>> source.columns[0].tolist()
     [7.0, 8.0]
     """
-    named = given if is_reference(given) else None
-    if given is None:
-        named = getattr(model, argument, None)
-    passed = given if named is None else None
-    return label_source(argument, named, passed, open_table(X))
+    named = getattr(model, argument, None) if given is None else None
+    if is_reference(given):
+        named, given = given, None
+    return label_source(argument, named, given, open_table(X))
 
 
 def refuse_several(source: Source, cure: Words) -> None:
@@ -251,12 +252,7 @@ def refuse_several(source: Source, cure: Words) -> None:
         raise InputError(source.argument, expected, cure=cure)
 
 
-MOST_NUMBERS = 20  # more distinct numbers than that are a quantity, and no labels
-MOST_FRACTIONS = 10  # the same where some are fractions
-ALONE: Words = (
-    "Join small groups, or balance each feature alone without ",
-    *(Argument("intersect"), "."),
-)
+# Groups
 
 
 @dataclass(frozen=True)
@@ -272,8 +268,6 @@ class SensitiveGroups:
     name: str = ""
     edges: Floats | None = field(default=None, compare=False)
     reference: int = field(default=0, compare=False)  # others are compared with it
-
-    is_groups = True  # for readers of columns
 
     @property
     def in_a(self) -> Bools:
@@ -307,17 +301,21 @@ class SensitiveGroups:
         found: Bools = self.codes == np.arange(len(self.labels))[:, None]
         return found
 
-    def take(self, rows: Bools) -> SensitiveGroups:
+    def take(self, rows: NDArray[Any]) -> SensitiveGroups:
         """Return the groups of some rows."""
         return replace(self, codes=self.codes[rows])
 
     def sizes(self, weights: Floats | None = None) -> Floats:
         """Return how many rows, or how much weight, each group has."""
-        codes, w = self.codes, weights
-        if self.known is not None:
-            codes = codes[self.known]
-            w = None if weights is None else weights[self.known]
-        return np.bincount(codes, w, len(self.labels)).astype(np.float64)
+        # Places are one up, so that the first is that of no group.
+        sizes = np.bincount(self.codes + 1, weights, len(self.labels) + 1)
+        return sizes[1:].astype(np.float64)
+
+    def spelt(self) -> NDArray[Any]:
+        """Return the label of each row, None where it is not known."""
+        labels = np.empty(len(self.labels) + 1, dtype=object)
+        labels[:-1] = self.labels.tolist()
+        return labels[self.codes]  # the last one, None, for code −1
 
 
 def masks_of(attributes: Sequence[SensitiveGroups]) -> tuple[Bools, Bools | None]:
@@ -335,18 +333,20 @@ def masks_of(attributes: Sequence[SensitiveGroups]) -> tuple[Bools, Bools | None
     if all(each.known is None for each in attributes):
         return np.vstack(masks), None
     known = [
-        np.broadcast_to(True if each.known is None else each.known, mask.shape)
+        np.broadcast_to(each.codes >= 0, mask.shape)
         for each, mask in zip(attributes, masks, strict=True)
     ]
     return np.vstack(masks), np.vstack(known)
+
+
+# Bins and combinations
 
 
 def cut(groups: SensitiveGroups, bins: int, weights: Floats | None) -> SensitiveGroups:
     """Return quantiles of a number as groups; equal numbers stay together."""
     total = groups.sizes(weights)
     values = groups.labels.astype(np.float64)[total > 0]
-    total = total[total > 0]
-    place = quantile_places(total, bins)
+    place = quantile_places(total[total > 0], bins)
     starts = np.unique(values[np.flatnonzero(np.diff(place, prepend=-1))])
     return cut_at(groups, np.append(starts, values[-1]))
 
@@ -392,16 +392,11 @@ def bin_labels(edges: Floats) -> NDArray[Any]:
     """
     starts = len(edges) - 1
     for digits in (4, 6, 9, 17):
-        shown_edges = [f"{edge:.{digits}g}" for edge in edges]
-        if len(set(shown_edges[:starts])) == starts:
+        told = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(told[:starts])) == starts:
             break
-    ends = [")"] * (starts - 1) + ["]"]
-    return np.array(
-        [
-            f"[{low}, {high}{end}"
-            for low, high, end in zip(shown_edges, shown_edges[1:], ends, strict=False)
-        ]
-    )
+    bins = [f"[{low}, {high})" for low, high in itertools.pairwise(told)]
+    return np.array([*bins[:-1], f"{bins[-1][:-1]}]"])
 
 
 def crossed(
@@ -421,23 +416,19 @@ def crossed(
     """
     known = np.all([groups.codes >= 0 for groups in found], axis=0)
     shape = tuple(len(groups.labels) for groups in found)
-    cells = np.ravel_multi_index(
-        tuple(groups.codes[known] for groups in found), shape
-    ).astype(np.intp)
-    counted = cells if weights is None else cells[weights[known] > 0]
-    present = np.unique(counted)
+    cells = np.ravel_multi_index([groups.codes[known] for groups in found], shape)
+    present = np.unique(cells if weights is None else cells[weights[known] > 0])
     places = np.unravel_index(present, shape)
     parts = [
         groups.labels[place].tolist()
         for groups, place in zip(found, places, strict=True)
     ]
     labels = plain_labels([*zip(*parts, strict=True)])
-    codes = np.full(len(known), -1, np.intp)
     place = np.searchsorted(present, cells)
+    codes = np.full(len(known), -1, np.intp)
     codes[known] = np.where(np.isin(cells, present), place, -1)
-    return SensitiveGroups(
-        codes, np.array(labels), cell_label([each.name for each in found])
-    )
+    name = cell_label([each.name for each in found])
+    return SensitiveGroups(codes, np.array(labels), name)
 
 
 def plain_labels(labels: Sequence[Any]) -> list[Any]:
@@ -467,146 +458,18 @@ def cell_label(parts: Sequence[Any], quote: bool = False) -> str:
     >>> cell_label(("F", 3)), cell_label(("F × M", 3)), cell_label(("F", 3.0))
     ('F × 3', '"F × M" × 3', 'F × 3')
     """
-    return " × ".join(_part(label, quote) for label in parts)
+
+    def part(label: Any) -> str:
+        # Rows without 0.5 hold 1 where others hold 1.0: both are called the same.
+        whole = isinstance(label, float) and label.is_integer()
+        text = str(int(label) if whole else label)
+        quoted = {*text} & {"×", '"'} or (quote and isinstance(label, str))
+        return json.dumps(text, ensure_ascii=False) if quoted else text
+
+    return " × ".join(map(part, parts))
 
 
-def _part(label: Any, quote: bool) -> str:
-    # Rows without 0.5 hold 1 where others hold 1.0: both are called the same.
-    whole = isinstance(label, float) and label.is_integer()
-    text = str(int(label) if whole else label)
-    quoted = {*text} & {"×", '"'} or (quote and isinstance(label, str))
-    return json.dumps(text, ensure_ascii=False) if quoted else text
-
-
-def _check_cells(
-    cells: SensitiveGroups, argument: str, weights: Floats | None
-) -> InputWarning | None:
-    """Refuse too many combinations, or only one; return a warning of small ones."""
-    if not len(cells.labels):
-        raise InputError(
-            argument,
-            f"has no row with a known label in every one of {cells.name}: there is no "
-            "combination to balance",
-            cure=("Leave ", Argument("intersect"), " out."),
-        )
-    what = f"combinations of {cells.name}"
-    check_groups(cells, argument, None, what=what, cure=ALONE)
-    rows = cells.sizes(None if weights is None else np.sign(weights))
-    small = [
-        f"{shown(label)} ({int(n)} row)"
-        for label, n in zip(cells.labels.tolist(), rows, strict=True)
-        if n < 2
-    ]
-    if not small:
-        return None
-    more = f" and {len(small) - 5} more" if len(small) > 5 else ""
-    return InputWarning(
-        argument,
-        f"has {what} with a single row: {', '.join(small[:5])}{more}; each is held in "
-        "the middle of all predictions",
-        cure=ALONE,
-    )
-
-
-def _is_quantity(groups: SensitiveGroups) -> bool:
-    """Tell whether these are too many numbers for labels."""
-    most = MOST_FRACTIONS if groups.labels.dtype.kind == "f" else MOST_NUMBERS
-    return groups.holds_numbers and len(groups.labels) > most
-
-
-def check_groups(
-    groups: SensitiveGroups,
-    argument: str,
-    weights: Floats | None,
-    several: bool = True,
-    what: str = "groups",
-    cure: Words = "Join small groups, or cut a number into bins.",
-) -> SensitiveGroups:
-    """Refuse one group only, too many groups, and groups without any weight.
-
-    Examples
-    --------
-    >>> groups = SensitiveGroups(np.array([0, 1]), np.array(["F", "M"]))
-    >>> check_groups(groups, "sensitive_features", None) is groups
-    True
-    """
-    labels = groups.labels.tolist()
-    if len(labels) == 1:
-        rows = counted(len(groups.codes) - groups.n_unknown, "row")
-        raise InputError(
-            argument,
-            f"has one group only ({shown(labels[0])}, {rows}): there is nothing to "
-            "compare",
-        )
-    many = f"has {len(labels)} {what} ({listed(labels)})"
-    if len(labels) > 2 and not several:
-        pairs = "Compare one with the rest, or two of them."
-        raise InputError(argument, f"{many}: two are expected", cure=pairs)
-    if len(labels) > MOST_GROUPS:
-        expected = f"{many}: at most {MOST_GROUPS} are expected"
-        raise InputError(argument, expected, cure=cure)
-    sizes = np.ones(len(labels)) if weights is None else groups.sizes(weights)
-    for g in np.flatnonzero(sizes == 0).tolist():
-        raise InputError(
-            "sample_weight",
-            f"is zero for all {int((groups.codes == g).sum())} rows of group "
-            f"{shown(labels[g])} in {argument}: there is nothing to compare",
-            cure="Give some of them weight, or leave these rows out.",
-        )
-    return groups
-
-
-def group_labels(
-    source: Source, edges: dict[str, Floats], intersect: bool
-) -> dict[str, NDArray[Any]]:
-    """Return the label of each row by feature, cut and combined as in training.
-
-    Labels not known are None.
-
-    Examples
-    --------
-    >>> source = Source("sensitive_features", [np.array([20, 70])], (), ("age",))
-    >>> group_labels(source, {"age": np.array([18.0, 40.0, 65.0])}, False)
-    {'age': array(['[18, 40)', '[40, 65]'], dtype=object)}
-    """
-    found = {}
-    for part in source.parts():
-        groups = SensitiveGroups(*find_known(part.columns[0], part.argument), part.name)
-        if groups.name in edges:
-            if not groups.holds_numbers and len(groups.labels):
-                raise InputError(
-                    part.argument,
-                    "must be a number, as in training, for bins to cut",
-                    listed(groups.labels.tolist()),
-                    "Convert it as in training.",
-                )
-            groups = cut_at(groups, edges[groups.name])
-        found[groups.name] = groups
-    if intersect and len(found) > 1:
-        cells = crossed(list(found.values()))
-        found = {cells.name: cells}
-    return {name: spelt(groups) for name, groups in found.items()}
-
-
-def spelt(groups: SensitiveGroups) -> NDArray[Any]:
-    """Return the label of each row, None where it is not known."""
-    labels = np.empty(len(groups.labels) + 1, dtype=object)
-    labels[:-1] = groups.labels.tolist()
-    return labels[groups.codes]  # the last one, None, for code −1
-
-
-def label_table(columns: Sequence[Column]) -> NDArray[Any]:
-    """Return labels as an array that rows can be taken from, a column each.
-
-    Examples
-    --------
-    >>> label_table([np.array(["F", "M"]), np.array([20, 70])]).tolist()
-    [['F', 20], ['M', 70]]
-    """
-    labels = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for j, column in enumerate(columns):
-        labels[:, j] = column.to_list() if isinstance(column, nw.Series) else column
-    return labels
+# Reading
 
 
 @dataclass(frozen=True)
@@ -666,36 +529,27 @@ def read_features(
     ['[20, 44)', '[44, 67]']
     """
     for name in source.names:
-        if source.names.count(name) > 1:
-            raise InputError(
-                source.argument,
-                f"has {source.names.count(name)} features called {shown(name)}: each "
-                "needs a name of its own",
-            )
+        count = source.names.count(name)
+        if count > 1:
+            same = f"has {count} features called {shown(name)}"
+            raise InputError(source.argument, f"{same}: each needs a name of its own")
     found = []
     for part in source.parts():
         groups = _read(part, unknown)
-        if bins is not None and groups.holds_numbers and len(groups.labels) > bins:
+        labels = groups.labels.tolist()
+        most = MOST_FRACTIONS if groups.labels.dtype.kind == "f" else MOST_NUMBERS
+        if bins is not None and groups.holds_numbers and len(labels) > bins:
             groups = cut(groups, bins, weights)
-        elif several and _is_quantity(groups):
-            labels = groups.labels.tolist()
-            raise InputError(
-                part.argument,
-                f"holds {len(labels)} distinct numbers ({listed(labels)}): groups are "
-                "expected",
-                cure=cure,
-            )
-        found.append(check_groups(groups, part.argument, weights, several))
+        elif several and groups.holds_numbers and len(labels) > most:
+            distinct = f"holds {len(labels)} distinct numbers ({listed(labels)})"
+            expected = f"{distinct}: groups are expected"
+            raise InputError(part.argument, expected, cure=cure)
+        check_groups(groups, part.argument, weights, several)
+        found.append(groups)
     if bins is not None and not any(groups.holds_numbers for groups in found):
-        raise InputError(
-            Argument("bins", bins),
-            (
-                "cuts numbers into groups, but ",
-                Argument("sensitive_features"),
-                f" holds none ({listed(found[0].labels.tolist())})",
-            ),
-            cure="Leave it out.",
-        )
+        none = f" holds none ({listed(found[0].labels.tolist())})"
+        numbers = ("cuts numbers into groups, but ", Argument(GROUPS), none)
+        raise InputError(Argument("bins", bins), numbers, cure="Leave it out.")
     return found
 
 
@@ -719,3 +573,103 @@ def _read(source: Source, unknown: bool) -> SensitiveGroups:
 
 def _is_number(label: Any) -> bool:
     return isinstance(label, Real) and not isinstance(label, bool | np.bool_)
+
+
+def check_groups(
+    groups: SensitiveGroups,
+    argument: str,
+    weights: Floats | None,
+    several: bool = True,
+    what: str = "groups",
+    cure: Words = "Join small groups, or cut a number into bins.",
+) -> None:
+    """Refuse one group only, too many groups, and groups without any weight."""
+    labels = groups.labels.tolist()
+    if len(labels) == 1:
+        raise one_group(argument, labels[0], len(groups) - groups.n_unknown)
+    many = f"has {len(labels)} {what} ({listed(labels)})"
+    if len(labels) > 2 and not several:
+        pairs = "Compare one with the rest, or two of them."
+        raise InputError(argument, f"{many}: two are expected", cure=pairs)
+    if len(labels) > MOST_GROUPS:
+        expected = f"{many}: at most {MOST_GROUPS} are expected"
+        raise InputError(argument, expected, cure=cure)
+    for g in np.flatnonzero(groups.sizes(weights) == 0).tolist():
+        raise InputError(
+            "sample_weight",
+            f"is zero for all {int((groups.codes == g).sum())} rows of group "
+            f"{shown(labels[g])} in {argument}: there is nothing to compare",
+            cure="Give some of them weight, or leave these rows out.",
+        )
+
+
+def _check_cells(
+    cells: SensitiveGroups, argument: str, weights: Floats | None
+) -> InputWarning | None:
+    """Refuse too many combinations, or only one; return a warning of small ones."""
+    if not len(cells.labels):
+        raise InputError(
+            argument,
+            f"has no row with a known label in every one of {cells.name}: there is no "
+            "combination to balance",
+            cure=("Leave ", Argument("intersect"), " out."),
+        )
+    what = f"combinations of {cells.name}"
+    check_groups(cells, argument, None, what=what, cure=ALONE)
+    rows = cells.sizes(None if weights is None else np.sign(weights))
+    small = [
+        f"{shown(label)} ({int(n)} row)"
+        for label, n in zip(cells.labels.tolist(), rows, strict=True)
+        if n < 2
+    ]
+    if not small:
+        return None
+    more = f" and {len(small) - 5} more" if len(small) > 5 else ""
+    single = f"has {what} with a single row: {', '.join(small[:5])}{more}"
+    each = "each is held in the middle of all predictions"
+    return InputWarning(argument, f"{single}; {each}", cure=ALONE)
+
+
+def group_labels(
+    source: Source, edges: dict[str, Floats], intersect: bool
+) -> dict[str, NDArray[Any]]:
+    """Return the label of each row by feature, cut and combined as in training.
+
+    Labels not known are None.
+
+    Examples
+    --------
+    >>> source = Source("sensitive_features", [np.array([20, 70])], (), ("age",))
+    >>> group_labels(source, {"age": np.array([18.0, 40.0, 65.0])}, False)
+    {'age': array(['[18, 40)', '[40, 65]'], dtype=object)}
+    """
+    found = []
+    for part in source.parts():
+        groups = SensitiveGroups(*find_known(part.columns[0], part.argument), part.name)
+        if groups.name in edges:
+            if not groups.holds_numbers and len(groups.labels):
+                raise InputError(
+                    part.argument,
+                    "must be a number, as in training, for bins to cut",
+                    listed(groups.labels.tolist()),
+                    "Convert it as in training.",
+                )
+            groups = cut_at(groups, edges[groups.name])
+        found.append(groups)
+    if intersect and len(found) > 1:
+        found = [crossed(found)]
+    return {groups.name: groups.spelt() for groups in found}
+
+
+def label_table(columns: Sequence[Column]) -> NDArray[Any]:
+    """Return labels as an array that rows can be taken from, a column each.
+
+    Examples
+    --------
+    >>> label_table([np.array(["F", "M"]), np.array([20, 70])]).tolist()
+    [['F', 20], ['M', 70]]
+    """
+    labels = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for j, column in enumerate(columns):
+        labels[:, j] = column.to_list() if isinstance(column, nw.Series) else column
+    return labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -33,6 +33,7 @@ from rankfair.input.frames import (
     column_numbers,
     find_known,
     find_labels,
+    frame_library,
     label_array,
     read_ranked,
     read_target,
@@ -48,6 +49,7 @@ from rankfair.input.groups import (
     label_source_of,
     label_table,
     labels_of_rows,
+    passed_columns,
     read_features,
     refuse_several,
 )
@@ -55,6 +57,7 @@ from rankfair.input.groups import (
 PREDICTED = "what the model predicts"
 MODEL = "predicted"  # the name of predictions that have none
 MOST_REPEATED = 20_000_000  # rows that are repeated have to fit into memory with ease
+MOST_LEVELS = 200  # of a control: more are names of rows, not categories
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class ScoredRows:
     Attributes
     ----------
     predicted, ranked : dict of str to ndarray of shape (N,)
-        Predictions; of those that floats tie, numbers of their exact order and ties.
+        Predictions, and numbers of exactly their order and ties.
     target : ndarray of shape (N,) or None
     groupings : tuple of SensitiveGroups
         One for each feature, −1 where a row has no group.
@@ -116,25 +119,19 @@ class ScoredRows:
     @property
     def exact(self) -> Floats:
         """Numbers of exactly their order and ties."""
-        return self.ranked.get(MODEL, self.m)
+        return self.ranked[MODEL]
 
     def take(self, at: NDArray[Any]) -> ScoredRows:
         """Return some rows, by mask or by position."""
-
-        def own(values: NDArray[Any] | None) -> Any:
-            return None if values is None else values[at]
-
+        names = "target", "tasks", "weights", "controls", "complementary", "places"
+        values = {name: getattr(self, name) for name in names}
+        own = {name: each[at] for name, each in values.items() if each is not None}
         return replace(
             self,
             predicted={name: values[at] for name, values in self.predicted.items()},
             ranked={name: values[at] for name, values in self.ranked.items()},
-            target=own(self.target),
             groupings=tuple(each.take(at) for each in self.groupings),
-            tasks=own(self.tasks),
-            weights=own(self.weights),
-            controls=own(self.controls),
-            complementary=own(self.complementary),
-            places=own(self.places),
+            **own,
         )
 
     def of_known_group(self) -> ScoredRows:
@@ -156,15 +153,11 @@ def read_scored(
     ``several``: there may be more than two groups.
     """
     predicted = {name: values for name, (values, _) in read.items()}
-    n_rows = len(next(iter(predicted.values())))
+    ranked = {name: order for name, (_, order) in read.items()}
     found = read_features(groups, weights, several=several, cure=CUT_FIRST)
+    n_rows = len(next(iter(predicted.values())))
     return ScoredRows(
-        predicted,
-        {name: told for name, (values, told) in read.items() if told is not values},
-        target,
-        tuple(found),
-        weights=weights,
-        n_given=n_rows,
+        predicted, ranked, target, tuple(found), weights=weights, n_given=n_rows
     )
 
 
@@ -178,372 +171,72 @@ def score_model(
     several = isinstance(sensitive_features, list | tuple)
     if several and len(sensitive_features) == 1 and is_reference(sensitive_features[0]):
         (sensitive_features,) = sensitive_features
-    source = _labels(GROUPS, sensitive_features, model, X)
+    source = labels_for(GROUPS, sensitive_features, model, X)
     if source is None:
-        raise InputError(
-            GROUPS,
-            "is missing: the group of each row is expected, or the column of X that "
-            "says so",
-        )
+        raise _no_groups("the column of X that says so")
     refuse_several(source, "Name the column of one, or pass the labels of one.")
-    of_tasks = _labels("tasks", tasks, model, X)
-    given = {"tasks": tasks, GROUPS: sensitive_features}
-    read = {MODEL: read_ranked(_answer(model, X, given), PREDICTED)}
-    target = None if y is None else read_target(y)
-    check_lengths(len(read[MODEL][0]), y=target)
+    of_tasks = labels_for("tasks", tasks, model, X)
+    predicted = predict_rows(model, X, tasks, sensitive_features)
+    read = {MODEL: read_ranked(predicted, PREDICTED)}
+    target = None if y is None else read_target(y, n_rows=len(read[MODEL][0]))
     rows = read_scored(read, target, source, None)
     return replace(rows, tasks=None if of_tasks is None else of_tasks.labels()[0])
 
 
-def _labels(argument: str, given: Any, model: Any, X: Any) -> Source | None:
-    """Return labels that were given, else those of columns that a model names."""
+def _no_groups(where: str) -> InputError:
+    return InputError(
+        GROUPS, f"is missing: the group of each row is expected, or {where}"
+    )
+
+
+def labels_for(argument: str, given: Any, model: Any, X: Any) -> Source | None:
+    """Return labels that were given, else those of columns that a model names.
+
+    Its groups are read as it reads them: cut into bins, and combined.
+    """
     if given is None:
         model, X = naming(model, X, argument)
+        named = getattr(model, argument, None) is not None
+        if argument == GROUPS and named and hasattr(model, "group_labels"):
+            found = model.group_labels(X)
+            return labels_of_rows(found, len(next(iter(found.values()))))
     return label_source_of(argument, given, model, X)
 
 
-def _answer(model: Any, X: Any, labels: dict[str, Any]) -> Any:
-    """What the model predicts, as it came.
+def predict_rows(model: Any, X: Any, tasks: Any, sensitive_features: Any) -> Any:
+    """Return what the model predicts, as it came.
 
     Passed on are the labels that its ``predict`` has an argument for, that came as an
-    array, and that it does not read from a column of X; a pipeline hands them to its
-    last step.
+    array, as they did to ``fit``, and that it does not read from a column of X; a
+    pipeline hands them to its last step.
     """
-    passed = {
-        name: given
-        for name, given in labels.items()
-        if given is not None
-        and not is_reference(given)
-        and (reader := reader_of(model, name)) is not None
-        and getattr(reader, name, None) is None
-        and not (name == "tasks" and _fitted_without_tasks(reader))
-    }
+    passed = {}
+    for name, given in {"tasks": tasks, GROUPS: sensitive_features}.items():
+        reader = None if given is None else _reader_of(model, name)
+        if reader is None or is_reference(given):
+            continue
+        layout = getattr(reader, "_layout", None)
+        # Tasks may be clusters only, and groups those of a measure.
+        trained = {
+            "tasks": getattr(layout, "task_columns", ()),
+            GROUPS: getattr(reader, "groups_", ()),
+        }
+        if getattr(reader, name, None) is None and trained[name] is not None:
+            passed[name] = given
     return model.predict(X, **passed)
 
 
-def _fitted_without_tasks(model: Any) -> bool:
-    """Tell whether a model of ours knows no tasks: they are clusters only then."""
-    layout = getattr(model, "_layout", None)
-    return layout is not None and getattr(layout, "task_columns", ()) is None
-
-
-# For an audit
-
-
-def read_audited(
-    y_true: Any,
-    y_pred: Any,
-    sensitive_features: Any,
-    tasks: Any,
-    sample_weight: Any,
-    intersect: bool,
-    frequency_weights: bool = False,
-    reference: Any = None,
-    controls: Any = None,
-    complementary: Any = None,
-) -> ScoredRows:
-    """Check all arguments and return them as arrays."""
-    target_name, y_true = _named_target(y_true)
-    read = _read_predictions(y_pred)
-    n_rows = len(next(iter(read.values()))[0])
-    target = None if y_true is None else read_target(y_true, "y_true")
-    check_lengths(n_rows, y_true=target)
-    for name, (m, _) in read.items():
-        check_lengths(n_rows, **{f"y_pred[{name!r}]": m})
-    weights = read_weights(sample_weight, n_rows)
-    if frequency_weights:
-        _refuse_no_frequencies(weights)
-    if sensitive_features is None:
-        raise InputError(GROUPS, "is None: the group of each row is expected")
-    rows = read_scored(
-        read, target, labels_of_rows(sensitive_features, n_rows), weights
-    )
-    groupings = tuple(map(_texts_of, rows.groupings))
-    if intersect:
-        groupings += _intersections(groupings, weights)
-    groupings = _with_references(groupings, reference)
-    rows = replace(rows, groupings=groupings, weights=None, target_name=target_name)
-    if tasks is not None:
-        columns = as_columns(tasks, "tasks")
-        check_lengths(n_rows, tasks=columns[0])
-        codes, labels = find_labels(columns, "tasks")
-        rows = replace(rows, tasks=codes, task_labels=texts(labels.tolist()))
-    if controls is not None:
-        X, names = read_controls(controls, n_rows)
-        rows = replace(rows, controls=X, control_names=names)
-    if complementary is not None:
-        pay = read_target(complementary, "complementary")
-        check_lengths(n_rows, complementary=pay)
-        rows = replace(rows, complementary=pay)
-    rows = replace(
-        rows,
-        places=np.arange(n_rows),
-        fingerprint=_fingerprint(rows, groupings, weights),
-        backend=_backend(sensitive_features, y_pred),
-    )
-    return rows if weights is None else _weighted(rows, weights, frequency_weights)
-
-
-def _named_target(y_true: Any) -> tuple[str, Any]:
-    """The name and the values of a target: of a dict of one, a series or an array."""
-    if isinstance(y_true, dict):
-        if len(y_true) != 1:
-            raise InputError("y_true", "as a dict has one name", f"{len(y_true)} names")
-        ((name, y_true),) = y_true.items()
-        return str(name), y_true
-    native = nw.from_native(y_true, allow_series=True, pass_through=True)
-    named = isinstance(native, nw.Series) and native.name
-    return str(named) if named else "target", y_true
-
-
-def _with_references(
-    groupings: tuple[SensitiveGroups, ...], asked: Any
-) -> tuple[SensitiveGroups, ...]:
-    """Say of every feature which group others are compared with.
-
-    It is the one that was asked for, else the largest; of equal ones the first.
-    """
-    given = [asked] if np.isscalar(asked) else list(asked or ())
-    wanted = [str(label) for label in given]
-    known = [label for grouping in groupings for label in grouping.labels.tolist()]
-    for label in wanted:
-        if label not in known:
-            there = f"There are {listed(known)}."
-            raise InputError("reference", "must be a group", shown(label), there)
-    found = []
-    for grouping in groupings:
-        labels = grouping.labels.tolist()
-        mine = [label for label in wanted if label in labels]
-        if len(mine) > 1:
-            expected = f"names one group of {shown(grouping.name)} at most"
-            raise InputError("reference", expected, listed(mine))
-        place = labels.index(mine[0]) if mine else int(np.argmax(grouping.sizes()))
-        found.append(replace(grouping, reference=place))
-    return tuple(found)
-
-
-def _read_predictions(y_pred: Any) -> dict[str, tuple[Floats, Floats]]:
-    if not isinstance(y_pred, dict):
-        return {MODEL: read_ranked(y_pred, "y_pred")}
-    if not y_pred:
-        raise InputError(
-            "y_pred",
-            "is an empty dict: a name and predictions for each model are expected, "
-            '{"before": p0, "after": p1}',
-        )
-    names = [str(name) for name in y_pred]
-    for name in names:
-        if names.count(name) > 1:  # 1 and "1"
-            expected = f"has two models called {shown(name)}: each needs its own name"
-            raise InputError("y_pred", expected)
-    return {
-        str(name): read_ranked(values, f"y_pred[{name!r}]")
-        for name, values in y_pred.items()
-    }
-
-
-def _texts_of(groups: SensitiveGroups) -> SensitiveGroups:
-    """Return groups whose labels are text."""
-    labels = label_array(list(texts(groups.labels.tolist())))
-    return SensitiveGroups(groups.codes, labels, groups.name)
-
-
-def texts(labels: list[Any]) -> tuple[str, ...]:
-    """Return labels as text; those of several columns are joined.
-
-    Examples
-    --------
-    >>> texts(["a", 1, ("b", 2)])
-    ('a', '1', 'b / 2')
-    """
-    plain = [
-        " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-        for label in labels
-    ]
-    if len(set(plain)) < len(plain):  # 1 and "1"
-        plain = [repr(label) for label in labels]
-    return tuple(plain)
-
-
-def _intersections(
-    groupings: tuple[SensitiveGroups, ...], weights: Floats | None
-) -> tuple[SensitiveGroups, ...]:
-    """Return every combination of two or more features, with the groups that occur."""
-    argument = Argument("intersect", True)
-    if len(groupings) < 2:
-        raise InputError(
-            argument,
-            ("needs two or more features in ", Argument(GROUPS)),
-            str(len(groupings)),
-            "Pass a frame, or a dict of columns.",
-        )
-    found = []
-    names = {grouping.name for grouping in groupings}
-    for size in range(2, len(groupings) + 1):
-        for parts in combinations(groupings, size):
-            made = _texts_of(crossed(parts, weights))
-            if made.name in names:
-                raise InputError(
-                    argument,
-                    f"makes a feature called {shown(made.name)}, which is there",
-                    cure="Rename that one.",
-                )
-            if not 2 <= len(made.labels) <= MOST_GROUPS:
-                raise InputError(
-                    argument,
-                    f"makes 2 to {MOST_GROUPS} groups of each combination at best",
-                    f"{len(made.labels)} of {shown(made.name)} "
-                    f"({listed(made.labels.tolist())})",
-                    "Unite groups, or leave out a feature.",
-                )
-            found.append(made)
-    return tuple(found)
-
-
-def _refuse_no_frequencies(weights: Floats | None) -> None:
-    argument = Argument("frequency_weights", True)
-    weight = Argument("sample_weight")
-    if weights is None:
-        raise InputError(argument, ("needs ", weight, ": how often each row was seen"))
-    broken = np.flatnonzero(weights != np.floor(weights))
-    if len(broken):
-        raise InputError(
-            argument,
-            ("needs whole numbers in ", weight, ", how often a row was seen"),
-            f"{weights[broken[0]]:g} in row {broken[0]}",
-            "Leave it out for weights of a survey.",
-        )
-    if weights.sum() > MOST_REPEATED:
-        raise InputError(
-            argument,
-            f"repeats at most {MOST_REPEATED:,} rows",
-            (weight, f" for {weights.sum():.4g}"),
-            "Leave it out, and intervals follow the rows that are given.",
-        )
-
-
-def _weighted(rows: ScoredRows, weights: Floats, frequency: bool) -> ScoredRows:
-    """Repeat rows where weights are frequencies; leave out those of weight zero.
-
-    Other weights get the mean 1: their unit does not matter.
-    """
-    if frequency:
-        return rows.take(np.repeat(np.arange(len(weights)), weights.astype(np.intp)))
-    at = np.flatnonzero(weights)
-    unit = float(weights[at].mean())
-    return replace(rows.take(at), weights=weights[at] / unit, unit=unit)
-
-
-def _fingerprint(
-    rows: ScoredRows, groupings: tuple[SensitiveGroups, ...], weights: Floats | None
-) -> str:
-    """A digest of values and names, each with its length: none runs into another."""
-    digest = hashlib.sha256()
-
-    def add(data: bytes) -> None:
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-
-    def add_texts(*texts: str) -> None:
-        digest.update(len(texts).to_bytes(8, "little"))
-        for text in texts:
-            add(text.encode("utf-8", "surrogatepass"))
-
-    def add_numbers(array: Floats | Codes | None) -> None:
-        if array is None:
-            return add_texts()
-        kind = "<f8" if array.dtype.kind == "f" else "<i8"
-        return add(array.astype(kind, copy=False).tobytes())
-
-    told = rows.predicted | rows.ranked
-    add_texts(*told)
-    for values in told.values():
-        add_numbers(values)
-    for array in (rows.target, weights, rows.tasks):
-        add_numbers(array)
-    add_texts(*rows.task_labels)
-    for grouping in groupings:
-        add_texts(grouping.name, *grouping.labels)
-        add_numbers(grouping.codes)
-    return digest.hexdigest()[:16]
-
-
-def _backend(*given: Any) -> str | None:
-    """The library of the first frame or series given, if it can make frames."""
-    for values in given:
-        native = nw.from_native(values, allow_series=True, pass_through=True)
-        if isinstance(native, nw.DataFrame | nw.Series):
-            name = native.implementation.value
-            return str(name) if name in ("pandas", "polars") else None
-    return None
-
-
-# For a path
-
-
-def compared_groups(
-    owner: Any, X: Any, given: Any, weights: Floats | None
-) -> tuple[Codes, tuple[str, ...], NDArray[Any]]:
-    """Return the group of each row, −1 if not known, names, and labels to hand on.
-
-    Groups that the model reads, or would, are cut and combined as it does.
-    """
-    named = getattr(owner, GROUPS, None)
-    own = given is None or named is None
-    source = label_source_of(GROUPS, given, owner, X)
-    if source is None:
-        raise InputError(
-            GROUPS,
-            "is missing: the group of each row is expected, or its column, named in "
-            "the model",
-        )
-    bins = getattr(owner, "bins", None) if own else None
-    intersect = own and bool(getattr(owner, "intersect", False))
-    if not intersect:
-        refuse_several(
-            source,
-            "Name one of them, or compare their combinations with a model that has "
-            "intersect=True.",
-        )
-    (groups,) = SensitiveFeatures.of(source, weights, bins, intersect).attributes
-    names = tuple(map(str, groups.labels.tolist()))
-    rows = groups.sizes(None if weights is None else np.sign(weights))
-    for name, count in zip(names, rows.astype(int).tolist(), strict=True):
-        if count < 2:
-            raise InputError(
-                GROUPS,
-                f"has {counted(count, 'row')} that counts in group {shown(name)}: a "
-                "path needs one to learn from and one to hold out",
-                cure="Join groups, or leave these rows out.",
-            )
-    if len(source.columns) > 1:
-        # Each fit cuts and combines these itself, as it would outside of a path.
-        return groups.codes, names, label_table(source.columns)
-    if groups.edges is not None:
-        return groups.codes, names, column_numbers(source.columns[0], source.name)
-    known = groups.known
-    labels = groups.codes if known is None else np.where(known, groups.codes, math.nan)
-    return groups.codes, names, labels
-
-
-def reader_of(model: Any, name: str) -> Any:
+def _reader_of(model: Any, name: str) -> Any:
     """Return who reads labels that ``model.predict`` is given by name, None if nobody.
 
     Of a pipeline it is the last step.  With metadata routing enabled a step gets only
     what it asked for.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from sklearn.pipeline import make_pipeline
-    >>> reader_of(make_pipeline(Ridge()), "sensitive_features") is None
-    True
     """
     if not isinstance(model, Pipeline):
         takes = inspect.signature(model.predict).parameters
         return model if name in takes else None
     last = model.steps[-1][1]
-    reader = reader_of(last, name)
+    reader = _reader_of(last, name)
     if reader is not last or not get_config()["enable_metadata_routing"]:
         return reader
     asked = last.get_metadata_routing().consumes("predict", [name])
@@ -589,11 +282,223 @@ def _inside(model: Any, X: Any) -> tuple[Any, Any] | None:
     return found
 
 
-MOST_LEVELS = 200  # of a control: more are names of rows, not categories
+# For an audit
+
+
+def read_audited(
+    y_true: Any,
+    y_pred: Any,
+    sensitive_features: Any,
+    tasks: Any,
+    sample_weight: Any,
+    intersect: bool,
+    frequency_weights: bool = False,
+    reference: Any = None,
+    controls: Any = None,
+    complementary: Any = None,
+) -> ScoredRows:
+    """Check all arguments and return them as arrays."""
+    read = _read_predictions(y_pred)
+    n_rows = len(next(iter(read.values()))[0])
+    target, target_name = None, "target"
+    if y_true is not None:
+        columns, (target_name, *more) = passed_columns(y_true, "y_true", "target")
+        if more:
+            raise InputError("y_true", "has one name", f"{len(columns)} names")
+        target = read_target(columns[0], "y_true", n_rows)
+    for name, (m, _) in read.items():
+        check_lengths(n_rows, **{f"y_pred[{name!r}]": m})
+    weights = read_weights(sample_weight, n_rows)
+    if frequency_weights:
+        _refuse_no_frequencies(weights)
+    if sensitive_features is None:
+        raise InputError(GROUPS, "is None: the group of each row is expected")
+    source = labels_of_rows(sensitive_features, n_rows)
+    rows = read_scored(read, target, source, weights)
+    groupings = tuple(map(_texts_of, rows.groupings))
+    if intersect:
+        groupings += _intersections(groupings, weights)
+    rows = replace(
+        rows,
+        groupings=_with_references(groupings, reference),
+        target_name=target_name,
+        places=np.arange(n_rows),
+        backend=frame_library(sensitive_features, y_pred),
+    )
+    if tasks is not None:
+        columns = as_columns(tasks, "tasks")
+        check_lengths(n_rows, tasks=columns[0])
+        codes, labels = find_labels(columns, "tasks")
+        rows = replace(rows, tasks=codes, task_labels=texts(labels.tolist()))
+    if controls is not None:
+        X, names = read_controls(controls, n_rows)
+        rows = replace(rows, controls=X, control_names=names)
+    if complementary is not None:
+        pay = read_target(complementary, "complementary", n_rows)
+        rows = replace(rows, complementary=pay)
+    rows = replace(rows, fingerprint=_fingerprint(rows))
+    if weights is None:
+        return rows
+    if frequency_weights:
+        at = np.repeat(np.arange(n_rows), weights.astype(np.intp))
+        return replace(rows, weights=None).take(at)
+    rows = rows.take(np.flatnonzero(weights))
+    assert rows.weights is not None
+    unit = float(rows.weights.mean())  # the mean becomes 1: their unit does not matter
+    return replace(rows, weights=rows.weights / unit, unit=unit)
+
+
+def _read_predictions(y_pred: Any) -> dict[str, tuple[Floats, Floats]]:
+    if not isinstance(y_pred, dict):
+        return {MODEL: read_ranked(y_pred, "y_pred")}
+    if not y_pred:
+        raise InputError(
+            "y_pred",
+            "is an empty dict: a name and predictions for each model are expected, "
+            '{"before": p0, "after": p1}',
+        )
+    names = [str(name) for name in y_pred]
+    for name in names:
+        if names.count(name) > 1:  # 1 and "1"
+            expected = f"has two models called {shown(name)}: each needs its own name"
+            raise InputError("y_pred", expected)
+    return {
+        str(name): read_ranked(values, f"y_pred[{name!r}]")
+        for name, values in y_pred.items()
+    }
+
+
+def _with_references(
+    groupings: Sequence[SensitiveGroups], asked: Any
+) -> tuple[SensitiveGroups, ...]:
+    """Say of every feature which group others are compared with.
+
+    It is the one that was asked for, else the largest; of equal ones the first.
+    """
+    given = [asked] if np.isscalar(asked) else list(asked or ())
+    wanted = [str(label) for label in given]
+    known = [label for grouping in groupings for label in grouping.labels.tolist()]
+    for label in wanted:
+        if label not in known:
+            there = f"There are {listed(known)}."
+            raise InputError("reference", "must be a group", shown(label), there)
+    found = []
+    for grouping in groupings:
+        labels = grouping.labels.tolist()
+        mine = [label for label in wanted if label in labels]
+        if len(mine) > 1:
+            expected = f"names one group of {shown(grouping.name)} at most"
+            raise InputError("reference", expected, listed(mine))
+        place = labels.index(mine[0]) if mine else int(np.argmax(grouping.sizes()))
+        found.append(replace(grouping, reference=place))
+    return tuple(found)
+
+
+def _texts_of(groups: SensitiveGroups) -> SensitiveGroups:
+    """Return groups whose labels are text."""
+    labels = label_array(list(texts(groups.labels.tolist())))
+    return SensitiveGroups(groups.codes, labels, groups.name)
+
+
+def texts(labels: list[Any]) -> tuple[str, ...]:
+    """Return labels as text; those of several columns are joined.
+
+    Examples
+    --------
+    >>> texts(["a", 1, ("b", 2)])
+    ('a', '1', 'b / 2')
+    """
+    plain = [
+        " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+        for label in labels
+    ]
+    if len(set(plain)) < len(plain):  # 1 and "1"
+        plain = [repr(label) for label in labels]
+    return tuple(plain)
+
+
+def _intersections(
+    groupings: tuple[SensitiveGroups, ...], weights: Floats | None
+) -> tuple[SensitiveGroups, ...]:
+    """Return every combination of two or more features, with the groups that occur."""
+    argument = Argument("intersect", True)
+    if len(groupings) < 2:
+        needs = ("needs two or more features in ", Argument(GROUPS))
+        cure = "Pass a frame, or a dict of columns."
+        raise InputError(argument, needs, str(len(groupings)), cure)
+    found = []
+    names = {grouping.name for grouping in groupings}
+    sizes = range(2, len(groupings) + 1)
+    for parts in (each for size in sizes for each in combinations(groupings, size)):
+        made = _texts_of(crossed(parts, weights))
+        if made.name in names:
+            there = f"makes a feature called {shown(made.name)}, which is there"
+            raise InputError(argument, there, cure="Rename that one.")
+        if not 2 <= len(made.labels) <= MOST_GROUPS:
+            raise InputError(
+                argument,
+                f"makes 2 to {MOST_GROUPS} groups of each combination at best",
+                f"{len(made.labels)} of {shown(made.name)} "
+                f"({listed(made.labels.tolist())})",
+                "Unite groups, or leave out a feature.",
+            )
+        found.append(made)
+    return tuple(found)
+
+
+def _refuse_no_frequencies(weights: Floats | None) -> None:
+    argument = Argument("frequency_weights", True)
+    weight = Argument("sample_weight")
+    if weights is None:
+        raise InputError(argument, ("needs ", weight, ": how often each row was seen"))
+    broken = np.flatnonzero(weights != np.floor(weights))
+    if len(broken):
+        raise InputError(
+            argument,
+            ("needs whole numbers in ", weight, ", how often a row was seen"),
+            f"{weights[broken[0]]:g} in row {broken[0]}",
+            "Leave it out for weights of a survey.",
+        )
+    if weights.sum() > MOST_REPEATED:
+        raise InputError(
+            argument,
+            f"repeats at most {MOST_REPEATED:,} rows",
+            (weight, f" for {weights.sum():.4g}"),
+            "Leave it out, and intervals follow the rows that are given.",
+        )
+
+
+def _fingerprint(rows: ScoredRows) -> str:
+    """A digest of values and names, each with its length: none runs into another."""
+    digest = hashlib.sha256()
+
+    def add(data: bytes) -> None:
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+
+    def add_texts(*texts: str) -> None:
+        digest.update(len(texts).to_bytes(8, "little"))
+        for text in texts:
+            add(text.encode("utf-8", "surrogatepass"))
+
+    def add_numbers(array: Floats | Codes | None) -> None:
+        if array is None:
+            return add_texts()
+        kind = "<f8" if array.dtype.kind == "f" else "<i8"
+        return add(array.astype(kind, copy=False).tobytes())
+
+    add_texts(*rows.ranked)
+    for array in (*rows.ranked.values(), rows.target, rows.weights, rows.tasks):
+        add_numbers(array)
+    add_texts(*rows.task_labels)
+    for grouping in rows.groupings:
+        add_texts(grouping.name, *grouping.labels)
+        add_numbers(grouping.codes)
+    return digest.hexdigest()[:16]
 
 
 def read_controls(given: Any, n_rows: int) -> tuple[Floats, tuple[str, ...]]:
-    """Return controls as columns of numbers, and the control that each belongs to.
+    """Return columns that may explain a gap as numbers, and the control of each.
 
     A control of numbers is one column.  One of labels has a column of 0 and 1 for each
     label but the first.
@@ -605,52 +510,73 @@ def read_controls(given: Any, n_rows: int) -> tuple[Floats, tuple[str, ...]]:
     ([[0.0, 0.0, 3.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]], ('rank', 'rank', 'years'))
     """
     columns, names = [np.zeros((n_rows, 0))], []
-    for name, column in _named(given).items():
-        check_lengths(n_rows, **{f"controls[{name!r}]": column})
-        made = _encoded(column, name)
+    for column, name in zip(*passed_columns(given, "controls", "control"), strict=True):
+        check_lengths(n_rows, **{f"controls ({shown(name)})": column})
+        made = _control(column, name)
         columns.append(made)
         names += [name] * made.shape[1]
     return np.hstack(columns), tuple(names)
 
 
-def _named(given: Any) -> dict[str, Column]:
-    if isinstance(given, dict):
-        return {
-            str(name): as_columns(values, f"controls[{name!r}]")[0]
-            for name, values in given.items()
-        }
-    columns = as_columns(given, "controls")
-    native = nw.from_native(given, allow_series=True, pass_through=True)
-    if isinstance(native, nw.DataFrame):
-        return dict(zip(map(str, native.columns), columns, strict=True))
-    if isinstance(native, nw.Series):
-        return {str(native.name or "control"): columns[0]}
-    return {f"control {j + 1}": column for j, column in enumerate(columns)}
-
-
-def _encoded(column: Column, name: str) -> Floats:
+def _control(column: Column, name: str) -> Floats:
     """A control as one column of numbers, or one for each label but the first."""
-    whole = column.to_numpy() if isinstance(column, nw.Series) else np.asarray(column)
-    if whole.dtype.kind in "biuf":
-        numbers = column_numbers(column, f"controls[{name!r}]")
-        _refuse_missing(int((~np.isfinite(numbers)).sum()), name)
-        return numbers[:, None]
-    codes, labels = find_known(column, "controls")
-    _refuse_missing(int((codes < 0).sum()), name)
-    if len(labels) > MOST_LEVELS:
-        raise InputError(
-            "controls",
-            f"{shown(name)} may have at most {MOST_LEVELS} labels",
-            f"{len(labels)} ({listed(labels.tolist())})",
-            "Unite labels, or leave the column out.",
-        )
-    return np.asarray(codes[:, None] == np.arange(1, len(labels)), np.float64)
-
-
-def _refuse_missing(n: int, name: str) -> None:
-    if n:
-        rows = counted(n, "row")
+    argument = f"controls ({shown(name)})"
+    values = column.to_numpy() if isinstance(column, nw.Series) else column
+    if values.dtype.kind in "biuf":
+        found = column_numbers(column, argument)[:, None]
+        missing = int((~np.isfinite(found)).sum())
+    else:
+        codes, labels = find_known(column, argument)
+        found = np.asarray(codes[:, None] == np.arange(1, len(labels)), np.float64)
+        missing = int((codes < 0).sum())
+        if len(labels) > MOST_LEVELS:
+            raise InputError(
+                argument,
+                f"may have at most {MOST_LEVELS} labels",
+                f"{len(labels)} ({listed(labels.tolist())})",
+                "Unite labels, or leave the column out.",
+            )
+    if missing:
+        expected = f"has no value in {counted(missing, 'row')}"
         cure = "Fill them, or leave these rows out."
-        raise InputError(
-            "controls", f"has no value of {shown(name)} in {rows}", "", cure
-        )
+        raise InputError(argument, expected, cure=cure)
+    return found
+
+
+# For a path
+
+
+def compared_groups(
+    owner: Any, X: Any, given: Any, weights: Floats | None
+) -> tuple[Codes, tuple[str, ...], NDArray[Any]]:
+    """Return the group of each row, −1 if not known, names, and labels to hand on.
+
+    Groups that the model reads, or would, are cut and combined as it does.
+    """
+    own = given is None or getattr(owner, GROUPS, None) is None
+    source = label_source_of(GROUPS, given, owner, X)
+    if source is None:
+        raise _no_groups("its column, named in the model")
+    bins = getattr(owner, "bins", None) if own else None
+    intersect = own and bool(getattr(owner, "intersect", False))
+    if not intersect:
+        cure = "Name one of them, or compare their combinations with a model that has "
+        refuse_several(source, f"{cure}intersect=True.")
+    (groups,) = SensitiveFeatures.of(source, weights, bins, intersect).attributes
+    names = tuple(map(str, groups.labels.tolist()))
+    rows = groups.sizes(None if weights is None else np.sign(weights))
+    for name, count in zip(names, rows.astype(int).tolist(), strict=True):
+        if count < 2:
+            raise InputError(
+                GROUPS,
+                f"has {counted(count, 'row')} that counts in group {shown(name)}: a "
+                "path needs one to learn from and one to hold out",
+                cure="Join groups, or leave these rows out.",
+            )
+    if len(source.columns) > 1:
+        # Each fit cuts and combines these itself, as it would outside of a path.
+        return groups.codes, names, label_table(source.columns)
+    if groups.edges is not None:
+        return groups.codes, names, column_numbers(source.columns[0], source.name)
+    labels = np.where(groups.codes < 0, math.nan, groups.codes)
+    return groups.codes, names, groups.codes if groups.known is None else labels

@@ -27,16 +27,15 @@ from rankfair.input.errors import (
 from rankfair.input.frames import (
     ArrayTable,
     Table,
-    check_lengths,
+    column_name,
     column_numbers,
-    find_known,
     find_labels,
+    known_codes,
     open_table,
     read_target,
     read_weights,
     recode,
     refuse_infinite,
-    refuse_retyped,
     refuse_unseen,
 )
 from rankfair.input.groups import (
@@ -44,12 +43,21 @@ from rankfair.input.groups import (
     SensitiveFeatures,
     SensitiveGroups,
     Source,
-    column_name,
     label_source,
     read_features,
     refuse_same_columns,
     refuse_several,
 )
+
+# Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
+TOY_ROWS = 10
+SHARED = (
+    "Fit with rows of these tasks, or set ",
+    *(Argument("penalty", "pool"), ", ", Argument("unseen", "shared"), "."),
+)
+
+
+# Columns
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,23 @@ class GroupEncoder:
     labels: NDArray[Any] | None  # None for a number
     fill: Floats
 
+    @classmethod
+    def of(
+        cls,
+        groups: SensitiveGroups,
+        column: int,
+        values: Column,
+        weights: Floats | None,
+    ) -> GroupEncoder:
+        """Return how this column of X is read, from the rows of training."""
+        if groups.edges is None:
+            sizes = groups.sizes(weights)
+            return cls(column, groups.name, groups.labels, sizes[1:] / sizes.sum())
+        numbers = column_numbers(values, groups.name)
+        known = ~np.isnan(numbers)
+        mean = np.average(numbers[known], weights=_of(weights, known))
+        return cls(column, groups.name, None, np.array([mean]))
+
     @property
     def apart(self) -> bool:
         """Whether it is several columns, which stand after all others."""
@@ -78,20 +103,14 @@ class GroupEncoder:
             return (self.name,)
         return tuple(f"{self.name}={label}" for label in self.labels.tolist()[1:])
 
-    def columns_of(self, codes: Codes) -> Floats:
-        """Return the predictors of rows of these groups: a row each."""
-        assert self.labels is not None
-        later = np.arange(1, len(self.labels))
-        found: Floats = (codes[:, None] == later).astype(np.float64)
-        unknown = codes < 0
-        if unknown.any():
-            found[unknown] = self.fill
-        return found
-
-    def filled(self, numbers: Floats) -> Floats:
-        """Return the numbers, the mean for those that are missing."""
-        missing = np.isnan(numbers)
-        return np.where(missing, self.fill[0], numbers) if missing.any() else numbers
+    def columns_of(self, values: NDArray[Any]) -> Floats:
+        """Return the predictors of rows of these groups, or numbers: a row each."""
+        if self.labels is None:
+            found, unknown = values[:, None], np.isnan(values)
+        else:
+            later = np.arange(1, len(self.labels))
+            found, unknown = (values[:, None] == later).astype(np.float64), values < 0
+        return np.where(unknown[:, None], self.fill, found)
 
 
 @dataclass(frozen=True)
@@ -131,6 +150,12 @@ class Layout:
     def group_column(self) -> int | None:
         """The predictor that is the protected attribute, where there is one."""
         return self.protected[0].column if self.protected else None
+
+    @property
+    def plain(self) -> tuple[int, ...]:
+        """Predictors that are one column each; those of several groups come behind."""
+        behind = {each.column for each in self.protected if each.apart}
+        return tuple(j for j in self.predictors if j not in behind)
 
 
 @dataclass(frozen=True)
@@ -175,20 +200,13 @@ def feature_record(X: Any) -> dict[str, Any]:
     except DuplicateError as error:  # since scikit-learn 1.9
         every = [str(name) for name in X.columns]
         again = [name for name in dict.fromkeys(every) if every.count(name) > 1]
-        raise InputError(
-            "X",
-            f"has several columns called {listed(again)}",
-            cure="Give each a name of its own, or pass X as an array.",
-        ) from error
+        cure = "Give each a name of its own, or pass X as an array."
+        expected = f"has several columns called {listed(again)}"
+        raise InputError("X", expected, cure=cure) from error
     return dict(vars(probe))
 
 
-# Arrays this small are toys: scikit-learn's own checks fit y = X[:, 0] on ten rows.
-TOY_ROWS = 10
-SHARED = (
-    "Fit with rows of these tasks, or set ",
-    *(Argument("penalty", "pool"), ", ", Argument("unseen", "shared"), ". "),
-)
+# Rows to fit
 
 
 @dataclass(frozen=True)
@@ -228,13 +246,10 @@ class TrainingRows:
     @property
     def group_predictors(self) -> tuple[int, ...]:
         """The columns of X here that hold the group."""
-        own, names = {each.column for each in self.layout.protected}, self.layout.names
-        behind = {each.column for each in self.layout.protected if each.apart}
-        plain = [j for j in self.layout.predictors if j not in behind]
-        return (
-            *(i for i, j in enumerate(plain) if j in own),
-            *range(len(plain), len(names)),
-        )
+        plain = self.layout.plain
+        own = {each.column for each in self.layout.protected}
+        behind = range(len(plain), len(self.layout.names))
+        return *(i for i, j in enumerate(plain) if j in own), *behind
 
     def that_weigh(self) -> TrainingRows:
         """Leave out the rows of weight zero, and tasks that no other row has."""
@@ -252,6 +267,10 @@ class TrainingRows:
             attributes=tuple(each.take(keep) for each in self.attributes),
             kept=keep,
         )
+
+
+def _of(values: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any] | None:
+    return None if values is None else values[rows]
 
 
 def is_pair(attributes: Sequence[SensitiveGroups]) -> bool:
@@ -288,8 +307,7 @@ def read_training(
 ) -> TrainingRows:
     """Check what was passed to ``fit`` and return it as plain arrays.
 
-    With ``seen`` X is what that makes of it, for another estimator; X may be sparse
-    then, if nothing names its columns.
+    With ``seen`` X is what that makes of it, for another estimator.
 
     Examples
     --------
@@ -297,20 +315,17 @@ def read_training(
     >>> rows.X.tolist(), rows.codes.tolist(), rows.layout.names
     ([[1.0], [2.0]], [0, 1], ('x0',))
     """
-    unnamed = named.tasks is None and named.sensitive_features is None
-    table = open_table(X, sparse=seen is not None and unnamed)
+    table = open_table(X)
     feature_record(X)  # what could not be stored is not fitted either
     given = read_given(table, y, named, tasks, sensitive_features, sample_weight)
     features = _read_features(given.groups, given.weights, named)
-    encoders = () if seen else _encoders(table, given, features, named.blind)
-    codes, layout = _lay_out(table, given, features, named.blind, encoders)
+    at = () if given.groups is None else given.groups.at
+    codes, layout = _lay_out(table, given, features, named.blind, seen is None)
     if seen is None:
-        at = () if given.groups is None else given.groups.at
         of_columns = {j: it.codes for j, it in zip(at, features.columns, strict=False)}
         predictors = read_predictors(table, layout, of_columns)
         _refuse_target(predictors, given.target, layout.names)
     else:
-        layout = replace(layout, names=())
         predictors = seen(X, table, layout)
     attributes = features.attributes
     if attributes and is_pair(attributes):
@@ -348,48 +363,12 @@ def read_given(
     ([3.0, 5.0], (1,), ())
     """
     n_rows = table.shape[0]
-    target = read_target(y)
+    target = read_target(y, n_rows=n_rows)
     weights = read_weights(sample_weight, n_rows)
     of_tasks = label_source("tasks", named.tasks, tasks, table)
-    of_groups = label_source(
-        GROUPS, named.sensitive_features, sensitive_features, table
-    )
-    check_lengths(n_rows, y=target)
-    refuse_same_columns(of_tasks, of_groups)
-    return Given(target, weights, of_tasks, of_groups)
-
-
-def _lay_out(
-    table: Table,
-    given: Given,
-    features: SensitiveFeatures,
-    blind: bool,
-    encoders: tuple[GroupEncoder, ...],
-) -> tuple[Codes, Layout]:
-    """Return the task of each row and what each column of X is for."""
-    codes, labels = given.task_labels()
-    task_at = None if given.tasks is None else given.tasks.at
-    unused = given.groups.at if given.groups is not None and blind else ()
-    apart = {*(task_at or ()), *unused}
-    predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
-    if not predictors:
-        raise InputError(
-            "X",
-            "has no predictor left: every column names tasks or the group",
-            cure="Add a column to predict from.",
-        )
-    behind = {each.column for each in encoders if each.apart}
-    names = [column_name(table, j) for j in predictors if j not in behind]
-    names += [name for each in encoders if each.apart for name in each.names]
-    return codes, Layout(
-        predictors=predictors,
-        names=tuple(names),
-        task_columns=task_at,
-        tasks=labels,
-        protected=encoders,
-        groups=features.attributes[0].labels if features.attributes else None,
-        unused=tuple(unused),
-    )
+    groups = label_source(GROUPS, named.sensitive_features, sensitive_features, table)
+    refuse_same_columns(of_tasks, groups)
+    return Given(target, weights, of_tasks, groups)
 
 
 def _read_features(
@@ -406,33 +385,43 @@ def _read_features(
     return SensitiveFeatures(found, found)
 
 
-def _encoders(
-    table: Table, given: Given, features: SensitiveFeatures, blind: bool
-) -> tuple[GroupEncoder, ...]:
-    """Return how columns of groups among the predictors are read."""
-    if given.groups is None or blind:
-        return ()
-    tasks = () if given.tasks is None else given.tasks.at
-    return tuple(
-        _encoder_of(each, j, table.column(j), given.weights)
-        for each, j in zip(features.columns, given.groups.at, strict=False)
-        if j not in tasks
+def _lay_out(
+    table: Table, given: Given, features: SensitiveFeatures, blind: bool, encoded: bool
+) -> tuple[Codes, Layout]:
+    """Return the task of each row and what each column of X is for.
+
+    ``encoded``: columns of groups become predictors, which have names.
+    """
+    codes, labels = given.task_labels()
+    task_at = None if given.tasks is None else given.tasks.at
+    group_at = () if given.groups is None else given.groups.at
+    apart = {*(task_at or ()), *(group_at if blind else ())}
+    predictors = tuple(j for j in range(table.shape[1]) if j not in apart)
+    if not predictors:
+        raise InputError(
+            "X",
+            "has no predictor left: every column names tasks or the group",
+            cure="Add a column to predict from.",
+        )
+    encoders = tuple(
+        GroupEncoder.of(each, j, table.column(j), given.weights)
+        for each, j in zip(features.columns, group_at, strict=False)
+        if encoded and j not in apart
     )
-
-
-def _encoder_of(
-    groups: SensitiveGroups, column: int, values: Column, weights: Floats | None
-) -> GroupEncoder:
-    """Return how this column of X is read, from the rows of training."""
-    if groups.edges is None:
-        sizes = groups.sizes(weights)
-        fill = sizes[1:] / sizes.sum()
-        return GroupEncoder(column, groups.name, groups.labels, fill)
-    numbers = column_numbers(values, groups.name)
-    known = ~np.isnan(numbers)
-    w = None if weights is None else weights[known]
-    mean = np.average(numbers[known], weights=w)
-    return GroupEncoder(column, groups.name, None, np.array([mean]))
+    layout = Layout(
+        predictors=predictors,
+        names=(),
+        task_columns=task_at,
+        tasks=labels,
+        protected=encoders,
+        groups=features.attributes[0].labels if features.attributes else None,
+        unused=group_at if blind else (),
+    )
+    if not encoded:
+        return codes, layout
+    names = [column_name(table, j) for j in layout.plain]
+    names += [name for each in encoders if each.apart for name in each.names]
+    return codes, replace(layout, names=tuple(names))
 
 
 def _refuse_target(X: Floats, y: Floats, names: Sequence[str]) -> None:
@@ -441,11 +430,9 @@ def _refuse_target(X: Floats, y: Floats, names: Sequence[str]) -> None:
         return  # a few rows may be equal by chance
     for j in np.flatnonzero((X[:8] == y[:8, None]).all(axis=0)).tolist():
         if np.array_equal(X[:, j], y) and (y != y[0]).any():
-            raise InputError(
-                f"X (column {shown(names[j])})",
-                f"equals the target in all {len(y)} rows",
-                cure="Leave this column out.",
-            )
+            same = f"equals the target in all {len(y)} rows"
+            place = f"X (column {shown(names[j])})"
+            raise InputError(place, same, cure="Leave this column out.")
 
 
 def read_predictors(
@@ -455,39 +442,27 @@ def read_predictors(
 
     ``of_columns`` holds the group of each row by column of X.
     """
-    encoders = {
-        each.column: each
+    encoders = [
+        each
         for each in layout.protected
         if not _is_coded(table, each, of_columns.get(each.column))
-    }
+    ]
     if not encoders:
         X = table.numbers(layout.predictors)
     else:
-        X = _encoded(table, layout, encoders, of_columns)
+        protected = {each.column for each in encoders}
+        at = {j: i for i, j in enumerate(layout.plain)}
+        own = [j for j in at if j not in protected]
+        X = np.empty((table.shape[0], len(layout.names)))
+        X[:, [at[j] for j in own]] = table.numbers(own)
+        end = len(at)
+        for each in encoders:
+            j = each.column
+            known = table.numbers([j])[:, 0] if each.labels is None else of_columns[j]
+            start = end if each.apart else at[j]
+            end += len(each.names) if each.apart else 0
+            X[:, start : start + len(each.names)] = each.columns_of(known)
     refuse_infinite(X, layout.names)
-    return X
-
-
-def _encoded(
-    table: Table,
-    layout: Layout,
-    encoders: Mapping[int, GroupEncoder],
-    of_columns: Mapping[int, Codes],
-) -> Floats:
-    X = np.empty((table.shape[0], len(layout.names)))
-    behind = [j for j, each in encoders.items() if each.apart]
-    at = {j: i for i, j in enumerate(j for j in layout.predictors if j not in behind)}
-    plain = [j for j in at if j not in encoders]
-    X[:, [at[j] for j in plain]] = table.numbers(plain)
-    end = len(at)
-    for j, each in encoders.items():
-        if each.labels is None:
-            X[:, at[j]] = each.filled(table.numbers([j])[:, 0])
-        elif not each.apart:
-            X[:, at[j]] = each.columns_of(of_columns[j])[:, 0]
-        else:
-            X[:, end : end + len(each.names)] = each.columns_of(of_columns[j])
-            end += len(each.names)
     return X
 
 
@@ -523,13 +498,14 @@ def read_new(
     codes: Codes = np.zeros(table.shape[0], np.intp)
     others: list[Any] = []
     if source is not None:
-        codes, others = recode(*source.labels(), layout.tasks)
-        refuse_retyped(source.argument, others, layout.tasks)
-    of_columns = {
-        each.column: _known_groups(table, each)
-        for each in layout.protected
-        if each.labels is not None
-    }
+        codes, others = recode(*source.labels(), layout.tasks, source.argument)
+    of_columns = {}
+    for each in layout.protected:
+        if each.labels is not None:
+            argument = f"{GROUPS} (column {shown(each.name)})"
+            column = table.column(each.column)
+            groups = known_codes(column, argument, each.labels, each.name)
+            of_columns[each.column] = groups
     return read_predictors(table, layout, of_columns), codes, others
 
 
@@ -547,11 +523,9 @@ def check_same_source(
             f"new row needs its {of_row} as well, predict(X, {argument}=...)",
         )
     if source is not None and trained is None:
-        raise InputError(
-            argument,
-            f"was passed, but the model was fitted without {argument}",
-            cure=f"Fit with {argument}, or leave them out.",
-        )
+        without = f"was passed, but the model was fitted without {argument}"
+        cure = f"Fit with {argument}, or leave them out."
+        raise InputError(argument, without, cure=cure)
 
 
 def refuse_unseen_tasks(others: Sequence[Any], codes: Codes, layout: Layout) -> None:
@@ -581,23 +555,3 @@ def as_in_training(source: Source, names: tuple[str, ...]) -> Source:
         )
     by_name = dict(zip(source.names, source.columns, strict=True))
     return replace(source, columns=[by_name[name] for name in names], names=names)
-
-
-def _known_groups(table: Table, each: GroupEncoder) -> Codes:
-    """Return the group of each new row, −1 if it is not known; refuse others."""
-    assert each.labels is not None
-    argument = f"{GROUPS} (column {shown(each.name)})"
-    here, found = find_known(table.column(each.column), argument)
-    codes, others = recode(here, found, each.labels)
-    refuse_unseen(
-        argument,
-        others,
-        each.labels,
-        int((codes[here >= 0] < 0).sum()),
-        (
-            "Use the labels of training, None where the group is not known, or fit "
-            "with rows of these groups. ",
-        ),
-        each.name,
-    )
-    return codes

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import check_number, counted, shown
-from rankfair.input.scored_rows import ScoredRows, naming, score_model
+from rankfair.input.scored_rows import ScoredRows, score_model
 from rankfair.stats.auc import Spread, auc_spread
 from rankfair.stats.estimate import check_confidence, clusters_of
 
@@ -185,11 +185,6 @@ def certify(
     ('clusters', True)
     """
     confidence = check_confidence(confidence)
-    owner, seen = naming(model, X, "sensitive_features")
-    if sensitive_features is None and _regroups(owner):
-        found = owner.group_labels(seen)
-        # Several features are not one grouping: `read_rows` says so.
-        sensitive_features = next(iter(found.values())) if len(found) == 1 else None
     rows = score_model(model, X, y, sensitive_features, tasks)
     found = _certify_rows(rows.of_known_group(), confidence)
     unknown = rows.groupings[0].n_unknown
@@ -197,11 +192,6 @@ def certify(
         return found
     gone = counted(unknown, "row of unknown group was", "rows of unknown group were")
     return replace(found, notes=(f"{gone} left out.", *found.notes))
-
-
-def _regroups(model: Any) -> bool:
-    """Tell whether the fit cut a number into its groups, or combined columns."""
-    return bool(getattr(model, "bin_edges_", {}) or getattr(model, "_intersect", False))
 
 
 def certify_predictions(
