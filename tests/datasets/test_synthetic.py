@@ -16,21 +16,13 @@ def target_auc(data):
     return pairs_auc(data.target[in_a], data.target[~in_a])
 
 
-@pytest.mark.parametrize("auc", [0.2, 0.5, 0.6, 0.9])
-def test_auc_of_the_target_is_the_asked_one(auc):
+@pytest.mark.parametrize("auc", [0.2, 0.5, 0.9])
+def test_the_target_has_the_auc_that_is_asked_and_is_standardised(auc):
     data = make_biased_tasks(200, 100, auc, random_state=1)
     assert target_auc(data) == pytest.approx(auc, abs=0.01)
     assert data.biased == (auc != 0.5)
-
-
-def test_target_has_equal_spread_in_both_groups():
-    data = make_biased_tasks(200, 100, random_state=2)
     spreads = [data.target[data.sensitive == g].std() for g in "01"]
     assert spreads[0] == pytest.approx(spreads[1], rel=0.02)
-
-
-def test_everything_is_standardised():
-    data = make_biased_tasks(random_state=3)
     for values in (data.X, data.target):
         np.testing.assert_allclose(values.mean(axis=0), 0, atol=1e-12)
         np.testing.assert_allclose(values.std(axis=0), 1)
@@ -65,26 +57,16 @@ def test_some_features_carry_signal_and_some_are_proxies():
     assert max(np.abs(within[2:])) < 0.05
 
 
-def test_same_seed_same_rows():
+def test_the_seed_and_the_sizes_decide_the_rows():
     first, again = (make_biased_tasks(random_state=5) for _ in range(2))
     np.testing.assert_array_equal(first.X, again.X)
     np.testing.assert_array_equal(first.target, again.target)
-    other = make_biased_tasks(random_state=6)
-    assert not np.array_equal(first.target, other.target)
-
-
-def test_generator_is_accepted_and_moves_on():
     rng = np.random.default_rng(5)
-    first, second = (make_biased_tasks(random_state=rng) for _ in range(2))
-    np.testing.assert_array_equal(first.X, make_biased_tasks(random_state=5).X)
-    assert not np.array_equal(first.X, second.X)
-
-
-def test_uneven_sizes():
+    drawn, other = (make_biased_tasks(random_state=rng) for _ in range(2))
+    np.testing.assert_array_equal(first.X, drawn.X)
+    assert not np.array_equal(first.X, other.X)
     data = make_biased_tasks(3, [1, 7, 2], random_state=0)
-    labels, counts = np.unique(data.tasks, return_counts=True)
-    assert labels.tolist() == ["1", "2", "3"]
-    assert counts.tolist() == [1, 7, 2]
+    assert data.tasks.tolist() == ["1"] + ["2"] * 7 + ["3"] * 2
 
 
 def test_both_groups_are_present_in_the_smallest_data():
@@ -97,9 +79,7 @@ def test_both_groups_are_present_in_the_smallest_data():
     ("arguments", "sentence"),
     [
         ({"n_tasks": 0}, "n_tasks must be a whole number ≥ 1; got 0"),
-        ({"n_tasks": True}, "n_tasks must be a whole"),
         ({"n_per_task": 2.5}, "n_per_task must be a whole"),
-        ({"n_per_task": 0}, "n_per_task must be a whole"),
         ({"n_tasks": 2, "n_per_task": [3]}, "each of the 2 tasks; got 1 sizes"),
         ({"n_tasks": 2, "n_per_task": [3, 0]}, "whole number ≥ 1; got 0"),
         ({"n_per_task": "ab"}, "n_per_task must be a whole"),
@@ -107,9 +87,7 @@ def test_both_groups_are_present_in_the_smallest_data():
         ({"auc": float("nan")}, r"auc must be a number in \[0, 1"),
         ({"signal": 1.5}, "signal must be a number in"),
         ({"task_spread": -0.1}, "task_spread must be a number ≥ 0"),
-        ({"task_spread": float("inf")}, "task_spread must be a number ≥ 0"),
         ({"random_state": -1}, "random_state must be None"),
-        ({"random_state": "x"}, "random_state must be None"),
         ({"backend": "arrow"}, "backend must be"),
     ],
 )

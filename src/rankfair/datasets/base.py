@@ -160,13 +160,19 @@ def find_files(
     for file in missing:
         _fetch(file, home, base_url)
     for file in files:
-        found = hashlib.sha256((home / file.name).read_bytes()).hexdigest()
-        if found != file.sha256:
-            raise ValueError(
-                f"{home / file.name} is damaged or another version: expected sha256 "
-                f"{file.sha256}, found {found}; put the right file there"
-            )
+        _check((home / file.name).read_bytes(), file, home, home / file.name)
     return [home / file.name for file in files]
+
+
+def _check(content: bytes, file: DataFile, home: Path, origin: object) -> bytes:
+    """Return the content of a file if it is what its checksum says."""
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise ValueError(
+            f"{origin} is damaged or another version: expected sha256 {file.sha256}, "
+            f"found {found}; put the right {file.name} into {home}"
+        )
+    return content
 
 
 def _data_home(data_home: str | os.PathLike[str] | None) -> Path:
@@ -195,14 +201,7 @@ def _fetch(file: DataFile, home: Path, base_url: str) -> None:
             f"could not download {file.name} from {url} ({error}): "
             f"check the connection, or put {file.name} into {home} yourself"
         ) from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
-        raise OSError(
-            f"{url} did not give the expected {file.name}: expected sha256 "
-            f"{file.sha256}, found {found}; nothing was kept, put the right file "
-            f"into {home} yourself"
-        )
-    write_whole(home / file.name, content)
+    write_whole(home / file.name, _check(content, file, home, url))
 
 
 def _read(url: str) -> bytes:
@@ -253,8 +252,3 @@ def fill(column: NDArray[np.float64], tasks: NDArray[np.str_]) -> NDArray[np.flo
     total = np.bincount(index, weights=np.where(known, column, 0.0))
     mean = np.where(count > 0, total / np.maximum(count, 1), np.median(column[known]))
     return np.where(known, column, mean[index])
-
-
-def stack(columns: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Put columns side by side, as a matrix with rows next to each other in memory."""
-    return np.ascontiguousarray(np.column_stack(list(columns)))

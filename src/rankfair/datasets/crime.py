@@ -4,19 +4,11 @@ import os
 
 import numpy as np
 
-from rankfair.datasets.base import (
-    Backend,
-    DataFile,
-    Dataset,
-    find_files,
-    numbers,
-    read_columns,
-    stack,
-)
+from rankfair.datasets import base
 from rankfair.input.errors import InputError
 
 FILES = (
-    DataFile(
+    base.DataFile(
         "crime.csv",
         "6e005b1febefa2e080fd755e860f46577c19bb80e43c445e236325d7ccc94fac",
     ),
@@ -36,8 +28,8 @@ def load_crime(
     data_home: str | os.PathLike[str] | None = None,
     *,
     biased: bool = False,
-    backend: Backend = "auto",
-) -> Dataset:
+    backend: base.Backend = "auto",
+) -> base.Dataset:
     """Load Crime: 41652 rows, 801 tracts of 52 weeks, 14 features.
 
     The file `crime/crime.csv` is looked for inside `data_home`, then of the environment
@@ -67,12 +59,12 @@ def load_crime(
     """
     if biased:
         raise InputError("biased", "must be False for Crime: no injection is defined")
-    columns = read_columns(find_files("crime", FILES, data_home))
+    columns = base.read_columns(base.find_files("crime", FILES, data_home))
     features = [name for name in columns if name.startswith("x")]
-    return Dataset(
+    return base.Dataset(
         name="crime",
-        X=stack(numbers(columns[name]) for name in features),
-        target=numbers(columns[TARGET]),
+        X=np.column_stack([base.numbers(columns[name]) for name in features]),
+        target=base.numbers(columns[TARGET]),
         tasks=columns[TASK],
         sensitive=np.where(columns[SENSITIVE] == "1", "yes", "no"),
         feature_names=tuple(features),

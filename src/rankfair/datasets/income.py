@@ -4,21 +4,12 @@ import os
 
 import numpy as np
 
-from rankfair.datasets.base import (
-    Backend,
-    DataFile,
-    Dataset,
-    fill,
-    find_files,
-    numbers,
-    read_columns,
-    stack,
-)
+from rankfair.datasets import base
 from rankfair.datasets.synthetic import raise_lowest
 from rankfair.input.errors import InputError, check_number
 
 FILES = (
-    DataFile(
+    base.DataFile(
         "income.csv",
         "dc1cfe2a00f174cbb5f698b4d6c6da3efd0f7d61d6be22273e5d0d640b98496b",
     ),
@@ -52,8 +43,8 @@ def load_income(
     *,
     biased: bool = True,
     cut: float = 8.8,
-    backend: Backend = "auto",
-) -> Dataset:
+    backend: base.Backend = "auto",
+) -> base.Dataset:
     """Load Income: 9426 rows, 3142 counties of 3 years, 15 features.
 
     The file `income/income.csv` is looked for inside `data_home`, then of the
@@ -83,17 +74,19 @@ def load_income(
     Traceback (most recent call last):
     FileNotFoundError: income.csv not found: put the file(s) into ...
     """
-    columns = read_columns(find_files("income", FILES, data_home))
+    columns = base.read_columns(base.find_files("income", FILES, data_home))
     counties = np.array([RENAMED.get(code, code) for code in columns[TASK].tolist()])
-    target = fill(numbers(columns[TARGET]), counties)
-    in_a = numbers(columns[SHARE]) > check_number("cut", cut, 0.0, 100.0)
+    target = base.fill(base.numbers(columns[TARGET]), counties)
+    in_a = base.numbers(columns[SHARE]) > check_number("cut", cut, 0.0, 100.0)
     if in_a.all() or not in_a.any():
         raise InputError("cut", "must leave two groups to compare", f"{cut!r}")
     if biased:
         target = raise_lowest(target, in_a, FACTOR, BIASED_AUC)
-    return Dataset(
+    return base.Dataset(
         name="income",
-        X=stack(fill(numbers(columns[name]), counties) for name in FEATURES),
+        X=np.column_stack(
+            [base.fill(base.numbers(columns[name]), counties) for name in FEATURES]
+        ),
         target=target,
         tasks=counties,
         sensitive=np.where(in_a, "yes", "no"),

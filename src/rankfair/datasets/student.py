@@ -5,26 +5,16 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.datasets.base import (
-    UCI,
-    Backend,
-    Columns,
-    DataFile,
-    Dataset,
-    find_files,
-    numbers,
-    read_columns,
-    stack,
-)
+from rankfair.datasets import base
 from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
 
 FILES = (
-    DataFile(
+    base.DataFile(
         "student-mat.csv",
         "e47f9ee225e1ee6e69b7564e6dac7123e80b8486677fe111f351964cef5dec80",
         "00320/student.zip",
     ),
-    DataFile(
+    base.DataFile(
         "student-por.csv",
         "a7594a11d7771c0efe1a740824e0e833da9c4cad07c39a9766a874575563fb3f",
         "00320/student.zip",
@@ -58,9 +48,8 @@ def load_student(
     grades: bool = True,
     random_state: RandomState = 0,
     download: bool = True,
-    backend: Backend = "auto",
-    _base_url: str = UCI,
-) -> Dataset:
+    backend: base.Backend = "auto",
+) -> base.Dataset:
     """Load Student Performance: 1044 rows, 36 tasks of 29, male against female.
 
     Files are looked for in `student/` inside `data_home`, then of the environment
@@ -95,20 +84,18 @@ def load_student(
     Traceback (most recent call last):
     FileNotFoundError: student-mat.csv and student-por.csv not found: ...
     """
-    paths = find_files(
-        "student", FILES, data_home, download=download, base_url=_base_url
-    )
-    columns = read_columns(paths, delimiter=";")
-    target, sex = numbers(columns.pop(TARGET)), columns.pop(SENSITIVE)
+    paths = base.find_files("student", FILES, data_home, download=download)
+    columns = base.read_columns(paths, delimiter=";")
+    target, sex = base.numbers(columns.pop(TARGET)), columns.pop(SENSITIVE)
     if not grades:
         columns = {name: columns[name] for name in columns if name not in GRADES}
     features = _encode(columns)
     deal_rng, bias_rng = generator(random_state).spawn(2)
     if biased:
         target = raise_share(target, sex == "M", FACTOR, SHARE, bias_rng)
-    return Dataset(
+    return base.Dataset(
         name="student",
-        X=stack(features.values()),
+        X=np.column_stack([*features.values()]),
         target=target,
         tasks=deal(N_TASKS, N_PER_TASK, deal_rng),
         sensitive=sex,
@@ -124,7 +111,7 @@ def load_student(
     )
 
 
-def _encode(columns: Columns) -> dict[str, NDArray[np.float64]]:
+def _encode(columns: base.Columns) -> dict[str, NDArray[np.float64]]:
     """Numbers as they are; a category as one 0/1 column for each level but the first.
 
     The first level is the baseline, which the intercept of a task stands for.
@@ -132,7 +119,7 @@ def _encode(columns: Columns) -> dict[str, NDArray[np.float64]]:
     encoded: dict[str, NDArray[np.float64]] = {}
     for name, column in columns.items():
         if name not in CATEGORIES:
-            encoded[name] = numbers(column)
+            encoded[name] = base.numbers(column)
             continue
         for level in np.unique(column)[1:]:
             encoded[f"{name}_{level}"] = (column == level).astype(np.float64)

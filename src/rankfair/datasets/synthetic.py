@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from statistics import NormalDist
 
@@ -75,15 +76,11 @@ def raise_lowest(
         moved[order[:count]] *= factor
         return moved
 
-    low, high = 0, order.size
-    while low < high:
-        middle = (low + high) // 2
-        moved = raised(middle)
-        if pairs_auc(moved[in_a], moved[~in_a]) < auc:
-            low = middle + 1
-        else:
-            high = middle
-    return raised(low)
+    def auc_of(count: int) -> float:
+        moved = raised(count)
+        return pairs_auc(moved[in_a], moved[~in_a])
+
+    return raised(bisect_left(range(order.size), auc, key=auc_of))
 
 
 FEATURES = ("x1", "x2", "x3", "x4")
@@ -154,9 +151,17 @@ def make_biased_tasks(
     check_number("signal", signal, 0.0, 1.0)
     check_number("task_spread", task_spread, 0.0)
     rng = generator(random_state)
-    in_a = _toss(int(sizes.sum()), rng)
-    X, seen, u = _features(in_a, sizes, signal, task_spread, rng)
-    y = u + np.sqrt(2.0) * NormalDist().inv_cdf(auc) * (in_a - 0.5)
+    in_a = rng.random(sizes.sum()) < 0.5
+    if in_a.size > 1 and in_a.all() == in_a.any():  # one group only
+        in_a[0] = not in_a[0]
+    X = rng.standard_normal((in_a.size, len(FEATURES)))
+    angles = np.pi / 6 + task_spread * rng.standard_normal(sizes.size)
+    theta = np.repeat(angles, sizes)
+    seen = np.sqrt(signal) * (X[:, 0] * np.cos(theta) + X[:, 1] * np.sin(theta))
+    unseen = np.sqrt(1.0 - signal) * rng.standard_normal(in_a.size)
+    X[:, 2:] += np.outer(np.where(in_a, 1.0, -1.0), PROXY_STRENGTHS)
+    gap = np.sqrt(2.0) * NormalDist().inv_cdf(auc)
+    y = seen + unseen + gap * (in_a - 0.5)
     return Dataset(
         name="synthetic",
         X=_standardise(X),
@@ -185,31 +190,6 @@ def _task_sizes(n_tasks: int, n_per_task: int | Sequence[int]) -> NDArray[np.int
         said = f"must be an int or hold one size for each of the {n_tasks} tasks"
         raise InputError("n_per_task", said, f"{len(sizes)} sizes")
     return np.array(sizes)
-
-
-def _toss(n_rows: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Toss a fair coin for each row; a toss that leaves a group empty is repaired."""
-    in_a = rng.random(n_rows) < 0.5
-    if n_rows > 1 and in_a.all() == in_a.any():
-        in_a[0] = not in_a[0]
-    return in_a
-
-
-def _features(
-    in_a: NDArray[np.bool_],
-    sizes: NDArray[np.int64],
-    signal: float,
-    task_spread: float,
-    rng: np.random.Generator,
-) -> tuple[Floats, ...]:
-    """Return X, what it says of `u`, and `u`: standard normal in each group."""
-    X = rng.standard_normal((in_a.size, len(FEATURES)))
-    theta = np.pi / 6 + task_spread * rng.standard_normal(sizes.size)
-    theta = np.repeat(theta, sizes)
-    seen = np.sqrt(signal) * (X[:, 0] * np.cos(theta) + X[:, 1] * np.sin(theta))
-    unseen = np.sqrt(1.0 - signal) * rng.standard_normal(in_a.size)
-    X[:, 2:] += np.outer(np.where(in_a, 1.0, -1.0), PROXY_STRENGTHS)
-    return X, seen, seen + unseen
 
 
 def _standardise(values: Floats, like: Floats | None = None) -> Floats:

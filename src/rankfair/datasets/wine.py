@@ -4,25 +4,16 @@ import os
 
 import numpy as np
 
-from rankfair.datasets.base import (
-    UCI,
-    Backend,
-    DataFile,
-    Dataset,
-    find_files,
-    numbers,
-    read_columns,
-    stack,
-)
+from rankfair.datasets import base
 from rankfair.datasets.synthetic import RandomState, deal, generator, raise_share
 
 FILES = (
-    DataFile(
+    base.DataFile(
         "winequality-red.csv",
         "4a402cf041b025d4566d954c3b9ba8635a3a8a01e039005d97d6a710278cf05e",
         "wine-quality/winequality-red.csv",
     ),
-    DataFile(
+    base.DataFile(
         "winequality-white.csv",
         "76c3f809815c17c07212622f776311faeb31e87610d52c26d87d6e361b169836",
         "wine-quality/winequality-white.csv",
@@ -46,9 +37,8 @@ def load_wine(
     biased: bool = True,
     random_state: RandomState = 0,
     download: bool = True,
-    backend: Backend = "auto",
-    _base_url: str = UCI,
-) -> Dataset:
+    backend: base.Backend = "auto",
+) -> base.Dataset:
     """Load Wine Quality: 6497 rows, 89 tasks of 73, 11 features, red against white.
 
     Files are looked for in `wine/` inside `data_home`, then of the environment variable
@@ -78,16 +68,16 @@ def load_wine(
     Traceback (most recent call last):
     FileNotFoundError: winequality-red.csv and winequality-white.csv not found: ...
     """
-    paths = find_files("wine", FILES, data_home, download=download, base_url=_base_url)
-    columns = read_columns(paths, delimiter=";")
-    target = numbers(columns.pop(TARGET))
+    paths = base.find_files("wine", FILES, data_home, download=download)
+    columns = base.read_columns(paths, delimiter=";")
+    target = base.numbers(columns.pop(TARGET))
     is_red = np.arange(target.size) < N_RED
     deal_rng, bias_rng = generator(random_state).spawn(2)
     if biased:
         target = raise_share(target, is_red, FACTOR, SHARE, bias_rng)
-    return Dataset(
+    return base.Dataset(
         name="wine",
-        X=stack(map(numbers, columns.values())),
+        X=np.column_stack([*map(base.numbers, columns.values())]),
         target=target,
         tasks=deal(N_TASKS, N_PER_TASK, deal_rng),
         sensitive=np.where(is_red, "red", "white"),
