@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from rankfair.stats.auc import auc_estimate
+from rankfair.stats.distances import GroupDraws, distances
 from rankfair.stats.estimate import TwoGroups
 from rankfair.stats.ordered import Ordered, placements
 from rankfair.stats.within_tasks import WithinTasks
@@ -31,19 +32,13 @@ def shifted(n_a=40, n_b=60, by=0.5, seed=0):
     return rng.normal(size=n_a + n_b) + by * in_a, in_a
 
 
-def view(m, in_a, tasks=None, weights=None):
-    """Rows in the order of predictions, their groups and masses."""
+def distances_of(m, in_a, tasks=None, **settings):
+    """Both distances of two groups, as an audit asks for them."""
     rows = Ordered.of(m)
-    order = rows.order
-    mass = np.ones(len(m)) if weights is None else weights
-    masses = (mass * in_a)[order], (mass * ~in_a)[order]
-    groups = TwoGroups.of(
-        in_a[order],
-        ~in_a[order],
-        None if tasks is None else tasks[order],
-        None if weights is None else weights[order],
-    )
-    return rows, groups, masses
+    in_a, tasks = (None if v is None else v[rows.order] for v in (in_a, tasks))
+    draws = GroupDraws(rows, in_a.astype(int), 2, tasks, **settings)
+    groups = TwoGroups.of(in_a, ~in_a, tasks)
+    return distances(draws, (1, 0), np.arange(len(m)), groups, 0.95)
 
 
 def estimate(m, in_a, tasks=None, weights=None, confidence=0.95):

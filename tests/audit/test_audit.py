@@ -201,7 +201,14 @@ def test_a_pair_is_compared_as_if_there_were_no_other_rows(ties, clustered):
     for name, value in vars(pair).items():
         of_all_rows = "median" in name or name == "impact_ratio"
         if isinstance(value, Estimate) and not of_all_rows:
-            assert same(value, getattr(alone.comparisons[0], name)), name
+            other = getattr(alone.comparisons[0], name)
+            if name in ("ks", "wasserstein"):  # groups are drawn once, for all pairs
+                assert value.value == pytest.approx(other.value)
+                assert value.p_value == pytest.approx(other.p_value, abs=0.02)
+                width = other.ci_high - other.value
+                assert value.ci_high - value.value == pytest.approx(width, rel=0.2)
+            else:
+                assert same(value, other), name
     others = np.where(known == "b", "b", np.where(g == "u", None, "a"))
     two = audit(y, p, sensitive_features=others, tasks=t, reference="a")
     rest = [line for line in whole.tasks if line.group == "b"]

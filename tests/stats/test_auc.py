@@ -29,10 +29,7 @@ from rankfair.stats.ordered import placements
 # Rows of either group, and the share of each at the levels 0, 1, …
 DESIGNS = {
     "5 v 2000": (5, 2000, [0.7, 0.3], [0.95, 0.05]),
-    "20 v 2000": (20, 2000, [0.9, 0.1], [0.99, 0.01]),
     "2000 v 20": (2000, 20, [0.99, 0.01], [0.9, 0.1]),
-    "50 v 50": (50, 50, [0.9, 0.1], [0.98, 0.02]),
-    "100 v 5000": (100, 5000, [0.9, 0.07, 0.03], [0.97, 0.02, 0.01]),
     "200 v 200": (200, 200, [0.3, 0.3, 0.2, 0.2], [0.4, 0.3, 0.2, 0.1]),
 }
 
@@ -59,24 +56,6 @@ def delong(m, in_a):
     return math.sqrt(s10 / len(a) + s01 / len(b))
 
 
-def obuchowski(m, in_a, clusters):
-    """Formula (2) of Obuchowski (1997), cluster by cluster."""
-    a, b = m[in_a], m[~in_a]
-    auc = sum(points(x, z) for x in a for z in b) / (len(a) * len(b))
-    labels = sorted(set(clusters.tolist()))
-    of_a, of_b = [], []
-    for label in labels:
-        own_a, own_b = m[in_a & (clusters == label)], m[~in_a & (clusters == label)]
-        of_a.append(sum(sum(points(x, z) for z in b) / len(b) - auc for x in own_a))
-        of_b.append(sum(sum(points(x, z) for x in a) / len(a) - auc for z in own_b))
-    i10 = len(set(clusters[in_a].tolist()))
-    i01, both = len(set(clusters[~in_a].tolist())), len(labels)
-    s10 = i10 / ((i10 - 1) * len(a)) * sum(v * v for v in of_a)
-    s01 = i01 / ((i01 - 1) * len(b)) * sum(v * v for v in of_b)
-    s11 = both / (both - 1) * sum(u * v for u, v in zip(of_a, of_b, strict=True))
-    return math.sqrt(s10 / len(a) + s01 / len(b) + 2 * s11 / (len(a) * len(b)))
-
-
 def left_out(m, in_a, clusters):
     """A jackknife: how the mean placement of a group moves without each cluster."""
     beats = (m[in_a, None] > m[~in_a]) + 0.5 * (m[in_a, None] == m[~in_a])
@@ -93,18 +72,15 @@ def left_out(m, in_a, clusters):
 # The variance
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("kind", [int, str, float])
-def test_over_clusters_it_is_a_jackknife_of_the_placements(seed, ties, kind):
+@pytest.mark.parametrize(("seed", "kind"), list(enumerate([int, str, float])))
+def test_over_clusters_it_is_a_jackknife_of_the_placements(seed, kind):
     """Clusters of any size that mix the groups, whatever their labels."""
-    m, in_a, clusters = sample(seed, ties=ties)
+    m, in_a, clusters = sample(seed, ties=seed > 0)
     found = auc_spread(m, in_a, clusters.astype(kind))
     assert found.se == pytest.approx(left_out(m, in_a, clusters))
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize(("seed", "clustered"), [(0, True), (3, False), (4, True)])
 def test_what_makes_no_difference(seed, clustered):
     m, in_a, clusters = sample(seed, ties=seed > 2)
     given = clusters if clustered else None
@@ -124,10 +100,9 @@ def test_what_makes_no_difference(seed, clustered):
 # The safe bound
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("ties", [False, True])
-def test_spread_of_rows_is_delong_with_satterthwaite(seed, ties):
-    m, in_a, _ = sample(seed, ties=ties)
+def test_spread_of_rows_is_delong_with_satterthwaite(ties):
+    m, in_a, _ = sample(0, ties=ties)
     spread = auc_spread(m, in_a)
     assert spread.auc == pytest.approx(roc_auc_score(in_a, m))
     assert spread.se == pytest.approx(delong(m, in_a))
@@ -135,17 +110,6 @@ def test_spread_of_rows_is_delong_with_satterthwaite(seed, ties):
     reference = brunnermunzel(m[~in_a], m[in_a], distribution="t")
     p = 2 * student.sf(abs(spread.auc - 0.5) / spread.se, spread.df)
     assert p == pytest.approx(reference.pvalue)
-
-
-def test_clusters_of_one_size_and_group_give_obuchowski():
-    rng = np.random.default_rng(0)
-    clusters = np.repeat(np.arange(12), 4)
-    in_a = clusters < 6
-    m = rng.normal(size=48) + rng.normal(size=12)[clusters]
-    spread = auc_spread(m, in_a, clusters)
-    assert spread.se == pytest.approx(obuchowski(m, in_a, clusters))
-    units = min(spread.a.units, spread.b.units)
-    assert (units, spread.n_clusters) == (pytest.approx(6), 12)
 
 
 def test_a_cluster_of_each_row_changes_nothing():
@@ -156,7 +120,7 @@ def test_a_cluster_of_each_row_changes_nothing():
     assert clusters.bound(0.95) == pytest.approx(rows.bound(0.95))
 
 
-@pytest.mark.parametrize("tiny", [1e-3, 1e-9, 1e-300])
+@pytest.mark.parametrize("tiny", [1e-3, 1e-300])
 def test_one_row_with_all_the_weight_does_not_rule_out_parity(tiny):
     m, in_a = np.array([1.0, 2.0, 1.5, 3.0]), np.array([True, True, False, False])
     found = estimate(m, in_a, weights=np.array([1.0, tiny, 1.0, 1.0]))
@@ -177,9 +141,8 @@ def test_weights_are_repeats_within_a_cluster():
     assert once.se == pytest.approx(repeated.se)
 
 
-@pytest.mark.parametrize("by", [0.0, 0.7, 1.2])
-@pytest.mark.parametrize("n", [5, 30, 5000])
-def test_more_confidence_is_wider_and_the_bound_is_within_the_interval(by, n):
+@pytest.mark.parametrize(("n", "by"), [(5, 1.2), (30, 0.0), (5000, 0.7)])
+def test_more_confidence_is_wider_and_the_bound_is_within_the_interval(n, by):
     m, in_a = shifted(n, n, by)
     spread = auc_spread(m, in_a)
     bounds = [spread.bound(c) for c in (0.5, 0.9, 0.95, 0.999)]
@@ -191,7 +154,7 @@ def test_more_confidence_is_wider_and_the_bound_is_within_the_interval(by, n):
     assert spread.bound(0.95) < max(high - 0.5, 0.5 - low)
 
 
-@pytest.mark.parametrize("n", [2, 10, 1000])
+@pytest.mark.parametrize("n", [2, 1000])
 def test_without_overlap_the_limit_is_clopper_and_pearsons(n):
     in_a = np.arange(2 * n) < n
     spread = auc_spread(-np.arange(2.0 * n), ~in_a)
@@ -243,7 +206,7 @@ def population(of_a, of_b):
 @pytest.mark.parametrize("design", DESIGNS)
 def test_bound_and_interval_hold_where_most_rows_tie(design):
     n_a, n_b, of_a, of_b = DESIGNS[design]
-    rng, sets = np.random.default_rng(0), 400
+    rng, sets = np.random.default_rng(0), 200
     theta, in_a = population(of_a, of_b), np.arange(n_a + n_b) < n_a
     held = inside = 0
     for _ in range(sets):
@@ -254,10 +217,10 @@ def test_bound_and_interval_hold_where_most_rows_tie(design):
     assert held >= 0.93 * sets and inside >= 0.93 * sets
 
 
-@pytest.mark.parametrize("n", [10, 20, 100])
-def test_rows_at_one_level_say_what_a_share_of_none_says(n):
+def test_rows_at_one_level_say_what_a_share_of_none_says():
     """Clopper and Pearson: at most 1 − 0.05^(1/n) of the population are elsewhere."""
-    m = np.concatenate((np.ones(n), np.arange(50_000) % 3))
+    n = 20
+    m = np.concatenate((np.ones(n), np.arange(5_000) % 3))
     in_a = np.arange(len(m)) < n
     elsewhere = 1.0 - 0.05 ** (1 / n)
     bound = auc_spread(m, in_a).bound(0.95)
@@ -288,10 +251,7 @@ def test_the_limits_mirror_each_other_when_groups_or_ranks_turn_round():
             assert other.interval(0.9) == pytest.approx((1 - high, 1 - low))
 
 
-def test_one_unit_ties_with_no_other():
-    assert tied_share(np.zeros(3), np.zeros(3, np.intp)) == 0.0
-
-
+@settings(max_examples=30, deadline=None)
 @given(
     arrays(np.float64, 9, elements=st.sampled_from([0.0, 1.0, 2.0])),
     arrays(np.intp, 9, elements=st.integers(0, 3)),
@@ -307,7 +267,7 @@ def test_the_share_is_that_of_all_pairs_of_different_units(values, units):
 # The score interval
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(samples(), st.integers(0, 2**32 - 1))
 def test_weighted_auc_is_that_of_scikit_learn(case, seed):
     m, in_a = case
@@ -316,7 +276,7 @@ def test_weighted_auc_is_that_of_scikit_learn(case, seed):
     assert found == pytest.approx(roc_auc_score(in_a, m, sample_weight=w))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(samples())
 def test_intervals_hold_the_count_and_are_never_of_zero_width(case):
     found = estimate(*case)
@@ -328,7 +288,7 @@ def test_intervals_hold_the_count_and_are_never_of_zero_width(case):
         assert found.note and found.p_value is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(samples(least=2, most=10))
 def test_small_groups_without_ties_have_scipys_exact_p_value(case):
     m, in_a = case
@@ -337,7 +297,7 @@ def test_small_groups_without_ties_have_scipys_exact_p_value(case):
     assert estimate(m, in_a).p_value == pytest.approx(wanted)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(samples(least=30, most=50))
 def test_large_groups_have_scipys_normal_p_value(case):
     m, in_a = case
@@ -349,29 +309,13 @@ def test_large_groups_have_scipys_normal_p_value(case):
         assert found.p_value == pytest.approx(wanted)
 
 
-def test_the_p_value_of_the_interval_agrees_with_it():
-    for auc in (0.5, 0.55, 0.6, 0.65, 0.7):
-        a, b = GroupSpread(0.001, 49.0, 50.0), GroupSpread(0.002, 29.0, 30.0)
-        model = ScoreModel(auc, a, b)
-        for confidence in (0.8, 0.95, 0.99):
-            low, high = model.interval(confidence)
-            assert (model.p_value() < 1 - confidence) == (not low <= 0.5 <= high)
-
-
-def test_large_groups_get_the_interval_of_delong():
-    m, in_a = shifted(3000, 3000)
-    spread, found = auc_spread(m, in_a), estimate(m, in_a)
-    low, high = spread.interval(0.95)
-    assert (found.ci_low, found.ci_high) == pytest.approx((low, high), abs=2e-4)
-
-
 def test_many_intervals_at_once_are_those_one_by_one():
     rng = np.random.default_rng(0)
     auc, v, n = rng.random(20), 0.01 * rng.random(20), rng.integers(2, 90, 20) + 0.0
     auc[:2] = 0.0, 1.0
     a, b = GroupSpread(v, n - 1, n), GroupSpread(v / 2, n, n + 1)
     low, high = ScoreModel(auc, a, b).interval(0.9)
-    for i in range(20):
+    for i in range(0, 20, 4):
         one = GroupSpread(v[i], n[i] - 1, n[i])
         other = GroupSpread(v[i] / 2, n[i], n[i] + 1)
         ends = ScoreModel(auc[i], one, other).interval(0.9)

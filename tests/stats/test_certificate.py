@@ -12,7 +12,6 @@ from rankfair import (
     MultiTaskRegressor,
     RankFairPostprocessor,
     RankFairRegressor,
-    RankFairRegressorCV,
     TiltedRegressor,
 )
 from rankfair.datasets.synthetic import make_biased_tasks
@@ -58,6 +57,7 @@ def test_columns_arrays_and_frames_say_the_same(model):
     for groups in ("z", GROUPS, GROUPS.tolist(), pd.Series(GROUPS), pl.Series(GROUPS)):
         assert certify(model, NEW, sensitive_features=groups) == expected
     assert certify(model, NEW, tasks="task") == expected
+    assert model.certify(NEW, sensitive_features=("z",)) == expected
     assert certify(model, pl.DataFrame(NEW.to_dict("list"))) == expected
     arrays = RankFairRegressor(0.01)
     numbers = FRAME.drop(columns=["task", "z"])
@@ -107,22 +107,21 @@ def test_small_and_extreme_groups_are_never_of_zero_width():
     assert str(single).startswith("Not estimable (AUC 1.0000; 1 row in A, 4 in B).")
 
 
-@pytest.mark.parametrize("clustered", [False, True])
-@pytest.mark.parametrize("n", [10, 200])
+@pytest.mark.parametrize(("clustered", "n"), [(True, 10), (False, 200)])
 def test_the_bound_covers_the_population(clustered, n):
-    """A small run of benchmarks/simulate_certificate.py: 400 data sets a cell."""
+    """A small run of benchmarks/simulate_certificate.py."""
     rng = np.random.default_rng(n + clustered)
     in_a = np.arange(2 * n) < n
     codes = np.arange(2 * n) // (n // 5) if clustered else None
     held = 0
-    for _ in range(400):
+    for _ in range(150):
         m = rng.normal(size=2 * n) + 1.19 * in_a  # population AUC 0.8
         if codes is not None:
             m = np.sqrt(0.7) * (m - 1.19 * in_a) + 1.19 * in_a
             m += np.sqrt(0.3) * rng.normal(size=codes.max() + 1)[codes]
         held += certify_predictions(m, in_a, codes).bound >= 0.3
-    # 95 % of 400 less three standard errors of the count
-    assert held >= 380 - 3 * math.sqrt(400 * 0.05 * 0.95)
+    # 95 % less three standard errors of the count
+    assert held >= 0.95 * 150 - 3 * math.sqrt(150 * 0.05 * 0.95)
 
 
 def test_several_groups_share_the_doubt():
@@ -206,18 +205,6 @@ def test_a_model_gets_only_the_labels_that_it_needs():
 # What names the groups
 
 
-def test_a_list_of_one_column_is_that_column(model):
-    expected = certify(model, NEW)
-    assert certify(model, NEW, sensitive_features=["z"]) == expected
-    assert model.certify(NEW, sensitive_features=("z",)) == expected
-    listed = RankFairRegressor(
-        0.01, tasks="task", sensitive_features=["z"], blind=False
-    )
-    listed.fit(FRAME[TRAIN], Y[TRAIN])
-    assert listed.certify(NEW) == listed.certify(NEW, sensitive_features=["z"])
-    assert listed.certify(NEW).auc == pytest.approx(expected.auc)
-
-
 def test_two_attributes_are_certified_one_by_one():
     more = FRAME.assign(sex=np.arange(len(Y)) // 2 % 2)
     fair = RankFairRegressor(0.1, sensitive_features=["z", "sex"], tasks="task")
@@ -245,9 +232,9 @@ def test_the_function_cuts_and_combines_as_the_fit_did(settings):
     named = "age" if "bins" in settings else ["z", "age"]
     if "bins" in settings:
         rows["age"] += np.random.default_rng(1).random(len(Y))
-    models = [RankFairRegressor(0.1, **settings), TiltedRegressor(Ridge(), 0.1)]
-    models[1].set_params(**settings)
+    models = [RankFairRegressor(0.1, **settings)]
     if "intersect" in settings:
+        models.append(TiltedRegressor(Ridge(), 0.1, **settings))
         models.append(RankFairPostprocessor(Ridge(), 0.1))  # which always combines
     for start in models:
         fair = start.set_params(sensitive_features=named)
@@ -267,16 +254,3 @@ def test_settings_changed_after_the_fit_change_no_group():
     fair.set_params(bins=None, intersect=False, sensitive_features="z")
     assert list(fair.group_labels(rows)) == ["z × age"]
     assert fair.certify(rows[~TRAIN]) == expected
-
-
-def test_a_chosen_model_certifies_as_the_model_itself(model):
-    chosen = RankFairRegressorCV(
-        ["auto"],
-        epsilon=0.01,
-        cv=2,
-        tasks="task",
-        sensitive_features="z",
-        blind=False,
-    )
-    chosen.fit(FRAME[TRAIN], Y[TRAIN])
-    assert chosen.certify(NEW, NEW_Y) == model.certify(NEW, NEW_Y)

@@ -16,8 +16,7 @@ def sites(share, n, n_sites, rng):
     return np.concatenate((np.zeros(first, int), rng.integers(1, n_sites, n - first)))
 
 
-@pytest.mark.parametrize("alike", [0.0, 0.3])
-@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize(("share", "alike"), [(0.02, 0.3), (0.1, 0.0)])
 def test_a_large_site_of_many_hardly_widens_what_is_known(share, alike):
     """Groups are independent of everything: rows alone give honest limits."""
     rng = np.random.default_rng(0)
@@ -53,7 +52,7 @@ def test_a_large_site_of_many_hardly_widens_what_is_known(share, alike):
 def test_limits_cover_the_population_beside_a_dominant_task(share, mixed):
     """Rows of a task are alike.  95 % of the data sets less three standard errors."""
     rng = np.random.default_rng(0)
-    n, sets, audited, auc = 400, 150, 40, 0.7
+    n, sets, audited, auc = 400, 80, 15, 0.7
     held, covered = np.zeros(2), 0
     for i in range(sets):
         tasks = sites(share, n, 20, rng)

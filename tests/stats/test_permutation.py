@@ -8,10 +8,10 @@ from scipy import stats
 from scipy.stats import rankdata
 
 from comparisons import shifted
-from rankfair.stats.permutation import _subsets, mann_whitney
+from rankfair.stats.permutation import mann_whitney
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_ties_in_small_groups_are_counted_deal_by_deal(seed):
     rng = np.random.default_rng(seed)
     m, n_a = rng.integers(0, 4, 9).astype(float), int(rng.integers(2, 7))
@@ -25,16 +25,6 @@ def test_ties_in_small_groups_are_counted_deal_by_deal(seed):
     p, how = mann_whitney(int(twice[:n_a].sum()), twice, n_a)
     assert p == pytest.approx(wanted)
     assert "all permutations" in how
-
-
-@pytest.mark.parametrize(("few", "n"), [(1, 4), (2, 5), (3, 5), (4, 4)])
-def test_all_subsets_are_equally_likely(few, n):
-    sets = np.sort(_subsets(n, few, 9_999, np.random.default_rng(few)), axis=0)
-    assert sets.shape == (few, 9_999)
-    possible = list(itertools.combinations(range(n), few))
-    seen = [int((each == sets.T).all(axis=1).sum()) for each in possible]
-    assert sum(seen) == 9_999  # no row twice
-    assert stats.chisquare(seen).pvalue > 1e-3 or len(possible) == 1
 
 
 @pytest.mark.parametrize(("n_a", "n"), [(10, 3000), (25, 100)])

@@ -9,13 +9,12 @@ from scipy import stats
 from comparisons import estimate, shifted, within
 from rankfair.stats.estimate import Difference, TwoGroups
 from rankfair.stats.means import mean_gap
-from rankfair.stats.ordered import placements
+from rankfair.stats.ordered import Ordered, placements
 from rankfair.stats.permutation import normal_p
 from rankfair.stats.within_tasks import adjusted, pooled, task_estimates
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("seed", "weighted"), [(0, False), (1, False), (1, True)])
 def test_all_tasks_at_once_are_those_one_by_one(seed, weighted):
     rng = np.random.default_rng(seed)
     n = 300
@@ -103,21 +102,30 @@ def test_weights_that_rest_on_one_row():
 
 def test_pooled_intervals_hold_in_most_samples():
     held = 0
-    for seed in range(100):
+    for seed in range(60):
         rng = np.random.default_rng(seed)
         tasks, in_a = rng.integers(0, 30, 600), rng.random(600) < 0.4
         m = rng.normal(size=600) + 0.5 * in_a + 2 * rng.normal(size=30)[tasks]
         truth = stats.norm.cdf(0.5 / math.sqrt(2))
         held += pooled(within(m, in_a, tasks), 0.9).covers(truth)
-    assert 82 <= held <= 98
+    assert 48 <= held <= 59
 
 
-def test_tasks_run_out_of_time_and_fall_back():
+@pytest.mark.parametrize("levels", [9, 10**6])
+def test_small_tasks_have_a_permutation_test_until_time_runs_out(levels):
     rng = np.random.default_rng(0)
     tasks, in_a = rng.integers(0, 5, 100), rng.random(100) < 0.5
-    found = within(rng.integers(0, 9, 100).astype(float), in_a, tasks)
-    lines = task_estimates(found, 0.95, 2, ("A", "B"), lambda i: (None, 0), budget=0.0)
-    assert all("for want of time" in line.method for line in lines)
+    m = rng.integers(0, levels, 100).astype(float)
+    rows = Ordered.of(m).by_task(tasks)
+    given = within(m, in_a, tasks), 0.95, 2, ("A", "B"), (rows, in_a[rows.order])
+    for t, line in enumerate(task_estimates(*given)):
+        a, b = m[(tasks == t) & in_a], m[(tasks == t) & ~in_a]
+        how = {"method": "exact"} if levels > 9 else {"method": "asymptotic"}
+        wanted = stats.mannwhitneyu(a, b, **how).pvalue
+        assert line.p_value == pytest.approx(wanted, abs=1e-9 if levels > 9 else 0.05)
+        assert line.method.endswith("all permutations counted")
+    late = task_estimates(*given, budget=0.0)
+    assert all(("for want of time" in e.method) == (levels == 9) for e in late)
 
 
 def test_benjamini_and_hochberg():

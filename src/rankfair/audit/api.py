@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import count
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from rankfair import __version__
-from rankfair.audit import records
 from rankfair.audit.comparisons import (
     AuditSettings,
-    PairRows,
-    SortedModel,
-    compare,
+    ModelRows,
+    Pair,
     pairs_of,
-    task_lines,
 )
-from rankfair.audit.describe import (
-    edges_of,
-    feature_of,
-    histograms,
-    model_line,
-    shares,
+from rankfair.audit.records import (
+    MOST_PAIRED,
+    Audit,
+    Comparison,
+    Group,
+    Histogram,
+    ModelLine,
+    Provenance,
+    SensitiveFeature,
+    TaskLine,
 )
-from rankfair.audit.records import Audit, Provenance
-from rankfair.audit.units import (
-    controls_of,
-    gap_parts,
-    measured_pairs,
-    pay_bands,
-    remedy_cost,
-    units_gaps,
-)
+from rankfair.audit.units import in_units
+from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import (
     check_choice,
     check_count,
@@ -45,8 +40,10 @@ from rankfair.input.errors import (
     check_number,
     check_seed,
 )
+from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows, read_audited
-from rankfair.stats.estimate import check_confidence
+from rankfair.stats.estimate import Estimate, check_confidence
+from rankfair.stats.means import average, errors
 
 LAYOUTS = ("audit", "pay-transparency")
 
@@ -165,7 +162,7 @@ def audit(
     settings = AuditSettings(confidence, min_group, random_state)
     return Audit(
         **_measured(rows, settings, on_step),
-        **_in_units(rows, settings, close_to, layout),
+        **in_units(rows, settings, close_to, layout),
         provenance=_provenance(rows, command, random_state),
         confidence=confidence,
         min_group=min_group,
@@ -176,78 +173,164 @@ def audit(
     )
 
 
-def _in_units(
-    rows: ScoredRows, to: AuditSettings, close_to: float | None, layout: str
-) -> dict[str, Any]:
-    """Measure gaps in units of the target, their parts, and what closes them."""
-    pairs = measured_pairs(rows)
-    found: dict[str, Any] = {
-        "units": tuple(
-            gap for pair in pairs for gap in units_gaps(pair, rows.task_labels, to)
-        )
-    }
-    large = [
-        p for p in pairs if min(p.groups.a.n, p.groups.b.n) >= max(to.min_group, 2)
-    ]
-    if rows.controls is not None:
-        found["parts"] = tuple(
-            gap_parts(pair, controls_of(pair, rows), to) for pair in large
-        )
-    goals = {0.0} if rows.controls is not None else set()
-    goals |= set() if close_to is None else {close_to}
-    costs = [
-        remedy_cost(pair, controls_of(pair, rows), rows, goal)
-        for pair in large
-        for goal in sorted(goals)
-    ]
-    found["remedies"] = tuple(cost for cost in costs if cost is not None)
-    if layout == "pay-transparency":
-        found["bands"] = tuple(
-            pay_bands(grouping, rows, to) for grouping in rows.groupings
-        )
-    return found
-
-
 def _measured(
     rows: ScoredRows,
     to: AuditSettings,
     on_step: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]:
     """Measure every model: one sort each, then a few passes for each comparison."""
-    pairs = {grouping.name: pairs_of(grouping) for grouping in rows.groupings}
-    steps = len(rows.predicted) * sum(map(len, pairs.values()))
-    edges = edges_of(rows)
-    models: list[records.ModelLine] = []
-    comparisons: list[records.Comparison] = []
-    tasks: list[records.TaskLine] = []
-    pictures: list[records.Histogram] = []
-    above: dict[str, dict[str, list[float]]] = {name: {} for name in pairs}
-    for name, predicted in rows.predicted.items():
-        model = SortedModel.of(name, rows)
-        models.append(model_line(name, predicted, rows, to.confidence))
-        for grouping in rows.groupings:
-            above[grouping.name][name] = shares(
-                model.above_median, grouping, rows.weights
-            )
-            pictures += histograms(name, grouping, edges, rows)
-            for pair in pairs[grouping.name]:
-                if on_step is not None:
-                    on_step(" v ".join(pair.labels), len(comparisons) + 1, steps)
-                ordered = pair.among(model.by_value)
-                both = PairRows(model, pair, rows, to, ordered)
-                lines, within = task_lines(both)
-                comparisons.append(compare(replace(both, within=within)))
-                tasks += lines
+    n_pairs = sum(len(pairs_of(grouping)) for grouping in rows.groupings)
+    edges, steps = _edges_of(rows), count(1)
+    comparisons: list[Comparison] = []
+    tasks: list[TaskLine] = []
+    above: dict[str, dict[str, list[float]]] = {g.name: {} for g in rows.groupings}
+
+    def on_pair(pair: Pair) -> None:
+        if on_step is not None:
+            on_step(" v ".join(pair.labels), next(steps), n_pairs * len(rows.predicted))
+
+    for name in rows.predicted:
+        model = ModelRows.of(name, rows, to)
+        for grouping in model.data.groupings:
+            passed = _shares(model.above_median, grouping, model.data.weights)
+            above[grouping.name][name] = passed
+            found, lines = model.compared(grouping, on_pair)
+            comparisons += found
+            tasks += lines
     return {
-        "models": tuple(models),
+        "models": tuple(
+            _model_line(name, predicted, rows, to.confidence)
+            for name, predicted in rows.predicted.items()
+        ),
         "sensitive_features": tuple(
-            feature_of(grouping, rows, above[grouping.name], to.min_group)
+            _feature_of(grouping, rows, above[grouping.name], to.min_group)
             for grouping in rows.groupings
         ),
         "comparisons": tuple(comparisons),
         "tasks": tuple(tasks),
-        "histograms": tuple(pictures),
+        "histograms": tuple(
+            each
+            for name in rows.predicted
+            for grouping in rows.groupings
+            for each in _histograms(name, grouping, edges, rows)
+        ),
     }
+
+
+def _model_line(
+    name: str, predicted: Floats, rows: ScoredRows, confidence: float
+) -> ModelLine:
+    """Return RMSE and mean absolute error of one model with intervals, and its R²."""
+    if rows.target is None:
+        lost = Estimate(math.nan, note="y_true was not given")
+        return ModelLine(name, lost, lost, lost)
+    given = rows.tasks, rows.weights, confidence
+    return ModelLine(name, *errors(rows.target, predicted, *given))
+
+
+def _shares(
+    above: Bools, grouping: SensitiveGroups, weights: Floats | None
+) -> list[float]:
+    """Return the share of each group that is above a cut-off."""
+    n, chosen = len(grouping.labels), above & (grouping.codes >= 0)
+    own = None if weights is None else weights[chosen]
+    passed = np.bincount(grouping.codes[chosen], own, n)
+    found: list[float] = (passed / grouping.sizes(weights)).tolist()
+    return found
+
+
+def _feature_of(
+    grouping: SensitiveGroups,
+    rows: ScoredRows,
+    above: dict[str, list[float]],
+    min_group: int,
+) -> SensitiveFeature:
+    """Describe a sensitive feature; ``above`` has the `shares` of each model."""
+    groups = tuple(
+        _group(g, grouping, rows, above) for g in range(len(grouping.labels))
+    )
+    return SensitiveFeature(
+        name=grouping.name,
+        groups=groups,
+        n_missing=int((grouping.codes < 0).sum()),
+        constant_in_tasks=_is_constant(grouping, rows.tasks),
+        min_group=min_group,
+        note=_note(groups, min_group),
+        reference=grouping.labels[grouping.reference],
+    )
+
+
+def _group(
+    g: int, grouping: SensitiveGroups, rows: ScoredRows, above: dict[str, list[float]]
+) -> Group:
+    here = np.flatnonzero(grouping.codes == g)
+    own = None if rows.weights is None else rows.weights[here]
+    target = None if rows.target is None else rows.target[here]
+    return Group(
+        label=grouping.labels[g],
+        n_rows=len(here),
+        weight=rows.unit * float(len(here) if own is None else own.sum()),
+        mean_target=math.nan if target is None else average(target, own),
+        mean_predicted={
+            name: average(p[here], own) for name, p in rows.predicted.items()
+        },
+        share_above_median={name: found[g] for name, found in above.items()},
+        impact_ratio={
+            name: found[g] / max(found) if max(found) > 0 else math.nan
+            for name, found in above.items()
+        },
+    )
+
+
+def _note(groups: tuple[Group, ...], min_group: int) -> str:
+    small = [group.label for group in groups if group.n_rows < min_group]
+    notes = []
+    if small:
+        notes.append(f"fewer than {min_group} rows: {', '.join(small)}")
+    if len(groups) > MOST_PAIRED:
+        notes.append(f"more than {MOST_PAIRED} groups: each against the rest only")
+    return "; ".join(notes)
+
+
+def _is_constant(grouping: SensitiveGroups, tasks: Codes | None) -> bool:
+    """Tell whether no task has rows of two groups."""
+    if tasks is None:
+        return False
+    known = grouping.codes >= 0
+    codes, tasks = grouping.codes[known], tasks[known]
+    one: Codes = np.zeros(int(tasks.max()) + 1, np.intp)
+    one[tasks] = codes
+    return bool((one[tasks] == codes).all())
+
+
+def _edges_of(rows: ScoredRows, bins: int = 40) -> Floats:
+    """Return edges of bins that hold the predictions of all models."""
+    low = min(float(p.min()) for p in rows.predicted.values())
+    high = max(float(p.max()) for p in rows.predicted.values())
+    steps: Floats = np.linspace(0.0, 1.0, bins + 1)
+    edges: Floats = low * (1.0 - steps) + high * steps  # high − low may overflow
+    if (edges[1:] > edges[:-1]).all():
+        return edges
+    half = max(0.5, 1e-9 * abs(low))
+    return np.asarray((low - half) * (1.0 - steps) + (high + half) * steps)
+
+
+def _histograms(
+    name: str, grouping: SensitiveGroups, edges: Floats, rows: ScoredRows
+) -> list[Histogram]:
+    """Return the share of each group's predictions in each bin."""
+    weights, predicted = rows.weights, rows.predicted[name]
+    at, n, bins = tuple(edges.tolist()), len(grouping.labels), len(edges) - 1
+    cell = np.clip(np.searchsorted(edges, predicted, "right") - 1, 0, bins - 1)
+    known = grouping.codes >= 0
+    flat = grouping.codes[known] * bins + cell[known]
+    counts = np.bincount(flat, None if weights is None else weights[known], n * bins)
+    table = counts.reshape(n, bins)
+    table = table / table.sum(axis=1, keepdims=True)
+    return [
+        Histogram(name, grouping.name, label, at, tuple(row))
+        for label, row in zip(grouping.labels, table.tolist(), strict=True)
+    ]
 
 
 def _provenance(rows: ScoredRows, command: str | None, seed: int | None) -> Provenance:
@@ -255,7 +338,7 @@ def _provenance(rows: ScoredRows, command: str | None, seed: int | None) -> Prov
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     return Provenance(
         n_rows=rows.n_given,
-        n_tasks=0 if rows.tasks is None else len(np.unique(rows.tasks)),
+        n_tasks=0 if rows.tasks is None else int((np.bincount(rows.tasks) > 0).sum()),
         fingerprint=rows.fingerprint,
         versions={"rankfair": __version__, "python": python, **versions},
         command=command,

@@ -20,9 +20,10 @@ from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.auc import auc_estimate
-from rankfair.stats.distances import distances
+from rankfair.stats.distances import GroupDraws, distances
 from rankfair.stats.estimate import Estimate, TwoGroups
 from rankfair.stats.means import mean_gap, shares_and_ratio
+from rankfair.stats.medians import Quantiles
 from rankfair.stats.ordered import Ordered
 from rankfair.stats.within_tasks import (
     WithinTasks,
@@ -45,38 +46,6 @@ class AuditSettings:
 
 
 @dataclass(frozen=True)
-class SortedModel:
-    """The predictions of one model, sorted by value and by task."""
-
-    name: str
-    by_value: Ordered
-    by_task: Ordered | None
-    above_median: Bools
-
-    @classmethod
-    def of(cls, name: str, rows: ScoredRows) -> SortedModel:
-        """Sort the predictions of a model once."""
-        predicted = rows.predicted[name]
-        exact = rows.ranked.get(name, predicted)
-        by_value = Ordered.of(predicted, exact)
-        by_task = None if rows.tasks is None else by_value.by_task(rows.tasks)
-        above = exact > _median(by_value, rows.weights)
-        return cls(name, by_value, by_task, above)
-
-
-def _median(ordered: Ordered, weights: Floats | None) -> float:
-    """The weighted median of predictions, in the numbers that order them exactly."""
-    if weights is None:
-        n = len(ordered.exact)
-        return float((ordered.exact[[(n - 1) // 2, n // 2]] / 2).sum())
-    so_far = np.cumsum(weights[ordered.order])
-    half = so_far[-1] / 2
-    at = [np.searchsorted(so_far, half, side) for side in ("left", "right")]
-    # Halves, so that the largest numbers do not overflow.
-    return float((ordered.exact[np.minimum(at, len(so_far) - 1)] / 2).sum())
-
-
-@dataclass(frozen=True)
 class Pair:
     """Two groups of a sensitive feature; ``other`` is None for all other groups."""
 
@@ -95,12 +64,11 @@ class Pair:
             rest = f"all {rest}"
         return names[self.group], rest
 
-    def among(self, ordered: Ordered) -> Ordered:
-        """Return the rows of the two groups; nothing is sorted again."""
-        codes = self.grouping.codes[ordered.order]
+    def rows_of(self, codes: Codes) -> Codes:
+        """Return the places of the rows of both groups."""
         if self.other is None:
-            return ordered.among(codes >= 0)
-        return ordered.among((codes == self.group) | (codes == self.other))
+            return np.flatnonzero(codes >= 0)
+        return np.flatnonzero((codes == self.group) | (codes == self.other))
 
 
 def pairs_of(grouping: SensitiveGroups) -> list[Pair]:
@@ -118,17 +86,17 @@ def pairs_of(grouping: SensitiveGroups) -> list[Pair]:
 
 @dataclass(frozen=True)
 class PairRows:
-    """The rows of two groups in the order of the predictions (within each task).
+    """The rows of two groups, in the order of the data."""
 
-    All figures are made of it; ``within`` is what was counted within tasks.
-    """
-
-    model: SortedModel
     pair: Pair
     data: ScoredRows
     to: AuditSettings
-    ordered: Ordered
-    within: WithinTasks | None = None
+    at: Codes  # their places in the data
+
+    @classmethod
+    def of(cls, pair: Pair, data: ScoredRows, to: AuditSettings) -> PairRows:
+        """Find the rows of a pair."""
+        return cls(pair, data, to, pair.rows_of(pair.grouping.codes))
 
     @cached_property
     def in_a(self) -> Bools:
@@ -136,59 +104,143 @@ class PairRows:
         return np.asarray(self.own(self.pair.grouping.codes) == self.pair.group)
 
     @cached_property
-    def masses(self) -> tuple[Floats, Floats]:
-        """The weight of each row in either group, 0 outside of it."""
-        weights = self.own(self.data.weights)
-        mass = np.ones(len(self.in_a)) if weights is None else weights
-        return mass * self.in_a, mass * ~self.in_a
+    def weights(self) -> Floats | None:
+        """The weight of each row, if there are weights."""
+        found: Floats | None = self.own(self.data.weights)
+        return found
+
+    @cached_property
+    def mass(self) -> Floats:
+        """The weight of each row."""
+        return np.ones(len(self.at)) if self.weights is None else self.weights
 
     @cached_property
     def groups(self) -> TwoGroups:
-        """The groups, as places in this order."""
-        tasks, weights = self.own(self.data.tasks), self.own(self.data.weights)
-        return TwoGroups.of(self.in_a, ~self.in_a, tasks, weights)
+        """The groups, as places among these rows."""
+        tasks = self.own(self.data.tasks)
+        return TwoGroups.of(self.in_a, ~self.in_a, tasks, self.weights)
+
+    @cached_property
+    def names(self) -> dict[str, Any]:
+        """What is compared with what, as fields of a record."""
+        group, against = self.pair.labels
+        feature = self.pair.grouping.name
+        return {"sensitive_feature": feature, "group": group, "against": against}
 
     def own(self, values: NDArray[Any] | None) -> Any:
-        """Return the values of these rows, in this order; None without any."""
-        return None if values is None else values[self.ordered.order]
+        """Return the values of these rows; None without any."""
+        return None if values is None else values[self.at]
 
     def split(self, values: NDArray[Any]) -> tuple[Any, Any]:
-        """Return values in this order as those of A and those of B."""
+        """Return values of these rows as those of A and those of B."""
         return values[self.groups.a.rows], values[self.groups.b.rows]
 
-    def twice_ranks(self) -> Codes:
-        """Return twice the mid-rank of each row (within its task), without weights."""
-        below = self.ordered.below(np.ones(len(self.in_a)))
-        return np.rint(2.0 * below).astype(np.intp) + 1
+    def unless_few(self, found: Estimate) -> Estimate:
+        """Return an estimate; without an interval if a group is too small."""
+        found, least = found.finite(), self.to.min_group
+        counts = self.groups.a.n, self.groups.b.n
+        for label, n in zip(self.pair.labels, counts, strict=True):
+            if n < least:
+                note = found.note if math.isnan(found.value) else ""
+                return Estimate(found.value, note=note or few_rows(label, n, least))
+        return found
 
 
-def compare(rows: PairRows) -> Comparison:
-    """Measure one pair of groups, with intervals if both have enough rows."""
-    pair, groups = rows.pair, rows.groups
-    figures = {k: e for figure in FIGURES for k, e in figure(rows).items()}
-    found = Comparison(
-        model=rows.model.name,
-        sensitive_feature=pair.grouping.name,
-        group=pair.labels[0],
-        against=pair.labels[1],
-        kind="rest" if pair.other is None else "pair",
-        n_group=groups.a.n,
-        n_against=groups.b.n,
-        **{name: estimate.finite() for name, estimate in figures.items()},
-    )
-    return _without_intervals(found, rows.to.min_group)
+@dataclass(frozen=True)
+class ModelRows:
+    """The data in the order of one model's predictions; sorted once."""
+
+    name: str
+    data: ScoredRows
+    to: AuditSettings
+    ordered: Ordered
+    above_median: Bools
+
+    @classmethod
+    def of(cls, name: str, rows: ScoredRows, to: AuditSettings) -> ModelRows:
+        """Sort all rows by the predictions of a model."""
+        predicted = rows.predicted[name]
+        found = Ordered.of(predicted, rows.ranked.get(name, predicted))
+        bare = replace(rows, controls=None, complementary=None, places=None)
+        data = bare.take(found.order)
+        ordered = replace(found, order=np.arange(len(found.order)))
+        middle = Quantiles.of(found.exact, data.weights).at()
+        return cls(name, data, to, ordered, found.exact > middle)
+
+    @cached_property
+    def by_task(self) -> Ordered | None:
+        """The same rows by task, and within each task by prediction."""
+        return (
+            None if self.data.tasks is None else self.ordered.by_task(self.data.tasks)
+        )
+
+    def compared(
+        self, grouping: SensitiveGroups, on_pair: Callable[[Pair], None]
+    ) -> tuple[list[Comparison], list[TaskLine]]:
+        """Make all comparisons of a feature; each group is drawn once for all."""
+        data, n = self.data, len(grouping.labels)
+        given = grouping.codes, n, data.tasks, data.weights, self.to.seed
+        draws = GroupDraws(self.ordered, *given)
+        found: list[Comparison] = []
+        lines: list[TaskLine] = []
+        for pair in pairs_of(grouping):
+            on_pair(pair)
+            rows, within = PairRows.of(pair, data, self.to), None
+            if self.by_task is not None:
+                ordered, in_a, within = _within_tasks(rows, self.by_task)
+                if pair.other is None or n == 2:  # these lines are enough
+                    lines += _task_lines(rows, ordered, in_a, within, self.name)
+            found.append(Compared(rows, self, draws, within).measured())
+        return found, lines
 
 
-def _ranks(rows: PairRows) -> dict[str, Estimate]:
+@dataclass(frozen=True)
+class Compared:
+    """The rows of two groups in the order of the predictions, and what counts them."""
+
+    rows: PairRows
+    model: ModelRows
+    draws: GroupDraws
+    within: WithinTasks | None
+
+    @cached_property
+    def ordered(self) -> Ordered:
+        """The rows by prediction."""
+        return self.model.ordered.among(self.rows.at)
+
+    def measured(self) -> Comparison:
+        """Return all figures, with intervals if both groups have enough rows."""
+        groups = self.rows.groups
+        figures: dict[str, Any] = {}
+        for figure in FIGURES:
+            for name, estimate in figure(self).items():
+                figures[name] = self.rows.unless_few(estimate)
+        return Comparison(
+            model=self.model.name,
+            **self.rows.names,
+            kind="rest" if self.rows.pair.other is None else "pair",
+            n_group=groups.a.n,
+            n_against=groups.b.n,
+            **figures,
+        )
+
+
+def _ranks(compared: Compared) -> dict[str, Estimate]:
     """The AUC of all rows, its parts within and between tasks, and mean ranks.
 
     Rows without weights get a rank test.
     """
-    groups, (mass_a, mass_b) = rows.groups, rows.masses
-    above = rows.split(rows.ordered.below(mass_b) / groups.b.mass)[0]
-    below = rows.split(rows.ordered.below(mass_a) / groups.a.mass)[1]
-    ranks = rows.split(rows.twice_ranks()) if groups.a.weights is None else None
-    auc = auc_estimate(above, below, groups, rows.to.confidence, ranks, rows.to.seed)
+    rows, ordered, groups = compared.rows, compared.ordered, compared.rows.groups
+    below_b, below_a = (
+        ordered.below(rows.mass * own) for own in (~rows.in_a, rows.in_a)
+    )
+    above = below_b[groups.a.rows] / groups.b.mass
+    below = below_a[groups.b.rows] / groups.a.mass
+    ranks = None
+    if rows.weights is None:  # twice the mid-ranks
+        ranks = rows.split(np.rint(2.0 * (below_a + below_b)).astype(np.intp) + 1)
+    to = rows.to
+    auc = auc_estimate(above, below, groups, to.confidence, ranks, to.seed)
     n_a, n_b = groups.a.mass, groups.b.mass
 
     def ratio(value: float) -> float:
@@ -197,17 +249,17 @@ def _ranks(rows: PairRows) -> dict[str, Estimate]:
 
     method = "from the interval of AUC" if auc.estimable else ""
     by_ranks = replace(auc.mapped(ratio), method=method)
-    return {"auc": auc, "impact_rank_ratio": by_ranks, **_by_task(auc, rows)}
+    return {"auc": auc, "impact_rank_ratio": by_ranks, **_by_task(auc, compared)}
 
 
-def _by_task(auc: Estimate, rows: PairRows) -> dict[str, Estimate]:
+def _by_task(auc: Estimate, compared: Compared) -> dict[str, Estimate]:
     """The AUC of pairs within tasks, and of pairs of rows from different tasks."""
-    within = rows.within
+    within, groups = compared.within, compared.rows.groups
     if within is None:
         lost = Estimate(math.nan, note="no tasks were given")
         return {"within_task_auc": lost, "between_task_auc": lost}
     inside = within.mass_a * within.mass_b
-    pairs = rows.groups.a.mass * rows.groups.b.mass
+    pairs = groups.a.mass * groups.b.mass
     between = pairs - float(inside.sum())
     if not len(within.auc):
         apart = auc
@@ -217,14 +269,14 @@ def _by_task(auc: Estimate, rows: PairRows) -> dict[str, Estimate]:
         value = (auc.value * pairs - float(inside @ within.auc)) / between
         note = "shown without an interval, to be read beside the others"
         apart = Estimate(value, note=note)
-    in_tasks = pooled(within, rows.to.confidence)
+    in_tasks = pooled(within, compared.rows.to.confidence)
     return {"within_task_auc": in_tasks, "between_task_auc": apart}
 
 
-def _means(rows: PairRows) -> dict[str, Estimate]:
+def _means(compared: Compared) -> dict[str, Estimate]:
     """The differences of mean predictions and of mean residuals."""
-    confidence, predicted = rows.to.confidence, rows.ordered.values
-    target = rows.own(rows.data.target)
+    rows, predicted = compared.rows, compared.ordered.values
+    confidence, target = rows.to.confidence, rows.own(rows.data.target)
     found = mean_gap(*rows.split(predicted), rows.groups, confidence)
     residuals = Estimate(math.nan, note="y_true was not given")
     if target is not None:
@@ -235,21 +287,25 @@ def _means(rows: PairRows) -> dict[str, Estimate]:
     return {"mean_difference": found, "balanced_residuals": residuals}
 
 
-def _distances(rows: PairRows) -> dict[str, Estimate]:
-    to = rows.to
-    found = distances(rows.ordered, rows.groups, rows.masses, to.confidence, to.seed)
-    return dict(zip(("ks", "wasserstein"), found, strict=True))
+def _distances(compared: Compared) -> dict[str, Estimate]:
+    """The largest and the mean distance of the two distributions."""
+    rows, pair = compared.rows, (compared.rows.pair.group, compared.rows.pair.other)
+    given = rows.at, rows.groups, rows.to.confidence
+    return dict(
+        zip(("ks", "wasserstein"), distances(compared.draws, pair, *given), strict=True)
+    )
 
 
-def _selection(rows: PairRows) -> dict[str, Estimate]:
+def _selection(compared: Compared) -> dict[str, Estimate]:
     """The shares above the median of all rows, and their ratio."""
-    above = rows.split(rows.own(rows.model.above_median))
+    rows = compared.rows
+    above = rows.split(rows.own(compared.model.above_median))
     found = shares_and_ratio(*above, rows.groups, rows.to.confidence)
     names = "share_above_median", "share_above_median_against", "impact_ratio"
     return dict(zip(names, found, strict=True))
 
 
-FIGURES: tuple[Callable[[PairRows], dict[str, Estimate]], ...] = (
+FIGURES: tuple[Callable[[Compared], dict[str, Estimate]], ...] = (
     _ranks,
     _means,
     _distances,
@@ -257,41 +313,35 @@ FIGURES: tuple[Callable[[PairRows], dict[str, Estimate]], ...] = (
 )
 
 
-def _without_intervals(found: Comparison, least: int) -> Comparison:
-    """Remove intervals and p-values if a group is too small."""
-    counts = ((found.group, found.n_group), (found.against, found.n_against))
-    small = [few_rows(label, n, least) for label, n in counts if n < least]
-    if not small:
-        return found
-    bare = found.changed(lambda e: Estimate(e.value, note=e.note or small[0]))
-    return replace(bare, auc=Estimate(found.auc.value, note=small[0]))
+def _within_tasks(
+    rows: PairRows, by_task: Ordered
+) -> tuple[Ordered, Bools, WithinTasks]:
+    """Count within every task: its rows by prediction, which are in A, and the AUC."""
+    codes, data = rows.pair.grouping.codes, rows.data
+    ordered = by_task.among(rows.pair.rows_of(codes[by_task.order]))
+    assert data.tasks is not None
+    in_a = np.asarray(codes[ordered.order] == rows.pair.group)
+    of_segment = data.tasks[ordered.order[ordered.segments]]
+    mass = 1.0 if data.weights is None else data.weights[ordered.order]
+    found = WithinTasks.of(ordered, of_segment, mass * in_a, mass * ~in_a)
+    return ordered, in_a, found
 
 
-def task_lines(rows: PairRows) -> tuple[list[TaskLine], WithinTasks | None]:
-    """Measure the AUC within every task that has rows of both groups."""
-    pair, to, data = rows.pair, rows.to, rows.data
-    if rows.model.by_task is None or data.tasks is None:
-        return [], None
-    mine = replace(rows, ordered=pair.among(rows.model.by_task))
-    of_segment = data.tasks[mine.ordered.order[mine.ordered.segments]]
-    found = WithinTasks.of(mine.ordered, of_segment, *mine.masses)
-    if pair.other is not None and len(pair.grouping.labels) > 2:
-        return [], found  # the lines of each group against the rest are enough
-    ranks = None
-    if data.weights is None:
-        ranks = _task_ranks(mine, np.searchsorted(of_segment, found.tasks))
+def _task_lines(
+    rows: PairRows, ordered: Ordered, in_a: Bools, found: WithinTasks, model: str
+) -> list[TaskLine]:
+    """The AUC within every task that has rows of both groups."""
+    to, ranked = rows.to, None if rows.data.weights is not None else (ordered, in_a)
     estimates = task_estimates(
-        found, to.confidence, to.min_group, pair.labels, ranks, to.seed
+        found, to.confidence, to.min_group, rows.pair.labels, ranked, to.seed
     )
     corrected = adjusted([e.p_value for e in estimates])
     columns = (found.tasks.tolist(), found.n_a.tolist(), found.n_b.tolist())
-    lines = [
+    return [
         TaskLine(
-            model=rows.model.name,
-            sensitive_feature=pair.grouping.name,
-            group=pair.labels[0],
-            against=pair.labels[1],
-            task=data.task_labels[task],
+            model=model,
+            **rows.names,
+            task=rows.data.task_labels[task],
             n_group=n_a,
             n_against=n_b,
             auc=estimate,
@@ -302,16 +352,3 @@ def task_lines(rows: PairRows) -> tuple[list[TaskLine], WithinTasks | None]:
             *columns, estimates, corrected, strict=True
         )
     ]
-    return lines, found
-
-
-def _task_ranks(mine: PairRows, place: Codes) -> Callable[[int], tuple[Codes, int]]:
-    """A function that gives twice the mid-ranks of a task, and their sum in group A."""
-    twice, starts = mine.twice_ranks(), mine.ordered.segments
-    ends = np.append(starts[1:], len(twice))
-
-    def ranks(i: int) -> tuple[Codes, int]:
-        at = slice(starts[place[i]], ends[place[i]])
-        return twice[at], int(twice[at][mine.in_a[at]].sum())
-
-    return ranks

@@ -22,6 +22,7 @@ from rankfair.input.errors import (
     printable,
 )
 from rankfair.stats.estimate import Estimate
+from rankfair.stats.explained import ExplainedGap
 
 MOST_PAIRED = 20  # groups; more are compared with the rest only
 
@@ -144,11 +145,6 @@ class Comparison:
         """All estimates by name."""
         return {name: getattr(self, name) for name in MEASURES}
 
-    def changed(self, change: Callable[[Estimate], Estimate]) -> Comparison:
-        """Return the comparison with a function applied to every estimate."""
-        new: Any = {name: change(e) for name, e in self.measures.items()}
-        return replace(self, **new)
-
 
 @dataclass(frozen=True)
 class TaskLine:
@@ -199,7 +195,7 @@ class UnitsGap:
 
 
 @dataclass(frozen=True)
-class GapParts:
+class GapParts(ExplainedGap):
     """The part of a mean gap that the controls explain, and the part they do not.
 
     ``gap = explained + unexplained``; ``by_control`` adds up to ``explained``.  A
@@ -214,16 +210,9 @@ class GapParts:
     group: str
     against: str
     controls: tuple[str, ...]
-    dropped: tuple[str, ...]
-    gap: Estimate
-    explained: Estimate
-    unexplained: Estimate
-    explained_share: Estimate
-    unexplained_share: Estimate
     unexplained_log: Estimate
     residual_auc: Estimate
     stratified_auc: Estimate
-    by_control: dict[str, Estimate]
     detectable: float
 
 
@@ -532,38 +521,27 @@ class Audit:
             return Gate.NOT_ESTIMABLE
         return found
 
-    def task_gap(self, model: str | None = None) -> float:
-        """Return the largest ``|AUC − 1/2|`` of the flagged tasks of a model.
-
-        Parameters
-        ----------
-        model : str, optional
-            The last one by default.
+    def task_gap(self) -> float:
+        """Return the largest ``|AUC − 1/2|`` of the last model's flagged tasks.
 
         Returns
         -------
         float
             0 if no task is flagged, NaN if no task can be judged.
         """
-        name = self.model_names[-1] if model is None else model
-        judged = [
-            line
-            for line in self.tasks
-            if line.model == name and line.adjusted_p is not None
-        ]
+        mine = [line for line in self.tasks if line.model == self.model_names[-1]]
+        judged = [line for line in mine if line.adjusted_p is not None]
         if not judged:
             return math.nan
         return max((abs(t.auc.value - 0.5) for t in judged if t.flagged), default=0.0)
 
-    def task_gate(self, max_gap: float, model: str | None = None) -> Gate:
+    def task_gate(self, max_gap: float) -> Gate:
         """Compare the largest gap of a flagged task with a limit.
 
         Parameters
         ----------
         max_gap : float
             From 0 to 1/2; a gap equal to it passes.
-        model : str, optional
-            The last one by default.
 
         Returns
         -------
@@ -571,7 +549,7 @@ class Audit:
             ``NOT_ESTIMABLE`` if no task can be judged.
         """
         limit = check_number("max_gap", max_gap, 0.0, 0.5)
-        return Gate.of(self.task_gap(model), limit)
+        return Gate.of(self.task_gap(), limit)
 
     def passes(self, max_gap: float, *, ignore_small: bool = False) -> bool:
         """Return whether `gate` holds; False if the gap is not estimable."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankfair.audit.comparisons import AuditSettings, Pair, pairs_of
+from rankfair.audit.comparisons import AuditSettings, Pair, PairRows, pairs_of
 from rankfair.audit.records import (
     GapParts,
     PayBands,
@@ -18,11 +17,11 @@ from rankfair.audit.records import (
     TaskRaises,
     UnitsGap,
 )
-from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.arrays import Floats
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.scored_rows import ScoredRows
 from rankfair.stats.auc import auc_estimate
-from rankfair.stats.estimate import Estimate, TwoGroups
+from rankfair.stats.estimate import Estimate
 from rankfair.stats.explained import (
     Controls,
     GapRegression,
@@ -30,308 +29,221 @@ from rankfair.stats.explained import (
     kennedy,
     least_raises,
 )
-from rankfair.stats.means import mean_gap
-from rankfair.stats.medians import median, median_gap, relative_gaps
-from rankfair.stats.ordered import Ordered
+from rankfair.stats.means import average, mean_gap, relative_gap
+from rankfair.stats.medians import median_gaps
+from rankfair.stats.ordered import Ordered, placements
 from rankfair.stats.propensity import by_quantiles, log_odds
-from rankfair.stats.within_tasks import WithinTasks, few_rows, pooled
+from rankfair.stats.within_tasks import WithinTasks, pooled
 
 MOST_TASKS = 200  # the largest tasks get a gap of their own
 N_STRATA = 5
 
 
-@dataclass(frozen=True)
-class MeasuredPair:
-    """The values of the rows of a group and of those that it is compared with."""
+def in_units(
+    rows: ScoredRows, to: AuditSettings, close_to: float | None, layout: str
+) -> dict[str, Any]:
+    """Measure gaps in units of the target, their parts, and what closes them.
 
-    of: str
-    values: Floats
-    pair: Pair
-    at: Codes  # places of the rows in the data
-    in_group: Bools
-    tasks: Codes | None
-    weights: Floats | None
-
-    @classmethod
-    def among(
-        cls, of: str, values: Floats, pair: Pair, rows: ScoredRows
-    ) -> MeasuredPair:
-        """Take the rows of a pair."""
-        codes = pair.grouping.codes
-        both = codes >= 0
-        if pair.other is not None:
-            both = (codes == pair.group) | (codes == pair.other)
-        at = np.flatnonzero(both)
-
-        def own(column: NDArray[Any] | None) -> Any:
-            return None if column is None else column[at]
-
-        in_group = np.asarray(codes[at] == pair.group)
-        tasks, weights = own(rows.tasks), own(rows.weights)
-        return cls(of, values[at], pair, at, in_group, tasks, weights)
-
-    def take(self, chosen: Codes) -> MeasuredPair:
-        """Return some rows of one task, which are independent."""
-        weights = None if self.weights is None else self.weights[chosen]
-        return replace(
-            self,
-            values=self.values[chosen],
-            at=self.at[chosen],
-            in_group=self.in_group[chosen],
-            tasks=None,
-            weights=weights,
-        )
-
-    @property
-    def names(self) -> dict[str, str]:
-        """What is compared with what, as fields of a record."""
-        group, against = self.pair.labels
-        feature = self.pair.grouping.name
-        return {
-            "of": self.of,
-            "sensitive_feature": feature,
-            "group": group,
-            "against": against,
-        }
-
-    @property
-    def groups(self) -> TwoGroups:
-        """The two groups."""
-        return TwoGroups.of(self.in_group, ~self.in_group, self.tasks, self.weights)
-
-    @property
-    def mass(self) -> Floats:
-        """The weight of each row."""
-        return np.ones(len(self.values)) if self.weights is None else self.weights
+    Without a target each prediction is measured.
+    """
+    measured = rows.predicted
+    if rows.target is not None:
+        measured = {rows.target_name: rows.target}
+    goals = {0.0} if rows.controls is not None else set()
+    goals |= set() if close_to is None else {close_to}
+    units: list[UnitsGap] = []
+    parts: list[GapParts] = []
+    remedies: list[RemedyCost] = []
+    for of, values in measured.items():
+        for grouping in rows.groupings:
+            for pair in _referenced(grouping):
+                mine = PairRows.of(pair, rows, to)
+                units += _units_gaps(of, values, mine)
+                a, b = mine.groups.a.n, mine.groups.b.n
+                if min(a, b) < max(to.min_group, 2):
+                    continue
+                if rows.controls is not None:
+                    parts.append(_gap_parts(of, values, mine))
+                remedies += _remedies(of, values, mine, sorted(goals))
+    bands: list[PayBands] = []
+    if layout == "pay-transparency":
+        of, values = next(iter(measured.items()))
+        bands = [_pay_bands(of, values, each, rows, to) for each in rows.groupings]
+    return {
+        "units": tuple(units),
+        "parts": tuple(parts),
+        "remedies": tuple(remedies),
+        "bands": tuple(bands),
+    }
 
 
-def referenced(grouping: SensitiveGroups) -> list[Pair]:
-    """Return the comparisons with the reference group, else with the rest."""
+def _referenced(grouping: SensitiveGroups) -> list[Pair]:
+    """The comparisons with the reference group, else with the rest."""
     pairs = pairs_of(grouping)
     found = [pair for pair in pairs if pair.other == grouping.reference]
     return found or pairs
 
 
-def measured(rows: ScoredRows) -> dict[str, Floats]:
-    """Return what is measured in units: the target, or each prediction without one."""
-    return rows.predicted if rows.target is None else {rows.target_name: rows.target}
-
-
-def measured_pairs(rows: ScoredRows) -> list[MeasuredPair]:
-    """Return all comparisons with a reference group of what is measured."""
-    return [
-        MeasuredPair.among(of, each, pair, rows)
-        for of, each in measured(rows).items()
-        for grouping in rows.groupings
-        for pair in referenced(grouping)
-    ]
-
-
-def units_gaps(
-    mine: MeasuredPair, labels: tuple[str, ...], to: AuditSettings
-) -> list[UnitsGap]:
-    """Measure the gap over all rows, and within each task that has both groups."""
-    found = [_units_gap(mine, None, to)]
-    if mine.tasks is None:
+def _units_gaps(of: str, values: Floats, rows: PairRows) -> list[UnitsGap]:
+    """The gap over all rows, and within each of the largest tasks with both groups."""
+    found, labels = [_units_gap(of, values, rows)], rows.data.task_labels
+    if rows.data.tasks is None:
         return found
-    n = len(labels)
-    of_group = np.bincount(mine.tasks[mine.in_group], minlength=n)
-    sizes = np.bincount(mine.tasks, minlength=n)
-    both = np.flatnonzero((of_group > 0) & (of_group < sizes))
+    tasks, n = rows.own(rows.data.tasks), len(labels)
+    alone = replace(rows.data, tasks=None)  # rows of one task are independent
+    of_group, sizes = np.bincount(tasks[rows.in_a], minlength=n), np.bincount(tasks)
+    both = np.flatnonzero(
+        (of_group[: len(sizes)] > 0) & (of_group[: len(sizes)] < sizes)
+    )
     largest = np.sort(both[np.argsort(-sizes[both], kind="stable")[:MOST_TASKS]])
-    order = np.argsort(mine.tasks, kind="stable")
-    ends = np.cumsum(sizes)
+    places, ends = rows.at[np.argsort(tasks, kind="stable")], np.cumsum(sizes)
     for task in largest.tolist():
-        here = order[ends[task] - sizes[task] : ends[task]]
-        found.append(_units_gap(mine.take(here), labels[task], to))
+        at = places[ends[task] - sizes[task] : ends[task]]
+        own = replace(rows, data=alone, at=at)
+        found.append(_units_gap(of, values, own, labels[task]))
     return found
 
 
-def _units_gap(mine: MeasuredPair, task: str | None, to: AuditSettings) -> UnitsGap:
-    groups, confidence = mine.groups, to.confidence
-    a, b = mine.values[mine.in_group], mine.values[~mine.in_group]
-    w_a, w_b = groups.weights
+def _units_gap(
+    of: str, values: Floats, rows: PairRows, task: str | None = None
+) -> UnitsGap:
+    groups, confidence = rows.groups, rows.to.confidence
+    both = a, b = rows.split(rows.own(values))
     with np.errstate(over="ignore", invalid="ignore"):
-        figures: tuple[Estimate, ...] = (
-            mean_gap(a, b, groups, confidence),
-            median_gap(a, b, groups, confidence),
-            *relative_gaps(a, b, groups, confidence),
-        )
-    counts = zip(mine.pair.labels, (len(a), len(b)), strict=True)
-    note = next(
-        (few_rows(g, n, to.min_group) for g, n in counts if n < to.min_group), ""
-    )
-    if note:
-        figures = tuple(Estimate(e.value, note=e.note or note) for e in figures)
-    mean, middle, mean_share, middle_share = (e.finite() for e in figures)
+        median_a, median_b, gap, share = median_gaps(a, b, groups, confidence)
+        mean = rows.unless_few(mean_gap(a, b, groups, confidence))
+        mean_share = rows.unless_few(relative_gap(a, b, groups, confidence))
+    sides = list(zip(both, groups.weights, strict=True))
     return UnitsGap(
-        **mine.names,
+        of=of,
+        **rows.names,
         task=task,
-        n_group=len(a),
-        n_against=len(b),
-        mean_group=_average(a, w_a),
-        mean_against=_average(b, w_b),
-        median_group=median(a, w_a),
-        median_against=median(b, w_b),
+        n_group=groups.a.n,
+        n_against=groups.b.n,
+        mean_group=average(*sides[0]),
+        mean_against=average(*sides[1]),
+        median_group=median_a,
+        median_against=median_b,
         mean_gap=mean,
         mean_gap_share=mean_share,
-        median_gap=middle,
-        median_gap_share=middle_share,
+        median_gap=rows.unless_few(gap),
+        median_gap_share=rows.unless_few(share),
         detectable=mean.detectable(confidence),
     )
 
 
-def _average(values: Floats, weights: Floats | None) -> float:
-    size = float(np.abs(values).max()) or 1.0
-    return size * float(np.average(values / size, weights=weights))
+def _controls(rows: PairRows) -> Controls:
+    """The controls of these rows; none were given without ``controls``."""
+    if rows.data.controls is None:
+        return Controls(np.zeros((len(rows.at), 0)), ())
+    return Controls(rows.own(rows.data.controls), rows.data.control_names)
 
 
-def controls_of(mine: MeasuredPair, rows: ScoredRows) -> Controls:
-    """Return the controls of a pair's rows; none were given without ``controls``."""
-    if rows.controls is None:
-        return Controls(np.zeros((len(mine.at), 0)), ())
-    return Controls(rows.controls[mine.at], rows.control_names)
-
-
-def gap_parts(mine: MeasuredPair, controls: Controls, to: AuditSettings) -> GapParts:
+def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
     """Split the mean gap of a pair by what the controls say."""
-    confidence = to.confidence
-
-    def split(values: Floats) -> Any:
-        given = mine.in_group, controls, mine.groups, confidence, mine.weights
-        return explained_gap(values, *given)
-
-    found = split(mine.values)
+    y, controls, confidence = rows.own(values), _controls(rows), rows.to.confidence
+    given = rows.in_a, controls, rows.groups, confidence, rows.weights
+    found = explained_gap(y, *given)
     log = Estimate(math.nan, note="not all values are above 0")
-    if mine.values.min() > 0.0:
-        log = kennedy(split(np.log(mine.values)).unexplained, confidence)
-    left = GapRegression.of(mine.values, mine.in_group, mine.mass, controls)
+    if y.min() > 0.0:
+        log = kennedy(explained_gap(np.log(y), *given).unexplained, confidence)
+    left = GapRegression.of(y, rows.in_a, rows.mass, controls).residuals
+    placed = placements(left, rows.in_a, rows.weights)
     return GapParts(
-        **mine.names,
+        of=of,
+        **rows.names,
         controls=tuple(dict.fromkeys(controls.names)),
-        dropped=found.dropped,
-        gap=found.gap,
-        explained=found.explained,
-        unexplained=found.unexplained,
-        explained_share=found.explained_share,
-        unexplained_share=found.unexplained_share,
+        **vars(found),
         unexplained_log=log,
-        residual_auc=_ranked(mine, left.residuals, to),
-        stratified_auc=_within_strata(mine, controls, confidence),
-        by_control=found.by_control,
+        residual_auc=auc_estimate(*placed, rows.groups, confidence),
+        stratified_auc=_within_strata(y, rows, controls),
         detectable=found.unexplained.detectable(confidence),
     )
 
 
-def _ranked(mine: MeasuredPair, values: Floats, to: AuditSettings) -> Estimate:
-    """The AUC of values of the rows."""
-    ordered, groups = Ordered.of(values), mine.groups
-    mass, in_group = mine.mass[ordered.order], mine.in_group[ordered.order]
-    placed = np.empty((2, len(values)))
-    placed[:, ordered.order] = (
-        ordered.below(mass * ~in_group) / groups.b.mass,
-        ordered.below(mass * in_group) / groups.a.mass,
-    )
-    above, below = placed[0][mine.in_group], placed[1][~mine.in_group]
-    return auc_estimate(above, below, groups, to.confidence)
-
-
-def _within_strata(
-    mine: MeasuredPair, controls: Controls, confidence: float
-) -> Estimate:
+def _within_strata(values: Floats, rows: PairRows, controls: Controls) -> Estimate:
     """The AUC within strata of the propensity score, van Elteren's weights."""
-    score = log_odds(controls.X, mine.in_group, mine.weights)
-    strata = by_quantiles(score, N_STRATA, mine.weights)
-    ordered = Ordered.of(mine.values).by_task(strata)
-    mass, in_group = mine.mass[ordered.order], mine.in_group[ordered.order]
+    score = log_odds(controls.X, rows.in_a, rows.weights)
+    strata = by_quantiles(score, N_STRATA, rows.weights)
+    ordered = Ordered.of(values).by_task(strata)
+    mass, in_a = rows.mass[ordered.order], rows.in_a[ordered.order]
     codes = strata[ordered.order[ordered.segments]]
-    found = WithinTasks.of(ordered, codes, mass * in_group, mass * ~in_group)
-    auc = pooled(found, confidence)
-    if not mine.groups.needed:
+    found = WithinTasks.of(ordered, codes, mass * in_a, mass * ~in_a)
+    auc = pooled(found, rows.to.confidence)
+    if not rows.groups.needed:
         return auc
     return Estimate(auc.value, note="tasks are clusters: no interval within strata")
 
 
-def remedy_cost(
-    mine: MeasuredPair, controls: Controls, rows: ScoredRows, close_to: float
-) -> RemedyCost | None:
-    """Return the least raises that bring the unexplained gap to a share; None if odd.
+def _remedies(
+    of: str, values: Floats, rows: PairRows, goals: list[float]
+) -> list[RemedyCost]:
+    """The least raises that bring the unexplained gap to each share of B's mean.
 
-    Where the reference's mean is not above 0, a share of it has no meaning.
+    Where that mean is not above 0, a share of it has no meaning.
     """
-    mass = mine.mass
-    mean = _average(mine.values[~mine.in_group], mass[~mine.in_group])
-    if not mean > 0.0:
-        return None
-    found = GapRegression.of(mine.values, mine.in_group, mass, controls)
-    remedy = least_raises(found, close_to * mean)
-    raised = np.flatnonzero(remedy.raises > 0.0)
-    places = np.arange(len(mass)) if rows.places is None else rows.places
-    cost = remedy.raises[raised] * mass[raised] * rows.unit
-    by_task: tuple[TaskRaises, ...] = ()
-    if mine.tasks is not None:
-        n = len(rows.task_labels)
-        counts = np.bincount(mine.tasks[raised], minlength=n)
-        sums = np.bincount(mine.tasks[raised], cost, n)
-        by_task = tuple(
-            TaskRaises(rows.task_labels[t], int(counts[t]), float(sums[t]))
-            for t in np.flatnonzero(counts).tolist()
+    y, mass, data = rows.own(values), rows.mass, rows.data
+    mean, found = average(y[~rows.in_a], mass[~rows.in_a]), []
+    if not (goals and mean > 0.0):
+        return []
+    left = GapRegression.of(y, rows.in_a, mass, _controls(rows))
+    for goal in goals:
+        remedy = least_raises(left, goal * mean)
+        raised = np.flatnonzero(remedy.raises > 0.0)
+        cost = remedy.raises[raised] * mass[raised] * data.unit
+        by_task: tuple[TaskRaises, ...] = ()
+        if data.tasks is not None:
+            tasks = rows.own(data.tasks)[raised]
+            counts, sums = np.bincount(tasks), np.bincount(tasks, cost)
+            by_task = tuple(
+                TaskRaises(data.task_labels[t], int(counts[t]), float(sums[t]))
+                for t in np.flatnonzero(counts).tolist()
+            )
+        total, places = float(cost.sum()), rows.own(data.places)[raised]
+        found.append(
+            RemedyCost(
+                of=of,
+                **rows.names,
+                close_to=goal,
+                left=remedy.unexplained / mean,
+                n_raised=len(raised),
+                total=total,
+                share=total / float(data.unit * mass @ y),
+                largest=float(remedy.raises.max(initial=0.0)),
+                by_task=by_task,
+                rows=tuple(places.tolist()),
+                raises=tuple(remedy.raises[raised].tolist()),
+            )
         )
-    total = float(cost.sum())
-    return RemedyCost(
-        **mine.names,
-        close_to=close_to,
-        left=remedy.unexplained / mean,
-        n_raised=len(raised),
-        total=total,
-        share=total / float(rows.unit * mass @ mine.values),
-        largest=float(remedy.raises.max(initial=0.0)),
-        by_task=by_task,
-        rows=tuple(places[mine.at[raised]].tolist()),
-        raises=tuple(remedy.raises[raised].tolist()),
-    )
+    return found
 
 
-def pay_bands(
-    grouping: SensitiveGroups, rows: ScoredRows, to: AuditSettings
+def _pay_bands(
+    of: str,
+    values: Floats,
+    grouping: SensitiveGroups,
+    rows: ScoredRows,
+    to: AuditSettings,
 ) -> PayBands:
-    """Return the share of each group in the four quartile bands of pay."""
-    of, values = next(iter(measured(rows).items()))
-    known = grouping.codes >= 0
+    """The share of each group in the four quartile bands, and complementary pay."""
+    known, labels, pay = grouping.codes >= 0, grouping.labels, rows.complementary
     mass = np.ones(len(values)) if rows.weights is None else rows.weights
     own, codes, weight = values[known], grouping.codes[known], mass[known]
-    band = by_quantiles(own, 4, weight)
-    bands = []
-    for q in range(4):
+    band, bands = by_quantiles(own, 4, weight), []
+    for q in np.unique(band):
         here = band == q
-        if not here.any():
-            continue
-        by_group = np.bincount(codes[here], weight[here], len(grouping.labels))
+        by_group = np.bincount(codes[here], weight[here], len(labels))
         share = (by_group / by_group.sum()).tolist()
         low, high = float(own[here].min()), float(own[here].max())
-        shares = dict(zip(grouping.labels, share, strict=True))
+        shares = dict(zip(labels, share, strict=True))
         bands.append(QuartileBand(low, high, int(here.sum()), shares))
-    gaps, receiving = _complementary(grouping, rows, to)
-    return PayBands(of, grouping.name, tuple(bands), gaps, receiving)
-
-
-def _complementary(
-    grouping: SensitiveGroups, rows: ScoredRows, to: AuditSettings
-) -> tuple[tuple[UnitsGap, ...], dict[str, float]]:
-    """The gaps of complementary pay, and the share of each group that gets any."""
-    pay = rows.complementary
     if pay is None:
-        return (), {}
+        return PayBands(of, grouping.name, tuple(bands), (), {})
     gaps = tuple(
-        _units_gap(MeasuredPair.among("complementary pay", pay, pair, rows), None, to)
-        for pair in referenced(grouping)
+        _units_gap("complementary pay", pay, PairRows.of(pair, rows, to))
+        for pair in _referenced(grouping)
     )
-    receiving = {
-        label: _average(
-            (pay[here] > 0.0).astype(np.float64),
-            None if rows.weights is None else rows.weights[here],
-        )
-        for g, label in enumerate(grouping.labels)
-        for here in (grouping.codes == g,)
-    }
-    return gaps, receiving
+    paid = np.bincount(codes, weight * (pay[known] > 0.0), len(labels))
+    receiving = (paid / grouping.sizes(mass)).tolist()
+    receives = dict(zip(labels, receiving, strict=True))
+    return PayBands(of, grouping.name, tuple(bands), gaps, receives)

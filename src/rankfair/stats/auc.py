@@ -89,27 +89,21 @@ def auc_estimate(
     0.450 (0.235 to 0.690)
     """
     placed = placed_a, placed_b
-    rows = model = ScoreModel.of_rows(Difference.of(*placed, groups, False), groups)
+    rows = ScoreModel.of_rows(Difference.of(*placed, groups, False), groups)
+    ways = [rows]
     if groups.needed or groups.possible:
         tasks = ScoreModel.of_tasks(Difference.of(*placed, groups, True), rows)
-        model = tasks if groups.needed else _wider(rows, tasks, confidence)
-    if model.doubt:
-        return Estimate(model.value, note=model.doubt)
+        ways = [tasks] if groups.needed else [rows, tasks]
+    if ways[0].doubt:
+        return Estimate(ways[0].value, note=ways[0].doubt)
+    known = [(*way.interval(confidence), way) for way in ways if not way.doubt]
+    low, high, model = max(known, key=lambda each: float(each[1] - each[0]))
     p, method = float(model.p_value()), model.method
     if model is rows and twice_ranks is not None and groups.a.weights is None:
         rank_sum, n_a = int(twice_ranks[0].sum()), len(twice_ranks[0])
         p, test = mann_whitney(rank_sum, np.concatenate(twice_ranks), n_a, seed)
         method = f"{method}; {test}"
-    low, high = model.interval(confidence)
     return Estimate(model.value, float(low), float(high), p, method)
-
-
-def _wider(rows: ScoreModel, tasks: ScoreModel, confidence: float) -> ScoreModel:
-    """Return the model with the wider interval; that of rows if one is unknown."""
-    if rows.doubt or tasks.doubt:
-        return rows
-    widths = [np.diff(each.interval(confidence)) for each in (rows, tasks)]
-    return tasks if widths[1] > widths[0] else rows
 
 
 class Prior(NamedTuple):

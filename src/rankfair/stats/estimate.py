@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import InputError, check_number
@@ -410,6 +410,11 @@ class Difference:
         return "row" if self.n_clusters is None else "task"
 
     @property
+    def alone(self) -> str:
+        """Why there is no standard error."""
+        return f"a group rests on one {self.unit} only, which shows no spread"
+
+    @property
     def units(self) -> str:
         """The independent units, with the number of tasks."""
         return "rows" if self.n_clusters is None else f"{self.n_clusters:,} tasks"
@@ -437,6 +442,16 @@ def student_quantile(confidence: float, df: float) -> float:
     """Student's quantile of a two-sided interval."""
     # As scipy.stats.t.isf has it, without its checks, which take most of the time.
     return -float(stdtrit(df, (1.0 - confidence) / 2))
+
+
+def student_p(t: float, df: float) -> float:
+    """The two-sided p-value of Student's t."""
+    return 2.0 * float(stdtr(df, -abs(t)))
+
+
+def widest(ways: list[Estimate]) -> Estimate:
+    """Return the estimate with the widest interval; one without any comes last."""
+    return max(ways, key=lambda e: e.ci_high - e.ci_low if e.estimable else -1.0)
 
 
 def wilson(share: float, n: float, z: float) -> tuple[float, float]:

@@ -21,8 +21,7 @@ from scipy.stats import norm
 
 from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
-from rankfair.stats.means import mean_gap
-from rankfair.stats.medians import NOT_ABOVE_0
+from rankfair.stats.means import NOT_ABOVE_0, mean_gap
 
 COLLINEAR = 1e-9  # of a column's variance: less is left of it beside those before
 
@@ -42,10 +41,6 @@ class Controls:
 
     X: Floats
     names: tuple[str, ...]
-
-    def at(self, rows: Bools) -> Controls:
-        """Return the controls of some rows."""
-        return Controls(self.X[rows], self.names)
 
 
 @dataclass(frozen=True)
@@ -147,7 +142,7 @@ class GapRegression:
         return self.share - self.weights * pull
 
     @cached_property
-    def _errors(self) -> Floats:
+    def errors(self) -> Floats:
         """Residuals as the regression without the row would leave them (HC3).
 
         The part of the group's mean is left to the variance of a mean.
@@ -166,7 +161,7 @@ class GapRegression:
         """
         b, difference = self.coefficients[columns], self.difference[columns]
         pull = self.centred @ (self.inverse[:, columns] @ difference)
-        return self.X[:, columns] @ b + pull * self._errors * self.weights / self.share
+        return self.X[:, columns] @ b + pull * self.errors * self.weights / self.share
 
 
 def _centred(X: Floats, in_group: Bools, weights: Floats) -> Floats:
@@ -225,7 +220,7 @@ class ExplainedGap:
     by_control: dict[str, Estimate]
     explained_share: Estimate
     unexplained_share: Estimate
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[str, ...]
 
 
 def explained_gap(
@@ -277,7 +272,7 @@ def explained_gap(
     every = np.ones(len(names), bool)
     z = found.pseudo_values(every)
     # What is left of a value is its residual; the controls' own spread cancels.
-    rest = values - z
+    rest = found.errors * found.effects / found.share
     return ExplainedGap(
         estimate(values, found.gap),
         estimate(z, float(parts.sum())),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import t as student
 
 from rankfair.core.blocks import CONSTANT, power_of_two
 from rankfair.input.arrays import Bools, Codes, Floats
@@ -18,10 +17,13 @@ from rankfair.stats.estimate import (
     MeanVariance,
     TwoGroups,
     differences,
+    student_p,
     student_quantile,
+    widest,
     wilson,
 )
 
+NOT_ABOVE_0 = "the reference group's value is not above 0"
 ROUNDING = 1e-14  # of the largest value: a smaller spread is no spread
 
 
@@ -66,20 +68,44 @@ def mean_gap(
     found = max(ways, key=lambda way: way.half(confidence))
     value, se = found.mean_a - found.mean_b, found.se
     if math.isnan(se):
-        return Estimate(scale * value, note=_alone(found))
+        return Estimate(scale * value, note=found.alone)
     # Rounding is a property of single rows, not of their mean.
     apart = se * math.sqrt(min(len(values_a), len(values_b)))
     if apart <= ROUNDING * max(1.0, size / scale):
         return Estimate(scale * value, note=f"no two {found.unit}s of a group differ")
     half = found.half(confidence)
-    p = 2.0 * float(student.sf(abs(value) / se, found.df))
+    p = student_p(value / se, found.df)
     over = "" if found.n_clusters is None else f" over {found.units}"
     ends = scale * (value - half), scale * (value + half)
     return Estimate(scale * value, *ends, p, f"Welch's t{over}")
 
 
-def _alone(way: Difference) -> str:
-    return f"a group rests on one {way.unit} only, which shows no spread"
+def average(values: Floats, weights: Floats | None = None) -> float:
+    """Return a mean whose sum does not overflow."""
+    size = float(np.abs(values).max()) or 1.0
+    return size * float(np.average(values / size, weights=weights))
+
+
+def relative_gap(
+    values_a: Floats, values_b: Floats, groups: TwoGroups, confidence: float
+) -> Estimate:
+    """Return ``mean(A) / mean(B) − 1`` with an interval; NaN unless B's is above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_a = np.arange(40) < 20
+    >>> pay = np.linspace(80, 120, 20)
+    >>> print(relative_gap(0.9 * pay, pay, TwoGroups.of(in_a, ~in_a), 0.95))
+    -0.100 (-0.172 to -0.028)
+    """
+    mean_b = float(np.average(values_b, weights=groups.b.weights))
+    if not mean_b > 0.0:
+        return Estimate(math.nan, note=NOT_ABOVE_0)
+    # To first order the ratio varies as a difference of these means does.
+    ratio = float(np.average(values_a, weights=groups.a.weights)) / mean_b
+    a, b = values_a / mean_b, ratio * values_b / mean_b - (ratio - 1.0)
+    return mean_gap(a, b, groups, confidence)
 
 
 def mean_error(
@@ -136,7 +162,7 @@ def _mean_variance(
 ) -> tuple[MeanVariance, str]:
     """The variance of a mean: over tasks, if they are ten or more, else over rows."""
     units, over = np.arange(len(excess)), ""
-    n_tasks = 0 if tasks is None else len(np.unique(tasks))
+    n_tasks = 0 if tasks is None else np.count_nonzero(np.bincount(tasks))
     if tasks is not None and n_tasks >= ENOUGH_TASKS:
         units, over = tasks, f", over {n_tasks:,} tasks"
     found = MeanVariance.of_clusters(excess, units, int(units.max()) + 1, weights)
@@ -250,20 +276,15 @@ def shares_and_ratio(
     found = ways[0]
     value = found.mean_a / found.mean_b if found.mean_b > 0.0 else math.nan
     if math.isnan(found.se):
-        note = _alone(found)
+        note = found.alone
         means = Estimate(found.mean_a, note=note), Estimate(found.mean_b, note=note)
         return *means, Estimate(value, note=note)
-    of_a = _widest([_share(w.mean_a, w.a, groups.a, w, confidence) for w in ways])
-    of_b = _widest([_share(w.mean_b, w.b, groups.b, w, confidence) for w in ways])
+    of_a = widest([_share(w.mean_a, w.a, groups.a, w, confidence) for w in ways])
+    of_b = widest([_share(w.mean_b, w.b, groups.b, w, confidence) for w in ways])
     if not value > 0.0:
         note = "a share is 0: the ratio has no interval"
         return of_a, of_b, Estimate(value, note=note)
-    return of_a, of_b, _widest([_of_ratio(value, w, confidence) for w in ways])
-
-
-def _widest(ways: list[Estimate]) -> Estimate:
-    """The estimate with the widest interval."""
-    return max(ways, key=lambda e: e.ci_high - e.ci_low if e.estimable else -1.0)
+    return of_a, of_b, widest([_of_ratio(value, w, confidence) for w in ways])
 
 
 def _of_ratio(value: float, way: Difference, confidence: float) -> Estimate:
@@ -278,7 +299,7 @@ def _of_ratio(value: float, way: Difference, confidence: float) -> Estimate:
     se = math.sqrt(relative)
     half = min(student_quantile(confidence, way.df) * se, 500.0)  # e^500 is wide enough
     # The test of the interval, so that p-value and interval agree.
-    p = 2.0 * float(student.sf(abs(math.log(value)) / se, way.df))
+    p = student_p(math.log(value) / se, way.df)
     low, high = value * math.exp(-half), value * math.exp(half)
     return Estimate(value, low, high, p, f"logarithm of the ratio, {units}")
 

@@ -1,9 +1,10 @@
-"""The difference of two medians, and relative differences, with intervals."""
+"""The difference and the ratio of two medians, with intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,48 +15,55 @@ from rankfair.stats.estimate import (
     TwoGroups,
     differences,
     student_quantile,
+    widest,
 )
-from rankfair.stats.means import mean_gap
-
-NOT_ABOVE_0 = "the reference group's value is not above 0"
+from rankfair.stats.means import NOT_ABOVE_0
 
 
-def median(values: Floats, weights: Floats | None = None, share: float = 0.5) -> float:
-    """Return the median, halfway between the two middle values if there are two.
-
-    Parameters
-    ----------
-    values : ndarray of shape (N,)
-        Numbers in any order.
-    weights : ndarray of shape (N,), optional
-        Weights; a whole weight is a repeated value.
-    share : float
-        The share of values below: 0.5 for the median.
+@dataclass(frozen=True)
+class Quantiles:
+    """Numbers in order, and the weight up to each.
 
     Examples
     --------
     >>> import numpy as np
-    >>> median(np.array([4.0, 1.0, 3.0, 2.0])), median(np.array([1.0, 2]), np.ones(2))
-    (2.5, 1.5)
+    >>> Quantiles.of(np.array([4.0, 1.0, 3.0, 2.0])).at()
+    2.5
     """
-    order = np.argsort(values, kind="stable")
-    mass = np.ones(len(values)) if weights is None else weights[order]
-    up_to = np.cumsum(mass)
-    goal = share * up_to[-1]
-    least = np.searchsorted(up_to, goal * (1.0 - 1e-12), side="left")
-    most = np.searchsorted(up_to, goal * (1.0 + 1e-12), side="right")
-    first, last = np.clip((least, most), 0, len(values) - 1)
-    return float(values[order[first]] / 2.0 + values[order[last]] / 2.0)
+
+    values: Floats
+    up_to: Floats
+
+    @classmethod
+    def of(cls, values: Floats, weights: Floats | None = None) -> Quantiles:
+        """Sort numbers; a whole weight is a repeated number."""
+        if weights is None:
+            return cls(np.sort(values), np.arange(1.0, len(values) + 1.0))
+        order = np.argsort(values, kind="stable")
+        return cls(values[order], np.cumsum(weights[order]))
+
+    def at(self, share: float = 0.5) -> float:
+        """Return the number with that share of weight below: the median, for instance.
+
+        It is halfway between the two middle numbers if there are two.
+        """
+        goal = share * self.up_to[-1]
+        least = int(np.searchsorted(self.up_to, goal * (1.0 - 1e-12), side="left"))
+        most = int(np.searchsorted(self.up_to, goal * (1.0 + 1e-12), side="right"))
+        most = min(most, len(self.values) - 1)
+        first = self.values[min(least, most)]
+        return float(first / 2.0 + self.values[most] / 2.0)
 
 
-def median_gap(
+def median_gaps(
     values_a: Floats, values_b: Floats, groups: TwoGroups, confidence: float
-) -> Estimate:
-    """Return ``median(A) − median(B)`` with an interval.
+) -> tuple[float, float, Estimate, Estimate]:
+    """Return both medians, ``median(A) − median(B)``, ``median(A) / median(B) − 1``.
 
     The interval of each median is Woodruff's: the values at the ends of the interval of
     the share of rows below it, over rows or tasks.  Both are joined as the squares of
-    their half widths add up (MOVER, Zou and Donner 2008), so no density is estimated.
+    their half widths add up (MOVER, Zou and Donner 2008), so no density is estimated;
+    for the ratio on the logarithmic scale.
 
     Parameters
     ----------
@@ -68,96 +76,52 @@ def median_gap(
 
     Returns
     -------
-    Estimate
-        Without an interval where a group has one unit.
+    median_a, median_b : float
+    gap, share : Estimate
+        Without intervals where a group has one unit; the last is NaN where a value is
+        not above 0.
 
     Examples
     --------
     >>> import numpy as np
     >>> in_a = np.arange(40) < 20
-    >>> groups = TwoGroups.of(in_a, ~in_a)
-    >>> print(median_gap(np.arange(20.0) + 3, np.arange(20.0), groups, 0.95))
-    3.000 (-3.364 to 9.364)
-    """
-    return _gap(values_a, values_b, groups, confidence, lambda v: v)
-
-
-def relative_gaps(
-    values_a: Floats, values_b: Floats, groups: TwoGroups, confidence: float
-) -> tuple[Estimate, Estimate]:
-    """Return the gaps of means and of medians as shares of B's mean and median.
-
-    ``mean(A) / mean(B) − 1`` and the same of medians.
-
-    Returns
-    -------
-    of_means, of_medians : Estimate
-        NaN where B's mean or median is not above 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> in_a = np.arange(40) < 20
-    >>> groups = TwoGroups.of(in_a, ~in_a)
-    >>> pay = np.linspace(80, 120, 20)
-    >>> print(*relative_gaps(0.9 * pay, pay, groups, 0.95), sep="\\n")
-    -0.100 (-0.172 to -0.028)
+    >>> groups, pay = TwoGroups.of(in_a, ~in_a), np.linspace(80, 120, 20)
+    >>> *_, gap, share = median_gaps(0.9 * pay, pay, groups, 0.95)
+    >>> print(gap, share, sep="\n")
+    -10.000 (-22.754 to 2.754)
     -0.100 (-0.213 to 0.030)
     """
-    low = Estimate(math.nan, note=NOT_ABOVE_0)
-    w_a, w_b = groups.weights
-    mean_a = float(np.average(values_a, weights=w_a))
-    mean_b = float(np.average(values_b, weights=w_b))
-    of_means = of_medians = low
-    if mean_b > 0.0:
-        # To first order the ratio varies as a difference of these means does.
-        ratio = mean_a / mean_b
-        a, b = values_a / mean_b, ratio * values_b / mean_b - (ratio - 1.0)
-        of_means = mean_gap(a, b, groups, confidence)
-    if min(values_a.min(), values_b.min()) > 0.0:
-        found = _gap(values_a, values_b, groups, confidence, math.log)
-        of_medians = found.mapped(math.expm1)
-    return of_means, of_medians
-
-
-def _gap(
-    values_a: Floats,
-    values_b: Floats,
-    groups: TwoGroups,
-    confidence: float,
-    scale: Callable[[float], float],
-) -> Estimate:
-    """The difference of medians on a scale, the wider interval if there are two."""
-    w_a, w_b = groups.weights
-    below_a = (values_a < median(values_a, w_a)).astype(np.float64)
-    below_b = (values_b < median(values_b, w_b)).astype(np.float64)
-    ways = [
-        _joined(values_a, values_b, groups, way, confidence, scale)
-        for way in differences(below_a, below_b, groups)
-    ]
-    return max(ways, key=lambda e: e.ci_high - e.ci_low if e.estimable else -1.0)
+    a = Quantiles.of(values_a, groups.a.weights)
+    b = Quantiles.of(values_b, groups.b.weights)
+    below = (values_a < a.at()).astype(float), (values_b < b.at()).astype(float)
+    ways = differences(*below, groups)
+    both, gap = (
+        (a.at(), b.at()),
+        widest([_joined(a, b, way, confidence, float) for way in ways]),
+    )
+    if not min(a.values[0], b.values[0]) > 0.0:
+        return *both, gap, Estimate(math.nan, note=NOT_ABOVE_0)
+    logs = widest([_joined(a, b, way, confidence, math.log) for way in ways])
+    return *both, gap, logs.mapped(math.expm1)
 
 
 def _joined(
-    values_a: Floats,
-    values_b: Floats,
-    groups: TwoGroups,
+    of_a: Quantiles,
+    of_b: Quantiles,
     way: Difference,
     confidence: float,
     scale: Callable[[float], float],
 ) -> Estimate:
-    w_a, w_b = groups.weights
+    """The difference of medians on a scale, with joined intervals."""
     ends = []
-    for values, weights, part in ((values_a, w_a, way.a), (values_b, w_b, way.b)):
+    for quantiles, part in ((of_a, way.a), (of_b, way.b)):
         half = student_quantile(confidence, part.df) * math.sqrt(part.variance)
+        half = 0.0 if math.isnan(half) else half
         shares = (0.5, max(0.5 - half, 0.0), min(0.5 + half, 1.0))
-        if math.isnan(half):
-            shares = (0.5, 0.5, 0.5)
-        ends.append([scale(median(values, weights, share)) for share in shares])
+        ends.append([scale(quantiles.at(share)) for share in shares])
     (a, low_a, high_a), (b, low_b, high_b) = ends
     if math.isnan(way.se):
-        note = f"a group rests on one {way.unit} only, which shows no spread"
-        return Estimate(a - b, note=note)
+        return Estimate(a - b, note=way.alone)
     total = math.sqrt(way.a.variance * way.b.variance)
     rho = way.covariance / total if total > 0.0 else 0.0
 

@@ -73,25 +73,25 @@ class Ordered:
         order, values, exact = self.order[inner], self.values[inner], self.exact[inner]
         return self._of_sorted(order, values, exact, codes[inner])
 
-    def among(self, kept: Bools) -> Ordered:
-        """Return the rows of a mask in the same order; nothing is sorted again.
+    def among(self, places: Codes) -> Ordered:
+        """Return some rows, by ascending places in the order; nothing is sorted again.
 
         Examples
         --------
         >>> import numpy as np
         >>> rows = Ordered.of(np.array([3.0, 1.0, 2.0, 1.0]))
-        >>> few = rows.among(np.array([True, False, True, True]))
+        >>> few = rows.among(np.array([0, 2, 3]))
         >>> few.order.tolist(), few.values.tolist(), few.starts
         ([1, 2, 0], [1.0, 2.0, 3.0], None)
         """
-        if kept.all():
+        if len(places) == len(self.order):
             return self
         tasks = None
         if len(self.segments) > 1:
-            sizes = np.diff(self.segments, append=len(kept))
-            tasks = np.repeat(np.arange(len(sizes)), sizes)[kept]
-        order, values, exact = self.order[kept], self.values[kept], self.exact[kept]
-        return self._of_sorted(order, values, exact, tasks)
+            sizes = np.diff(self.segments, append=len(self.order))
+            tasks = np.repeat(np.arange(len(sizes)), sizes)[places]
+        order, values = self.order[places], self.values[places]
+        return self._of_sorted(order, values, self.exact[places], tasks)
 
     def below(self, mass: NDArray[Any]) -> Floats:
         """Return how much of ``mass`` is below each row (of its task), ties half.

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from rankfair.input.arrays import Codes, Floats
 
 SMALL = 30  # rows of the smaller group below which the normal law is not trusted
+MOST_COUNTED = 3e8  # additions to count all permutations; beyond it some are drawn
 
 
 def mann_whitney(
@@ -18,7 +19,7 @@ def mann_whitney(
     twice_ranks: Codes,
     n_a: int,
     seed: int | None = 0,
-    most_counted: float = 3e8,
+    most_counted: float = MOST_COUNTED,
     draws: int = 9_999,
 ) -> tuple[float, str]:
     """Return the two-sided p-value of a rank sum, and how it was made.
@@ -57,7 +58,7 @@ def mann_whitney(
     n_b = n - n_a
     few = min(n_a, n_b)
     if few >= SMALL:
-        counts = np.unique(twice_ranks, return_counts=True)[1].astype(np.float64)
+        counts = np.bincount(twice_ranks).astype(np.float64)
         auc = (twice_rank_sum / 2 - n_a * (n_a + 1) / 2) / (n_a * n_b)
         p = float(normal_p(auc, n_a, n_b, float((counts**3 - counts).sum())))
         return p, "Mann and Whitney's test, normal law with ties"
@@ -97,17 +98,42 @@ def _counted(twice_ranks: Codes, few: int, distance: int) -> float:
     n = len(twice_ranks)
     ordered = np.sort(twice_ranks)
     if (ordered[1:] != ordered[:-1]).all():
-        sums, ways = _untied(n, few)
-    else:
-        sums, ways = _ways(ordered, few)
+        # n times twice the distance of U from its mean is the distance given.
+        u = few * (n - few) / 2 - distance / (2 * n)
+        return untied_p(round(u), few, n - few)
+    sums, ways = _ways(ordered, few)
     far = np.abs(n * sums - few * int(twice_ranks.sum())) >= distance
     return float(ways[far].sum() / ways.sum())
 
 
-@lru_cache(maxsize=512)
-def _untied(n: int, few: int) -> tuple[Codes, Floats]:
-    """Without ties the ways depend on the sizes only."""
-    return _ways(2 * np.arange(1, n + 1), few)
+def untied_p(u: int, n_a: int, n_b: int) -> float:
+    """Return the exact two-sided p-value of a count U without ties.
+
+    Examples
+    --------
+    >>> round(untied_p(6, 2, 3), 3)
+    0.2
+    """
+    below, least = _untied(*sorted((n_a, n_b))), min(u, n_a * n_b - u)
+    return float(min(2.0 * below[least], 1.0)) if 2 * least < n_a * n_b else 1.0
+
+
+@lru_cache(maxsize=1024)
+def _untied(few: int, many: int) -> Floats:
+    """The probability of each U up to its mean, and of all below, without ties.
+
+    The numbers of ways are the coefficients of the Gaussian binomial, the product of
+    ``(1 − q^(many + i)) / (1 − q^i)`` over i up to ``few``.
+    """
+    ways = np.zeros(few * many // 2 + 1)
+    ways[0] = 1.0
+    for i in range(1, few + 1):
+        if many + i < len(ways):
+            ways[many + i :] -= ways[: -many - i].copy()
+        rows = np.append(ways, np.zeros(-len(ways) % i)).reshape(-1, i)
+        ways = np.cumsum(rows, axis=0).ravel()[: len(ways)]
+    found: Floats = np.cumsum(ways) / math.comb(few + many, few)
+    return found
 
 
 def _ways(ordered: Codes, few: int) -> tuple[Codes, Floats]:

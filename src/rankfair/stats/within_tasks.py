@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.stats import false_discovery_control
-from scipy.stats import t as student
+from scipy.stats import false_discovery_control, rankdata
 
 from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import counted
@@ -20,10 +18,17 @@ from rankfair.stats.estimate import (
     NOTHING,
     Clusters,
     Estimate,
+    student_p,
     student_quantile,
 )
 from rankfair.stats.ordered import Ordered, is_whole, snapped
-from rankfair.stats.permutation import SMALL, mann_whitney, normal_p
+from rankfair.stats.permutation import (
+    MOST_COUNTED,
+    SMALL,
+    mann_whitney,
+    normal_p,
+    untied_p,
+)
 
 Record = TypeVar("Record", "WithinTasks", GroupSpread)
 METHOD = "DeLong's variance, score interval; Mann and Whitney's test"
@@ -47,6 +52,8 @@ class WithinTasks:
         What either group says about its variance; NaN where a group has one row.
     ties : ndarray of shape (k,)
         ``Σ (t³ − t)`` over runs of t equal predictions.
+    starts : integer ndarray of shape (k,)
+        The place of the first row of each task.
     n_tasks : int
         Tasks in all, those with one group included.
     """
@@ -60,6 +67,7 @@ class WithinTasks:
     a: GroupSpread
     b: GroupSpread
     ties: Floats
+    starts: Codes
     n_tasks: int
 
     @classmethod
@@ -92,7 +100,8 @@ class WithinTasks:
         n_a, a = _spread(mass_a, above, at)
         n_b, b = _spread(mass_b, below, at)
         ties, n_tasks = _ties(ordered, mass_a + mass_b > 0), int((n_a + n_b > 0).sum())
-        return cls(codes, n_a, n_b, all_a, all_b, auc, a, b, ties, n_tasks).at(both)
+        counts = n_a, n_b, all_a, all_b
+        return cls(codes, *counts, auc, a, b, ties, at, n_tasks).at(both)
 
     def at(self, chosen: Bools) -> WithinTasks:
         """Return the chosen tasks only."""
@@ -149,7 +158,7 @@ def task_estimates(
     confidence: float,
     min_group: int,
     labels: tuple[str, str],
-    twice_ranks: Callable[[int], tuple[Codes, int]] | None,
+    ranked: tuple[Ordered, Bools] | None,
     seed: int | None = 0,
     budget: float = 2e9,
 ) -> list[Estimate]:
@@ -165,10 +174,9 @@ def task_estimates(
         Tasks with fewer rows of a group get no interval and no p-value.
     labels : pair of str
         The names of the groups, for notes.
-    twice_ranks : callable or None
-        Returns, for the i-th task, twice the mid-ranks of its rows and twice the rank
-        sum of group A.  Small tasks get a permutation test of them.  None with weights:
-        the p-value is then that of the interval.
+    ranked : Ordered and boolean ndarray of shape (N,), or None
+        Rows by task and prediction, and which are in group A.  Small tasks get a
+        permutation test.  None with weights: the p-value is then that of the interval.
     seed : int or None
         Seed of random permutations.
     budget : float
@@ -186,19 +194,27 @@ def task_estimates(
     model = ScoreModel(some.auc, some.a, some.b)
     low[judged], high[judged] = model.interval(confidence)
     tests = ["that of the interval"] * len(notes)
-    if twice_ranks is None:
+    if ranked is None:
         p[judged] = model.p_value()
     else:
         p[judged] = normal_p(some.auc, some.n_a, some.n_b, some.ties)
         tests = ["normal law"] * len(notes)
         for i in np.flatnonzero(judged & (np.minimum(found.n_a, found.n_b) < SMALL)):
+            n_a, n_b = int(found.n_a[i]), int(found.n_b[i])
+            few, n = min(n_a, n_b), n_a + n_b
+            if not found.ties[i] and 2 * n * few * n_a * n_b <= MOST_COUNTED:
+                p[i] = untied_p(round(found.auc[i] * n_a * n_b), n_a, n_b)
+                tests[i] = "all permutations counted"
+                continue
             if budget <= 0.0:
                 tests[i] = "normal law, for want of time"
                 continue
-            ranks, rank_sum = twice_ranks(int(i))
-            few, n = int(min(found.n_a[i], found.n_b[i])), len(ranks)
-            budget -= 2.0 * n * few * few * n if found.ties[i] else 1e4
-            p[i], tests[i] = mann_whitney(rank_sum, ranks, int(found.n_a[i]), seed)
+            at = slice(found.starts[i], found.starts[i] + n)
+            ranks = np.rint(2.0 * rankdata(ranked[0].exact[at])).astype(np.intp)
+            budget -= 2.0 * n * few * few * n
+            p[i], tests[i] = mann_whitney(
+                int(ranks[ranked[1][at]].sum()), ranks, n_a, seed
+            )
             tests[i] = tests[i].partition(", ")[2]
     columns = (column.tolist() for column in (found.auc, low, high, p))
     return [
@@ -277,7 +293,7 @@ def pooled(found: WithinTasks, confidence: float) -> Estimate:
     half = student_quantile(confidence, df) * se
     low, high = on_logit(value, -half), on_logit(value, half)
     distance = abs(math.log(value / (1.0 - value))) * value * (1.0 - value)
-    p = 2.0 * float(student.sf(distance / se, df))
+    p = student_p(distance / se, df)
     how = f"{method}; logit scale, van Elteren's weights"
     return Estimate(value, low, high, p, how, note)
 
