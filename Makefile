@@ -4,6 +4,7 @@ VENV := .venv
 FUZZ_SECONDS ?= 60
 BIN := $(VENV)/bin
 RIVALS := .venv-rivals
+CITIZEN := .venv-citizen
 LOWEST := .venv-lowest
 ifneq ($(wildcard ../shared/data),)
 export RANKFAIR_DATA ?= $(abspath ../shared/data)
@@ -55,6 +56,9 @@ bench-audit: $(VENV)/.dev  ## An audit of 10⁶ rows × 1,000 tasks against one 
 
 bench-rivals: $(RIVALS)/.ready  ## Other packages, in an environment of its own, into docs/rivals.md
 	$(RIVALS)/bin/python -m benchmarks.rivals $(OPTIONS)
+
+bench-citizen: $(CITIZEN)/.ready  ## Defaults on seven public datasets, into docs/citizen.md
+	OMP_NUM_THREADS=1 $(CITIZEN)/bin/python -m benchmarks.citizen $(OPTIONS)
 
 bench-stream: $(VENV)/.dev  ## Streams of 10⁸ rows (ROWS) against memory, into docs/scale.md
 	$(BIN)/python benchmarks/bench_stream.py --rows $(or $(ROWS),1e8) --write docs/scale.md
@@ -122,7 +126,7 @@ types: $(VENV)/.dev  ## Check types (mypy, strict)
 	$(BIN)/mypy
 
 clean:  ## Remove the environment and everything generated
-	rm -rf $(VENV) $(RIVALS) $(LOWEST) demo results dist build .coverage .coverage.* htmlcov
+	rm -rf $(VENV) $(RIVALS) $(CITIZEN) $(LOWEST) demo results dist build .coverage .coverage.* htmlcov
 	rm -rf docs/_build docs/gallery docs/reference/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests benchmarks paper tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -162,4 +166,11 @@ $(RIVALS)/.ready: pyproject.toml benchmarks/rivals/requirements.txt
 	$(PYTHON) -m venv $(RIVALS)
 	$(RIVALS)/bin/python -m pip install --quiet --requirement benchmarks/rivals/requirements.txt
 	$(RIVALS)/bin/python -m pip install --quiet --editable .
+	touch $@
+
+$(CITIZEN)/.ready: pyproject.toml benchmarks/citizen/requirements.txt
+	$(PYTHON) -m venv $(CITIZEN)
+	$(CITIZEN)/bin/python -m pip install --quiet --requirement benchmarks/citizen/requirements.txt
+	$(CITIZEN)/bin/python -m pip install --quiet --no-deps ISLP==0.6.0
+	$(CITIZEN)/bin/python -m pip install --quiet --editable .
 	touch $@
