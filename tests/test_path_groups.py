@@ -2,6 +2,7 @@
 
 import inspect
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,7 +65,8 @@ def test_models_of_three_groups_have_a_path(name):
     assert path.rows[-1].status == "inactive"
     assert path.chosen in EPSILONS and path.views.against == "the rest"
     assert path.to_frame()["group"].tolist() == path.column("group").tolist()
-    (axes,) = path.plot().axes
+    axes = path.plot()
+    plt.close("all")
     assert path.column("gap").tolist() in [
         line.get_xdata().tolist() for line in axes.lines
     ]

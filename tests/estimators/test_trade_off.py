@@ -4,6 +4,7 @@ import json
 import warnings
 import zipfile
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from rankfair import RankFairRegressor, load_model, save_model
 from rankfair.constraints import Mean, Rank
 from rankfair.core.problem import Groups
 from rankfair.metrics import mean_difference, rank_auc, rmse
+from refusals import sentence
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:what is outside the band may be:UserWarning"
@@ -212,3 +214,26 @@ def test_three_groups_have_no_line_of_their_own():
     frame, y, _ = data(200)
     model = fair(0.2).fit(frame.assign(z=np.arange(200) % 3), y)
     assert not hasattr(model, "at") and not hasattr(model, "path")
+
+
+@pytest.mark.parametrize("penalty", ["pool", "ridge"])
+def test_the_picture_of_coefficients_has_what_was_taken(penalty):
+    frame, y, _ = data()
+    model = fair(0.02, penalty=penalty).fit(frame, y)
+    scale = np.arange(1.0, 1.0 + len(model.predictors_))
+    axes = model.plot_coefficients(scale)
+    free, tilt, left = ([bar.get_width() for bar in kind] for kind in axes.containers)
+    coef = [
+        each.coef_.mean(axis=0) if penalty == "ridge" else each.shared_coef_
+        for each in (model.at(0.5), model)
+    ]
+    np.testing.assert_allclose(free, coef[0] * scale)
+    np.testing.assert_allclose(left, coef[1] * scale)
+    np.testing.assert_allclose(np.add(free, tilt), left)
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        *model.predictors_
+    ]
+    assert model.plot_coefficients(ax=axes) is axes
+    plt.close("all")
+    said = sentence(model.plot_coefficients, [1.0])
+    assert "scale has 1 values" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import update_wrapper
+from importlib import import_module
 from types import MethodType
 from typing import Any, Literal
 
@@ -44,7 +45,8 @@ from rankfair.estimators.outcome import (
     tell,
 )
 from rankfair.input.arrays import Floats
-from rankfair.input.errors import shown
+from rankfair.input.errors import InputError, shown
+from rankfair.input.frames import read_target
 from rankfair.input.groups import SensitiveGroups
 from rankfair.input.training import (
     Columns,
@@ -612,6 +614,44 @@ class RankFairRegressor(FairRegressor):
         labels = self.groups_.tolist(), self.tasks_.tolist()
         path: Path = self._trade_off.path(epsilons, *labels)
         return path
+
+    @_OnLine
+    def plot_coefficients(self, scale: Any = None, ax: Any = None) -> Any:
+        """Draw what the constraint took from each coefficient.
+
+        Three bars for each predictor: the coefficient without the constraint (free),
+        what the tilt takes from it or adds, large where the predictor tells of the
+        group, and their sum, that of this model (fair).  They are the coefficients that
+        all tasks share with ``penalty="pool"``, and means over tasks with "ridge".
+
+        Parameters
+        ----------
+        scale : array-like of shape (n_predictors,), optional
+            What each predictor is changed by, in the order of `predictors_`: their
+            standard deviations, if their units differ.  By default one unit.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        Axes
+            With three bars a predictor.
+        """
+        names = [*map(str, self.predictors_)]
+        unit = np.ones(len(names)) if scale is None else read_target(scale, "scale")
+        if len(unit) != len(names):
+            said = f"has {len(unit)} values, but there are {len(names)} predictors"
+            raise InputError("scale", said)
+        coef, fair = self._trade_off.coef, self.coef_.mean(axis=0)
+        free = coef.mean(axis=0)
+        if self.shared_coef_ is not None:
+            free, fair = coef[-1], self.shared_coef_
+        bars = {"free": free * unit, "tilt": (fair - free) * unit, "fair": fair * unit}
+        pictures = import_module("rankfair.report.pictures")
+        axes = pictures.draw_coefficients(names, bars, ax)
+        what = "one unit" if scale is None else "one step of scale"
+        axes.set_xlabel(f"change of the prediction for {what} more")
+        return axes
 
 
 class MultiTaskRegressor(TaskRegressor):

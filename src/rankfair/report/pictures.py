@@ -71,12 +71,7 @@ def as_bytes(figure: Figure, kind: Literal["png", "svg"]) -> bytes:
 
 def draw_audit(audit: Audit, axes: Any = None) -> Any:
     """Draw every AUC with its interval; models lie beside each other."""
-    _need_matplotlib()
-    if axes is None:
-        import matplotlib.pyplot as plt
-
-        size = (7, 1.2 + 0.32 * len(audit.comparisons))
-        _, axes = plt.subplots(figsize=size, layout="constrained")
+    axes = _axes_of(axes, 7, 1.2 + 0.32 * len(audit.comparisons))
     names = [(c.sensitive_feature, c.group, c.against) for c in audit.comparisons]
     place_of = {name: i for i, name in enumerate(dict.fromkeys(names))}
     colours = (PALE, BLUE, RUST, GREEN, PURPLE)
@@ -104,37 +99,42 @@ def draw_audit(audit: Audit, axes: Any = None) -> Any:
     return axes
 
 
-def draw_path(path: Any) -> Figure:
+def draw_path(path: Any, axes: Any = None) -> Any:
     """Draw RMSE against ``|AUC − 1/2|`` of a path, on held-out and training rows."""
-    _need_matplotlib()
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+    axes = _axes_of(axes, 6.4, 4.2)
+    axes.set_xlabel(GAP)
+    axes.set_ylabel(ERROR)
+    plain_axes(axes)
+    x, y, train_x, train_y = map(
+        path.column, ("gap", "rmse", "train_gap", "train_rmse")
+    )
+    low, high = map(path.column, ("rmse_ci_low", "rmse_ci_high"))
+    axes.errorbar(x, y, [y - low, high - y], color=BLUE, fmt="none", alpha=0.35)
+    axes.plot(x, y, "-o", color=BLUE, markersize=4, label="held-out rows")
+    axes.plot(train_x, train_y, "--s", color=RUST, markersize=4, label="training rows")
+    axes.legend(frameon=False)
+    if len(path.rows) > 1 and path.chosen is not None:
+        at = int(np.flatnonzero(path.column("epsilon") == path.chosen)[0])
+        text, off = f"ε = {path.chosen:.3g}", {"textcoords": "offset points"}
+        axes.annotate(text, (x[at], y[at]), (7, 7), color=INK, **off)
+    return axes
 
-    with rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.2), dpi=150, layout="constrained")
-        axes = figure.subplots()
-        axes.set_xlabel(GAP)
-        axes.set_ylabel(ERROR)
-        plain_axes(axes)
-        x, y, train_x, train_y = map(
-            path.column, ("gap", "rmse", "train_gap", "train_rmse")
-        )
-        low, high = map(path.column, ("rmse_ci_low", "rmse_ci_high"))
-        axes.errorbar(x, y, [y - low, high - y], color=BLUE, fmt="none", alpha=0.35)
-        axes.plot(x, y, "-o", color=BLUE, markersize=4, label="held-out rows")
-        axes.plot(
-            train_x, train_y, "--s", color=RUST, markersize=4, label="training rows"
-        )
-        legend = axes.legend(frameon=False)
-        if len(path.rows) > 1 and path.chosen is not None:
-            at = int(np.flatnonzero(path.column("epsilon") == path.chosen)[0])
-            curve = np.column_stack((x, y))
-            others = [*curve, *np.column_stack((train_x, train_y))]
-            for share in np.linspace(0, 1, 12):  # along the intervals
-                others += [*np.column_stack((x, low + share * (high - low)))]
-            text = {f"ε = {path.chosen:.3g}": (curve[at], INK)}
-            _write(figure, axes, text, others, [legend])
-    return figure
+
+def draw_coefficients(
+    names: Sequence[str], bars: Mapping[str, NDArray[np.float64]], axes: Any = None
+) -> Any:
+    """Draw a bar of each kind for every predictor, the kinds beside each other."""
+    axes = _axes_of(axes, 7, 1.2 + 0.2 * (len(bars) + 1) * len(names))
+    rows, height = np.arange(len(names)), 1 / (len(bars) + 1)
+    for j, (kind, values) in enumerate(bars.items()):
+        at = rows + (j - (len(bars) - 1) / 2) * height
+        axes.barh(at, values, height, color=(PALE, RUST, BLUE)[j], label=kind)
+    axes.axvline(0.0, color=INK, lw=0.8)
+    axes.set_yticks(rows, [_plain(name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    return axes
 
 
 def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> Figure:
@@ -180,6 +180,16 @@ def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> 
             named["fair methods"] = (at[fair[0].method], INK)
         _write(figure, axes, named, [*at.values(), *mean.T.tolist()])
     return figure
+
+
+def _axes_of(axes: Any, width: float, height: float) -> Any:
+    """The axes that were given, or those of a new figure."""
+    _need_matplotlib()
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(figsize=(width, height), layout="constrained")
+    return axes
 
 
 def _need_matplotlib() -> None:
@@ -264,7 +274,6 @@ def _write(
     axes: Axes,
     texts: Mapping[str, tuple[Any, str]],
     obstacles: Sequence[Any],
-    artists: Sequence[Any] = (),
 ) -> None:
     """Write texts near their points, in points of the paper, clear of obstacles."""
     # Free places are known when everything else has its place.
@@ -282,7 +291,6 @@ def _write(
 
     near = on_paper([point for point in obstacles if np.isfinite(point).all()])
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in near.tolist()]
-    taken += [box(artist.get_window_extent()) for artist in artists]
     points = [tuple(point) for point in on_paper([at for at, _ in texts.values()])]
     labels = place(points, list(texts), taken, box(axes.get_window_extent()))
     sides: Any = {"start": "left", "middle": "center", "end": "right"}
