@@ -2,10 +2,12 @@ import importlib.util
 import math
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -301,7 +303,8 @@ def test_the_smallest_epsilon_within_one_standard_error_is_chosen(
 ):
     path = curve([3.0, 1.0, 0.9], costs, ses)
     assert (path.chosen, path.is_free) == (chosen, free)
-    marked = [text.get_text() for text in path.plot().axes[0].texts]
+    marked = [text.get_text() for text in path.plot().texts]
+    plt.close("all")
     assert marked == ([] if chosen is None else [f"ε = {chosen:g}"])
     assert repr(path) == (
         f"Path(3 ε from 0 to 0.2, chosen {'none' if chosen is None else f'{chosen:g}'},"
@@ -374,12 +377,22 @@ def test_frame_is_of_the_library_that_is_there(monkeypatch):
 
 def test_picture_shows_both_curves():
     path = path_of()
-    (axes,) = path.plot().axes
+    axes = path.plot()
     names = axes.get_legend_handles_labels()[1]
     assert names == ["held-out rows", "training rows"]
     drawn = [line.get_ydata().tolist() for line in axes.lines]
     assert path.column("rmse").tolist() in drawn
     assert path.column("train_rmse").tolist() in drawn
+    assert path.plot(ax=axes) is axes
+    plt.close("all")
+
+
+def test_folds_of_a_path_may_be_fitted_at_once():
+    alone = path_of(epsilons=[0.5])
+    with parallel_config("threading"):
+        assert path_of(epsilons=[0.5], n_jobs=2).rows == alone.rows
+    with pytest.raises(ValueError, match="n_jobs must be"):
+        path_of(epsilons=[0.1], n_jobs=0)
 
 
 def test_without_matplotlib_what_to_install_is_said(monkeypatch):

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -28,13 +28,14 @@ from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import (
     Argument,
     InputError,
+    check_jobs,
     check_number,
     check_seed,
     counted,
     listed,
     values_to_try,
 )
-from rankfair.input.folds import Folds, make_folds, take_rows
+from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
 from rankfair.input.frames import (
     FrameTable,
     check_lengths,
@@ -56,9 +57,6 @@ __all__ = [
     "PathRow",
     "fairness_path",
 ]
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class PathRow(NamedTuple):
@@ -279,22 +277,20 @@ class Path:
             f"{self.n_held_out:,} {judged} rows)"
         )
 
-    def plot(self) -> Figure:
+    def plot(self, ax: Any = None) -> Any:
         """Draw RMSE against ``|AUC − 1/2|`` of held-out and of training rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
 
         Returns
         -------
-        matplotlib.figure.Figure
-            Not shown and not saved.
-
-        Examples
-        --------
-        >>> row = PathRow(*[0.0] * 13, "satisfied")
-        >>> len(Path((row, row._replace(epsilon=0.1)), 10, 10).plot().axes)
-        1
+        Axes
+            With a curve for either.
         """
-        figure: Figure = import_module("rankfair.report.pictures").draw_path(self)
-        return figure
+        return import_module("rankfair.report.pictures").draw_path(self, ax)
 
 
 CONFIDENCE = 0.95
@@ -821,6 +817,7 @@ def fairness_path(
     tasks: Any = None,
     sample_weight: Any = None,
     random_state: Any = None,
+    n_jobs: int | None = None,
     on_step: Callable[[str, int, int], None] | None = None,
 ) -> Path:
     """Fit a model for each of many ε, and measure it on rows it has not seen.
@@ -866,6 +863,9 @@ def fairness_path(
         Weights of the rows, in the fits and in all figures.
     random_state : int, Generator or None, default=None
         Seed of the folds.
+    n_jobs : int, optional
+        How many folds are fitted at once, in processes of their own; −1 for as many as
+        there are processors.
     on_step : callable, optional
         Told of each ε before it is tried: its name, its number and how many there are.
 
@@ -889,6 +889,7 @@ def fairness_path(
     np.True_
     """
     check_seed("random_state", random_state)
+    check_jobs(n_jobs)
     refits = PathRefits.of(model, X, y, sensitive_features, tasks, sample_weight)
     given = None if epsilons is None else _checked(epsilons)
     line = refits.line(FREE if given is None else given[-1]) if cv is None else None
@@ -907,7 +908,7 @@ def fairness_path(
     for i, epsilon in enumerate(chosen):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
-        found = _tried(refits, folds, asked[i], line, held_out)
+        found = _tried(refits, folds, asked[i], line, held_out, n_jobs)
         tried.append(replace(found, epsilon=epsilon))
     rows, views = measured(tried, (judge, held_out), (judge, refits.everywhere))
     return Path(
@@ -957,16 +958,24 @@ def _held_out(folds: Folds) -> Codes:
 
 
 def _tried(
-    refits: PathRefits, folds: Folds, epsilon: float, line: Any, held_out: Codes
+    refits: PathRefits,
+    folds: Folds,
+    epsilon: float,
+    line: Any,
+    held_out: Codes,
+    n_jobs: int | None,
 ) -> TriedEpsilon:
     everywhere = refits.everywhere
     model = refits.fit(epsilon, everywhere) if line is None else line.at(epsilon)
     fitted = refits.predict(model, everywhere)
-    predicted = np.full(len(refits.y), math.nan)
-    for train, test in folds:
-        predicted[test] = refits.predict(refits.fit(epsilon, train), test)
+
+    def of_fold(train: Codes, test: Codes) -> Floats:
+        return refits.predict(refits.fit(epsilon, train), test)
+
     if line is not None:
         predicted = refits.left_out(model)
+    else:
+        predicted = out_of_fold(len(refits.y), folds, of_fold, n_jobs)
     return TriedEpsilon(epsilon, predicted[held_out], fitted, refits.status(model))
 
 

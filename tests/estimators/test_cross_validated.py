@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
@@ -199,3 +200,14 @@ def test_what_is_chosen_does_not_depend_on_the_unit_of_y(power):
     for name in ("mse", "standard_error", "split_mse"):
         expected = plain.cv_results_[name] / 1024**2
         assert small.cv_results_[name] == pytest.approx(expected)
+
+
+def test_candidates_may_be_tried_at_once():
+    settings = {"epsilon": 0.5, "cv": 2, "random_state": 0, **COLUMNS}
+    model = RankFairRegressorCV([1.0, 10.0], **settings)
+    alone = model.fit(FRAME, Y).cv_results_["split_mse"]
+    with parallel_config("threading"):
+        model.set_params(n_jobs=2).fit(FRAME, Y)
+    np.testing.assert_array_equal(model.cv_results_["split_mse"], alone)
+    with pytest.raises(ValueError, match="n_jobs must be"):
+        model.set_params(n_jobs=0).fit(FRAME, Y)
