@@ -70,7 +70,7 @@ MODELS = {
     ),
     "mapped, on the line": (
         RankFairPostprocessor(
-            Ridge(), 0.1, method="line", sensitive_features="code", cv=3
+            Ridge(), 0.1, method="line", sensitive_features="code", cv=3, random_state=0
         ),
         ["code"],
     ),

@@ -74,7 +74,9 @@ def test_validation_targets_are_tilted_like_those_of_training(form, groups):
 
 
 def test_maps_leave_validation_targets_as_they_are():
-    model = RankFairPostprocessor(Told(), sensitive_features="sex", blind=True, cv=3)
+    model = RankFairPostprocessor(
+        Told(), sensitive_features="sex", blind=True, cv=3, random_state=0
+    )
     held = FRAME[~TRAIN].drop(columns="sex")
     model.fit(FRAME[TRAIN], Y[TRAIN], eval_set=[(held, Y[~TRAIN])])
     ((seen, y),) = model.estimator_.told_["eval_set"]

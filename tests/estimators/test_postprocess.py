@@ -152,7 +152,7 @@ def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
         return abs(roc_auc_score(IN_A[new], m) - 0.5), model
 
     _, plain = drift()
-    out_of_fold, model = drift(cv=5)
+    out_of_fold, model = drift(cv=5, random_state=0)
     assert out_of_fold < 0.15
     assert not np.array_equal(plain.maps_[0], model.maps_[0])
     seed, of_all = np.random.default_rng(0), np.zeros(300, int)
@@ -215,7 +215,7 @@ def test_a_rare_group_is_in_every_fold(weighted):
 )
 def test_no_gap_of_one_sign_is_left_on_held_out_rows(estimator, method):
     model = RankFairPostprocessor(
-        estimator, 0.0, method=method, sensitive_features=0, cv=5
+        estimator, 0.0, method=method, sensitive_features=0, cv=5, random_state=0
     )
     gap, error = schools.held_out_gap(model, 4)
     assert abs(gap) <= max(2 * error, 0.001)
@@ -241,14 +241,14 @@ def test_weights_repeat_rows_and_rows_of_no_group_change_nothing():
 
 def test_a_group_of_one_row_is_predicted_by_a_fit_that_never_saw_it():
     groups = np.where(np.arange(60) == 7, "rare", SEX[:60])
-    model = RankFairPostprocessor(Ridge(), 0.5, method="shift", cv=3)
+    model = RankFairPostprocessor(Ridge(), 0.5, method="shift", cv=3, random_state=0)
     model.fit(NUMBERS[:60], Y[:60], sensitive_features=groups)
     assert model.maps_["rare"].size
 
 
 def test_groups_that_tie_in_every_fold_stay_tied():
     groups = np.repeat(["a", "b"], 50)
-    model = RankFairPostprocessor(DummyRegressor(), 0.0, cv=5)
+    model = RankFairPostprocessor(DummyRegressor(), 0.0, cv=5, random_state=0)
     model.fit(np.ones((100, 1)), Y[:100] + 0.1, sensitive_features=groups)
     assert (model.status_, model.rank_auc_) == ("inactive", 0.5)
 

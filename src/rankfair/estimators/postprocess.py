@@ -119,7 +119,7 @@ class RankFairPostprocessor(MetaRegressor):
         Without `cv` the maps are learnt on predictions of the training rows, which a
         flexible estimator has fitted too well: the maps are then those of other
         distributions than new rows have.
-    random_state : int, Generator or None, default=0
+    random_state : int, Generator or None, default=None
         Deals rows out where `cv` is a number; an int deals them alike at each fit.
     n_jobs : int, optional
         How many folds are fitted at once, in processes of their own; −1 for as many as
@@ -234,7 +234,7 @@ class RankFairPostprocessor(MetaRegressor):
         blind: bool = False,
         prefit: bool = False,
         cv: Any = None,
-        random_state: Any = 0,
+        random_state: Any = None,
         n_jobs: int | None = None,
     ):
         self._keep(locals())
