@@ -143,8 +143,12 @@ def judge(found: Results, base: str, by_group: bool, name: str) -> Judgement:
 
 def over(found: Results, method: Method, other: Method) -> float:
     """The RMSE of a method over that of another, mean over datasets."""
+    return float(_ratios(found, method, other).mean())
+
+
+def _ratios(found: Results, method: Method, other: Method) -> np.ndarray:
     one, two = (found.of(each, "RMSE").mean(axis=1) for each in (method, other))
-    return float((one / two).mean())
+    return one / two
 
 
 def said(found: Results, judged: Judgement) -> Iterator[str]:
@@ -163,26 +167,39 @@ def said(found: Results, judged: Judgement) -> Iterator[str]:
             f"{'within' if each.held else 'beyond'} two corrected standard errors "
             f"({2 * each.error:.4f})."
         )
-    yield from _rivals(judged)
+    yield from _rivals(found, judged)
     free = [it for it in found.methods if (it.base, it.fair) == (default.base, False)]
     price = 100 * (over(found, default, free[0]) - 1)
     yield f"  Over the plain model it costs {price:+.1f} % of RMSE."
 
 
-def _rivals(judged: Judgement) -> Iterator[str]:
-    """Who errs least of the others, and of those that are as fair."""
-    if judged.rivals:
-        best = min(judged.rivals, key=judged.rivals.__getitem__)
-        percent = 100 * (judged.rivals[best] - 1)
-        yield f"  RMSE: the least of the others, {best}, is at {percent:+.1f} %."
-        if best not in judged.as_fair:
-            yield f"  Its gaps are not within two errors of the least; {_fair(judged)}."
-
-
-def _fair(judged: Judgement) -> str:
-    """Who else has gaps that small, and at what error."""
-    ratios = [f"{it} ({100 * (judged.rivals[it] - 1):+.1f} %)" for it in judged.as_fair]
-    return f"{' and '.join(ratios) or 'no other'} is so near"
+def _rivals(found: Results, judged: Judgement) -> Iterator[str]:
+    """Who errs least of the others, where, and what of those that are as fair."""
+    if not judged.rivals:
+        return
+    name = min(judged.rivals, key=judged.rivals.__getitem__)
+    percent = 100 * (judged.rivals[name] - 1)
+    yield f"  RMSE: the least of the others, {name}, is at {percent:+.1f} %."
+    if judged.rivals[name] >= 1 - MOST_ERROR:
+        return
+    default = judged.default
+    (rival,) = (
+        each for each in found.methods if (each.base, each.name) == (default.base, name)
+    )
+    ratios, (gap, own) = (
+        _ratios(found, rival, default),
+        (found.of(each, "gap").mean(axis=1) for each in (rival, default)),
+    )
+    at = int(ratios.argmin())
+    yield (
+        f"  It gains most on {CASES[found.cases[at]].title} "
+        f"({100 * (ratios[at] - 1):+.1f} %), where its {HEAD['gap']} is {gap[at]:.3f} "
+        f"and that of {default.name} {own[at]:.3f}."
+    )
+    if name not in judged.as_fair:
+        fair = [f"{it} {100 * (judged.rivals[it] - 1):+.1f} %" for it in judged.as_fair]
+        others = ", ".join(fair) or "none"
+        yield f"  Its gaps are farther than that from the least; near are: {others}."
 
 
 def page(found: Results, minutes: float, versions: Sequence[str]) -> str:
