@@ -174,6 +174,8 @@ class GroupLabels:
     _group_columns: Any
     _intersect: bool
     bin_edges_: dict[str, Floats]
+    groups_: Any
+    n_unknown_: Any
 
     def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return the group of each row, read from X as in training.
@@ -220,6 +222,21 @@ def is_elsewhere(X: Any) -> bool:
 class TaskRegressor(TaskScore, FittedRegressor, ABC):
     """What all linear estimators share: one linear model a task."""
 
+    # Set by `fit`.
+    coef_: Floats
+    intercept_: Floats
+    tasks_: NDArray[Any]
+    predictors_: NDArray[Any]
+    shared_coef_: Floats | None
+    shared_intercept_: float | None
+    beta_: Any
+    loo_predictions_: Floats | None
+    resolution_: float
+    objective_: float
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
         """Return ``x · coef_[task] + intercept_[task]`` for each row.
 
@@ -252,11 +269,13 @@ class TaskRegressor(TaskScore, FittedRegressor, ABC):
         rows, codes, others = read_new(table, tasks, self._layout)
         coef, intercept = self.coef_, self.intercept_
         if others:
-            if self.unseen != "shared" or self.shared_coef_ is None:
+            shared, start = self.shared_coef_, self.shared_intercept_
+            if self.unseen != "shared" or shared is None:
                 refuse_unseen_tasks(others, codes, self._layout)
+            assert shared is not None and start is not None
             codes = np.where(codes < 0, len(coef), codes)
-            coef = np.vstack((coef, self.shared_coef_))
-            intercept = np.append(intercept, self.shared_intercept_)
+            coef = np.vstack((coef, shared))
+            intercept = np.append(intercept, start)
         with np.errstate(over="ignore", invalid="ignore"):
             m = linear_predict(rows, codes, coef, intercept, self.resolution_)
             return finite_predictions(m)

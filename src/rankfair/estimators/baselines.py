@@ -35,6 +35,9 @@ METHODS = ("exact", "adm")
 class _Baseline(TaskRegressor):
     """A fit under linear demands on two groups."""
 
+    groups_: Any
+    status_: str
+
     def fit(
         self,
         X: Any,
@@ -180,6 +183,8 @@ class DecisionBoundaryCovariance(_Baseline):
     True
     """
 
+    covariance_: float
+
     def __init__(
         self,
         *,
@@ -227,6 +232,7 @@ class _Stratified(_Baseline):
     """One demand in each stratum of the propensity score."""
 
     n_strata: int
+    strata_: list[dict[str, Any]]
     _demand: ClassVar[Linear]
 
     def __init__(

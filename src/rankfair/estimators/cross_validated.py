@@ -90,6 +90,12 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
     True
     """
 
+    epsilon_: Any
+    penalty_: str | Penalty
+    best_score_: float
+    cv_results_: dict[str, Any]
+    estimator_: RankFairRegressor
+
     def __init__(
         self,
         betas: Any = ("auto", 1.0, 10.0, 100.0, 1000.0),

@@ -10,6 +10,7 @@ from types import MethodType
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -93,6 +94,21 @@ class _OnLine:
 
 class FairRegressor(GroupLabels, TaskRegressor):
     """Linear regressors that keep groups in a band."""
+
+    # Set by `fit`.
+    status_: str
+    rank_auc_: float
+    loo_auc_: float
+    proxy_auc_: float
+    group_auc_: dict[Any, Any]
+    pairwise_auc_: dict[Any, Any]
+    constraint_values_: dict[str, float]
+    multiplier_: float
+    task_auc_: Floats | None
+    task_values_: Floats | None
+    task_status_: NDArray[Any] | None
+    unbalanced_tasks_: dict[Any, Any] | None
+    trace_: list[tuple[float, float]]
 
     def certify(
         self,
