@@ -59,20 +59,20 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    start, names = time.perf_counter(), tuple(arguments.names or CASES)
+    start, names = time.process_time(), tuple(arguments.names or CASES)
     values, n_rows = [], []
     for name in names:
         rows = read(CASES[name])
         halves = splits(rows, 1 if arguments.quick else 5)
         values.append([figures_of(rows, *half) for half in halves])
         n_rows.append(len(rows.y))
-        minutes = (time.perf_counter() - start) / 60
+        minutes = (time.process_time() - start) / 60
         print(f"{name}: {len(rows.y):,} rows, {minutes:.1f} minutes", flush=True)
     # (datasets, splits, methods, figures) as they came
     found = Results(names, tuple(n_rows), np.swapaxes(np.array(values), 1, 2))
     assert found.values.shape[-1] == len(FIGURES)
     versions = [f"{package} {version(package)}" for package in PACKAGES]
-    text = page(found, (time.perf_counter() - start) / 60, versions)
+    text = page(found, (time.process_time() - start) / 60, versions)
     if arguments.quick or arguments.names:
         print(text)
     else:

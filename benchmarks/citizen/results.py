@@ -154,6 +154,7 @@ def _ratios(found: Results, method: Method, other: Method) -> np.ndarray:
 def said(found: Results, judged: Judgement) -> Iterator[str]:
     """The judgement in words."""
     default, verdict = judged.default, "holds" if judged.held else "does not hold"
+    verdict = verdict if judged.rivals else "stands alone"
     needs = "group needed to predict" if default.by_group else "group not needed"
     yield f"- **{default.base}, {needs}: `{default.name}` {verdict}.**"
     if not judged.rivals:
@@ -206,7 +207,7 @@ def page(found: Results, minutes: float, versions: Sequence[str]) -> str:
     """What stands between the marks of the page."""
     judged = [judge(found, *default) for default in DEFAULTS]
     lines = [
-        f"Measured in {minutes:.0f} minutes of one core with {', '.join(versions)}.",
+        f"Measured in {minutes:.0f} minutes of processor time with {', '.join(versions)}.",
         "",
         "## Judgement",
         "",
