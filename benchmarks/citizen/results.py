@@ -207,7 +207,7 @@ def page(found: Results, minutes: float, versions: Sequence[str]) -> str:
     """What stands between the marks of the page."""
     judged = [judge(found, *default) for default in DEFAULTS]
     lines = [
-        f"Measured in {minutes:.0f} minutes of processor time with {', '.join(versions)}.",
+        f"Measured in {minutes:.0f} minutes of a processor with {', '.join(versions)}.",
         "",
         "## Judgement",
         "",
