@@ -3,8 +3,9 @@ import threading
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from rankfair.core.blocks import SortedRows, batches_of, each, sorted_by_task
+from rankfair.core.blocks import SortedRows, each, sorted_by_task
 from rankfair.core.problem import Problem
 
 SIZES = {
@@ -13,6 +14,7 @@ SIZES = {
     "one row a task": [1] * 5,
     "equal": [4] * 6,
     "uneven": [3, 1, 4, 1, 5, 9, 2, 6, 5, 3],
+    "in several batches": [*range(1, 300, 7), *range(900, 1000)],
     "larger than the cache": [1, 1, 15_000, 2],
 }
 WEIGHTS = ["none", "whole", "real"]
@@ -29,11 +31,11 @@ def rows(sizes, n=3, seed=0, weights="none"):
     return X, codes, w if weights == "whole" else w * rng.random(len(codes))
 
 
-def prepared(sizes, **settings):
+def prepared(sizes, sparse=False, **settings):
     """The rows as a user has them, sorted, and the sums over them."""
     X, codes, weights = rows(sizes, **settings)
     order, tasks, sizes = sorted_by_task(codes, len(sizes))
-    own = SortedRows(X, order, tuple(batches_of(sizes)))
+    own = SortedRows(csr_array(X) if sparse else X, order, sizes)
     return X, codes, weights, tasks, own
 
 
@@ -59,18 +61,19 @@ def test_every_row_and_every_task_has_one_place(sizes):
     for batch in own.batches:
         assert (batch.rows.start, batch.places.start) == (row, place)
         row, place = batch.rows.stop, batch.places.stop
-        assert row - batch.rows.start == batch.size * (place - batch.places.start)
+        assert batch.size == own.sizes[place - 1]
     assert (row, place) == (len(codes), len(sizes))
     for place, _, users in of_task(codes, tasks, own):
         assert (codes[users] == tasks[place]).all()
         assert (np.diff(users) > 0).all()
 
 
-@pytest.mark.parametrize("far", [1.0, 1e9], ids=["near", "far from zero"])
+@pytest.mark.parametrize("far", [1.0, 1e9, None], ids=["near", "far", "sparse"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
 def test_all_sums_and_predictions_are_those_of_a_loop(sizes, weights, far):
-    X, codes, w, tasks, own = prepared(sizes, weights=weights)
+    X, codes, w, tasks, own = prepared(sizes, far is None, weights=weights)
+    far = far or 1.0
     X += far - 1.0
     rng = np.random.default_rng(1)
     targets, W = rng.normal(size=(2, len(codes))), rng.normal(size=(2, len(sizes), 4))
@@ -79,7 +82,7 @@ def test_all_sums_and_predictions_are_those_of_a_loop(sizes, weights, far):
     w = np.ones(len(codes)) if w is None else w
     found = own.all_products(None if weights == "none" else w[own.order], targets)
     off = found.centred()
-    again = own.cross(targets, None if weights == "none" else w[own.order], off)
+    again = own.all_products(None if weights == "none" else w[own.order], targets, off)
     M, H = own.along(list(W), list(K), off)
     assert M.shape == (2, len(codes)) and H.shape == (3, len(codes))
     for place, mine, users in of_task(codes, tasks, own):
@@ -88,13 +91,14 @@ def test_all_sums_and_predictions_are_those_of_a_loop(sizes, weights, far):
         Z = X[users] - centre
         Z -= mean(Z, s)
         Z1, loose = np.column_stack((Z, np.ones(len(Z)))), 1e-6 if far > 1 else 1e-10
-        cross = t @ (s[:, None] * Z)
+        cross, T = t @ (s[:, None] * Z), np.vstack((t, np.ones(len(s))))
         for ours, wanted in (
             (off.sum(axis=0)[place], centre),
             (found.gram[place], Z.T @ (s[:, None] * Z)),
             (found.cross[place, :-1], cross),
-            (again[place], cross),
-            (found.sums[place], [*(t @ s), s.sum()]),
+            (again.cross[place, :-1], cross),
+            (found.sums[place], T @ (s[:, None] * T.T)),
+            (again.sums[place], T @ (s[:, None] * T.T)),
             (M[:, mine], W[:, place] @ Z1.T),
             (H[:, mine], [((Z1 @ k) * Z1).sum(axis=1) for k in K[:, place]]),
         ):
@@ -206,7 +210,7 @@ def test_threads_over_batches_change_no_bit(monkeypatch, weights):
         found = own.all_products(w, [codes])
         off = found.centred()
         m = own.along([W], [], off)[0][0]
-        return *found, m, own.cross([m], w, off)
+        return *found, m, own.all_products(w, [m], off).cross
 
     for ours, wanted in zip(results(3), results(1), strict=True):
         assert np.array_equal(ours, wanted)

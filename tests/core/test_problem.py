@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 
 from problems import order_of
+from rankfair.constraints import Rank
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Groups, Problem
-from rankfair.penalties import make_penalty
+from rankfair.penalties import Pool, make_penalty
+from rankfair.solvers import Demand, make_solver
 from rankfair.solvers.base import Request
 from rankfair.solvers.tilt import unconstrained
 
@@ -288,3 +291,25 @@ def test_the_model_for_a_new_task_is_at_the_mean_of_the_others():
     new = X @ pooled.shared_coef + pooled.shared_intercept
     assert new.mean() == pytest.approx(y.mean())
     assert m.mean() == pytest.approx(y.mean())
+
+
+def test_a_sparse_x_gives_the_same_model():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4)) * (rng.random((400, 4)) < 0.3)
+    y, codes = X.sum(axis=1) + rng.normal(size=400), rng.integers(0, 9, 400)
+    in_a = rng.random(400) < 0.5 + 0.2 * (X[:, 0] > 0)
+
+    def solved(X):
+        problem = Problem.from_rows(X, y, codes, 9, in_a=in_a)
+        demand = Demand(Rank(0.01), problem.groups)
+        return problem, make_solver("tilt").solve(problem, Request(Pool()), [demand])
+
+    (dense, wanted), (sparse, found) = solved(X), solved(csr_array(X))
+    assert np.array_equal(found.coef, wanted.coef)
+    assert found.multipliers == wanted.multipliers != (0.0,)
+    assert np.array_equal(dense.twins(), sparse.twins())  # there are rows of zeros
+    predicted = [
+        linear_predict(each, codes, found.coef, found.intercept, 2.0**-40)
+        for each in (X, csr_array(X))
+    ]
+    assert np.array_equal(*predicted)

@@ -18,7 +18,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,6 +31,7 @@ T = TypeVar("T")
 LEAST = 3  # arrays of n × n numbers a task that a fit keeps, whatever the penalty
 CHUNK = 1 << 17  # numbers handled at a time, on one of several threads
 PIECE = 1 << 15  # numbers gathered at a time: they stay in the cache
+PADDED = 256  # rows of padding that cost less than another batch
 SOME = 32  # rows of a task that tell about where its mean is
 CONSTANT = 1e-15  # a spread below this share of the values is their last digit
 PARTS = 16  # that threads share out, where a batch holds as many tasks on average
@@ -38,14 +39,35 @@ FINE, DIGITS = 40, 50  # bits: parts of the range of a target, and of its size
 
 
 class Batch(NamedTuple):
-    """Tasks of one size: where their rows lie and which places they take."""
+    """Tasks side by side: where their rows lie and which places they take."""
 
     rows: slice
     places: slice
-    size: int
+    size: int  # rows of each, or of the largest
 
 
-Piece = tuple[list[Batch], Callable[[Batch], Floats]]  # parts, and what gathers one
+@dataclass(frozen=True)
+class Padded:
+    """Tasks side by side, padded to the size of the largest; or some rows of one."""
+
+    rows: slice
+    n_tasks: int
+    size: int  # rows of the largest
+    at: Ints | slice  # the sorted rows of the padded tasks
+    padding: NDArray[np.bool_] | None  # (t, size): no rows of the task; None if none
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of sorted rows, task by task: (t, size)."""
+        if isinstance(self.at, slice):
+            return values[self.at].reshape(-1, self.size)
+        return values.take(self.at).reshape(-1, self.size)
+
+    def packed(self, values: Floats) -> Floats:
+        """Values (r, t, size) of the padded tasks, without the padding: (r, rows)."""
+        flat = values.reshape(len(values), -1)
+        if self.padding is None:
+            return flat
+        return flat.take(np.flatnonzero(~self.padding), axis=1)
 
 
 @dataclass(frozen=True)
@@ -61,15 +83,6 @@ class Blocks:
     gram: Floats  # (k, n, n), Zᵀ S Z of every task
     unit: Floats  # (n,) powers of two, so that no square overflows
 
-    def totals(self, weights: Floats | None) -> Floats:
-        """The sum of ``weights``, or the number of rows, of every task: (k,)."""
-        sizes = self.sizes
-        if weights is None or not len(weights):
-            return sizes.astype(float)
-        out = np.zeros(len(sizes))
-        out[sizes > 0] = np.add.reduceat(weights, (np.cumsum(sizes) - sizes)[sizes > 0])
-        return out
-
 
 class TaskProducts(NamedTuple):
     """Of some tasks: sums of products about a value near the mean, with r targets."""
@@ -77,17 +90,22 @@ class TaskProducts(NamedTuple):
     near: Floats  # (t, n)
     gram: Floats  # (t, n, n)
     cross: Floats  # (t, r + 1, n), with the targets and with 1
-    sums: Floats  # (t, r + 1), of the targets and of what rows weigh
+    sums: Floats  # (t, r + 1, r + 1), of the targets and of 1 with each other
+
+    @property
+    def weight(self) -> Floats:
+        """What the rows of each task weigh: (t,)."""
+        return self.sums[:, -1, -1]
 
     def centred(self) -> Floats:
         """Bring products to the mean, in place.
 
         Returns it and what rounding left of it, (2, t, n).
         """
-        weight = np.maximum(self.sums[:, -1:], np.finfo(float).tiny)
+        weight = np.maximum(self.weight[:, None], np.finfo(float).tiny)
         off = self.cross[:, -1] / weight
         self.gram[:] -= self.cross[:, -1, :, None] * off[:, None]
-        self.cross[:] -= self.sums[:, :, None] * off[:, None]
+        self.cross[:] -= self.sums[:, :, -1:] * off[:, None]
         mean = self.near + off
         return np.stack([mean, self.near - mean + off])
 
@@ -100,129 +118,202 @@ class SortedRows:
     that stays in the cache.
     """
 
-    X: Floats  # (N, n), row after row
+    X: Any  # (N, n), row after row, or sparse in that way
     order: Ints  # (N,): the row of X behind each sorted row
-    batches: tuple[Batch, ...]
+    sizes: Ints  # (k,) rows of every task, ascending
     unit: Floats | None = None  # (n,): what columns are multiplied by
 
-    def pieces(self, batches: Sequence[Batch], least: int = 1) -> Iterator[Piece]:
-        """The rows of some batches, piece by piece; a task has ``least`` rows or more.
+    @property
+    def n_features(self) -> int:
+        """How many columns."""
+        n: int = self.X.shape[1]
+        return n
 
-        A piece is all rows of some tasks in one part, or of one large task in several.
-        """
-        n = self.X.shape[1]
-        buffer = np.empty((min(len(self.order), PIECE // max(n, 1) + 1), n))
+    @property
+    def most(self) -> int:
+        """How many rows are gathered at a time."""
+        return PIECE // max(self.n_features, 1) + 1
 
-        def gathered(part: Batch) -> Floats:
-            rows, places, size = part
-            Z = buffer[: rows.stop - rows.start]
-            np.take(self.X, self.order[rows], axis=0, out=Z, mode="clip")
+    @cached_property
+    def starts(self) -> Ints:
+        """The first sorted row of each task, and the end: (k + 1,)."""
+        return np.concatenate(([0], np.cumsum(self.sizes)))
+
+    @cached_property
+    def batches(self) -> tuple[Batch, ...]:
+        """Tasks of nearly one size, as many as stay in the cache."""
+        found, longest = list[Batch](), 0
+        first = end = int(np.searchsorted(self.sizes, 0, "right"))
+
+        def close() -> None:
+            rows = slice(int(self.starts[first]), int(self.starts[end]))
+            found.append(Batch(rows, slice(first, end), longest))
+
+        for _, places, size in batches_of(self.sizes):
+            while end < places.stop:
+                count, rows = end - first, int(self.starts[end] - self.starts[first])
+                room = self.most // max(size, self.n_features, 1) - count
+                if count and (room < 1 or count * size - rows > max(PADDED, rows // 8)):
+                    close()
+                    first, room = end, self.most // max(size, self.n_features, 1)
+                end, longest = min(end + max(room, 1), places.stop), size
+        if end > first:
+            close()
+        return tuple(found)
+
+    def parts(self, batch: Batch) -> Iterator[Padded]:
+        """The batch in one part, or one large task in several."""
+        rows, places, size = batch
+        n_rows, n_tasks = rows.stop - rows.start, places.stop - places.start
+        if n_tasks > 1 and n_rows < n_tasks * size:
+            ends = self.starts[1:][places, None]
+            at = self.starts[places, None] + np.arange(size)
+            yield Padded(
+                rows, n_tasks, size, np.minimum(at, ends - 1).ravel(), at >= ends
+            )
+        elif n_tasks > 1:
+            yield Padded(rows, n_tasks, size, rows, None)
+        else:
+            for start in range(rows.start, rows.stop, self.most):
+                own = slice(start, min(start + self.most, rows.stop))
+                yield Padded(own, 1, own.stop - own.start, own, None)
+
+    def gatherer(self) -> Callable[[Padded], Floats]:
+        """What gathers the rows of a part: (t, size, n), till it gathers the next."""
+        n = self.n_features
+        buffer = np.empty((self.most, n))
+
+        def gathered(part: Padded) -> Floats:
+            own = self.order[part.at]
+            Z = buffer[: len(own)]
+            if isinstance(self.X, np.ndarray):
+                np.take(self.X, own, axis=0, out=Z, mode="clip")
+            else:
+                self.X[own].toarray(out=Z)
             if self.unit is not None:
                 Z *= self.unit
-            return Z.reshape(places.stop - places.start, size, n)
+            return Z.reshape(-1, part.size, n)
 
-        for batch in batches:
-            for parts in _parts(batch, n, least):
-                yield parts, gathered
+        return gathered
 
     def products(
         self,
         batches: Sequence[Batch],
         weights: Floats | None,
         targets: Sequence[NDArray[Any]],
+        off: Floats | None = None,
     ) -> Iterator[tuple[slice, TaskProducts]]:
-        """Some places and the sums over their rows, piece by piece.
+        """Some places and the sums over their rows, batch by batch.
 
-        ``weights`` and ``targets`` are of the sorted rows.
+        ``weights`` and ``targets`` are of the sorted rows.  With ``off`` (j, k, n),
+        what is taken off the rows of each task step by step, no Gram matrix is made.
         """
-        for parts, gathered in self.pieces(batches, self.X.shape[1]):
+        gathered = self.gatherer()
+        for batch in batches:
             near, gram, cross, sums = None, *(np.zeros(()),) * 3
-            for part in parts:
-                Z3, T3 = gathered(part), _stacked(targets, weights, part)
-                near = _near_mean(Z3, T3[:, -1]) if near is None else near
-                Z3 -= near[:, None]
-                Z3t = Z3.transpose(0, 2, 1)
-                gram = gram + np.matmul(
-                    Z3t if weights is None else Z3t * T3[:, -1:], Z3
-                )
-                cross, sums = cross + np.matmul(T3, Z3), sums + T3.sum(axis=2)
-            assert near is not None
-            yield parts[0].places, TaskProducts(near, gram, cross, sums)
+            for part in self.parts(batch):
+                Z3, (T3, U3) = gathered(part), _stacked(targets, weights, part)
+                if near is None:
+                    near = _near_mean(Z3, T3[:, -1]) if off is None else off[0]
+                    steps = near[None] if off is None else off[:, batch.places]
+                for step in steps:
+                    Z3 -= step[:, None]
+                if part.padding is not None:
+                    Z3[part.padding] = 0.0
+                if off is None:
+                    Z3t = Z3.transpose(0, 2, 1)
+                    left = Z3t if weights is None else Z3t * T3[:, -1:]
+                    gram = gram + np.matmul(left, Z3)
+                cross = cross + np.matmul(T3, Z3)
+                sums = sums + np.matmul(T3, U3.transpose(0, 2, 1))
+            if near is not None:
+                yield batch.places, TaskProducts(near, gram, cross, sums)
 
     def all_products(
-        self, weights: Floats | None, targets: Sequence[NDArray[Any]]
+        self,
+        weights: Floats | None,
+        targets: Sequence[NDArray[Any]],
+        off: Floats | None = None,
     ) -> TaskProducts:
-        """The sums over the rows of all tasks."""
-        k, n = self.batches[-1].places.stop, self.X.shape[1]
-        r = len(targets)
-        shapes = (k, n), (k, n, n), (k, r + 1, n), (k, r + 1)
-        out = TaskProducts(*map(np.empty, shapes))
+        """The sums over the rows of all tasks, as `products` makes them."""
+        k, n, r = len(self.sizes), self.n_features, len(targets) + 1
+        made = k if off is None else 0
+        shapes = (made, n), (made, n, n), (k, r, n), (k, r, r)
+        out = TaskProducts(*map(np.zeros, shapes))
 
         def fill(batches: Sequence[Batch]) -> None:
-            for at, found in self.products(batches, weights, targets):
-                for all_of, some in zip(out, found, strict=True):
+            for at, found in self.products(batches, weights, targets, off):
+                first = 0 if off is None else 2
+                for all_of, some in zip(out[first:], found[first:], strict=True):
                     all_of[at] = some
 
         share_out(fill, self.batches)
         return out
 
-    def cross(
-        self, targets: Sequence[NDArray[Any]], weights: Floats | None, off: Floats
-    ) -> Floats:
-        """``Zᵀ S t`` of every task and target: (k, r, n).
+    def each_along(
+        self,
+        W: Sequence[Floats],
+        K: Sequence[Floats],
+        off: Floats,
+        visit: Callable[[slice, Floats, Floats], None],
+    ) -> None:
+        """Give ``z w + a`` (r, rows) and ``z̃ᵀ K_j z̃`` (s, rows) to a visitor.
 
-        ``off`` (j, k, n) is what is taken off the rows of each task, step by step.
+        ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` (k, n + 1, n + 1), and
+        all of them share one product with every row.  ``off`` is as in `products`.
         """
-        out = np.zeros((off.shape[1], len(targets), off.shape[2]))
+        n, r, s = self.n_features, len(W), len(K)
 
         def fill(batches: Sequence[Batch]) -> None:
-            for parts, gathered in self.pieces(batches):
-                for part in parts:
-                    Z3, T3 = gathered(part), _stacked(targets, weights, part)
-                    for each in off:
-                        Z3 -= each[part.places, None]
-                    out[part.places] += np.matmul(T3[:, :-1], Z3)
+            gathered, buffers = self.gatherer(), np.empty((2, 0))
+            for batch in batches:
+                at = batch.places
+                t = at.stop - at.start
+                left = np.empty((t, r + s + s * n, n))
+                ones = np.empty((t, r + s, 1))
+                for i, w in enumerate(W):
+                    left[:, i], ones[:, i, 0] = w[at, :-1], w[at, -1]
+                for i, each in enumerate(K):
+                    left[:, r + i] = 2.0 * each[at, :-1, -1]
+                    left[:, r + s + i * n : r + s + (i + 1) * n] = each[at, :-1, :-1]
+                    ones[:, r + i, 0] = each[at, -1, -1]
+                for part in self.parts(batch):
+                    size = t * part.size * max(n, len(left[0]))
+                    if size > buffers.shape[1]:  # the same memory for every part
+                        buffers = np.empty((2, size))
+                    # With rows last all sums run over contiguous numbers.
+                    Z3 = _shaped(buffers[0], t, n, part.size)
+                    np.copyto(Z3, gathered(part).transpose(0, 2, 1))
+                    for step in off:
+                        Z3 -= step[at, :, None]
+                    P = _shaped(buffers[1], t, len(left[0]), part.size)
+                    np.matmul(left, Z3, out=P)
+                    P[:, : r + s] += ones
+                    for i in range(s):
+                        bent = P[:, r + s + i * n : r + s + (i + 1) * n]
+                        bent *= Z3
+                        P[:, r + i] += bent.sum(axis=1)
+                    found = part.packed(P[:, : r + s].transpose(1, 0, 2))
+                    visit(part.rows, found[:r], found[r:])
 
         share_out(fill, self.batches)
-        return out
 
     def along(
         self, W: Sequence[Floats], K: Sequence[Floats], off: Floats
     ) -> tuple[Floats, Floats]:
-        """``Z w + a`` (r, N) of each ``W``, and ``z̃ᵀ K_j z̃`` (s, N) of each ``K``.
+        """What `each_along` gives, of all rows: (r, N) and (s, N)."""
+        M, H = np.empty((len(W), len(self.order))), np.empty((len(K), len(self.order)))
 
-        ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` (k, n + 1, n + 1), and
-        all of them share one product with every row.  ``off`` is as in `cross`.
-        """
-        n, r, s = self.X.shape[1], len(W), len(K)
-        M, H = np.empty((r, len(self.order))), np.empty((s, len(self.order)))
+        def visit(rows: slice, m: Floats, h: Floats) -> None:
+            M[:, rows], H[:, rows] = m, h
 
-        def fill(batches: Sequence[Batch]) -> None:
-            for parts, gathered in self.pieces(batches):
-                at = parts[0].places
-                left = np.empty((at.stop - at.start, r + s, n))
-                for i, w in enumerate(W):
-                    left[:, i] = w[at, :-1]
-                for i, each in enumerate(K):
-                    left[:, r + i] = 2.0 * each[at, :-1, -1]
-                for part in parts:
-                    # With rows last all sums run over contiguous numbers.
-                    Z3 = gathered(part).transpose(0, 2, 1).copy()
-                    for each in off:
-                        Z3 -= each[at, :, None]
-                    P = np.matmul(left, Z3)
-                    for i, w in enumerate(W):
-                        M[i, part.rows] = (P[:, i] + w[at, -1, None]).ravel()
-                    for i, each in enumerate(K):
-                        bent = np.matmul(each[at, :-1, :-1], Z3)
-                        bent *= Z3
-                        h = bent.sum(axis=1)
-                        h += P[:, r + i]
-                        h += each[at, -1, -1, None]
-                        H[i, part.rows] = h.ravel()
-
-        share_out(fill, self.batches)
+        self.each_along(W, K, off, visit)
         return M, H
+
+
+def _shaped(buffer: Floats, *shape: int) -> Floats:
+    """The start of a buffer in a shape."""
+    return buffer[: math.prod(shape)].reshape(shape)
 
 
 def _near_mean(Z3: Floats, w3: Floats) -> Floats:
@@ -236,32 +327,23 @@ def _near_mean(Z3: Floats, w3: Floats) -> Floats:
 
 
 def _stacked(
-    targets: Sequence[NDArray[Any]], weights: Floats | None, part: Batch
-) -> Floats:
-    """Targets and 1, times the weights, of the rows of a part: (t, r + 1, size)."""
-    rows, places, size = part
-    out = np.ones((places.stop - places.start, len(targets) + 1, size))
+    targets: Sequence[NDArray[Any]], weights: Floats | None, part: Padded
+) -> tuple[Floats, Floats]:
+    """Targets and 1 of the rows, (t, r + 1, size): times what rows weigh, and plain."""
+    plain = np.ones((part.n_tasks, len(targets) + 1, part.size))
     for i, target in enumerate(targets):
-        out[:, i] = target[rows].reshape(-1, size)
-    if weights is not None:
-        out *= weights[rows].reshape(-1, 1, size)
-    return out
+        plain[:, i] = part.spread(target)
+    if weights is None and part.padding is None:
+        return plain, plain
+    weighted = plain if weights is None else plain * part.spread(weights)[:, None]
+    if part.padding is not None:
+        weighted = weighted * ~part.padding[:, None]
+    return weighted, plain
 
 
-def _parts(batch: Batch, n: int, least: int) -> Iterator[list[Batch]]:
-    """The batch in parts that stay in the cache: tasks, or the rows of a large one."""
-    rows, places, size = batch
-    most = PIECE // max(n, 1) + 1
-    step = max(1, most // max(size, least))
-    for first in range(places.start, places.stop, step):
-        own = slice(first, min(first + step, places.stop))
-        start = rows.start + (first - places.start) * size
-        end = start + (own.stop - own.start) * size
-        cuts = [start, end] if size <= most else [*range(start, end, most), end]
-        yield [
-            Batch(slice(a, b), own, (b - a) // (own.stop - own.start))
-            for a, b in itertools.pairwise(cuts)
-        ]
+def blocks_of(length: int, size: int = CHUNK) -> Iterator[slice]:
+    """Slices that cover ``length`` values, a block each."""
+    return (slice(i, i + size) for i in range(0, length, size))
 
 
 def sorted_by_task(codes: Ints, n_tasks: int) -> tuple[Ints, Ints, Ints]:
@@ -344,9 +426,16 @@ def runs(starts: Ints, lengths: Ints) -> Ints:
     return out
 
 
-def units_of(X: Floats) -> Floats:
+def dense_rows(X: Any, rows: Ints | slice) -> Floats:
+    """Some rows of an array, which may be sparse."""
+    found: Floats = X[rows]
+    return found if isinstance(found, np.ndarray) else found.toarray()
+
+
+def units_of(X: Any) -> Floats:
     """One, or for a column of extreme size a power of two that brings it near one."""
-    sample = np.abs(X[:: max(1, len(X) // 4096)]).max(axis=0, initial=0.0)
+    some = slice(None, None, max(1, X.shape[0] // 4096))
+    sample = np.abs(dense_rows(X, some)).max(axis=0, initial=0.0)
     exponent = np.where(sample > 0, np.frexp(sample)[1], 0)
     return np.ldexp(1.0, np.where(np.abs(exponent) < 200, 0, -exponent))
 
@@ -404,7 +493,7 @@ def rounded(m: Floats, resolution: float) -> Floats:
 
 
 def linear_predict(
-    X: Floats, codes: Ints, coef: Floats, intercept: Floats, resolution: float = 0.0
+    X: Any, codes: Ints, coef: Floats, intercept: Floats, resolution: float = 0.0
 ) -> Floats:
     """``x_i · coef[codes_i] + intercept[codes_i]``, the same bits for any rows.
 
@@ -419,17 +508,19 @@ def linear_predict(
     >>> linear_predict(X, codes, np.eye(2), np.array([0.0, 10.0])).tolist()
     [12.0, 3.0]
     """
-    out = np.empty(len(X))
-    step = max(1, 2 * CHUNK // max(X.shape[1], 1))
+    n_rows, n = X.shape
+    out, step = np.empty(n_rows), 4 * PIECE // max(n, 1) + 1
 
-    def fill(start: int) -> None:
-        rows = slice(start, start + step)
-        code = codes[rows]
-        terms = np.take(coef, code, axis=0)
-        # einsum sums each row by itself, in an order that only the columns decide.
-        total = np.einsum("ij,ij->i", np.ascontiguousarray(X[rows]), terms)
-        total += intercept[code]
-        out[rows] = rounded(total, resolution)
+    def fill(some: slice) -> None:
+        terms = np.empty((step, n))  # the same memory for every block
+        for start in range(some.start, min(some.stop, n_rows), step):
+            rows = slice(start, start + step)
+            code, block = codes[rows], np.ascontiguousarray(dense_rows(X, rows))
+            own = np.take(coef, code, axis=0, out=terms[: len(code)], mode="clip")
+            # einsum sums each row by itself, in an order that only the columns decide.
+            total = np.einsum("ij,ij->i", block, own)
+            total += intercept[code]
+            out[rows] = rounded(total, resolution)
 
-    each(fill, range(0, len(X), step), len(X))
+    each(fill, blocks_of(n_rows, 8 * step), n_rows)
     return out

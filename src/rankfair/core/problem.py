@@ -10,9 +10,10 @@ counts the user will see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from rankfair.core.blocks import (
     Floats,
     Ints,
     SortedRows,
-    batches_of,
+    TaskProducts,
+    dense_rows,
     linear_predict,
     power_of_two,
     resolution_of,
@@ -33,6 +35,8 @@ from rankfair.core.blocks import (
 from rankfair.core.ranks import places_of, rows_near_others, whole_if_so
 from rankfair.engines.base import Engine
 from rankfair.input.errors import Argument, InputError, shown
+
+Direction = Floats | tuple[float, float]  # of every row, or of all of A and of B
 
 SHOWS = 1e-10  # of a spread: what rounding of a mean may leave
 
@@ -147,19 +151,19 @@ def counted_weights(
 class Problem(Engine):
     """Rows ``(x_i, y_i)`` with tasks and groups in memory, prepared once."""
 
-    X: Floats  # (N, n) as the user gave it
+    X: Any  # (N, n) as the user gave it, dense or sparse by rows
     codes: Ints  # (N,)
     y: Floats  # (N,) standard units, sorted
     weights: Floats | None  # sorted
     order: Ints  # (N,): the user's row behind each sorted row
     rows: SortedRows
     off: Floats  # (1 or 2, k, n): what is taken off the rows of each task
-    known_cross: Floats  # (k, 2 or 3, n): Zᵀ S t of y, and of 1 in A and 0 in B
+    known: TaskProducts  # of y and, where groups are two, of 1 in A and 0 in B
 
     @classmethod
     def from_rows(
         cls,
-        X: Floats,
+        X: Any,
         y: Floats,
         codes: Ints,
         n_tasks: int,
@@ -173,7 +177,7 @@ class Problem(Engine):
 
         ``names`` are those of the columns, for error messages.
         """
-        X = np.ascontiguousarray(X)
+        X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X.tocsr()
         order, tasks, sizes = sorted_by_task(codes, n_tasks)
         weights, weight_unit = _in_units(weights)
         user_groups = None if in_a is None else Groups(in_a, whole_if_so(weights))
@@ -182,11 +186,11 @@ class Problem(Engine):
         standard, centre, y_unit = _standard(y, order, weights)
         unit = units_of(X)
         own = unit if (unit != 1.0).any() else None
-        rows = SortedRows(X, order, tuple(batches_of(sizes)), own)
+        rows = SortedRows(X, order, sizes, own)
         targets = [standard] if groups is None else [standard, groups.in_a]
         with np.errstate(all="ignore"):  # sizes are looked at afterwards
             products = rows.all_products(weights, targets)
-            off, gram, weight = products.centred(), products.gram, products.sums[:, -1]
+            off, gram, weight = products.centred(), products.gram, products.weight
         blocks = Blocks(tasks, sizes, off[0], gram, unit)
         refuse_wild(gram, names)
         if not standardize:
@@ -214,74 +218,95 @@ class Problem(Engine):
             weight_unit=weight_unit,
             rows=rows,
             off=off if far else off[:1],
-            known_cross=products.cross,
+            known=products,
         )
 
-    def sums(self, directions: Sequence[Floats]) -> tuple[Floats, Floats]:
+    def sums(self, directions: Sequence[Direction]) -> tuple[Floats, Floats]:
         """Moments (k, n + 1, 1 + r) and squares (k, 1 + r) of y and r directions."""
-        return self._sums_of([self.y, *directions])
+        known, pairs = self.known.cross, self.known.sums
+        found = [(known[:, 0], pairs[:, 0, -1], pairs[:, 0, 0])]
+        others = iter(self._of([g for g in directions if isinstance(g, np.ndarray)]))
+        for g in directions:
+            if isinstance(g, np.ndarray):
+                found.append(next(others))
+            else:
+                a, b = g
+                of_a, of_b = pairs[:, 1, -1], self.counts - pairs[:, 1, -1]
+                total, square = a * of_a + b * of_b, a * a * of_a + b * b * of_b
+                found.append(((a - b) * known[:, 1], total, square))
+        columns = zip(*found, strict=True)
+        cross, totals, squares = (np.stack(each, -1) for each in columns)
+        cross *= (self.scale * self.varies)[:, :, None]
+        return np.concatenate((cross, totals[:, None]), axis=1), squares
 
     def moments(self, target: Floats) -> Floats:
         """``Xᵀ S t`` of every task and the weighted sum of ``t``: (k, n + 1)."""
-        return self._sums_of([target])[0][:, :, 0]
+        ((cross, total, _),) = self._of([target])
+        return np.column_stack((cross * (self.scale * self.varies), total))
 
-    def _sums_of(self, targets: Sequence[Floats]) -> tuple[Floats, Floats]:
-        B = np.empty((self.n_tasks, self.n_features + 1, len(targets)))
-        squares = np.empty((self.n_tasks, len(targets)))
-        unknown = []
-        for i, target in enumerate(targets):
-            known = self._known_cross(target)
-            if known is None:
-                unknown.append(i)
-            else:
-                B[:, :-1, i] = known
-            weighted = target if self.weights is None else target * self.weights
-            B[:, -1, i] = self.blocks.totals(weighted)
-            squares[:, i] = self.blocks.totals(weighted * target)
-        if unknown:
-            asked = [targets[i] for i in unknown]
-            cross = self.rows.cross(asked, self.weights, self.off)
-            B[:, :-1, unknown] = cross.swapaxes(1, 2)
-        B[:, :-1] *= (self.scale * self.varies)[:, :, None]
-        return B, squares
-
-    def _known_cross(self, target: Floats) -> Floats | None:
-        """``Zᵀ S t`` (k, n) of y, or of one number for A and one for B."""
-        if target is self.y:
-            return self.known_cross[:, 0]
-        if self.groups is None:
-            return None
-        in_a = self.groups.in_a
-        a, b = target[in_a.argmax()], target[in_a.argmin()]
-        found: Floats = (a - b) * self.known_cross[:, 1]
-        return found if np.array_equal(target, np.where(in_a, a, b)) else None
+    def _of(self, targets: Sequence[Floats]) -> list[tuple[Floats, Floats, Floats]]:
+        """``Zᵀ S t``, the sum and the sum of squares of each target in each task."""
+        if not targets:
+            return []
+        found = self.rows.all_products(self.weights, targets, self.off)
+        return [
+            (found.cross[:, i], found.sums[:, i, -1], found.sums[:, i, i])
+            for i in range(len(targets))
+        ]
 
     @cached_property
     def row_counts(self) -> Floats:
         """The rows of every task, each as often as it weighs, at least once: (k,)."""
         if self.weights is None:
             return self.counts
-        return self.blocks.totals(np.maximum(self.weights * self.weight_unit, 1.0))
+        times = np.maximum(self.weights * self.weight_unit, 1.0)
+        places = np.repeat(np.arange(self.n_tasks), self.blocks.sizes)
+        return np.bincount(places, times, self.n_tasks).astype(float, copy=False)
 
-    def along(self, W: Sequence[Floats], K: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """Predictions (r, N) of each ``W`` and leverages (s, N) of each ``K``.
+    def each_along(
+        self,
+        W: Sequence[Floats],
+        K: Sequence[Floats],
+        visit: Callable[[slice, Floats, Floats], None],
+    ) -> None:
+        """Give predictions (r, rows) of ``W`` and leverages (s, rows) of ``K``.
 
         The leverage is ``u_i z̃ᵀ K_j z̃``, one unit of weight being left out.  All are
         of the sorted rows in standard units, at the centre of each task.
         """
-        scale, own = np.append(self.scale, 1.0), slice(self.n_tasks)
-        M, H = self.rows.along(
+        scale, own, weights = (
+            np.append(self.scale, 1.0),
+            slice(self.n_tasks),
+            self.weights,
+        )
+
+        def weighted(rows: slice, m: Floats, h: Floats) -> None:
+            if weights is not None:
+                h *= np.minimum(weights[rows], 1.0 / self.weight_unit)
+            visit(rows, m, h)
+
+        self.rows.each_along(
             [each[own] * scale for each in W],
             [each * scale[:, None] * scale for each in K],
             self.off,
+            weighted,
         )
-        if self.weights is not None:
-            H *= np.minimum(self.weights, 1.0 / self.weight_unit)
+
+    def along(
+        self, W: Sequence[Floats], K: Sequence[Floats] = ()
+    ) -> tuple[Floats, Floats]:
+        """All that `each_along` gives: (r, N) and (s, N)."""
+        M, H = np.empty((len(W), len(self.y))), np.empty((len(K), len(self.y)))
+
+        def visit(rows: slice, m: Floats, h: Floats) -> None:
+            M[:, rows], H[:, rows] = m, h
+
+        self.each_along(W, K, visit)
         return M, H
 
     def predict(self, W: Floats) -> Floats:
         """Predictions of the sorted rows in standard units."""
-        m: Floats = self.along([W], [])[0][0]
+        m: Floats = self.along([W])[0][0]
         return m
 
     def twins(self) -> Ints | None:
@@ -291,8 +316,9 @@ class Problem(Engine):
         have one prediction.  None if no two rows are alike.
         """
         ways = np.random.default_rng(0).uniform(1.0, 2.0, self.n_features + 1)
-        # einsum sums each row by itself: rows that are alike have the same key.
-        keys = np.einsum("ij,j->i", self.X, ways[:-1])
+        # Each row is summed by itself: rows that are alike have the same key.
+        dense = isinstance(self.X, np.ndarray)
+        keys = np.einsum("ij,j->i", self.X, ways[:-1]) if dense else self.X @ ways[:-1]
         keys += ways[-1] * self.codes
         places = places_of(keys)
         if places is None:
@@ -305,7 +331,7 @@ class Problem(Engine):
             return None
         at = at[np.isin(keys[at], repeated)]
         at = at[np.lexsort((self.codes[at], keys[at]))]
-        X, codes = self.X[at], self.codes[at]
+        X, codes = dense_rows(self.X, at), self.codes[at]
         new = (codes[1:] != codes[:-1]) | (X[1:] != X[:-1]).any(axis=1)
         ids = np.full(len(keys), -1)
         ids[at] = np.append(0, np.cumsum(new))

@@ -99,20 +99,22 @@ def twice_u_between(values: Floats, in_a: NDArray[np.bool_]) -> int:
     more, are sorted faster than values.  Rows near others in the same place, usually
     few, are then counted exactly.
     """
-    places = places_of(values)
-    if places is None:
+    keys = places_of(values)
+    if keys is None:
         return int(twice_u(*split(values, in_a)))
-    keys = 2 * places
+    keys <<= 1
     keys |= in_a
-    ordered = np.sort(keys)
-    of_a = np.flatnonzero((ordered & 1).astype(bool))
-    rows = rows_near_others(places, ordered >> 1)
-    if 8 * len(rows) > len(values):
+    ordered, total, n_a = np.sort(keys), 0, 0
+    for rows in blocks_of(len(keys)):
+        of_a = np.flatnonzero((ordered[rows] & 1).astype(bool))
+        total += 2 * (int(of_a.sum()) + rows.start * len(of_a)) + len(of_a)
+        n_a += len(of_a)
+    near = rows_near_others(keys, ordered, 1)
+    if 8 * len(near) > len(values):
         return int(twice_u(*split(values, in_a)))
-    exact = twice_u(*split(values[rows], in_a[rows]))
-    by_key = twice_u(*split(keys[rows], in_a[rows]))
-    total = 2 * int(of_a.sum()) + len(of_a) - len(of_a) ** 2
-    return total + int(exact) - int(by_key)
+    exact = twice_u(*split(values[near], in_a[near]))
+    by_key = twice_u(*split(keys[near], in_a[near]))
+    return total - n_a**2 + int(exact) - int(by_key)
 
 
 def places_of(values: Floats) -> Array | None:
@@ -135,14 +137,21 @@ def places_of(values: Floats) -> Array | None:
     return places
 
 
-def rows_near_others(places: Array, ordered: Array) -> NDArray[np.intp]:
-    """Some rows, among them all that share their place with another one."""
-    shared = ordered[1:][ordered[1:] == ordered[:-1]]
+def rows_near_others(keys: Array, ordered: Array, more: int = 0) -> NDArray[np.intp]:
+    """Some rows, among them all that share their place with another one.
+
+    Keys are places, and ``more`` bits below them.
+    """
     # As few rows as can be, with a table that stays in the cache.
-    bits = 16 if len(places) < 1 << 21 else 22
-    near = np.zeros(1 << bits, bool)
-    near[shared >> 31 - bits] = True
-    return np.flatnonzero(near[places >> 31 - bits])
+    down = 31 + more - (19 if len(keys) < 1 << 23 else 22)
+    near = np.zeros((1 << 31 + more) >> down, bool)
+    for rows in blocks_of(len(keys)):
+        own = ordered[rows.start : rows.stop + 1] >> more
+        near[own[1:][own[1:] == own[:-1]] >> down - more] = True
+    found = [
+        np.flatnonzero(near[keys[at] >> down]) + at.start for at in blocks_of(len(keys))
+    ]
+    return np.concatenate(found)
 
 
 def twice_u_sorted(a: Floats, b: Floats) -> int:
@@ -198,6 +207,10 @@ class Duels:
     ) -> Duels:
         """Count every two groups; rows of code −1 take no part."""
         of = [codes == g for g in range(n_groups)]
+        if n_groups == 2 and weights is None and (of[0] | of[1]).all():
+            a, b = (int(np.count_nonzero(own)) for own in of)
+            wins = twice_u_between(values, of[0])
+            return cls(np.array([[0, wins], [2 * a * b - wins, 0]]), np.array([a, b]))
         sides, w = [values[own] for own in of], None
         if weights is None:
             sides = [np.sort(side) for side in sides]

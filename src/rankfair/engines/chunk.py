@@ -13,7 +13,6 @@ from rankfair.core.blocks import (
     Floats,
     Ints,
     SortedRows,
-    batches_of,
     rounded,
     sorted_by_task,
 )
@@ -50,7 +49,7 @@ class Chunk:
         """The tasks that occur, by size, their sizes, and their `rows`."""
         tasks, own = own_codes(self.codes)
         order, places, sizes = sorted_by_task(own, len(tasks))
-        rows = SortedRows(self.rows(*more), order, tuple(batches_of(sizes)))
+        rows = SortedRows(self.rows(*more), order, sizes)
         return tasks[places], sizes, rows
 
     @classmethod

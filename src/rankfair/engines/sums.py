@@ -172,8 +172,8 @@ def _by_task(chunk: Chunk) -> Iterator[tuple[Ints, TaskSums]]:
         mean, P, cross, sums = found.centred()[0], *found[1:]
         x, y = mean[:, :-1], mean[:, -1]
         gram, xy, yy = P[:, :-1, :-1], P[:, :-1, -1], P[:, -1, -1]
-        of_a = sums[:, 0], cross[:, 0, :-1]
-        yield tasks[at], TaskSums(sums[:, -1], x, y, gram, xy, yy, *of_a)
+        of_a = sums[:, 0, -1], cross[:, 0, :-1]
+        yield tasks[at], TaskSums(sums[:, -1, -1], x, y, gram, xy, yy, *of_a)
 
 
 def _keys(chunk: Chunk, some: Ints) -> Floats:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rankfair.core.blocks import Ints
-from rankfair.penalties.base import Floats, Penalty, pseudo_inverse
+from rankfair.penalties.base import Floats, Penalty, pseudo_inverse, shrunk_inverse
 from rankfair.penalties.pool import Pool
 
 Logs = tuple[float, float]  # exponents of β and β₀
@@ -119,7 +119,7 @@ def _pool_errors(
     ``W = V + A P w⁰`` with ``V = A B``, so that RSS is quadratic in ``w⁰``.
     """
     k, n, _ = G.shape
-    A = pseudo_inverse(G + np.diag(P))
+    A = shrunk_inverse(G, P)
     AG = np.matmul(A, G)
     V = np.matmul(A, B)
     GV = np.matmul(G, V)

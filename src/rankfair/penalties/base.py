@@ -86,6 +86,15 @@ def pseudo_inverse(G: Floats) -> Floats:
     return found
 
 
+def shrunk_inverse(G: Floats, pull: Floats) -> Floats:
+    """``(G + diag(pull))⁻¹`` of every semidefinite ``G`` (k, n, n)."""
+    moved = G + np.diag(pull)
+    most = np.einsum("kff->k", moved).max(initial=0.0)
+    if pull.min(initial=np.inf) > 1e3 * NO_EIGENVALUE * most:  # no digit is lost
+        return np.linalg.inv(moved).astype(float, copy=False)
+    return pseudo_inverse(moved)
+
+
 def into(vectors: Floats, B: Floats) -> Floats:
     """``Qᵀ b`` of every task."""
     out: Floats = np.matmul(B[:, None, :], vectors)[:, 0]

@@ -7,7 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankfair.penalties.base import Factor, Floats, Penalty, pseudo_inverse
+from rankfair.penalties.base import (
+    Factor,
+    Floats,
+    Penalty,
+    pseudo_inverse,
+    shrunk_inverse,
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Pool(Penalty):
         if len(G) == 1:  # the pull between a task and itself is nothing
             S = pseudo_inverse(G + np.diag(C))
             return PoolFactor(P, np.zeros_like(G), S[0])
-        A = pseudo_inverse(G + np.diag(P))
+        A = shrunk_inverse(G, P)
         H = P[:, None] * np.einsum("jfg,jgh->fh", A, G, optimize=True) + np.diag(C)
         return PoolFactor(P, A, pseudo_inverse((H + H.T)[None] / 2)[0])
 

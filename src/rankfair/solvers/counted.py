@@ -13,7 +13,14 @@ from rankfair.constraints.base import ROUNDING, Band, Constraint
 from rankfair.constraints.rank import BINS, EXACT_ROWS, Rank
 from rankfair.core.blocks import Floats, Ints, power_of_two, rounded
 from rankfair.core.problem import Groups, Part
-from rankfair.core.ranks import Bins, Edges, Grid, binned_twice_u, whole_if_so
+from rankfair.core.ranks import (
+    Bins,
+    Edges,
+    Grid,
+    binned_twice_u,
+    blocks_of,
+    whole_if_so,
+)
 from rankfair.engines.base import Engine
 from rankfair.engines.chunk import LineSample, sample_of
 from rankfair.engines.chunked import ChunkedEngine, Kept
@@ -177,12 +184,15 @@ class Counted:
         """The predictions at ``λ`` in the user's units, ties decided."""
         if self.seen is not None:
             return self.seen(lam)
-        return self.units.of_user(self.standard(lam))
+        out = np.empty(len(self.q))
+        for rows in blocks_of(len(out)):
+            out[rows] = self.units.of_user(self.standard(lam, rows))
+        return out
 
-    def standard(self, lam: Floats) -> Floats:
-        """The predictions at ``λ`` in standard units."""
-        found: Floats = lam @ self.E
-        return np.subtract(self.q, found, out=found)
+    def standard(self, lam: Floats, rows: slice = slice(None)) -> Floats:
+        """The predictions at ``λ`` in standard units, of some rows."""
+        found: Floats = lam @ self.E[:, rows]
+        return np.subtract(self.q[rows], found, out=found)
 
     def values(self, lam: Floats) -> list[float]:
         """The exact value of every demand, those of one constraint together.
@@ -248,6 +258,11 @@ class Counted:
         """How well ``e`` ranks the groups of every demand."""
         rank, pairs = Rank(), zip(self.demands, self.E, strict=True)
         return [rank.show(rank.estimate(e, it.groups)[0], it.groups) for it, e in pairs]
+
+    def looks(self) -> tuple[Counted, ...]:
+        """Rows that say where to look: some of them first, then all."""
+        some = self.fewer()
+        return (self,) if some is self else (some, self)
 
     def fewer(self) -> Counted:
         """Some of the rows, for a rough look."""
@@ -336,6 +351,10 @@ class Streamed(Counted):
                 if self.demand.negligible(off, SURE):
                     return [value]
         return [binned(Edges.through(rounded(m, tied), FINE))[0]]
+
+    def looks(self) -> tuple[Counted, ...]:
+        """What is in memory."""
+        return (self.fewer(),)
 
     def fewer(self) -> Counted:
         """What is in memory and stands for all rows."""

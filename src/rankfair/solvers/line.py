@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from rankfair.constraints.base import ROUNDING
 from rankfair.core.blocks import Floats
 from rankfair.solvers.counted import CLOSE, CLOSEST, Counted, Place
-from rankfair.solvers.roots import Bracket, close_in, first_beyond
+from rankfair.solvers.roots import Bracket, close_in
 
 PROBES = 16  # of the first look along the line, on either side of 0
 
@@ -34,43 +34,38 @@ def nearest(counted: Counted, cap: tuple[float, float]) -> Place:
         if cap[0] <= x <= cap[1]:
             return counted.place(np.array([x]))
         return _closest(counted, cap)
-    # Counts from histograms lead to the edge; where they do not, exact ones may.
-    quick = () if counted.exact_only else (counted.quick_value,)
-    for value in (*quick, counted.value):
-        for found in _crossings(counted, cap, sign, start, value):
-            if found.inside:
-                return found
+    for rows in counted.looks():
+        tried = False
+        for bracket in _brackets(rows, counted, cap, sign):
+            tried = True
+            for found in _crossings(counted, bracket, sign):
+                if found.inside:
+                    return found
+        if not tried:
+            break
     return _closest(counted, cap)
 
 
-def _crossings(
-    counted: Counted,
-    cap: tuple[float, float],
-    sign: float,
-    start: float,
-    value: Callable[[float], float],
-) -> Iterator[Place]:
-    """Places where a value that comes from above, or below, enters the band."""
+def _crossings(counted: Counted, at: Bracket, sign: float) -> Iterator[Place]:
+    """Places in a bracket where the value, coming from outside, enters the band."""
     demand = counted.demand
-    edge = demand.band.high if sign > 0 else demand.band.low
-
-    @cache
-    def miss(x: float) -> float:
-        return sign * (value(x) - edge)
-
-    def beyond(x: float, _: bool) -> float:
-        """How far the value has to go on to the band; 0 or less beyond its edge."""
-        return miss(float(x))
-
-    for places in _windows(counted, cap, sign):
-        bracket = first_beyond(beyond, places, sign * (start - edge))
-        if bracket.fb > 0:
-            continue
-        at = close_in(beyond, bracket, partial(_enough, counted))
+    low, high = demand.band
+    edge = high if sign > 0 else low
+    enough = partial(_enough, counted)
+    if not counted.exact_only:
+        # A little deeper than the edge, since histograms are a little off.
+        deep = min(CLOSE * demand.unit, high - low) / 2
+        at = close_in(
+            lambda x, _: sign * (counted.quick_value(float(x)) - edge) + deep,
+            at,
+            enough,
+        )
         yield counted.place(np.array([at.b]))
-        if value != counted.value:  # a little deeper, where histograms were off
-            step = CLOSE * demand.unit * (at.b - at.a) / (at.fa - at.fb)
-            yield counted.place(np.array([at.b + step]))
+        off = 4 * CLOSE * demand.unit
+        step = off * (at.b - at.a) / (at.fa - at.fb)
+        at = Bracket(at.b - step, off, at.b + step, -off)
+    at = close_in(lambda x, _: sign * (counted.value(float(x)) - edge), at, enough)
+    yield counted.place(np.array([at.b]))
 
 
 def _enough(counted: Counted, at: Bracket) -> bool:
@@ -83,25 +78,33 @@ def _enough(counted: Counted, at: Bracket) -> bool:
     return bool(inside and (narrow or at.fb >= -2 * CLOSE * demand.unit))
 
 
-def _windows(
-    counted: Counted, cap: tuple[float, float], sign: float
-) -> Iterator[list[float]]:
-    """Places between which few rows have the edge of the band, or nearly so.
+def _brackets(
+    rows: Counted, whole: Counted, cap: tuple[float, float], sign: float
+) -> Iterator[Bracket]:
+    """Brackets in which the edge of the band is crossed, those nearest to 0 first.
 
-    Those nearest to 0 come first, on either side.
+    Where ``rows`` are some of the whole, their values are in doubt: a bracket then goes
+    from where they come near the edge to where they are surely beyond it.
     """
-    rough = counted.fewer()
-    demand = rough.demand
+    demand = rows.demand
     edge = demand.band.high if sign > 0 else demand.band.low
-    doubt = 0.0 if rough is counted else 2 * demand.unit / np.sqrt(len(rough.q))
-    last = dict.fromkeys((True, False), (0.0, sign * (rough.value(0.0) - edge)))
+    size = whole.demand.unit / demand.unit
+    doubt = 0.0 if rows is whole else 2 * demand.unit / np.sqrt(len(rows.q))
+    last = dict.fromkeys((True, False), (0.0, sign * (rows.value(0.0) - edge)))
+    opened: dict[bool, float] = {}
     for x in _probes(cap):
-        (a, fa), f = last[x > 0], sign * (rough.value(x) - edge)
-        if f <= doubt and fa >= -doubt:
-            chord = a + (x - a) * (fa + np.array([-doubt, doubt])) / max(fa - f, doubt)
-            window = np.clip(chord, min(a, x), max(a, x)) if doubt else np.array([a])
-            yield sorted({*window.tolist(), x} - {0.0}, key=abs)
-        last[x > 0] = x, f
+        side, (a, fa), f = x > 0, last[x > 0], sign * (rows.value(x) - edge)
+        if f <= doubt and (fa > doubt or not a):
+            share = (fa - doubt) / (fa - f) if fa > doubt > 0 else 0.0
+            opened[side] = a + share * (x - a)
+        if f <= -doubt and side in opened:
+            share = (fa + doubt) / (fa - f) if fa > -doubt < 0 else 1.0
+            ends = (doubt, -doubt) if doubt else (fa, f)
+            end = a + share * (x - a)
+            yield Bracket(opened.pop(side), ends[0] * size, end, ends[1] * size)
+        last[side] = x, f
+    for side, start in opened.items():
+        yield Bracket(start, doubt * size, last[side][0], -doubt * size)
 
 
 def _probes(cap: tuple[float, float]) -> list[float]:

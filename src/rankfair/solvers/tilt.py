@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankfair.core.blocks import Floats, Ints
-from rankfair.core.problem import Problem
+from rankfair.core.problem import Direction, Problem
 from rankfair.engines.base import Engine
 from rankfair.engines.chunked import ChunkedEngine
 from rankfair.penalties.base import Penalty
@@ -144,7 +144,12 @@ class TiltedFits:
         """Choose the penalties; the directions are those of the demands unless told."""
         if directions is None:
             whole = isinstance(problem, Problem)
-            directions = [it.direction() if whole else it.levels() for it in demands]
+            directions = [
+                it.direction()
+                if whole and it.groups is not problem.groups
+                else it.levels()
+                for it in demands
+            ]
         B, squares = problem.sums(directions)
         of_y, of_g = request.of_targets(problem, B, squares)
         fitter = Fitter.of(problem, of_y)
@@ -183,47 +188,66 @@ class TiltedFits:
             kept = engine.kept_line(own, K, np.array([b, a]), MOST_LEVERAGE)
             lines = [counted_elsewhere(engine, it, self.demands) for it in kept]
         else:
-            twins = fitter.rows.twins() if K else None
-            M, H = fitter.rows.along([W0, *D], K)
-            lines = [training_rows(fitter.rows, W0, D, M, self.demands)]
-            if K:
-                ok = (H < MOST_LEVERAGE).all(axis=0)
-                ok &= np.repeat(~single, fitter.rows.blocks.sizes)
-                rows = None if ok.all() else np.flatnonzero(ok)
-                H[:, ~ok] = 0.0
-                lines.append(self._left_out(M, H, rows, twins))
+            lines, rows = self._lines_of(fitter.rows, W0, D, K)
         of_all, left_out = (*lines, None)[:2]
         assert of_all is not None
         alone = int(np.count_nonzero(single))
         return Line(fitter, W0, D, of_all, left_out, rows, alone)
 
-    def _left_out(
-        self, M: Floats, H: Floats, rows: Ints | None, twins: Ints | None
-    ) -> Counted | None:
-        """The predictions of rows by the fits without them.
+    def _lines_of(
+        self, problem: Problem, W0: Floats, D: Floats, K: Sequence[Floats]
+    ) -> tuple[list[Counted | None], Ints | None]:
+        """The predictions of training rows and, with ``K``, by the fits without them.
 
-        ``M`` and ``H`` are predictions and leverages of y and of directions.  Rows that
-        are alike are at their mean.  None where a group has no row that can be left
-        out.
+        Rows that are alike are at their mean.  None where a group has no row that can
+        be left out.  The rows that can be are returned too, unless all can.
         """
-        problem = self.fitter.rows
+        M = np.empty((1 + len(D), len(problem.y)))
+        Q = np.empty(M.shape if K else (1, 0))
+        fine = np.repeat(problem.row_counts > 1.0, problem.blocks.sizes)
+
+        def visit(rows: slice, m: Floats, h: Floats) -> None:
+            M[:, rows] = m
+            if not K:
+                return
+            ok = (h < MOST_LEVERAGE).all(axis=0)
+            if not ok.all():
+                fine[rows] &= ok
+                h[:, ~ok] = 0.0
+            for i, target in enumerate((problem.y, *self.directions)):
+                left, q = h[-1 if i else 0], Q[i, rows]
+                np.multiply(left, _part(target, rows, problem), out=q)
+                np.subtract(m[i], q, out=q)
+                q /= 1.0 - left
+
+        problem.each_along([W0, *D], K, visit)
+        lines: list[Counted | None] = [training_rows(problem, W0, D, M, self.demands)]
+        if not K:
+            return lines, None
+        rows = None if fine.all() else np.flatnonzero(fine)
         some = tuple(it.of_rows(rows, problem.y) for it in self.demands)
         if not all(it.groups.both for it in some):
-            return None
-        at = slice(None) if rows is None else rows
-        Q = np.empty((len(M), len(problem.y[at])))
-        targets = problem.y, *self.directions
-        for q, m, t, h in zip(Q, M, targets, [H[0], *[H[-1]] * len(M)], strict=False):
-            q[:] = ((m - h * t) / (1.0 - h))[at]
+            return [*lines, None], rows
+        twins, weights = problem.twins(), problem.weights
+        if rows is not None:
+            Q = Q[:, rows]
+            twins = None if twins is None else twins[rows]
+            weights = None if weights is None else weights[rows]
         if twins is not None:
-            twins = twins[at]
             alike = np.flatnonzero(twins >= 0)
-            ids = twins[alike]
-            w = None if problem.weights is None else problem.weights[at][alike]
+            ids, w = twins[alike], None if weights is None else weights[alike]
             for q in Q:
                 own = q[alike] if w is None else q[alike] * w
                 q[alike] = np.bincount(ids, own)[ids] / np.bincount(ids, w)[ids]
-        return Counted(Q[0], Q[1:], some, Units.of(problem))
+        return [*lines, Counted(Q[0], Q[1:], some, Units.of(problem))], rows
+
+
+def _part(target: Direction, rows: slice, problem: Problem) -> Floats:
+    """A target of some rows, whether told row by row or group by group."""
+    if isinstance(target, np.ndarray):
+        return target[rows]
+    assert problem.groups is not None
+    return np.where(problem.groups.in_a[rows], *target)
 
 
 @dataclass(frozen=True)
@@ -419,7 +443,7 @@ def density_rounds(
     """
     trace: list[Step] = []
     note = noted_in(trace, on_step)
-    best, last, (g, *_) = start, start, fits.directions
+    best, last, g = start, start, start.line.trained.demand.direction()
     for i in range(rounds):
         turned = (1.0 - share) * g + share * _gradient(last, g)
         residual = relative(turned - g, g)
