@@ -1,4 +1,3 @@
-import importlib.util
 import math
 import sys
 
@@ -86,20 +85,13 @@ def test_arrays_frames_and_columns_say_the_same():
     plain = RankFairRegressor(**PLAIN)
     coded = NUMBERS.assign(z=GROUPS.astype(float))
     named = RankFairRegressor(sensitive_features="z", **PLAIN)
-    polars = path_of(X=pl.DataFrame(FRAME.to_dict("list")))
-    assert polars.rows == expected.rows
+    assert path_of(X=pl.DataFrame(FRAME.to_dict("list"))).rows == expected.rows
+    assert path_of(random_state=1).rows != expected.rows
+    assert not hasattr(MODEL, "coef_")
     assert path_of(named, coded, tasks=TASKS).rows == expected.rows
     arrays = path_of(plain, NUMBERS, tasks=TASKS, sensitive_features=GROUPS)
     blind = path_of(RankFairRegressor(**{**MODEL.get_params(), "blind": True}))
     assert arrays.column("rmse") == pytest.approx(blind.column("rmse"))
-
-
-def test_same_seed_same_path_and_the_model_stays_as_it_was():
-    model = RankFairRegressor(0.3, tasks="task", sensitive_features="z")
-    one, two = path_of(model, epsilons=[0.1]), path_of(model, epsilons=[0.1])
-    assert one == two
-    assert path_of(model, epsilons=[0.1], random_state=1).rows != one.rows
-    assert model.epsilon == 0.3 and not hasattr(model, "coef_")
 
 
 def test_default_path_goes_from_zero_to_the_unconstrained_gap():
@@ -123,7 +115,7 @@ def held_out(model, folds, X=FRAME):
 @pytest.mark.parametrize("scope", ["global", "task"])
 def test_the_last_row_of_the_default_path_is_the_fit_without_a_band(scope):
     model = RankFairRegressor(**{**MODEL.get_params(), "scope": scope})
-    folds = list(KFold(5, shuffle=True, random_state=1).split(Y))
+    folds = list(KFold(2, shuffle=True, random_state=1).split(Y))
     free = MultiTaskRegressor(penalty="ridge", tasks="task")
     predicted = held_out(free, folds, FRAME.astype({"z": float}))
     path = path_of(model, epsilons=None, cv=folds)
@@ -136,8 +128,7 @@ def test_the_last_row_of_the_default_path_is_the_fit_without_a_band(scope):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("mixed", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("mixed", "weighted"), [(False, True), (True, False)])
 @pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_intervals_are_those_of_an_audit_of_the_same_predictions(mixed, weighted):
     rng = np.random.default_rng(0)
@@ -188,7 +179,7 @@ def test_a_pipeline_has_the_epsilon_of_its_step():
 def test_labels_find_their_way_where_metadata_are_routed(step):
     model = make_pipeline(StandardScaler(), step)
     tasks = TASKS if isinstance(step, RankFairRegressor) else None
-    given = {"tasks": tasks, "sensitive_features": GROUPS, "cv": 2}
+    given = {"tasks": tasks, "sensitive_features": GROUPS, "cv": 2, "epsilons": [0.1]}
     X = NUMBERS.to_numpy()
     expected, of_columns = path_of(model, X, **given), path_of(cv=2)
     with config_context(enable_metadata_routing=True):
@@ -207,7 +198,7 @@ def test_labels_find_their_way_where_metadata_are_routed(step):
 
 def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
     model = TransformedTargetRegressor(RankFairRegressor(**PLAIN))
-    given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2}
+    given = {"tasks": TASKS, "sensitive_features": GROUPS, "cv": 2, "epsilons": [0.1]}
     wrapped = path_of(model, NUMBERS, **given)
     plain = path_of(model.regressor, NUMBERS, **given)
     assert wrapped.column("rmse")[0] == pytest.approx(plain.column("rmse")[0])
@@ -219,11 +210,12 @@ def test_a_wrapped_model_has_the_epsilon_of_what_it_wraps():
     steps = make_pipeline(FunctionTransformer(), named)
     search = GridSearchCV(steps, {"rankfairregressor__beta": [1.0]}, cv=2)
     frame = FRAME.drop(columns="task")
-    found = path_of(search, frame).column("status").tolist()
-    assert found == path_of(named, frame).column("status").tolist()
+    found = path_of(search, frame, epsilons=[0.1]).column("status").tolist()
+    assert found == path_of(named, frame, epsilons=[0.1]).column("status").tolist()
     # Nobody knows which is the copy.
     several = VotingRegressor([("fair", steps)])
-    assert path_of(several, frame, sensitive_features="z").rows[0].status == ""
+    (row,) = path_of(several, frame, sensitive_features="z", epsilons=[0.1]).rows
+    assert row.status == ""
 
 
 def test_tasks_of_one_group_are_clusters():
@@ -240,10 +232,9 @@ def test_tasks_of_one_group_are_clusters():
 # Folds
 
 
-@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_folds", [2, 5])
-def test_folds_leave_rows_of_every_task_to_learn_from(seed, n_folds):
-    rng = np.random.default_rng(seed)
+def test_folds_leave_rows_of_every_task_to_learn_from(n_folds):
+    rng = np.random.default_rng(0)
     codes, in_a = rng.integers(0, 25, 80), rng.random(80) < 0.4
     fold = np.full(80, -1)
     for k, (_, test) in enumerate(make_folds(n_folds, codes, in_a, rng)):
@@ -268,13 +259,6 @@ def test_rows_of_weight_zero_are_in_no_fold():
         assert folds
         for train, test in folds:
             assert weights[train].all() and weights[test].all() and len(test)
-
-
-def test_a_task_of_one_row_is_never_held_out():
-    tasks = np.where(np.arange(len(Y)) == 7, "alone", TASKS)
-    model = RankFairRegressor(**PLAIN)
-    path = path_of(model, NUMBERS, tasks=tasks, sensitive_features=GROUPS)
-    assert path.n_held_out == len(Y) - 1 and path.n_train == len(Y)
 
 
 # The record
@@ -333,12 +317,10 @@ def test_the_cost_of_an_epsilon_is_paired_over_rows_or_tasks(n_tasks):
         assert row.cost_se == pytest.approx(se, rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize("cv", [None, 3])
-def test_views_show_the_predictions_of_every_epsilon(cv):
+def test_views_show_the_predictions_of_every_epsilon():
     data = make_biased_tasks(6, 60, random_state=0)
     model = RankFairRegressor(tasks="task", sensitive_features="z")
-    given = {"epsilons": [0.0, 0.1, 0.5], "cv": cv, "random_state": 0}
-    path = fairness_path(model, data.frame, data.target, **given)
+    path = fairness_path(model, data.frame, data.target, epsilons=[0.0, 0.1, 0.5])
     views, z = path.views, data.frame["z"].to_numpy().astype(int)
     fitted = model.set_params(epsilon=0.0).fit(data.frame, data.target)
     m, tasks = fitted.predict(data.frame), data.frame["task"].to_numpy()
@@ -355,15 +337,13 @@ def test_views_show_the_predictions_of_every_epsilon(cv):
     b, a = first.means
     assert a - b == pytest.approx(path.rows[0].md)
     assert set(last.moved) == {0} and last.moves == (0.0, 0.0)
-    if cv is None:
-        free = model.set_params(epsilon=0.5).fit(data.frame, data.target)
-        moved = fair - free.loo_predictions_
-        assert first.moved == tuple(int((abs(moved) > s).sum()) for s in views.steps)
-        moves = [moved[z == g].mean() for g in (0, 1)]
-        assert first.moves == pytest.approx(moves)
+    free = model.set_params(epsilon=0.5).fit(data.frame, data.target)
+    moved = fair - free.loo_predictions_
+    assert first.moved == tuple(int((abs(moved) > s).sum()) for s in views.steps)
+    assert first.moves == pytest.approx([moved[z == g].mean() for g in (0, 1)])
 
 
-def test_frame_is_of_the_library_that_is_there(monkeypatch):
+def test_frame_is_of_the_library_that_is_there():
     path = path_of(epsilons=[0.1])
     frame = path.to_frame()
     assert isinstance(frame, pd.DataFrame)
@@ -371,20 +351,6 @@ def test_frame_is_of_the_library_that_is_there(monkeypatch):
     assert frame["rmse"].tolist() == path.column("rmse").tolist()
     table = pl.DataFrame(FRAME.to_dict("list"))
     assert isinstance(path_of(X=table, epsilons=[0.1]).to_frame(), pl.DataFrame)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert set(path_of(epsilons=[0.1]).to_frame()) == set(PathRow._fields)
-
-
-def test_picture_shows_both_curves():
-    path = path_of()
-    axes = path.plot()
-    names = axes.get_legend_handles_labels()[1]
-    assert names == ["held-out rows", "training rows"]
-    drawn = [line.get_ydata().tolist() for line in axes.lines]
-    assert path.column("rmse").tolist() in drawn
-    assert path.column("train_rmse").tolist() in drawn
-    assert path.plot(ax=axes) is axes
-    plt.close("all")
 
 
 def test_folds_of_a_path_may_be_fitted_at_once():
@@ -481,33 +447,10 @@ def test_bad_input_gets_a_sentence(settings, sentence):
         path_of(**settings)
 
 
-def test_folds_are_numbers_or_masks_and_five_by_default():
+def test_folds_are_numbers_or_masks():
     folds = list(KFold(3, shuffle=True, random_state=0).split(Y))
     masks = [(np.isin(np.arange(len(Y)), train), test) for train, test in folds]
-    assert path_of(cv=masks) == path_of(cv=folds)
-    assert path_of(cv=None) == path_of(cv=5)
-
-
-def test_folds_of_one_group_are_refused():
-    only = np.flatnonzero(GROUPS[0] == GROUPS)[:10]
-    with pytest.raises(ValueError, match="cv holds out rows of one group only"):
-        path_of(cv=[(np.delete(np.arange(len(Y)), only), only)])
-
-
-def test_one_cluster_has_no_interval():
-    model = RankFairRegressor(**PLAIN)
-    groups = np.where(TASKS[0] == TASKS, "a", "b")
-    kept = np.isin(TASKS, [TASKS[0], TASKS[-1]])
-    path = fairness_path(
-        model,
-        NUMBERS[kept],
-        Y[kept],
-        epsilons=[0.3],
-        cv=2,
-        tasks=TASKS[kept],
-        sensitive_features=groups[kept],
-    )
-    assert math.isnan(path.rows[0].auc_ci_low)
+    assert path_of(cv=masks, epsilons=[0.1]) == path_of(cv=folds, epsilons=[0.1])
 
 
 # One fit, each row left out
@@ -558,7 +501,7 @@ def test_default_path_of_rows_left_out_ends_at_their_unconstrained_gap():
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_models_that_are_no_line_have_five_folds_by_default(model):
-    asked = {"random_state": 0}
+    asked = {"random_state": 0, "epsilons": [0.1]}
     if isinstance(model, RankFairPostprocessor):
         asked["tasks"] = "task"
     path = left_out_path(model, **asked)
@@ -593,22 +536,15 @@ def test_a_group_of_one_row_gets_a_sentence():
     assert path_of(**asked, X=FRAME.drop(columns="z")).n_held_out >= len(Y) - 1
 
 
-def test_groups_of_one_row_each_cannot_be_held_out():
-    codes, groups = np.zeros(4, int), np.arange(4)[:, None]
-    with pytest.raises(ValueError, match="each task or group has one row only"):
-        make_folds(2, codes, groups, np.random.default_rng(0))
-
-
 # Groups as the model reads them
 
 
 def test_one_side_starts_at_the_unconstrained_gap_too():
-    swapped = FRAME.assign(z=1 - FRAME["z"].rank(method="dense").astype(int))
-    for frame in (FRAME, swapped):
-        upper = clone(MODEL).set_params(side="upper")
-        asked = {"epsilons": None, "cv": 2, "X": frame}
-        ends = [path_of(m, **asked).column("epsilon")[-1] for m in (MODEL, upper)]
-        assert ends[0] == pytest.approx(ends[1]) and ends[0] > 0
+    frame = FRAME.assign(z=1 - FRAME["z"].rank(method="dense").astype(int))
+    upper = clone(MODEL).set_params(side="upper")
+    asked = {"epsilons": None, "cv": 2, "X": frame}
+    ends = [path_of(m, **asked).column("epsilon")[-1] for m in (MODEL, upper)]
+    assert ends[0] == pytest.approx(ends[1]) and ends[0] > 0
 
 
 def test_numbers_are_cut_as_the_model_cuts_them():
@@ -620,9 +556,6 @@ def test_numbers_are_cut_as_the_model_cuts_them():
     passed = clone(cut).set_params(sensitive_features=None)
     array = path_of(passed, FRAME.drop(columns="z"), sensitive_features=ages)
     assert array.column("train_rmse") == pytest.approx(named.column("train_rmse"))
-    text = np.where(ages > np.median(ages), "old", "young")
-    judged = path_of(cut, frame, sensitive_features=text)
-    assert judged.column("train_rmse") == pytest.approx(named.column("train_rmse"))
 
 
 def test_rows_of_unknown_group_are_fitted_and_count_for_errors():
@@ -637,7 +570,3 @@ def test_rows_of_unknown_group_are_fitted_and_count_for_errors():
     assert path.rows[1].train_auc == pytest.approx(
         rank_auc(None, predicted[known], sensitive_features=GROUPS[known]), abs=1e-3
     )
-    labels = np.where(unknown, np.nan, max(GROUPS) == GROUPS)
-    passed = RankFairRegressor(tasks="task", **PLAIN)
-    again = path_of(passed, FRAME.drop(columns="z"), sensitive_features=labels)
-    assert again.n_train == len(Y)

@@ -24,7 +24,7 @@ from rankfair.constraints.distribution import Distribution
 from rankfair.core.blocks import power_of_two
 from rankfair.core.problem import Groups
 from rankfair.core.ranks import whole_if_so
-from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
     Argument,
     InputError,
@@ -37,8 +37,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
 from rankfair.input.frames import (
-    FrameTable,
-    check_lengths,
+    frame_library,
     open_table,
     read_target,
     read_weights,
@@ -73,19 +72,19 @@ class PathRow(NamedTuple):
     """
 
     epsilon: float
-    rmse: float
-    rmse_ci_low: float
-    rmse_ci_high: float
-    auc: float
-    auc_ci_low: float
-    auc_ci_high: float
-    gap: float
-    md: float
-    train_rmse: float
-    train_auc: float
-    train_gap: float
-    train_md: float
-    status: str
+    rmse: float = math.nan
+    rmse_ci_low: float = math.nan
+    rmse_ci_high: float = math.nan
+    auc: float = math.nan
+    auc_ci_low: float = math.nan
+    auc_ci_high: float = math.nan
+    gap: float = math.nan
+    md: float = math.nan
+    train_rmse: float = math.nan
+    train_auc: float = math.nan
+    train_gap: float = math.nan
+    train_md: float = math.nan
+    status: str = ""
     group: str = ""
     train_group: str = ""
     ks: float = math.nan
@@ -297,38 +296,9 @@ CONFIDENCE = 0.95
 MIN_GROUP = 5  # rows of a group that is judged, as in an audit
 
 
-class Figures(NamedTuple):
-    """What predictions come to; `PathRow` says what each number is."""
-
-    rmse: float
-    rmse_ci_low: float
-    rmse_ci_high: float
-    auc: float
-    auc_ci_low: float
-    auc_ci_high: float
-    gap: float
-    md: float
-    ks: float
-    group: str
-
-
-def row_of(epsilon: float, held_out: Figures, fitted: Figures, status: str) -> PathRow:
-    """Return the row of one ε from figures of held-out rows and of those fitted."""
-    return PathRow(
-        epsilon=epsilon,
-        **held_out._asdict(),
-        train_rmse=fitted.rmse,
-        train_auc=fitted.auc,
-        train_gap=fitted.gap,
-        train_md=fitted.md,
-        status=status,
-        train_group=fitted.group,
-    )
-
-
 @dataclass(frozen=True)
 class Judge:
-    """Measures predictions of chosen rows; rows of unknown group count for errors.
+    """Measures predictions of its rows; those of unknown group count for errors.
 
     Of two groups the last is compared with the first, of more each with the rest: the
     figures are those of the one farthest from AUC = 1/2, the ``small`` ones apart.  As
@@ -344,49 +314,54 @@ class Judge:
     small: tuple[int, ...] = ()  # places of groups that are compared with no others
     task_labels: tuple[str, ...] = ()
 
-    def __call__(self, predicted: Floats, at: Codes) -> Figures:
-        """Return the figures of the predictions of these rows."""
-        self.check(at)
-        y, known = self.y[at], self.groups[at] >= 0
+    def take(self, at: NDArray[Any]) -> Judge:
+        """Return what measures some of the rows."""
+        tasks = None if self.tasks is None else self.tasks[at]
         weights = None if self.weights is None else self.weights[at]
-        of_known = None if weights is None else weights[known]
-        aucs = [self._auc(predicted[known], at[known], g) for g in self._compared]
+        y, groups = self.y[at], self.groups[at]
+        return replace(self, y=y, groups=groups, tasks=tasks, weights=weights)
+
+    def __call__(self, predicted: Floats) -> PathRow:
+        """Return the figures of predictions of the rows."""
+        self.check()
+        known = self.groups >= 0
+        mine, m = self.take(known), predicted[known]
+        aucs = [mine.auc(m, g) for g in self.compared]
         gaps = [abs(auc.value - 0.5) for auc in aucs]
         most = int(np.argmax(gaps))
-        tasks = None if self.tasks is None else self.tasks[at]
-        error = errors(y, predicted, tasks, weights, CONFIDENCE)[0]
-        in_a = self.groups[at][known] == self._compared[most]
-        by_group = {"sensitive_features": in_a, "sample_weight": of_known}
-        return Figures(
-            rmse=rmse(y, predicted, sample_weight=weights),
+        error = errors(self.y, predicted, self.tasks, self.weights, CONFIDENCE)[0]
+        in_a = mine.groups == self.compared[most]
+        halves, distance = Groups(in_a, whole_if_so(mine.weights)), Distribution()
+        return PathRow(
+            math.nan,
+            rmse=rmse(self.y, predicted, sample_weight=self.weights),
             rmse_ci_low=error.ci_low,
             rmse_ci_high=error.ci_high,
             auc=aucs[most].value,
             auc_ci_low=aucs[most].ci_low,
             auc_ci_high=aucs[most].ci_high,
             gap=gaps[most],
-            md=mean_difference(None, predicted[known], **by_group),
-            ks=_distance(predicted[known], in_a, of_known),
-            group=self.labels[self._compared[most]],
+            md=mean_difference(
+                None, m, sensitive_features=in_a, sample_weight=mine.weights
+            ),
+            ks=distance.show(distance.value(m, halves), halves),
+            group=self.labels[self.compared[most]],
         )
 
     @property
-    def _compared(self) -> list[int]:
+    def compared(self) -> list[int]:
         """Groups that are compared with all others; of two groups the last."""
         places = range(1 if len(self.labels) == 2 else 0, len(self.labels))
         return [g for g in places if g not in self.small]
 
-    def check(self, at: Codes) -> None:
+    @property
+    def mass(self) -> Floats:
+        """What each row weighs."""
+        return np.ones(len(self.y)) if self.weights is None else self.weights
+
+    def check(self) -> None:
         """Refuse rows that miss a group."""
-        groups = self.groups[at]
-        counts = np.bincount(groups[groups >= 0], minlength=len(self.labels))
-        if np.count_nonzero(counts) < 2:
-            raise InputError(
-                "cv",
-                f"holds out rows of one group only ({len(at)} rows): there is nothing "
-                "to compare",
-                cure="Use one that holds out rows of each, 5 for instance.",
-            )
+        counts = np.bincount(self.groups + 1, minlength=len(self.labels) + 1)[1:]
         missed = [self.labels[g] for g in np.flatnonzero(counts == 0)]
         if missed:
             raise InputError(
@@ -397,79 +372,68 @@ class Judge:
                 "groups.",
             )
 
-    def _two_groups(self, at: Codes, g: int) -> TwoGroups:
+    def two_groups(self, g: int) -> TwoGroups:
         """Group g and all others, as in an audit."""
-        in_a = self.groups[at] == g
-        of_rows = self._of(self.tasks, at), self._of(self.weights, at)
-        return TwoGroups.of(in_a, ~in_a, *of_rows)
+        in_a = self.groups == g
+        return TwoGroups.of(in_a, ~in_a, self.tasks, self.weights)
 
-    def _auc(self, predicted: Floats, at: Codes, g: int) -> Estimate:
+    def auc(self, predicted: Floats, g: int) -> Estimate:
         """The AUC of a group against all others, with the interval of an audit."""
-        weights = None if self.weights is None else self.weights[at]
-        placed = placements(predicted, self.groups[at] == g, weights)
-        confidence = 1.0 - (1.0 - CONFIDENCE) / len(self._compared)
-        return auc_estimate(*placed, self._two_groups(at, g), confidence)
+        placed = placements(predicted, self.groups == g, self.weights)
+        confidence = 1.0 - (1.0 - CONFIDENCE) / len(self.compared)
+        return auc_estimate(*placed, self.two_groups(g), confidence)
 
-    def cost(self, predicted: Floats, best: Floats, at: Codes) -> tuple[float, float]:
+    def cost(self, predicted: Floats, best: Floats) -> tuple[float, float]:
         """Return how much more predictions err than the best, and its standard error.
 
         NaN where a square has no float.
         """
-        y = self.y[at]
-        size = power_of_two(float(np.abs([y, predicted, best]).max()))
-        scaled = y / size, predicted / size, best / size
-        tasks, weights = self._of(self.tasks, at), self._of(self.weights, at)
-        cost, se = paired_cost(*scaled, tasks, weights)
+        size = power_of_two(float(np.abs([self.y, predicted, best]).max()))
+        scaled = self.y / size, predicted / size, best / size
+        cost, se = paired_cost(*scaled, self.tasks, self.weights)
         return cost * size**2, se * size**2
 
-    def means(self, values: Floats, at: Codes) -> tuple[float, ...]:
+    def means(self, values: Floats) -> tuple[float, ...]:
         """Return the mean of each group."""
-        groups, weights = self.groups[at], self._of(self.weights, at)
-        w = np.ones(len(at)) if weights is None else weights
-        places = (np.flatnonzero(groups == g) for g in range(len(self.labels)))
-        return tuple(float(np.average(values[i], weights=w[i])) for i in places)
+        of_groups = [self.groups == g for g in range(len(self.labels))]
+        return tuple(
+            float(np.average(values[i], weights=self.mass[i])) for i in of_groups
+        )
 
-    def shapes(
-        self, predicted: Floats, at: Codes, edges: Floats
-    ) -> tuple[tuple[float, ...], ...]:
+    def shapes(self, predicted: Floats, edges: Floats) -> tuple[tuple[float, ...], ...]:
         """Return the share of each group in each bin, smoothed by Silverman's rule."""
-        groups, weights = self.groups[at], self._of(self.weights, at)
-        w, found = np.ones(len(at)) if weights is None else weights, []
+        found, width = [], edges[1] - edges[0]
+        far = np.arange(-BINS, BINS + 1) * width
         for g in range(len(self.labels)):
-            mine, width = predicted[groups == g], edges[1] - edges[0]
-            counts = np.histogram(mine, edges, weights=w[groups == g])[0]
+            mine, w = predicted[self.groups == g], self.mass[self.groups == g]
             low, high = np.quantile(mine, [0.25, 0.75])
             spread = min(float(mine.std()), (high - low) / 1.34) or float(mine.std())
-            far = np.arange(-BINS, BINS + 1) * width
             bandwidth = max(0.9 * spread * len(mine) ** -0.2, 0.7 * width)
             kernel = np.exp(-0.5 * (far / bandwidth) ** 2)
+            counts = np.histogram(mine, edges, weights=w)[0]
             smooth = np.convolve(counts, kernel / kernel.sum(), "same")
-            found.append(tuple((smooth / w[groups == g].sum()).tolist()))
+            found.append(tuple((smooth / w.sum()).tolist()))
         return tuple(found)
 
-    def within(self, predicted: Floats, at: Codes, g: int) -> WithinTasks | None:
+    def within(self, predicted: Floats, g: int) -> WithinTasks | None:
         """Return the AUC of a group against all others in each task; None without."""
-        known = self.groups[at] >= 0
         if self.tasks is None:
             return None
-        ordered = Ordered.of(predicted[known]).by_task(self.tasks[at][known])
-        rows = at[known][ordered.order]
-        weights = self._of(self.weights, rows)
-        mass = np.ones(len(rows)) if weights is None else weights
-        in_a = self.groups[rows] == g
-        of_segment = self.tasks[rows[ordered.segments]]
-        return WithinTasks.of(ordered, of_segment, mass * in_a, mass * ~in_a)
+        known = self.groups >= 0
+        ordered = Ordered.of(predicted[known]).by_task(self.tasks[known])
+        rows = self.take(np.flatnonzero(known)[ordered.order])
+        assert rows.tasks is not None
+        in_a = rows.groups == g
+        of_segment = rows.tasks[ordered.segments]
+        return WithinTasks.of(ordered, of_segment, rows.mass * in_a, rows.mass * ~in_a)
 
-    def _of(self, values: Any, at: Codes) -> Any:
-        return None if values is None else values[at]
-
-    def n_clusters(self, at: Codes) -> int | None:
-        """Return how many tasks of these rows are clusters; None if rows are free."""
-        known = at[self.groups[at] >= 0]
-        found = (self._two_groups(known, g) for g in self._compared)
-        if self.tasks is None or not any(s.needed or s.possible for s in found):
+    def n_clusters(self) -> int | None:
+        """Return how many tasks of the rows are clusters; None if rows are free."""
+        known = self.take(self.groups >= 0)
+        found = (known.two_groups(g) for g in self.compared)
+        if known.tasks is None or not any(s.needed or s.possible for s in found):
             return None
-        return len(np.unique(self.tasks[known]))
+        return len(np.unique(known.tasks))
 
 
 @dataclass(frozen=True)
@@ -483,24 +447,17 @@ class TriedEpsilon:
 
 
 def measured(
-    tried: Sequence[TriedEpsilon],
-    held_out: tuple[Judge, Codes],
-    fitted: tuple[Judge, Codes],
+    tried: Sequence[TriedEpsilon], held_out: Judge, fitted: Judge
 ) -> tuple[tuple[PathRow, ...], PathViews]:
     """Return a row and a view of each ε; a judge measures the rows that go with it."""
-    judge, at = held_out
-    of_fit, everywhere = fitted
-    rows = [
-        row_of(
-            it.epsilon,
-            judge(it.held_out, at),
-            of_fit(it.fitted, everywhere),
-            it.status,
-        )
-        for it in tried
-    ]
+    rows = []
+    for it in tried:
+        own, of_fit = held_out(it.held_out), fitted(it.fitted)
+        names = "rmse", "auc", "gap", "md", "group"
+        train = {f"train_{name}": getattr(of_fit, name) for name in names}
+        rows.append(own._replace(epsilon=it.epsilon, status=it.status, **train))
     best = tried[int(np.argmin([row.rmse for row in rows]))].held_out
-    costs = [judge.cost(it.held_out, best, at) for it in tried]
+    costs = [held_out.cost(it.held_out, best) for it in tried]
     rows = [
         row._replace(cost=cost, cost_se=se)
         for row, (cost, se) in zip(rows, costs, strict=True)
@@ -513,77 +470,48 @@ MOST_TASKS = 60  # that a view tells apart
 
 
 def _views(
-    tried: Sequence[TriedEpsilon],
-    held_out: tuple[Judge, Codes],
-    fitted: tuple[Judge, Codes],
-    group: str,
+    tried: Sequence[TriedEpsilon], judge: Judge, of_fit: Judge, group: str
 ) -> PathViews:
-    """What a page shows of each ε."""
-    judge, at = held_out
-    of_fit, everywhere = fitted
+    """What a page shows of each ε; of the tasks those with the most pairs, in order."""
     first, free = tried[0].held_out, tried[-1].held_out
     ends = np.quantile(np.concatenate([first, free]), [0.0, 0.002, 0.998, 1.0])
     room = 0.1 * (ends[2] - ends[1])
-    edges = np.linspace(
-        max(ends[1] - room, ends[0] - room / 2),
-        min(ends[2] + room, ends[3] + room / 2),
-        BINS + 1,
-    )
+    start = max(ends[1] - room, ends[0] - room / 2)
+    end = min(ends[2] + room, ends[3] + room / 2)
+    edges = np.linspace(start, end, BINS + 1)
     steps = _steps(float(np.quantile(np.abs(first - free), 0.9)))
-    place = judge.labels.index(group)
     others = [label for label in judge.labels if label != group]
-    within = [of_fit.within(it.fitted, everywhere, place) for it in tried]
-    return PathViews(
-        tuple(
-            _view(judge, it.held_out, free, at, edges, steps, tasks)
-            for it, tasks in zip(tried, within, strict=True)
-        ),
+    within = [of_fit.within(it.fitted, judge.labels.index(group)) for it in tried]
+    tasks, at = within[0], np.zeros(0, np.intp)
+    if tasks is not None:
+        at = np.argsort(-tasks.n_a * tasks.n_b, kind="stable")[:MOST_TASKS]
+    views = []
+    for it, own in zip(tried, within, strict=True):
+        moves = it.held_out - free
+        view = PathView(
+            shares=judge.shapes(it.held_out, edges),
+            means=judge.means(it.held_out),
+            moves=judge.means(moves),
+            moved=tuple(int((np.abs(moves) > step).sum()) for step in steps),
+            within_auc=math.nan if own is None else pooled(own, CONFIDENCE).value,
+            task_aucs=() if own is None else tuple(own.auc[at].tolist()),
+        )
+        views.append(view)
+    found = PathViews(
+        tuple(views),
         tuple(edges.tolist()),
         steps,
         group,
         others[0] if len(others) == 1 else "the rest",
-        *_tasks_of(within[0], of_fit.task_labels),
     )
-
-
-def _tasks_of(
-    within: WithinTasks | None, labels: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...], int]:
-    """The names and sizes of the tasks that are shown, and how many there are."""
-    if within is None:
-        return (), (), 0
-    at = _shown_tasks(within)
-    sizes = zip(within.n_a[at].tolist(), within.n_b[at].tolist(), strict=True)
-    return tuple(labels[j] for j in within.tasks[at]), tuple(sizes), len(within.tasks)
-
-
-def _shown_tasks(within: WithinTasks) -> Codes:
-    """The tasks with the most pairs, these first."""
-    found: Codes = np.argsort(-within.n_a * within.n_b, kind="stable")[:MOST_TASKS]
-    return found
-
-
-def _view(
-    judge: Judge,
-    predicted: Floats,
-    free: Floats,
-    at: Codes,
-    edges: Floats,
-    steps: Sequence[float],
-    within: WithinTasks | None,
-) -> PathView:
-    """What a page shows of one ε."""
-    moved = np.abs(predicted - free)
-    of_tasks: tuple[float, ...] = ()
-    if within is not None:
-        of_tasks = tuple(within.auc[_shown_tasks(within)].tolist())
-    return PathView(
-        judge.shapes(predicted, at, edges),
-        judge.means(predicted, at),
-        judge.means(predicted - free, at),
-        tuple(int((moved > step).sum()) for step in steps),
-        math.nan if within is None else pooled(within, CONFIDENCE).value,
-        of_tasks,
+    if tasks is None:
+        return found
+    sizes = tasks.n_a[at].tolist(), tasks.n_b[at].tolist()
+    return replace(
+        found,
+        tasks=tuple(of_fit.task_labels[j] for j in tasks.tasks[at]),
+        task_sizes=tuple(zip(*sizes, strict=True)),
+        n_tasks=len(tasks.tasks),
     )
 
 
@@ -594,12 +522,6 @@ def _steps(most: float) -> tuple[float, ...]:
     unit = 10.0 ** math.floor(math.log10(most))
     round_ones = [float(f"{m * unit:.6g}") for m in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)]
     return tuple(v for v in round_ones if v <= most)[-3:]
-
-
-def _distance(predicted: Floats, in_a: Bools, weights: Floats | None) -> float:
-    """The largest distance between the distributions of the groups, KS."""
-    groups, distance = Groups(in_a, whole_if_so(weights)), Distribution()
-    return distance.show(distance.value(predicted, groups), groups)
 
 
 def small_groups(groups: Codes, n_groups: int) -> tuple[int, ...]:
@@ -644,23 +566,15 @@ class PathRefits:
     ) -> PathRefits:
         """Check what was passed to `fairness_path`."""
         parameter = _epsilon_of(model)
-        target = read_target(y)
-        check_lengths(open_table(X).shape[0], y=target)
+        target = read_target(y, n_rows=open_table(X).shape[0])
         owner = _owner(model, parameter)
         refuse_own_epsilon(getattr(owner, "constraints", "rank"))
         of_tasks = label_source_of("tasks", tasks, owner, X)
         codes, names = (None, None) if of_tasks is None else of_tasks.labels()
+        labels = () if names is None else tuple(map(str, names.tolist()))
         read = read_weights(weights, len(target))
-        return cls(
-            model,
-            parameter,
-            X,
-            target,
-            *compared_groups(owner, X, groups, read),
-            codes,
-            () if names is None else tuple(map(str, names.tolist())),
-            read,
-        )
+        compared = compared_groups(owner, X, groups, read)
+        return cls(model, parameter, X, target, *compared, codes, labels, read)
 
     @property
     def everywhere(self) -> Codes:
@@ -768,12 +682,17 @@ class PathRefits:
         # A band with one side would ask for something even at ε = 1/2.
         free = {"side": "both"} if hasattr(owner, "side") else {}
         model = self.fit(FREE, at, **free)
-        judge = Judge(self.y, self.groups, self.names, None, self.weights)
-        if not left_out:
-            return judge(self.predict(model, at), at).gap
-        predicted = self.left_out(model)
-        at = np.flatnonzero(~np.isnan(predicted))
-        return judge(predicted[at], at).gap
+        predicted = self.predict(model, at)
+        if left_out:
+            predicted = self.left_out(model)
+            at = np.flatnonzero(~np.isnan(predicted))
+            predicted = predicted[at]
+        return self.judge().take(at)(predicted).gap
+
+    def judge(self, small: tuple[int, ...] = ()) -> Judge:
+        """What measures predictions of all rows."""
+        of_rows = self.y, self.groups, self.names, self.tasks, self.weights
+        return Judge(*of_rows, small, self.task_labels)
 
 
 def _epsilon_of(model: Any) -> str:
@@ -895,28 +814,41 @@ def fairness_path(
     line = refits.line(FREE if given is None else given[-1]) if cv is None else None
     chosen = refits.default_epsilons(line is not None) if given is None else given
     asked = chosen if given is not None else [*chosen[:-1], FREE]
-    folds = [] if line is not None else _folds(refits, cv, random_state)
+    folds: Folds = []
     if line is None:
+        codes = np.zeros(len(refits.y), np.intp)
+        folds = make_folds(
+            cv,
+            codes if refits.tasks is None else refits.tasks,
+            refits.groups,
+            np.random.default_rng(random_state),
+            weights=refits.weights,
+            X=X,
+            y=refits.y,
+        )
         held_out = _held_out(folds)
     else:
         held_out = np.flatnonzero(~np.isnan(refits.left_out(line)))
     small = small_groups(refits.groups[held_out], len(refits.names))
-    of_rows = (refits.y, refits.groups, refits.names, refits.tasks, refits.weights)
-    judge = Judge(*of_rows, small, refits.task_labels)
-    judge.check(held_out)
+    judge = refits.judge(small)
+    of_held_out, fitted = judge.take(held_out), judge.take(refits.everywhere)
+    of_held_out.check()
     tried = []
     for i, epsilon in enumerate(chosen):
         if on_step is not None:
             on_step(f"epsilon {epsilon:.4g}", i + 1, len(chosen))
         found = _tried(refits, folds, asked[i], line, held_out, n_jobs)
         tried.append(replace(found, epsilon=epsilon))
-    rows, views = measured(tried, (judge, held_out), (judge, refits.everywhere))
+    rows, views = measured(tried, of_held_out, fitted)
+    installed = (
+        name for name in ("pandas", "polars") if importlib.util.find_spec(name)
+    )
     return Path(
         rows=rows,
         n_train=len(refits.everywhere),
         n_held_out=len(held_out),
-        n_clusters=judge.n_clusters(held_out),
-        backend=_backend(X),
+        n_clusters=of_held_out.n_clusters(),
+        backend=frame_library(X) or next(installed, None),
         groups=refits.names,
         unjudged=tuple(refits.names[g] for g in small),
         left_out=line is not None,
@@ -927,19 +859,6 @@ def fairness_path(
 def _checked(epsilons: Sequence[float]) -> list[float]:
     values = values_to_try("epsilons", epsilons)
     return sorted({check_number("each of epsilons", value, 0.0) for value in values})
-
-
-def _folds(refits: PathRefits, cv: Any, random_state: Any) -> Folds:
-    codes = np.zeros(len(refits.y), np.intp) if refits.tasks is None else refits.tasks
-    return make_folds(
-        cv,
-        codes,
-        refits.groups,
-        np.random.default_rng(random_state),
-        weights=refits.weights,
-        X=refits.X,
-        y=refits.y,
-    )
 
 
 def _held_out(folds: Folds) -> Codes:
@@ -977,10 +896,3 @@ def _tried(
     else:
         predicted = out_of_fold(len(refits.y), folds, of_fold, n_jobs)
     return TriedEpsilon(epsilon, predicted[held_out], fitted, refits.status(model))
-
-
-def _backend(X: Any) -> str | None:
-    table = open_table(X)
-    here = str(table.frame.implementation) if isinstance(table, FrameTable) else ""
-    order = ("polars", "pandas") if "polars" in here.lower() else ("pandas", "polars")
-    return next((name for name in order if importlib.util.find_spec(name)), None)

@@ -38,13 +38,11 @@ from rankfair.input.groups import SensitiveGroups, plain_labels
 from rankfair.input.training import TrainingRows, feature_record
 from rankfair.paths import (
     LINE_POINTS,
-    Figures,
     Judge,
     Path,
     PathRow,
     TriedEpsilon,
     measured,
-    row_of,
 )
 from rankfair.penalties.pool import Pool
 from rankfair.solvers.base import Line, Solution, Status
@@ -445,14 +443,13 @@ class TradeOff:
             task_labels = tuple(map(str, tasks))
             held_out = self.by_row.judge(counted, groups, task_labels)
             fitted = self.by_row.judge(trained, groups, task_labels)
-            at, every = np.arange(n_held_out), np.arange(n_train)
             tried = []
             for each in asked:
                 x, _, inside = self.multiplier(each)
                 m, fit = (it.at(np.array([x])) for it in (counted, trained))
                 tried.append(TriedEpsilon(each.epsilon, m, fit, _status(x, inside)))
-            rows, views = measured(tried, (held_out, at), (fitted, every))
-            clusters = held_out.n_clusters(at)
+            rows, views = measured(tried, held_out, fitted)
+            clusters = held_out.n_clusters()
         return Path(
             rows=rows,
             n_train=n_train,
@@ -476,17 +473,16 @@ class TradeOff:
     def _stored(self, constraint: Constraint, group: str) -> PathRow:
         """What a table says of an ε: no intervals, and nothing of training rows."""
         row = self._looked_up(constraint.epsilon)
-        unknown = Figures._make([*[math.nan] * 9, ""])
-        known = unknown._replace(
+        return PathRow(
+            constraint.epsilon,
             rmse=row.rmse,
             auc=row.auc,
             gap=abs(row.auc - 0.5),
             md=row.md,
             ks=row.ks,
             group=group,
+            status=_status(row.multiplier, row.epsilon <= constraint.epsilon),
         )
-        status = _status(row.multiplier, row.epsilon <= constraint.epsilon)
-        return row_of(constraint.epsilon, known, unknown, status)
 
     def _epsilon_for(self, shown: float) -> float:
         """The least ε whose band holds a shown value; infinite if none does."""
