@@ -1,7 +1,9 @@
-"""Run commands in this process, or ask what one comes to before it is shown."""
+"""Run commands, in this process or another, or ask what one comes to."""
 
 import json
-from dataclasses import MISSING
+import subprocess
+import sys
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 from jsonschema import Draft202012Validator
@@ -9,10 +11,9 @@ from typer.testing import CliRunner
 
 from rankfair.cli.app import app
 from rankfair.cli.audit import audit_files
-from rankfair.cli.commands import AuditCommand, CompareCommand, FitCommand, PathCommand
 from rankfair.cli.compare import compare_files
 from rankfair.cli.fit import fit_files
-from rankfair.cli.options import options_of, packed
+from rankfair.cli.options import AuditCommand, CompareCommand, FitCommand, PathCommand
 from rankfair.cli.path import path_of_files
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +36,17 @@ def run(*words, code=None, **more):
     return done
 
 
+def process(folder, *words, **more):
+    """Run a command line in a process of its own."""
+    line = [sys.executable, "-m", "rankfair", *map(str, words)]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, **more)
+
+
+def prose(done):
+    """Return what was printed, without the ends of lines."""
+    return " ".join(done.output.split())
+
+
 def valid(done, name):
     """Return what JSON says, checked against a schema in the docs."""
     schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8"))
@@ -47,8 +59,8 @@ def valid(done, name):
 def answer(command, *files, told=None, **options):
     """Return what a command finds; the columns are those of a pay roll by default."""
     kind, work = JOBS[command]
-    known = {each.name: each.default for each in options_of(kind)}
+    known = {each.name: each.default for each in fields(kind)}
     given = {**known, **PAY, **options, "files": [str(file) for file in files]}
     assert set(given) == set(known) and MISSING not in given.values()
     on_step = (lambda *step: None) if told is None else lambda *step: told.append(step)
-    return work(packed(kind, given), on_step)
+    return work(kind(**given), on_step)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankfair.audit import records
 from rankfair.audit.records import Gate
-from rankfair.cli.quality import Quality
+from rankfair.cli.verdict import Quality
 from rankfair.paths import PathRow
 from rankfair.report.methods_page import MethodLine
 from rankfair.stats.estimate import Estimate

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from commands import COMMON, answer, run, valid
+from commands import COMMON, answer, prose, run, valid
 from rankfair import audit
 from rankfair.files.read import read_table
 from rankfair.input.errors import TableError
@@ -22,7 +22,7 @@ def made(tmp_path_factory):
     """A pay roll and a model of it."""
     folder = tmp_path_factory.mktemp("made")
     csv, model = pay_csv(folder), folder / "m.rankfair"
-    answer("fit", csv, to=model, folds=0)
+    answer("fit", csv, out=model, folds=0)
     return csv, str(model)
 
 
@@ -43,12 +43,6 @@ def test_each_comparison_is_told_of(tmp_path):
     names = [f"{c.group} v {c.against}" for c in found.comparisons]
     steps = [(name, i, len(names)) for i, name in enumerate(names, start=1)]
     assert told == [("reading", 1, 2), *steps]
-
-
-@pytest.mark.parametrize("wins", [0, 37, 50, 55, 100])
-def test_pairs_are_counted_exactly(tmp_path, wins):
-    file = write_csv(tmp_path / "a.csv", at_auc(wins))
-    assert answer("audit", file, **P).audit.comparisons[0].auc.value == wins / 100
 
 
 def test_a_model_is_audited_as_its_predictions_are(made, tmp_path):
@@ -78,12 +72,11 @@ def test_a_model_is_audited_by_columns_it_does_not_protect(made):
 def test_missing_groups_are_counted_and_other_gaps_refused(tmp_path):
     data = {**people(), "w": np.ones(150, int)}
     for rows in ([3], [3, 4]):
-        blank = [(row, "gender") for row in rows]
-        file = write_csv(tmp_path / "a.csv", data, blank)
-        (comparison,) = answer("audit", file).audit.comparisons
+        file = write_csv(tmp_path / "a.csv", data, [(row, "gender") for row in rows])
+        found = answer("audit", file).audit
+        (comparison,) = found.comparisons
         assert comparison.n_group + comparison.n_against == 150 - len(rows)
-        said = "1 row has no gender" if len(rows) == 1 else "2 rows have no gender"
-        assert said in run("audit", file, *COMMON).stdout
+    assert "2 rows have no gender" in run("audit", file, *COMMON).stdout
     for column in ("pay", "job", "w"):
         file = write_csv(tmp_path / "a.csv", data, [(4, column)])
         with pytest.raises(TableError, match="--drop-missing") as error:
@@ -126,12 +119,10 @@ def test_bins_are_in_their_order_and_without_rows_no_groups(tmp_path):
     ("wins", "most", "code"),
     [
         (55, "0.05", 0),  # 0.55 - 0.5 is a little more than 0.05 in floats
-        (45, "0.05", 0),
         (56, "0.05", 1),
-        (55, "0.0499", 1),
+        (45, "0.0499", 1),
         (50, "0", 0),
         (100, "0.5", 0),
-        (100, "0.4999", 1),
     ],
 )
 def test_the_gate_holds_with_equality(tmp_path, wins, most, code):
@@ -139,7 +130,8 @@ def test_the_gate_holds_with_equality(tmp_path, wins, most, code):
     options = ["--prediction", "p", "--sensitive", "g", "--max-gap", most]
     done = run("audit", file, *options, code=code)
     assert ("exceeds" in done.stdout) == (code == 1)
-    run("audit", file, *options, "--quiet", "--json", code=code)
+    found = answer("audit", file, **P).audit
+    assert found.comparisons[0].auc.value == pytest.approx(wins / 100, abs=1e-12)
 
 
 def test_the_gate_names_groups_that_are_not_judged(tmp_path):
@@ -203,11 +195,11 @@ def test_tasks_are_counted_as_judged_or_not(tmp_path):
             for gender in "fm":
                 jobs[np.flatnonzero(data["gender"] == gender)[i]] = f"t{i}"
         file = write_csv(tmp_path / "a.csv", {**data, "job": jobs})
-        shown = " ".join(run("audit", file, *COMMON).stdout.split())
+        shown = prose(run("audit", file, *COMMON))
         return re.search(r"(\d) of (.*?) (is|are) flagged \(.*?\)(.*?)\.", shown)
 
-    assert (said(0)[2], said(0)[4]) == ("2 tasks", "")
-    assert (said(4)[2], said(4)[4]) == ("2 tasks", "; 4 could not be judged")
+    assert said(0).group(2, 4) == ("2 tasks", "")
+    assert said(4).group(2, 4) == ("2 tasks", "; 4 could not be judged")
     flat = write_csv(tmp_path / "flat.csv", {**data, "pay": np.ones(150)})
     assert "No task could be judged." in run("audit", flat, *COMMON).stdout
     small = write_csv(tmp_path / "b.csv", people(n=4, jobs=("nurse",)))

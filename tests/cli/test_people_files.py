@@ -1,24 +1,16 @@
 """Files as people have them, through the real command line."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import openpyxl
 import pytest
 
-from commands import answer, run, valid
+from commands import COMMON, answer, process, run, valid
 from sheets import people, write_csv
 
 FLAGS = ["--trim", "--thousands", ".", "--decimal", ","]
 MESSY = ["--target", "Gehalt", "--sensitive", "Geschlecht", "--task", "Stelle", *FLAGS]
-
-
-def command(folder, *words):
-    """Run a command line in a process of its own."""
-    line = [sys.executable, "-m", "rankfair", *map(str, words)]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True)
 
 
 def messy_rows():
@@ -42,7 +34,7 @@ def write_rows(path, rows):
 
 def test_a_messy_file_is_audited_and_its_dialect_kept(tmp_path):
     write_rows(tmp_path / "messy.csv", messy_rows())
-    done = command(tmp_path, "audit", "messy.csv", *MESSY, "-o", "out.csv")
+    done = process(tmp_path, "audit", "messy.csv", *MESSY, "-o", "out.csv")
     assert done.returncode == 0
     assert 'above the header in line 3: "Gehälter 2024".' in done.stderr
     assert 'Read column "Gehalt" without the sign €' in done.stderr
@@ -59,11 +51,11 @@ def test_all_that_is_wrong_with_a_file_is_said_at_once(tmp_path):
     rows = messy_rows()
     rows[5][3], rows[7][3], rows[9][2] = "k.A.", "$5", ""
     rows[11] = rows[11][:2]
-    write_rows(tmp_path / "bad.csv", rows)
-    done = command(tmp_path, "audit", "bad.csv", *MESSY)
-    assert done.returncode == 2 and done.stdout == ""
+    bad = write_rows(tmp_path / "bad.csv", rows)
+    done = run("audit", bad, *MESSY, code=2)
+    assert done.stdout == ""
     lines = [line for line in done.stderr.splitlines() if "Note:" not in line]
-    assert lines[0] == "bad.csv has 4 problems:"
+    assert lines[0] == f"{bad} has 4 problems:"
     found = [line.split(":")[0] for line in lines[1:]]
     assert found == [
         '- line 6, column "Gehalt"',
@@ -73,8 +65,7 @@ def test_all_that_is_wrong_with_a_file_is_said_at_once(tmp_path):
     ]
 
 
-@pytest.fixture
-def pay_xlsx(tmp_path):
+def test_a_workbook_is_audited_into_a_workbook(tmp_path):
     data = {name: list(column) for name, column in people(n=60).items()}
     data["pay"] = [float(pay) for pay in data["pay"]]
     data["age"] = [int(age) for age in data["age"]]
@@ -85,16 +76,11 @@ def pay_xlsx(tmp_path):
     for row in [list(data), *zip(*data.values(), strict=True)]:
         sheet.append([None, *row])
     book.save(tmp_path / "pay.xlsx")
-    return tmp_path
-
-
-def test_a_workbook_is_audited_into_a_workbook(pay_xlsx):
-    asked = ["--target", "pay", "--sensitive", "gender", "--task", "job"]
-    words = ["pay.xlsx", "--sheet", "Pay", *asked, "-o", "out.xlsx"]
-    done = command(pay_xlsx, "audit", *words)
-    assert done.returncode == 0
+    out = tmp_path / "out.xlsx"
+    words = [tmp_path / "pay.xlsx", "--sheet", "Pay", *COMMON, "-o", out]
+    done = run("audit", *words, code=0)
     assert 'Skipped what stands above the header in line 2: "Pay 2024".' in done.stderr
-    rows = list(openpyxl.load_workbook(pay_xlsx / "out.xlsx").active.values)
+    rows = list(openpyxl.load_workbook(out).active.values)
     assert len(rows) == 1 + 1 + 3
     assert rows[0][:2] == ("model", "sensitive_feature")
 
@@ -103,14 +89,14 @@ def test_identifiers_and_dates_do_not_predict(tmp_path):
     data = people(n=60)
     codes = {"id": [f"{i:05d}" for i in range(60)], "hired": ["31.1.2024"] * 60}
     file = write_csv(tmp_path / "pay.csv", {**codes, **data})
-    asked = ["--target", "pay", "--sensitive", "gender", "--task", "job"]
-    done = command(tmp_path, "fit", file, *asked, "-o", "m.rankfair", "--json")
+    model = tmp_path / "m.rankfair"
+    done = run("fit", file, *COMMON, "-o", model, "--json", code=0)
     note = 'Not predicted from identifiers ("id") and dates ("hired")'
-    assert done.returncode == 0 and note in json.loads(done.stdout)["notes"][0]
+    assert note in json.loads(done.stdout)["notes"][0]
     assert note in done.stderr and "--number" not in done.stderr
-    left = ["predict", tmp_path / "m.rankfair", file, "--keep", "id"]
+    left = ["predict", model, file, "--keep", "id"]
     assert "00059," in run(*left, code=0).stdout
-    refused = run("fit", file, *asked, "--predictor", "id", code=2)
+    refused = run("fit", file, *COMMON, "--predictor", "id", code=2)
     assert "60 categories" in refused.stderr
 
 
@@ -126,8 +112,7 @@ def proxies(effect, noise=0.1, n=80):
 def test_a_model_of_no_use_is_said_first_with_what_helps(tmp_path):
     file = write_csv(tmp_path / "a.csv", proxies(effect=4.0))
     asked = ["--target", "pay", "--sensitive", "gender", "--epsilon", 0]
-    done = command(tmp_path, "fit", file, *asked)
-    assert done.returncode == 0
+    done = run("fit", file, *asked, code=0)
     assert done.stdout.startswith("This model is of no use")
     found = valid(run("fit", file, *asked, "--json", code=0), "fit")
     assert found["status"] == "useless"

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rankfair.cli
+from commands import process, run
 from rankfair import load_model, save_model
 
 # Titles, colours, a line that takes the place of another, and text turned round.
@@ -31,48 +32,6 @@ def odd(name):
 
 JOB, SEX, AGE, PAY = map(odd, ("job", "sex", "age", "pay"))
 COMMON = ["--target", PAY, "--sensitive", SEX, "--task", JOB]
-
-
-# Each command line of a list, one after another as a process would run it.
-DRIVER = """
-import json, os, sys
-from rankfair.cli import main
-for i, words in enumerate(json.load(sys.stdin)):
-    for number, name in ((1, "out"), (2, "err")):
-        file = os.open(f"{sys.argv[1]}/{i}.{name}", os.O_WRONLY | os.O_CREAT)
-        os.dup2(file, number)
-        os.close(file)
-    sys.argv[0], before = "rankfair", sys.argv
-    sys.argv = ["rankfair", *words]
-    try:
-        main()
-    except SystemExit as end:
-        print(end.code or 0, end="", file=open(f"{before[1]}/{i}.code", "w"))
-    sys.argv = before
-    sys.stdout.flush()
-    sys.stderr.flush()
-"""
-
-
-def run(folder, lines):
-    """Return code, output and messages of each command line."""
-    folder.mkdir()
-    words = json.dumps([[str(word) for word in line] for line in lines])
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, str(folder)],
-        input=words.encode(),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [
-        (
-            int((folder / f"{i}.code").read_text()),
-            (folder / f"{i}.out").read_bytes().decode(),
-            (folder / f"{i}.err").read_bytes().decode(),
-        )
-        for i in range(len(lines))
-    ]
 
 
 def check_harmless(text):
@@ -101,32 +60,29 @@ def here(tmp_path_factory):
     (folder / "bad.csv").write_text(f'"{AGE}"\n"{odd("x")}"\n', newline="")
     model = folder / f"{odd('m')}.rankfair"
     fit = ("fit", rows, *COMMON, "--folds", 0, "-o", model, "--notes", ESCAPES)
-    ((code, *_),) = run(folder / "made", [fit])
-    assert code == 0
+    run(*fit, code=0)
     return rows, model
 
 
-def test_results_hold_no_commands(here, tmp_path):
+def test_results_hold_no_commands(here):
     rows, model = here
-    lines = [
+    for line in (
         ("audit", rows, *COMMON, "-o", f"{rows}.out.csv"),
         ("fit", rows, *COMMON, "--folds", 2, "-o", f"{model}.again"),
         ("path", rows, *COMMON, "--folds", 2, "--at", 0.1),
         ("compare", rows, *COMMON, "--folds", 2, "--method", "tilt"),
         ("describe", model),
         ("predict", model, rows, "-o", f"{rows}.out.csv"),
-    ]
-    for line, (code, out, err) in zip(lines, run(tmp_path / "a", lines), strict=True):
-        assert code == 0, (line, err)
-        check_harmless(out)
-        check_harmless(err)
-        assert "[U+001B]" in out + err
+    ):
+        done = run(*line, code=0)
+        check_harmless(done.output)
+        assert "[U+001B]" in done.output
 
 
-def test_errors_hold_no_commands(here, tmp_path):
+def test_errors_hold_no_commands(here):
     rows, model = here
     bad, new = rows.with_name("bad.csv"), rows.with_name("new.csv")
-    lines = [
+    for line in (
         ("audit", odd("none.csv"), *COMMON),
         ("audit", rows, "--target", odd("none"), "--sensitive", SEX),
         ("audit", rows, "--target", PAY, "--sensitive", PAY),
@@ -141,17 +97,16 @@ def test_errors_hold_no_commands(here, tmp_path):
         ("describe", f"--{odd('none')}"),
         ("fit", rows, *COMMON, "--penalty", odd("none")),
         ("fit", rows, *COMMON, "--html", odd("no/folder")),
-    ]
-    for line, (code, out, err) in zip(lines, run(tmp_path / "a", lines), strict=True):
-        assert (code, out) == (2, ""), (line, err)
-        assert err
-        check_harmless(err)
+    ):
+        done = run(*line, code=2)
+        assert done.stdout == "" and done.stderr
+        check_harmless(done.stderr)
 
 
-def test_json_holds_the_value_unchanged(here, tmp_path):
+def test_json_holds_the_value_unchanged(here):
     rows, model = here
-    lines = [("audit", rows, *COMMON, "--json"), ("describe", model, "--json")]
-    (_, audited, _), (_, described, _) = run(tmp_path / "a", lines)
+    audited = run("audit", rows, *COMMON, "--json").stdout
+    described = run("describe", model, "--json").stdout
     check_harmless(audited + described)
     (compared,) = json.loads(audited)["comparisons"]
     assert (compared["group"], compared["against"]) == (odd("m"), odd("f"))
@@ -163,29 +118,29 @@ def test_forged_words_of_a_model_hold_no_commands(here, tmp_path):
     model = load_model(here[1])
     model.status_ = odd("satisfied")
     path = save_model(model, tmp_path / "m", notes=odd(""), extra={"target": odd("y")})
-    ((code, out, _),) = run(tmp_path / "a", [("describe", path)])
-    assert code == 0 and not COMMANDS.search(out)
+    out = run("describe", path, code=0).stdout
+    assert not COMMANDS.search(out)
     # Notes may have lines of their own, all else has one.
     assert out.splitlines().count(SPOOF.strip()) == 1
 
 
 def test_rows_on_a_pipe_are_as_they_are_and_on_a_terminal_as_letters(here, tmp_path):
     rows, model = here
-    ((_, piped, _),) = run(tmp_path / "a", [("predict", model, rows)])
-    assert odd("a") in piped
+    piped = process(tmp_path, "predict", model, rows, encoding="utf-8").stdout
+    assert odd("a").replace("\r", "\n") in piped  # as text is read
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "rankfair", "predict", str(model), str(rows)],
         stdout=theirs,
         stderr=theirs,
-    ) as process:
+    ) as running:
         os.close(theirs)
         seen = b""
         while piece := _read(ours):
             seen += piece
     os.close(ours)
-    assert process.returncode == 0
+    assert running.returncode == 0
     assert not COMMANDS.search(seen.decode().replace("\r\n", "\n"))
     assert "a[U+001B]" in seen.decode()
 

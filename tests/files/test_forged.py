@@ -21,7 +21,7 @@ from rankfair import (
     StratifiedEqualMeans,
     load_model,
 )
-from rankfair.cli.models import show_model
+from rankfair.cli.describe import card_of, words_of
 from rankfair.files.archive import META, pack, unpack
 from rankfair.files.model_files import (
     describe_bytes,
@@ -371,7 +371,7 @@ def test_whatever_is_forged_is_refused_or_works(name, seed):
         assert str(error).strip()
         return
     assert json.loads(json.dumps(said, allow_nan=False)) == said
-    show_model(said)
+    assert "".join(words_of(said)) and "".join(card_of(said))
     rows, tasks = own_rows(model)
     predicted = model.predict(rows, tasks=tasks)
     assert predicted.shape == (len(model.tasks_),) and np.isfinite(predicted).all()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from rankfair.audit.summary import interval, number
 from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, read_data, small_groups
 from rankfair.cli.errors import sentence_of
-from rankfair.cli.methods import METHODS, GroupFacts
+from rankfair.cli.methods import METHODS
+from rankfair.cli.options import CompareCommand
 from rankfair.cli.screen import (
     Answer,
     OnStep,
@@ -27,7 +28,7 @@ from rankfair.cli.screen import (
     show_table,
     table_of,
 )
-from rankfair.files.table import Dialect, Table
+from rankfair.files.table import Table
 from rankfair.input.arrays import Codes
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import InputError, check_choice, check_number, listed
@@ -35,9 +36,6 @@ from rankfair.input.folds import Folds
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
 from rankfair.stats.estimate import Estimate
 from rankfair.stats.means import paired_cost
-
-if TYPE_CHECKING:
-    from rankfair.cli.commands import CompareCommand
 
 HOW = (
     "Every method was fitted on part of the rows, with the same penalty and weight of "
@@ -48,41 +46,39 @@ HOW = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compared(Answer):
-    """The methods side by side, the audit behind them, and which could not be run."""
+    """Lines side by side, methods or ε, and those that could not be run."""
 
     page: MethodTable
-    audit: Audit
-    refused: dict[str, str]
-    notes: tuple[str, ...]
-    dialect: Dialect = Dialect()
+    refused: dict[str, str] = field(default_factory=dict)
 
     def say(self, quiet: bool) -> None:
-        """Print the methods side by side, and which could not be run."""
-        lines = self.page.lines
-        errors = figures([line.rmse for line in lines], 4)
-        means = figures([line.mean_difference for line in lines], 3)
+        """Print the lines, the chosen one in bold, and the summary."""
+        lines, curve = self.page.lines, self.page.curve
+        errors = [line.rmse for line in lines]
+        ends = figures([end for e in errors for end in (e.ci_low, e.ci_high)], 4)
         show_table(
-            ("method", "RMSE", "rank gap", "CI", "MD", "KS", "groups"),
-            [
-                (
-                    line.method,
-                    error,
-                    number(line.auc_gap),
-                    interval(line.auc_gap),
-                    mean,
-                    number(line.ks),
-                    "" if self.page.of_groups else line.groups,
-                )
-                for line, error, mean in zip(lines, errors, means, strict=True)
-            ],
-            [i for i, line in enumerate(lines) if line.chosen],
+            (
+                "epsilon" if curve else "method",
+                [line.method.removeprefix("ε = ") for line in lines],
+            ),
+            ("RMSE", figures(errors, 4)),
+            ("CI", ["–".join(ends[2 * i :][:2]) * curve for i in range(len(lines))]),
+            ("rank gap", [number(line.auc_gap) for line in lines]),
+            ("CI", [interval(line.auc_gap) for line in lines]),
+            ("in tasks", [number(line.within_task_auc) for line in lines]),
+            ("MD", figures([line.mean_difference for line in lines], 3)),
+            ("KS", [number(line.ks) for line in lines]),
+            ("status", [line.note * curve for line in lines]),
+            ("groups", ["" if self.page.of_groups else it.groups for it in lines]),
+            strong=[i for i, line in enumerate(lines) if line.chosen],
         )
         if self.page.of_groups:
-            say("", f"Rank gap, MD and KS: {self.page.of_groups}.")
+            say("", f"The groups compared: {self.page.of_groups}.")
         say("", self.page.summary)
-        say(*(f"{line.method}: {line.note}." for line in lines if line.note))
+        if not curve:
+            say(*(f"{line.method}: {line.note}." for line in lines if line.note))
         say(*not_run(self.refused))
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,13 +88,13 @@ class Compared(Answer):
             "version": 2,
             "summary": self.page.summary,
             "methods": plain(self.page.lines),
-            "not_run": dict(self.refused),
+            "not_run": self.refused,
             "notes": list(self.notes),
         }
 
     def table(self) -> Table:
         """Return a row for each method."""
-        measures = ("rmse", "auc_gap", "mean_difference", "ks")
+        measures = ("rmse", "auc_gap", "mean_difference", "ks", "within_task_auc")
         return table_of(self.page.lines, ("method", "groups", "note"), measures)
 
     def write_page(self, file: Path) -> None:
@@ -108,14 +104,14 @@ class Compared(Answer):
 
 def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     """Fit every method on parts of the rows and measure it on the others."""
-    names = list(asked.method or METHODS)
+    names = asked.method or list(METHODS)
     for name in names:
         check_choice("method", name, tuple(METHODS))
     _check_width(names, asked.epsilon)
-    model = asked.model.regressor(asked.columns, epsilon=asked.epsilon)
+    model = asked.regressor(epsilon=asked.epsilon)
     data = read_data(asked)
     parts = data.folds(asked.folds, model.random_state)
-    found, refused = try_all(names, model, data, parts, on_step)
+    found, refused = _try_all(names, model, data, parts, on_step)
     held = np.sort(np.concatenate([test for _, test in parts]))
     audit = audit_table(
         data.table,
@@ -126,20 +122,29 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         intersect=model.intersect,
         random_state=model.random_state,
     )
-    best = _best(audit, asked.within, partial(_cost, data, found, held))
-    told = (*data.unknown_notes, *_small(audit))
+    best, least = _best(audit, asked.within, partial(_cost, data, found, held))
+    few = [
+        f"{group.label} ({feature.name})"
+        for feature in audit.sensitive_features
+        for group in feature.groups
+        if group.n_rows < audit.min_group
+    ]
+    told = (*data.unknown_notes, *small_groups(few, audit.min_group))
+    lines = [_line(audit, name, each.note) for name, each in found.items()]
     page = MethodTable(
-        lines=tuple(
-            _line(audit, n, each.note, best is not None and n == best.name)
-            for n, each in found.items()
-        ),
+        lines=tuple(replace(line, chosen=line.method == best) for line in lines),
         provenance=replace(audit.provenance, seed=model.random_state),
-        summary=_summary(audit, best, asked.within),
-        title=asked.out.title or "Methods compared",
+        summary=_summary(audit, {it.method: it for it in lines}, best, least, asked),
+        title=asked.title or "Methods compared",
         notes=(HOW, *told, *not_run(refused)),
     )
-    notes = (*data.notes, *told)
-    return Compared(page, audit, refused, notes, data.table.dialect)
+    return Compared(
+        page=page,
+        audit=audit,
+        refused=refused,
+        notes=(*data.notes, *told),
+        dialect=data.table.dialect,
+    )
 
 
 def _check_width(names: Sequence[str], epsilon: float) -> None:
@@ -152,27 +157,19 @@ def _check_width(names: Sequence[str], epsilon: float) -> None:
         raise InputError("epsilon", expected, f"{width:g}")
 
 
-def try_all(
-    names: Iterable[str], model: Any, data: FitData, parts: Folds, on_step: OnStep
+def _try_all(
+    names: Sequence[str], model: Any, data: FitData, parts: Folds, on_step: OnStep
 ) -> tuple[dict[str, HeldOut], dict[str, str]]:
     """Return held-out predictions by method, and why others could not be run."""
     found: dict[str, HeldOut] = {}
     refused: dict[str, str] = {}
-    names = list(names)
-    facts = GroupFacts(
-        n_columns=len(data.groups),
-        n_groups=max(len(of.labels) for of in data.groups.values()),
-        binned=model.bins is not None,
-        any_unknown=any(of.n_unknown for of in data.groups.values()),
-    )
     for i, name in enumerate(names, start=1):
         on_step(name, i, len(names))
-        why = METHODS[name].why_not(facts)
-        if why:
-            refused[name] = why
-            continue
+        method = METHODS[name]
         try:
-            found[name] = data.held_out(METHODS[name].make(model), parts)
+            if model.bins is not None and not method.bins:
+                raise ValueError("numbers are not cut into groups.")
+            found[name] = data.held_out(method.make(model), parts)
         except ValueError as error:
             refused[name] = sentence_of(error)
     if not found:
@@ -185,109 +182,87 @@ def not_run(refused: Mapping[str, str]) -> list[str]:
     found = []
     for why in dict.fromkeys(refused.values()):
         names = [name for name, each in refused.items() if each == why]
-        if len(names) == 1:
-            found.append(f"{names[0]} was not run: {why}")
-            continue
-        said = f"each {why[3:]}" if why.startswith("it ") else why
-        found.append(f"{listed(names, len(names))} were not run: {said}")
+        were = "was" if len(names) == 1 else "were"
+        found.append(f"{listed(names, len(names))} {were} not run: {why}")
     return found
 
 
-def _line(audit: Audit, name: str, note: str, chosen: bool) -> MethodLine:
+def _line(audit: Audit, name: str, note: str) -> MethodLine:
     worst = audit.worst(name)
     error = next(line.rmse for line in audit.models if line.name == name)
     if worst is None:
         nothing = Estimate(math.nan)
         return MethodLine(name, error, nothing, nothing, nothing, note=note)
-    auc = worst.auc
-    low, high = gap_interval(auc.ci_low, auc.ci_high)
-    gap = replace(auc, value=worst.gap, ci_low=low, ci_high=high)
+    low, high = gap_interval(worst.auc.ci_low, worst.auc.ci_high)
     where = f" ({worst.sensitive_feature})" if len(audit.sensitive_features) > 1 else ""
     return MethodLine(
         name,
         error,
-        gap,
+        replace(worst.auc, value=worst.gap, ci_low=low, ci_high=high),
         worst.mean_difference,
         worst.ks,
-        chosen,
-        note,
+        note=note,
         groups=f"{worst.group} v {worst.against}{where}",
+        within_task_auc=worst.within_task_auc,
     )
-
-
-@dataclass(frozen=True)
-class Winner:
-    """The method that is marked, and the one of least error that it was compared with.
-
-    They are the same where no other errs as little, but for one standard error.
-    """
-
-    name: str
-    least: str
 
 
 def _best(
     audit: Audit, within: float, cost: Callable[[str, str], tuple[float, float]]
-) -> Winner | None:
-    """Return the method to mark, among those with a gap that small.
+) -> tuple[str, str]:
+    """Return the method to mark, and that of least error, among those of a small gap.
 
-    It is the one of the smallest gap among those that err no more than one standard
-    error above the least, row by row: smaller differences may be noise.
+    Marked is the smallest gap among those that err no more than one standard error
+    above the least, row by row: smaller differences may be noise.
     """
     errors = {line.name: line.rmse.value for line in audit.models}
     close = [n for n in errors if audit.gate(within, n, ignore_small=True) is Gate.HELD]
     if not close:
-        return None
+        return "", ""
     least = min(close, key=lambda name: errors[name])
     costs = {name: cost(name, least) for name in close}
-    alike = [n for n, (more, se) in costs.items() if n == least or more <= se]
-    return Winner(min(alike, key=lambda name: _gap_of(audit, name)), least)
-
-
-def _gap_of(audit: Audit, name: str) -> float:
-    worst = audit.worst(name)
-    return math.inf if worst is None else worst.gap
+    gaps = {
+        name: math.inf if worst is None else worst.gap
+        for name, (more, se) in costs.items()
+        if name == least or more <= se
+        for worst in [audit.worst(name)]
+    }
+    return min(gaps, key=lambda name: gaps[name]), least
 
 
 def _cost(
     data: FitData, found: Mapping[str, HeldOut], rows: Codes, name: str, least: str
 ) -> tuple[float, float]:
     """How much more a method errs than another, and the standard error of that."""
-    tasks = data.tasks if data.roles.tasks else None
     return paired_cost(
         data.y[rows],
         found[name].values[rows],
         found[least].values[rows],
-        None if tasks is None else tasks[rows],
+        data.tasks[rows] if data.roles.tasks else None,
         None if data.weights is None else data.weights[rows],
     )
 
 
-def _small(audit: Audit) -> list[str]:
-    """Return a note on groups that are in no figure for want of rows."""
-    few = [
-        f"{group.label} ({feature.name})"
-        for feature in audit.sensitive_features
-        for group in feature.groups
-        if group.n_rows < audit.min_group
-    ]
-    return small_groups(few, audit.min_group)
-
-
-def _summary(audit: Audit, best: Winner | None, within: float) -> str:
-    known = [audit.worst(name) for name in audit.model_names]
-    if not any(known):
+def _summary(
+    audit: Audit,
+    lines: Mapping[str, MethodLine],
+    best: str,
+    least: str,
+    asked: CompareCommand,
+) -> str:
+    if not any(math.isfinite(line.auc_gap.value) for line in lines.values()):
         why = next((c.auc.note for c in audit.comparisons if c.auc.note), "")
         lost = f": {why}" if why else ""
         return f"No method has a rank gap that can be estimated from these rows{lost}."
-    if best is None:
-        return f"No method kept the rank gap within {within:g} on held-out rows."
-    error = next(line.rmse.value for line in audit.models if line.name == best.name)
-    start = f"Of the methods with a rank gap of at most {within:g} on held-out rows, "
-    came = f"{figure(error)} at a gap of {_gap_of(audit, best.name):.3f}."
-    if best.name == best.least:
-        return f"{start}{best.name} has the least error: {came}"
+    within = f"{asked.within:g} on held-out rows"
+    if not best:
+        return f"No method kept the rank gap within {within}."
+    start = f"Of the methods with a rank gap of at most {within}, {least} has the least"
+    marked = lines[best]
+    came = f"{figure(marked.rmse.value)} at a gap of {marked.auc_gap.value:.3f}."
+    if best == least:
+        return f"{start} error: {came}"
     return (
-        f"{start}{best.least} has the least error, and {best.name}, whose gap is "
-        f"smaller, errs within one standard error of it: {came}"
+        f"{start} error, and {best}, whose gap is smaller, errs within one standard "
+        f"error of it: {came}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,28 +25,19 @@ from rankfair.input.errors import (
     listed,
     shown,
 )
-from rankfair.input.folds import Folds, make_folds, out_of_fold
-from rankfair.input.frames import find_known, read_weights
+from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
+from rankfair.input.frames import find_labels, read_weights
 from rankfair.input.groups import SensitiveGroups, Source, read_features
 
 MANY = 12  # groups that a reader can still compare
 BINS = Argument("bins", 4)
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """Predictions of rows that were held out, and how many fits missed their band."""
+class HeldOut(NamedTuple):
+    """Predictions of rows that were held out, and what is to be said of the fits."""
 
     values: NDArray[np.float64]
-    n_missed: int = 0
-    n_fits: int = 1
-
-    @property
-    def note(self) -> str:
-        """What is to be said of the fits; empty if all is well."""
-        if not self.n_missed:
-            return ""
-        return f"{self.n_missed} of {self.n_fits} fits did not reach the band"
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,9 +54,10 @@ class FitData:
 
     def fit(self, model: Any, rows: NDArray[Any] | None = None) -> Any:
         """Return a copy of a model, fitted to some rows or to all."""
-        at = np.arange(len(self.y)) if rows is None else rows
-        more = {} if self.weights is None else {"sample_weight": self.weights[at]}
-        return clone(model).fit(self.X[at.tolist()], self.y[at], **more)
+        if rows is not None:
+            return self.take(rows).fit(model)
+        more = {} if self.weights is None else {"sample_weight": self.weights}
+        return clone(model).fit(self.X, self.y, **more)
 
     def held_out(self, model: Any, parts: Folds) -> HeldOut:
         """Return predictions by fits to other rows; NaN where a row is in no fold."""
@@ -74,12 +66,13 @@ class FitData:
         def predicted(train: NDArray[Any], test: NDArray[Any]) -> Any:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                found = self.fit(model, train).predict(self.X[test.tolist()])
+                found = self.fit(model, train).predict(take_rows(self.X, test))
             warned.append(any(w.category is ConvergenceWarning for w in caught))
             return found
 
         out = out_of_fold(len(self.y), parts, predicted)
-        return HeldOut(out, sum(warned), len(parts))
+        missed = f"{sum(warned)} of {len(parts)} fits did not reach the band"
+        return HeldOut(out, missed if any(warned) else "")
 
     def folds(self, n_folds: int, seed: int) -> Folds:
         """Return rows to fit and rows to measure, dealt out within tasks and groups.
@@ -89,10 +82,7 @@ class FitData:
         NotEstimableError
             If no rows can be held out, or a fold would be fitted without a group.
         """
-        n = len(self.y)
-        for groups in self.groups.values():
-            check_compared(groups)
-        tasks = self.tasks
+        n, tasks = len(self.y), self.tasks
         if n < n_folds:
             rows = counted(n, "row is", "rows are")
             raise NotEstimableError(f"{rows} too few for --folds {n_folds}.")
@@ -102,7 +92,7 @@ class FitData:
                 "other columns in --task."
             )
         # All columns together: folds share out their combinations evenly.
-        cells = _codes([groups.codes for groups in self.groups.values()], n)
+        cells, _ = find_labels([each.codes for each in self.groups.values()], "cells")
         rng = np.random.default_rng(seed)
         parts = make_folds(n_folds, tasks, cells, rng, weights=self.weights)
         for groups in self.groups.values():
@@ -112,14 +102,15 @@ class FitData:
     @property
     def tasks(self) -> NDArray[np.intp]:
         """A number for the task of each row; all are 0 without tasks."""
-        return _codes([self.table[name] for name in self.roles.tasks], len(self.y))
+        columns = [self.table[name] for name in self.roles.tasks]
+        return find_labels(columns or [np.zeros(len(self.y), np.intp)], "tasks")[0]
 
-    def take(self, rows: NDArray[np.bool_]) -> FitData:
-        """Return some rows."""
+    def take(self, rows: NDArray[Any]) -> FitData:
+        """Return some rows, by a mask or by positions."""
         return replace(
             self,
             table=self.table.take(rows),
-            X=self.X[np.flatnonzero(rows).tolist()],
+            X=take_rows(self.X, np.arange(len(self.y))[rows]),
             y=self.y[rows],
             weights=None if self.weights is None else self.weights[rows],
             groups={name: of.take(rows) for name, of in self.groups.items()},
@@ -143,20 +134,23 @@ class FitData:
 
 def read_data(asked: Any) -> FitData:
     """Read files and learn how their columns become predictors."""
-    roles = asked.model.roles(asked.columns)
-    target = roles.target
-    if target is None:
-        raise InputError("y", "is needed: it names the column to predict")
-    reading = asked.files.reading()
-    table = load(asked.files.files, roles, reading)
+    roles, reading = asked.roles(), asked.reading()
+    table = load(asked.files, needed_target(roles), reading)
     table, roles = without_identifiers(table, roles, reading.numbers)
     table = with_counted_groups(table, roles)
-    design = ModelColumns.learn(table, roles, asked.model.max_categories)
+    design = ModelColumns.learn(table, roles, asked.max_categories)
     X, _ = design.draw(table)
-    y = np.asarray(table[target], np.float64)
+    y = np.asarray(table[str(roles.target)], np.float64)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
-    groups = groups_of(table, roles, asked.columns.bins)
+    groups = groups_of(table, roles, asked.bins)
     return FitData(table, roles, design, X, y, weights, groups)
+
+
+def needed_target(roles: Roles) -> Roles:
+    """Return the roles, or raise if no column is to be predicted."""
+    if roles.target is None:
+        raise InputError("y", "is needed: it names the column to predict")
+    return roles
 
 
 def with_counted_groups(table: Table, roles: Roles) -> Table:
@@ -169,18 +163,14 @@ def with_counted_groups(table: Table, roles: Roles) -> Table:
     """
     notes = []
     for name in (each for each in roles.sensitive if each not in roles.cut):
-        labels = sorted({*as_text(table[name]).tolist()} - {None})
+        labels = sorted({*as_labels(table[name]).tolist()} - {None})
         if len(labels) > MOST_GROUPS:
+            other = "otherwise join small groups, or name another column."
             raise InputError(
                 "sensitive_features",
                 f"has at most {MOST_GROUPS} groups",
                 f"{len(labels)} in column {shown(name)} ({listed(labels)})",
-                (
-                    "If it is a number, ",
-                    BINS,
-                    " makes four of it; otherwise join small groups, or name another "
-                    "column.",
-                ),
+                ("If it is a number, ", BINS, f" makes four of it; {other}"),
             )
         notes.append(_may_be_number(name, len(labels)))
     return replace(table, notes=(*table.notes, *filter(None, notes)))
@@ -204,19 +194,15 @@ def groups_of(
     Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
     their order: as text ``[10, 20)`` would come before ``[2, 10)``.
     """
-    if bins is None:
-        found = {name: as_text(table[name]) for name in roles.sensitive}
-        return {
-            name: SensitiveGroups(*find_known(labels, "sensitive_features"), name)
-            for name, labels in found.items()
-        }
     columns: list[Any] = [table[name] for name in roles.sensitive]
+    if bins is None:
+        columns = [as_labels(column) for column in columns]
     source = Source("sensitive_features", columns, (), roles.sensitive)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
     return {it.name: it for it in read_features(source, weights, bins)}
 
 
-def as_text(column: NDArray[Any]) -> NDArray[Any]:
+def as_labels(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column as text, whole numbers without a point."""
     if column.dtype.kind == "O":
         return column
@@ -225,22 +211,20 @@ def as_text(column: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
+def joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+    """Return the label of each row, of several columns their combination."""
+    texts = [as_labels(column) for column in columns]
+    if len(texts) < 2:
+        return texts[0] if texts else None
+    found = np.empty(len(texts[0]), object)
+    found[:] = [" · ".join(row) for row in zip(*texts, strict=True)]
+    return found
+
+
 def small_groups(labels: Sequence[str], least: int) -> list[str]:
     """Return a note on groups of too few rows, if there are any."""
     found = f"Groups of fewer than {least} rows are not judged: {listed(labels)}."
     return [found] if labels else []
-
-
-def check_compared(groups: SensitiveGroups) -> None:
-    """Raise unless a column has two groups or more."""
-    there = groups.labels[np.unique(groups.codes[groups.codes >= 0])]
-    if len(there) < 2:
-        only = "".join(f" ({shown(label)})" for label in there.tolist())
-        found = f"{len(there) or 'no'} group{'s' * (not len(there))}{only}"
-        raise InputError(
-            "sensitive_features",
-            f"(column {shown(groups.name)}) has {found}: there is nothing to compare",
-        )
 
 
 def _check_groups(groups: SensitiveGroups, weights: Any) -> None:
@@ -254,12 +238,3 @@ def _check_groups(groups: SensitiveGroups, weights: Any) -> None:
             f"Join it with another group, or leave such cells empty."
             f"{f' {more}' if more else ''}"
         )
-
-
-def _codes(columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.intp]:
-    """Return a number for each row, the same for rows that are alike in all columns."""
-    if not columns:
-        return np.zeros(n_rows, np.intp)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    index = {row: code for code, row in enumerate(dict.fromkeys(rows))}
-    return np.fromiter((index[row] for row in rows), np.intp, n_rows)

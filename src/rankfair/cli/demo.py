@@ -5,11 +5,9 @@ To add one, enter it in `DEMO_METHODS`.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,19 +17,21 @@ from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
 from rankfair.cli.errors import echo
-from rankfair.cli.methods import METHODS, changed
-from rankfair.cli.screen import OnStep, say, show_table
+from rankfair.cli.methods import METHODS, Method, changed
+from rankfair.cli.screen import OnStep, column_of, say, show_table
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.estimators.linear import RankFairRegressor
+from rankfair.files.table import Table
+from rankfair.files.write import write_table
+from rankfair.input.arrays import Floats
 from rankfair.input.disk import write_whole
 from rankfair.input.folds import take_rows
 from rankfair.metrics import mean_difference, rank_auc, rmse
 from rankfair.report.pictures import as_bytes, draw_methods
 
 N_TASKS, N_TRAIN, N_HELD_OUT = 40, 25, 200  # rows of each task
-TRAIN, HELD_OUT = "train", "held-out"
+PARTS = ("train", "held-out")
 MEASURES = ("rmse", "auc", "md", "ks")
-HEAD = ("method", "group", "RMSE", "AUC", "MD", "KS", "train RMSE", "train AUC")
 LEGEND = (
     "Held-out rows, and on the right training rows. group: whether new rows must come "
     "with their group.",
@@ -44,38 +44,19 @@ LEGEND = (
 ASKED = RankFairRegressor(0.0, tasks="task", sensitive_features="z")
 
 
-class DemoMethod(NamedTuple):
-    """What predicts, and whether new rows must come with their group."""
-
-    make: Callable[[], Any] | None  # None for what nobody can compute
-    needs_group: str = "-"
-
-
-def _of(name: str, blind: bool = False) -> DemoMethod:
-    """Return a method of `rankfair compare`."""
-
-    def make() -> Any:
-        return METHODS[name].make(changed(ASKED, blind=blind))
-
-    return DemoMethod(make, "no" if blind else "yes")
-
-
-def _paper() -> Any:
-    # β is what cross-validation chooses for this solver: docs/reproduction.md.
-    paper = {"solver": "paper", "penalty": "task", "beta": 0.01, "random_state": 0}
-    return changed(ASKED, blind=False, **paper)
-
-
+# β is what cross-validation chooses for this solver: docs/reproduction.md.
+PAPER = {"solver": "paper", "penalty": "task", "beta": 0.01, "random_state": 0}
 DEFAULT, FAIR_SCORE = "tilt (default)", "true fair score"
-DEMO_METHODS: dict[str, DemoMethod] = {
-    "unconstrained": _of("unconstrained"),
-    "unconstrained, blind": _of("unconstrained", blind=True),
-    "paper's solver": DemoMethod(_paper, "yes"),
-    "constant shift": _of("constant shift"),
-    "post-processor": _of("map of ranks"),
-    "tilt, with group": _of("tilt"),
-    DEFAULT: _of("tilt", blind=True),
-    FAIR_SCORE: DemoMethod(None),
+# Methods of `rankfair compare`, and whether new rows must come with their group.
+DEMO_METHODS: dict[str, tuple[Method | None, str]] = {
+    "unconstrained": (METHODS["unconstrained"], "yes"),
+    "unconstrained, blind": (METHODS["unconstrained"], "no"),
+    "paper's solver": (Method(lambda model: changed(model, **PAPER)), "yes"),
+    "constant shift": (METHODS["constant shift"], "yes"),
+    "post-processor": (METHODS["map of ranks"], "yes"),
+    "tilt, with group": (METHODS["tilt"], "yes"),
+    DEFAULT: (METHODS["tilt"], "no"),
+    FAIR_SCORE: (None, "-"),  # nobody can compute it
 }
 
 
@@ -109,15 +90,20 @@ class Demo:
 
     def show(self) -> None:
         """Print the table, what the methods warned of, and where the files are."""
-        trained = {row.method: row for row in self.means if row.rows == TRAIN}
-        rows = []
-        for row in (it for it in self.means if it.rows == HELD_OUT):
-            own = trained[row.method]
-            measures = (row.rmse, row.auc, row.md, row.ks, own.rmse, own.auc)
-            shown = (f"{it.value:z.3f}" for it in measures)
-            rows.append((row.method, row.needs_group, *shown))
-        show_table(HEAD, rows, [i for i, row in enumerate(rows) if row[0] == DEFAULT])
-        for paragraph in (_errors(self), *LEGEND, *_warned(self.records)):
+        train, rows = ([it for it in self.means if it.rows == kind] for kind in PARTS)
+        show_table(
+            ("method", [it.method for it in rows]),
+            ("group", [it.needs_group for it in rows]),
+            ("RMSE", [f"{it.rmse.value:z.3f}" for it in rows]),
+            ("AUC", [f"{it.auc.value:z.3f}" for it in rows]),
+            ("MD", [f"{it.md.value:z.3f}" for it in rows]),
+            ("KS", [f"{it.ks.value:z.3f}" for it in rows]),
+            ("train RMSE", [f"{it.rmse.value:z.3f}" for it in train]),
+            ("train AUC", [f"{it.auc.value:z.3f}" for it in train]),
+            strong=[i for i, it in enumerate(rows) if it.method == DEFAULT],
+        )
+        draws = len({row["seed"] for row in self.records})
+        for paragraph in (_errors(rows, draws), *LEGEND, *_warned(self.records, draws)):
             say("", paragraph)
         say("")
         for path in self.files:
@@ -130,80 +116,63 @@ def run_demo(out: Path, seed: int, *, draws: int, on_step: OnStep) -> Demo:
     records: list[dict[str, Any]] = []
     paths: list[dict[str, Any]] = []
     for each in range(seed, seed + draws):
-        parts = _draw(each)
+        data = make_biased_tasks(N_TASKS, N_TRAIN + N_HELD_OUT, random_state=each)
         for name in DEMO_METHODS:
             on_step(name, next(number), steps)
-            records += _records(name, parts, each)
+            records += _records(name, data, each)
         on_step("path of all ε", next(number), steps)
-        path = changed(ASKED).fit(parts[TRAIN].frame, parts[TRAIN].y).path()
+        path = _fitted(ASKED, data).path()
         paths += [{"seed": each, **row._asdict()} for row in path.rows]
     means = _means(records)
     picture = draw_methods(means, paths)
-    contents: dict[str, str | bytes] = {
-        "frontier.png": as_bytes(picture, "png"),
-        "frontier.svg": as_bytes(picture, "svg"),
-        "paths.csv": _as_csv(paths),
-        "records.csv": _as_csv(records),
-    }
-    written = [write_whole(out / name, it) for name, it in contents.items()]
+    written = [
+        write_whole(out / f"frontier.{kind}", as_bytes(picture, kind))
+        for kind in ("png", "svg")
+    ]
+    for rows, name in ((paths, "paths.csv"), (records, "records.csv")):
+        write_table(_table(rows), out / name)
+        written.append(out / name)
     return Demo(records, paths, means, written)
 
 
-class DemoRows(NamedTuple):
-    """Rows of the synthetic design: tasks and groups are columns of the frame."""
-
-    frame: Any
-    y: NDArray[np.float64]
-    in_a: NDArray[np.bool_]
-    fair: NDArray[np.float64]
+def _is_train(data: Any) -> NDArray[np.bool_]:
+    """Rows to learn from, the first of each task; the others are held out."""
+    place: NDArray[np.intp] = np.arange(len(data.target)) % (N_TRAIN + N_HELD_OUT)
+    return place < N_TRAIN  # rows come task by task
 
 
-def _draw(seed: int) -> dict[str, DemoRows]:
-    """Return rows to learn from, and rows of the same tasks that are held out."""
-    each = N_TRAIN + N_HELD_OUT
-    data = make_biased_tasks(N_TASKS, each, auc=0.9, random_state=seed)
-    assert data.fair_score is not None
-    in_a = data.sensitive == data.group_a
-    first = np.arange(len(in_a)) % each < N_TRAIN  # rows come task by task
-    found = {}
-    for name, rows in ((TRAIN, first), (HELD_OUT, ~first)):
-        frame = take_rows(data.frame, np.flatnonzero(rows))
-        found[name] = DemoRows(
-            frame, data.target[rows], in_a[rows], data.fair_score[rows]
-        )
-    return found
+def _fitted(model: Any, data: Any) -> Any:
+    rows = np.flatnonzero(_is_train(data))
+    return model.fit(take_rows(data.frame, rows), data.target[rows])
 
 
-def _records(
-    name: str, parts: Mapping[str, DemoRows], seed: int
-) -> list[dict[str, Any]]:
+def _records(name: str, data: Any, seed: int) -> list[dict[str, Any]]:
     """Run a method; return a record of the training rows and one of the others."""
-    make, needs_group = DEMO_METHODS[name]
+    method, needs_group = DEMO_METHODS[name]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if make is None:
-            predicted = {kind: rows.fair for kind, rows in parts.items()}
-        else:
-            model = make().fit(parts[TRAIN].frame, parts[TRAIN].y)
-            predicted = {kind: model.predict(it.frame) for kind, it in parts.items()}
+        m = data.fair_score
+        if method is not None:
+            model = method.make(changed(ASKED, blind=needs_group == "no"))
+            m = _fitted(model, data).predict(data.frame)
     note = " ".join(str(warning.message) for warning in caught)
+    train, in_a = _is_train(data), data.sensitive == data.group_a
     return [
         {
             "seed": seed,
             "method": name,
             "needs_group": needs_group,
             "rows": kind,
-            **_measures(rows, predicted[kind]),
+            **_measures(data.target[rows], m[rows], in_a[rows]),
             "note": note,
         }
-        for kind, rows in parts.items()
+        for kind, rows in zip(PARTS, (train, ~train), strict=True)
     ]
 
 
-def _measures(rows: DemoRows, m: NDArray[np.float64]) -> dict[str, float]:
-    in_a = rows.in_a
+def _measures(y: Floats, m: Floats, in_a: NDArray[np.bool_]) -> dict[str, float]:
     return {
-        "rmse": rmse(rows.y, m),
+        "rmse": rmse(y, m),
         "auc": rank_auc(None, m, sensitive_features=in_a),
         "md": mean_difference(None, m, sensitive_features=in_a),
         "ks": float(ks_2samp(m[in_a], m[~in_a], method="asymp").statistic),
@@ -227,25 +196,20 @@ def _mean(values: Sequence[float]) -> MeanOfDraws:
     return MeanOfDraws(float(np.mean(values)), float(error))
 
 
-def _errors(done: Demo) -> str:
+def _errors(rows: Sequence[MethodMeans], draws: int) -> str:
     """Return the sentence on draws and standard errors."""
-    draws = len({row["seed"] for row in done.records})
     if draws < 2:
         return "One draw of the data."
-    rows = [row for row in done.means if row.rows == HELD_OUT]
     most = ", ".join(
         f"{max(getattr(row, name).error for row in rows):.4f} ({name.upper()})"
         for name in MEASURES
     )
-    return (
-        f"Means of {draws} draws of the data. Standard errors on held-out rows are at "
-        f"most {most}."
-    )
+    means = f"Means of {draws} draws of the data."
+    return f"{means} Standard errors on held-out rows are at most {most}."
 
 
-def _warned(records: Sequence[Mapping[str, Any]]) -> list[str]:
+def _warned(records: Sequence[Mapping[str, Any]], draws: int) -> list[str]:
     """Return what each method warned of first, and in how many draws."""
-    draws = len({row["seed"] for row in records})
     said: dict[str, dict[int, str]] = {}
     for row in records:
         if row["note"]:
@@ -256,9 +220,6 @@ def _warned(records: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _as_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [*records[0]], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
+def _table(records: Sequence[Mapping[str, Any]]) -> Table:
+    names = [*records[0]]
+    return Table({name: column_of([row[name] for row in records]) for name in names})

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rankfair.audit import Audit
 from rankfair.audit.records import plain
 from rankfair.cli.audit import audit_table, show_comparisons
-from rankfair.cli.data import FitData, HeldOut, read_data
+from rankfair.cli.data import FitData, HeldOut, needed_target, read_data
+from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
 from rankfair.cli.methods import without_constraint
-from rankfair.cli.model_card import report_of
-from rankfair.cli.quality import USELESS, Quality, advice
+from rankfair.cli.options import FitCommand
 from rankfair.cli.screen import Answer, OnStep, say
-from rankfair.cli.verdict import AFTER, BEFORE, pair_of, unbalanced, verdict_of
+from rankfair.cli.verdict import (
+    AFTER,
+    BEFORE,
+    USELESS,
+    Quality,
+    advice,
+    pair_of,
+    unbalanced,
+    verdict_of,
+)
 from rankfair.engines.parquet import n_rows_of, open_parquet
 from rankfair.engines.streams import stream
 from rankfair.files.columns import Roles
@@ -27,10 +36,6 @@ from rankfair.files.read import files_of
 from rankfair.files.table import Reading, check_names
 from rankfair.input.errors import InputError, counted, listed, shown
 
-if TYPE_CHECKING:
-    from rankfair.cli.commands import FitCommand
-
-SMALL = 200_000  # rows that are read at once, with a report by cross-validation
 NO_REPORT = (
     "Fitted without holding the rows in memory, so there is no report: audit the model "
     "on rows that memory holds with rankfair audit FILE --model MODEL."
@@ -46,7 +51,7 @@ MEASURED = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fitted(Answer):
     """A model, where it is, and what it changed.
 
@@ -64,8 +69,6 @@ class Fitted(Answer):
     measured : {"left out", "held out", "fitted"}
         Which rows are audited: each left out of one fit, held out in folds, or those
         fitted.
-    notes : tuple of str
-        What a person should know.
     details : str
         How each column of text became numbers.
     quality : Quality or None
@@ -75,17 +78,15 @@ class Fitted(Answer):
     model: Any
     path: Path | None
     n_rows: int
-    audit: Audit | None
-    measured: str
-    notes: tuple[str, ...]
+    measured: str = "fitted"
     details: str = ""
     quality: Quality | None = None
 
     def say(self, quiet: bool) -> None:
         """Print what the fit came to, and what it changed."""
-        if self.quality is not None:
-            say(*self.quality.sentences)
-        say(*_status(self))
+        if self.quality is not None and self.quality.sentence:
+            say(self.quality.sentence)
+        say(*_status(self.model, self.n_rows))
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
@@ -96,68 +97,50 @@ class Fitted(Answer):
 
     @property
     def verdict(self) -> list[str]:
-        """What was asked for and what came of it; then the rest; then what is known.
-
-        Sentences of the report, and of how well the predictors tell the groups apart.
-        """
+        """What was asked for and what came of it; then the rest; then what is known."""
         return verdict_of(self.model, self.audit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/fit.schema.json` describes."""
-        values = self.model.constraint_values_
+        model = self.model
         useless = self.quality is not None and self.quality.useless
-        return {
-            "format": "rankfair-fit",
-            "version": 2,
+        found = {
             "model": None if self.path is None else str(self.path),
-            "status": USELESS if useless else self.model.status_,
-            "constraint_status": self.model.status_,
-            "quality": None if self.quality is None else self.quality.to_dict(),
+            "status": USELESS if useless else model.status_,
+            "constraint_status": model.status_,
+            "quality": self.quality,
             "verdict": " ".join(self.verdict),
-            "rank_auc": plain(float(self.model.rank_auc_)),
-            "proxy_auc": plain(float(self.model.proxy_auc_)),
-            "constraints": plain({k: float(v) for k, v in values.items()}),
-            "beta": plain(self.model.beta_),
-            "unbalanced_tasks": plain(unbalanced(self.model)),
+            "rank_auc": float(model.rank_auc_),
+            "proxy_auc": float(model.proxy_auc_),
+            "constraints": {k: float(v) for k, v in model.constraint_values_.items()},
+            "beta": model.beta_,
+            "unbalanced_tasks": unbalanced(model),
             "held_out": self.measured != "fitted",
-            "notes": list(self.notes),
+            "notes": self.notes,
             "encoding": self.details,
-            "audit": None if self.audit is None else self.audit.to_dict(),
         }
-
-    def write_page(self, file: Path) -> None:
-        """Write the page of the report."""
-        assert self.audit is not None
-        self.audit.to_html(file)
-
-    def written(self) -> list[Any]:
-        """Return the model file."""
-        return [] if self.path is None else [self.path]
+        audit = None if self.audit is None else self.audit.to_dict()
+        head = {"format": "rankfair-fit", "version": 2}
+        return {**head, **plain(found), "audit": audit}
 
 
 def fit_files(asked: FitCommand, on_step: OnStep) -> Fitted:
     """Fit to files, or to a folder: in memory with a report unless it is large."""
-    files = asked.files.files
-    is_folder = len(files) == 1 and Path(files[0]).is_dir()
-    if not is_folder or n_rows_of(map(Path, files_of(files[0]))) <= SMALL:
-        return fit_in_memory(asked, on_step)
-    if asked.gate.given or asked.out.html is not None:
+    folder = asked.files[0]
+    is_folder = len(asked.files) == 1 and Path(folder).is_dir()
+    if not is_folder or n_rows_of(map(Path, files_of(folder))) <= asked.memory_rows:
+        return _fit_in_memory(asked, on_step)
+    if asked.gated or asked.html is not None:
         raise InputError(
-            "html" if asked.out.html is not None else "max_gap",
+            "html" if asked.html is not None else "max_gap",
             "needs a report, and rows that are not in memory get none",
             cure="Audit the model on some of them with rankfair audit --model.",
         )
-    _refuse_reading(asked.files.reading())
-    return fit_folder(asked, on_step)
+    _refuse_reading(asked.reading(), asked.memory_rows)
+    return _fit_folder(asked, folder, on_step)
 
 
-def _model(asked: FitCommand) -> Any:
-    """Return the estimator that is asked for."""
-    constraints = asked.constraints.settings(asked.epsilon)
-    return asked.model.regressor(asked.columns, **constraints)
-
-
-def fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
+def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     """Fit a model to the rows of some files and report what it changed.
 
     Models with and without the constraint predict rows that they have not seen, and
@@ -165,20 +148,18 @@ def fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     formula for that, held out in one of several folds.  The model that is kept is
     fitted to all rows.
     """
-    model = _model(asked)
+    model = asked.regressor()
     on_step("reading", 1, 4)
     data = read_data(asked)
     parts = _folds(data, asked.folds, model.random_state)
     on_step("fitting to all rows", 2, 4)
     final, free = data.fit(model), without_constraint(model)
     # Left out, every row is measured from one fit; else there are folds.
-    is_left_out = asked.folds > 0 and model.scope == "global"
-    if is_left_out and final.loo_predictions_ is not None:
+    if asked.folds and model.scope == "global" and final.loo_predictions_ is not None:
         measured = "left out"
         on_step("fitting without the constraint", 4, 4)
         free = data.fit(free)
-        before = HeldOut(free.loo_predictions_)
-        after = HeldOut(final.loo_predictions_)
+        before, after = (HeldOut(it.loo_predictions_) for it in (free, final))
     else:
         measured = "held out" if asked.folds else "fitted"
         on_step("fitting folds without the constraint", 3, 4)
@@ -193,56 +174,46 @@ def fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         bins=model.bins,
         models={BEFORE: before.values[judged], AFTER: after.values[judged]},
         intersect=model.intersect,
-        title=asked.out.title or _title(model, measured),
+        title=asked.title or _title(model, measured),
         random_state=model.random_state,
     )
-    quality = _quality(data, final, parts, before.values, after.values, judged)
-    within = ""
+    quality = Quality.of(data, after.values, judged)
+    if quality.useless:
+        without = Quality.of(data, before.values, judged)
+        text, error = advice(data, final, parts, without, judged)
+        quality = replace(quality, advice=text, rmse_of_advice=error)
+    notes = [*data.notes, *data.unknown_notes]
+    if after.note:
+        notes.append(f"In the report, {after.note}.")
+    if len(judged) < len(data.y):
+        rows = counted(len(data.y) - len(judged), "row is", "rows are")
+        single = "the only row of a task, or of weight 0, cannot be held out"
+        notes.append(f"{rows} not in the report: {single}.")
     if measured == "left out" and data.roles.tasks:
-        found, within = _within_fitted(found, data, free, final), FITTED_WITHIN
-    left = _left_note(len(data.y) - len(judged))
-    missed = f"In the report, {after.note}." if after.note else ""
-    said = (*data.notes, *data.unknown_notes, missed, left, within)
-    weights = data.weights
-    n_rows = len(data.y) if weights is None else int(np.count_nonzero(weights))
+        found = _within_fitted(found, data, free, final)
+        notes.append(FITTED_WITHIN)
+    kept = data.weights is None or data.weights > 0
+    n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
     report = report_of(found, MEASURED[measured], n_rows)
+    path = _save(asked, final, {**data.design.to_dict(), **report})
     return Fitted(
-        final,
-        _save(asked, final, data.design, report),
-        n_rows,
-        found,
+        model=final,
+        path=path,
+        n_rows=n_rows,
+        audit=found,
         measured=measured,
-        notes=tuple(filter(None, said)),
+        notes=tuple(notes),
         details=data.design.message,
         quality=quality,
+        written=tuple(filter(None, [path])),
     )
 
 
-def _quality(
-    data: FitData, model: Any, parts: Any, before: Any, after: Any, rows: Any
-) -> Quality:
-    """Measure the model that was fitted; if it is of no use, say what may help."""
-    weights = None if data.weights is None else data.weights[rows]
-    free, found = (
-        Quality.of(data.y[rows], values[rows], weights) for values in (before, after)
-    )
-    if not found.useless:
-        return found
-    text, error = advice(data, model, parts, free, rows)
-    return replace(found, advice=text, rmse_of_advice=error)
-
-
-def _save(
-    asked: FitCommand,
-    model: Any,
-    design: ModelColumns,
-    report: dict[str, Any] | None = None,
-) -> Path | None:
+def _save(asked: FitCommand, model: Any, extra: dict[str, Any]) -> Path | None:
     """Write the model file, if one is asked for."""
-    if asked.to is None:
+    if asked.out is None:
         return None
-    extra = {**design.to_dict(), **(report or {})}
-    return save_model(model, asked.to, notes=asked.notes, extra=extra)
+    return save_model(model, asked.out, notes=asked.notes, extra=extra)
 
 
 def _folds(data: FitData, n_folds: int, seed: int) -> Any:
@@ -261,21 +232,13 @@ def _folds(data: FitData, n_folds: int, seed: int) -> Any:
 def _title(model: Any, measured: str) -> str:
     """Say what is compared: a fit without and with its limit, and on which rows."""
     where = "the rows fitted" if measured == "fitted" else f"rows {measured}"
-    names, each = model.constraints, model.epsilon
-    several = names if isinstance(names, list) else [names]
-    widths = each if isinstance(each, list) else [each]
-    what = "" if several == ["rank"] else f" on {listed(several)}"
+    names, widths = (
+        it if isinstance(it, list) else [it]
+        for it in (model.constraints, model.epsilon)
+    )
+    what = "" if names == ["rank"] else f" on {listed(names)}"
     limit = ", ".join(f"{width:g}" for width in widths)
     return f"Fit before and after the limit ε = {limit}{what}, on {where}"
-
-
-def _left_note(count: int) -> str:
-    if not count:
-        return ""
-    return (
-        f"{counted(count, 'row is', 'rows are')} not in the report: the only row of a "
-        "task, or of weight 0, cannot be held out."
-    )
 
 
 def _within_fitted(found: Audit, data: FitData, free: Any, final: Any) -> Audit:
@@ -299,68 +262,51 @@ def _within_fitted(found: Audit, data: FitData, free: Any, final: Any) -> Audit:
     return replace(found, comparisons=comparisons, tasks=fitted.tasks)
 
 
-def _status(done: Fitted) -> list[str]:
-    model = done.model
+def _status(model: Any, n_rows: int) -> list[str]:
+    """Return what the fit came to, and which tasks are in no band."""
     values = {"rank": model.rank_auc_, **model.constraint_values_}
-    came = ", ".join(
-        f"rank gap {abs(value - 0.5):.4f}" if name == "rank" else f"{name} {value:.4f}"
-        for name, value in sorted(values.items(), key=lambda pair: pair[0] != "rank")
-    )
+    came = [f"rank gap {abs(values.pop('rank') - 0.5):.4f}"]
+    came += [f"{name} {value:.4f}" for name, value in sorted(values.items())]
     where = " on rows left out of the fit" if model.count == "loo" else ""
     if where and "rank" in model.constraint_values_:
         where += f" ({abs(model.rank_auc_ - 0.5):.4f} on training rows)"
-    lines = [
-        f"Fitted to {counted(done.n_rows, 'row')}: {model.status_}, {came}{where}."
-    ]
+    rows = counted(n_rows, "row")
+    lines = [f"Fitted to {rows}: {model.status_}, {', '.join(came)}{where}."]
     apart = unbalanced(model)
-    few = list(apart.items())[:3]
-    if few:
-        lines.append(
-            f"{len(apart)} of {counted(len(model.tasks_), 'task')} "
-            f"{'is' if len(apart) == 1 else 'are'} in no band: "
-            + " ".join(f"{shown(name)}: {why}" for name, why in few)
-            + (" …" if len(apart) > len(few) else "")
-        )
+    if apart:
+        tasks = counted(len(model.tasks_), "task")
+        few = [f"{shown(name)}: {why}" for name, why in [*apart.items()][:3]]
+        more = ["…"] if len(apart) > len(few) else []
+        are = "is" if len(apart) == 1 else "are"
+        named = " ".join([*few, *more])
+        lines.append(f"{len(apart)} of {tasks} {are} in no band: {named}")
     return lines
 
 
-def _refuse_reading(reading: Reading) -> None:
+def _refuse_reading(reading: Reading, most: int) -> None:
     """Raise for options that change rows or columns on their way into memory."""
-    for option, given in (
-        ("drop_missing", reading.drop_missing),
-        ("missing", reading.missing),
-        ("text", reading.text),
-        ("number", reading.numbers),
-        ("file_column", reading.file_column is not None),
-    ):
-        if given:
+    for name in ("drop_missing", "missing", "text", "numbers", "file_column"):
+        if getattr(reading, name):
             raise InputError(
-                option,
+                name,
                 "is not for rows that are not in memory, which are taken as the "
                 "Parquet files hold them",
                 cure="Leave it out, and write files with what it would do done, or "
-                f"fit to {SMALL:,} rows at most.",
+                f"fit to {most:,} rows at most.",
             )
 
 
-def fit_folder(asked: FitCommand, on_step: OnStep) -> Fitted:
+def _fit_folder(asked: FitCommand, folder: str, on_step: OnStep) -> Fitted:
     """Fit to the rows of a folder without holding them in memory."""
-    folder, roles = asked.files.files[0], asked.model.roles(asked.columns)
-    if roles.target is None:
-        raise InputError("y", "is needed: it names the column to predict")
+    roles = needed_target(asked.roles())
     if len(roles.sensitive) > 1:
         only = "names one column for rows that are not in memory"
         raise InputError("sensitive_features", only, str(len(roles.sensitive)))
     kinds = _number_columns(files_of(folder)[0])
     check_names((*roles.named, *(roles.features or ()), *roles.drop), [*kinds], folder)
     predictors = roles.predictors(tuple(kinds))
-    labels = (*roles.sensitive, *roles.tasks)
-    numbers = tuple(name for name in labels if kinds[name])
-    design = ModelColumns(
-        Roles(roles.target, roles.sensitive, roles.tasks, cut=numbers),
-        predictors,
-        {},
-    )
+    numbers = tuple(n for n in (*roles.sensitive, *roles.tasks) if kinds[n])
+    labels = Roles(roles.target, roles.sensitive, roles.tasks, cut=numbers)
     rows = stream(
         files_of(folder),
         target=roles.target,
@@ -370,9 +316,12 @@ def fit_folder(asked: FitCommand, on_step: OnStep) -> Fitted:
         features=list(predictors),
         on_rows=on_step,
     )
-    model = _model(asked).fit(rows)
-    path = _save(asked, model, design)
-    return Fitted(model, path, rows.n_rows, None, measured="fitted", notes=(NO_REPORT,))
+    model = asked.regressor().fit(rows)
+    path = _save(asked, model, ModelColumns(labels, predictors, {}).to_dict())
+    written = tuple(filter(None, [path]))
+    return Fitted(
+        model=model, path=path, n_rows=rows.n_rows, notes=(NO_REPORT,), written=written
+    )
 
 
 def _number_columns(file: str) -> dict[str, bool]:

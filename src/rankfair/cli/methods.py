@@ -9,46 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 FREE = 0.5  # the band that asks for nothing
-GROUPLESS = (
-    "it needs the group of every row; --drop-missing leaves out rows without one."
-)
 
 
-@dataclass(frozen=True)
-class GroupFacts:
-    """What of the sensitive columns decides which methods can be run."""
-
-    n_columns: int
-    n_groups: int  # of the column that has the most
-    binned: bool
-    any_unknown: bool
-
-
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """How an estimator is made of the linear model, and what it cannot deal with."""
 
     make: Callable[[Any], Any]
-    two_groups: bool = False  # of one column
-    bins: bool = True
-    unknown: bool = True
     widest: float = math.inf  # the largest ε it takes; without one it has no band
-
-    def why_not(self, facts: GroupFacts) -> str:
-        """Return why it cannot be run; empty if it can."""
-        if self.two_groups and facts.n_columns > 1:
-            return "it knows one sensitive column only."
-        if self.two_groups and facts.n_groups > 2:
-            return "it knows two groups only."
-        if facts.binned and not self.bins:
-            return "it does not cut numbers into groups."
-        if facts.any_unknown and not self.unknown:
-            return GROUPLESS
-        return ""
+    bins: bool = True  # whether it cuts numbers into groups
 
 
 def changed(model: Any, **settings: Any) -> Any:
@@ -79,7 +50,7 @@ def _map(constraint: Any, way: Any, widest: float = FREE) -> Method:
             sensitive_features=model.sensitive_features,
         )
 
-    return Method(method, bins=False, widest=widest)
+    return Method(method, widest, bins=False)
 
 
 def _baseline(name: str) -> Method:
@@ -94,7 +65,7 @@ def _baseline(name: str) -> Method:
             beta=model.beta,
         )
 
-    return Method(method, two_groups=True, bins=False, unknown=False)
+    return Method(method, bins=False)
 
 
 METHODS: dict[str, Method] = {
@@ -102,11 +73,9 @@ METHODS: dict[str, Method] = {
     "constant shift": _map("rank", "shift"),
     "map of ranks": _map("rank", "least"),
     "map of distributions": _map("distribution", "least", widest=1.0),
-    "tilt": Method(_tilt(), widest=FREE),
-    "tilt, ranks and means": Method(_tilt(constraints=["rank", "mean"]), widest=FREE),
-    "NC-ADMM": Method(
-        _tilt(solver="ncadmm"), two_groups=True, unknown=False, widest=FREE
-    ),
+    "tilt": Method(_tilt(), FREE),
+    "tilt, ranks and means": Method(_tilt(constraints=["rank", "mean"]), FREE),
+    "NC-ADMM": Method(_tilt(solver="ncadmm"), FREE),
     "equal means in strata": _baseline("StratifiedEqualMeans"),
     "balanced residuals in strata": _baseline("StratifiedBalancedResiduals"),
     "covariance": _baseline("DecisionBoundaryCovariance"),

@@ -1,143 +1,177 @@
-"""Options that several commands share: each is declared once, as a field of a record.
+"""The options of every command, each declared once, as a field of a record.
 
-`expanded` turns the fields of a command's record, and those of the records in it, into
-options; the command gets the record back.
+A command's record is made of those of the options that it shares with others, and
+`expanded` turns the fields into options; the command gets the record back.
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from rankfair.cli.errors import telling
+from rankfair.cli.methods import METHODS
 from rankfair.input.errors import counted, printable
 
-ScopeName = Literal["global", "task", "both"]
+GAP: Any = {"metavar": "GAP", "min": 0.0, "max": 0.5}
 PenaltyName = Literal["pool", "task", "feature", "shared", "ridge"]
-UnseenName = Literal["error", "shared"]
-LayoutName = Literal["audit", "pay-transparency"]
+# A list of words must be one of an enum.
+ConstraintName = StrEnum("ConstraintName", "rank mean residual distribution")
 HALF_WIDTH = (
     "Half width of the band: |AUC - 1/2| at most this; in standard deviations of the "
     "target for mean and residual, of KS for distribution."
 )
-Command = TypeVar("Command")
-
-
-class ConstraintName(StrEnum):
-    """What a constraint balances; a list of words must be one of an enum."""
-
-    rank = "rank"
-    mean = "mean"
-    residual = "residual"
-    distribution = "distribution"
 
 
 def option(
-    default: Any, metavar: str | None, meaning: str, *names: str, **more: Any
+    meaning: str,
+    metavar: str | None = None,
+    default: Any = None,
+    *names: str,
+    **more: Any,
 ) -> Any:
-    """Return a field that is an option of the command line, called as the field is.
+    """Return a field that is an option of the command line, called as the field is."""
+    kept = {} if default is MISSING else {"default": default}
+    return field(**kept, metadata={"said": (meaning, metavar, names, more)})
 
-    What help says of a default is left out if it is in the meaning.
+
+def argument(metavar: str, meaning: str, **more: Any) -> Any:
+    """Return a field that is an argument of the command line."""
+    said = typer.Argument(metavar=metavar, help=meaning, show_default=False, **more)
+    return field(metadata={"argument": said})
+
+
+def _declared(each: Field[Any]) -> Any:
+    """Return what typer has to know of a field.
+
+    A flag that is off has no opposite.  What help says of a default is left out if it
+    is in the meaning.
     """
+    if "argument" in each.metadata:
+        return each.metadata["argument"]
+    meaning, metavar, names, more = each.metadata["said"]
+    short = all(not name.startswith("--") for name in names)
+    if short and (names or each.default is False):
+        names = (f"--{each.name.replace('_', '-')}", *names)
+    if get_origin(each.type) is Literal:
+        metavar = "|".join(get_args(each.type))
     told = "by default" not in meaning.lower() and "[default" not in meaning
-    said = typer.Option(
+    return typer.Option(
         *names, metavar=metavar, help=meaning, show_default=told, **more
     )
-    kept = {} if default is MISSING else {"default": default}
-    return field(**kept, metadata={"option": said})
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions:
-    """Files, and how they are written."""
+    """Files, and how they are written: the settings of `Reading`, under its names."""
 
-    files: list[str] = field(
-        metadata={
-            "option": typer.Argument(
-                metavar="FILE",
-                help="CSV, Excel or Parquet, several with the same columns, a folder "
-                "of Parquet files, - for a pipe.",
-                show_default=False,
-            )
-        }
+    files: list[str] = argument(
+        "FILE",
+        "CSV, Excel or Parquet, some alike, a folder of Parquet files, - for a pipe.",
     )
     file_column: str | None = option(
-        None, "NAME", "Add a column with the name of each row's file."
+        "Add a column with the name of each row's file.", "NAME"
     )
     text: list[str] | None = option(
-        None, "COLUMN", "Read a column as text, whatever it holds."
+        "Read a column as text, whatever it holds.", "COLUMN"
     )
-    number: list[str] | None = option(
-        None, "COLUMN", "Read a column as numbers, 007 as 7; else stop."
+    numbers: list[str] | None = option(
+        "Read a column as numbers, 007 as 7; else stop.", "COLUMN", None, "--number"
     )
-    missing: list[str] | None = option(
-        None, "CELL", "A cell that means “not known”, NA say."
-    )
-    trim: bool = option(False, None, "Ignore spaces around names and labels.", "--trim")
-    drop_missing: bool = option(
-        False, None, "Leave out rows with an empty cell.", "--drop-missing"
-    )
-    sheet_name: str | None = option(
-        None, "NAME", "The sheet of a workbook; by default the first.", "--sheet"
-    )
+    missing: list[str] | None = option("A cell that means “not known”, NA say.", "CELL")
+    trim: bool = option("Ignore spaces around names and labels.", default=False)
+    drop_missing: bool = option("Leave out rows with an empty cell.", default=False)
+    sheet: str | None = option("The sheet of a workbook; by default the first.", "NAME")
     delimiter: str | None = option(
-        None, "SIGN", "Between cells; by default as the header shows."
+        "Between cells; by default as the header shows.", "SIGN"
     )
-    decimal: str = option(".", "SIGN", "The decimal sign, . or ,")
-    thousands: str | None = option(None, "SIGN", "Between groups of three digits.")
+    decimal: str = option("The decimal sign, . or ,", "SIGN", ".")
+    thousands: str | None = option("Between groups of three digits.", "SIGN")
     encoding: str | None = option(
-        None, "NAME", "By default UTF-8, or what the file's mark says."
+        "By default UTF-8, or what the file's mark says.", "NAME"
     )
     max_bytes: int = option(
-        4 << 30, "N", "Refuse larger files.  [default: 4 GiB]", min=1
+        "Refuse larger files.  [default: 4 GiB]", "N", 4 << 30, min=1
     )
 
     def reading(self) -> Any:
         """Return what the reader has to know."""
         from rankfair.files.table import Reading
 
-        return Reading(
-            text=tuple(self.text or ()),
-            numbers=tuple(self.number or ()),
-            encoding=self.encoding,
-            delimiter=self.delimiter,
-            decimal=self.decimal,
-            thousands=self.thousands,
-            missing=tuple(self.missing or ()),
-            trim=self.trim,
-            sheet=self.sheet_name,
-            file_column=self.file_column,
-            drop_missing=self.drop_missing,
-            max_bytes=self.max_bytes,
-        )
+        given: dict[str, Any] = {}
+        for name in (each.name for each in fields(FileOptions)):
+            value = getattr(self, name)
+            if name != "files" and value is not None:
+                given[name] = tuple(value) if isinstance(value, list) else value
+        return Reading(**given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Where the answer goes."""
+
+    html: Path | None = option("Write the page there.", "FILE", dir_okay=False)
+    title: str | None = option("The title of the page.", "TEXT")
+    json: bool = option("Print JSON instead of a table.", default=False)
+    quiet: bool = option("Show no progress and no notes.", None, False, "-q")
+
+    @property
+    def table(self) -> str | None:
+        """The file of the table; none by default."""
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(OutputOptions):
+    """Where the answer goes, and its table."""
+
+    table: str | None = option(
+        "The table: CSV, Excel, Parquet, - for a pipe.", "FILE", None, "--out", "-o"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """The largest rank gaps that pass, and whether small groups may be ignored."""
+
+    max_gap: float | None = option(
+        "End with code 1 if the rank gap of the last prediction is larger.", **GAP
+    )
+    max_task_gap: float | None = option(
+        "As --max-gap, for flagged tasks; code 3 if no task can be judged.", **GAP
+    )
+    ignore_small_groups: bool = option(
+        "Let --max-gap hold though groups of few rows are not judged.", default=False
+    )
+
+    @property
+    def gated(self) -> bool:
+        """Whether there is anything to judge."""
+        return self.max_gap is not None or self.max_task_gap is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions:
     """What the columns are for."""
 
-    target: str | None = option(None, "COLUMN", "What is to be predicted.")
+    target: str | None = option("What is to be predicted.", "COLUMN")
     sensitive: list[str] = option(
-        MISSING, "COLUMN", "The sensitive column; repeat it for several."
+        "The sensitive column; repeat it for several.", "COLUMN", MISSING
     )
-    task: list[str] | None = option(
-        None, "COLUMN", "The task of a row: a job, a county."
-    )
-    weight: str | None = option(None, "COLUMN", "How much a row counts.")
+    task: list[str] | None = option("The task of a row: a job, a county.", "COLUMN")
+    weight: str | None = option("How much a row counts.", "COLUMN")
     bins: int | None = option(
-        None,
-        "N",
-        "Cut sensitive numbers into N groups of equal size, or weight.",
-        min=2,
+        "Cut sensitive numbers into N groups of equal size, or weight.", "N", min=2
     )
     intersect: bool = option(
-        False, None, "Compare combinations of sensitive columns.", "--intersect"
+        "Compare combinations of sensitive columns.", default=False
     )
 
     def roles(self, **more: Any) -> Any:
@@ -162,42 +196,80 @@ class ColumnOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConstraintOptions:
+class ModelOptions(ColumnOptions):
+    """What the model is, and what it predicts from."""
+
+    penalty: PenaltyName = option("What keeps the weights small.", default="pool")
+    beta: str = option(
+        "Weight of the penalty; auto: cross-validated.", "NUMBER|auto", "auto"
+    )
+    unseen: Literal["error", "shared"] = option(
+        "Tasks not seen in training: refuse, or the model all share.", default="error"
+    )
+    blind: bool = option("Do not predict from the sensitive column.", default=True)
+    feature: list[str] | None = option("Predict from these columns alone.", "COLUMN")
+    drop: list[str] | None = option("Do not predict from this column.", "COLUMN")
+    predictor: list[str] | None = option(
+        "Predict from it, though it looks like an identifier or a date.", "COLUMN"
+    )
+    max_categories: int = option(
+        "The most categories of a text column.", "N", 50, min=2
+    )
+    seed: int = option("Seed of all that is random.", "N", 0, min=0)
+
+    def regressor(self, **settings: Any) -> Any:
+        """Return the estimator that is asked for, not fitted."""
+        from rankfair.estimators.linear import RankFairRegressor
+
+        try:
+            beta: Any = self.beta if self.beta == "auto" else float(self.beta)
+        except ValueError:
+            raise typer.BadParameter(
+                f"a number or auto, got {self.beta!r}", param_hint="--beta"
+            ) from None
+        return RankFairRegressor(
+            tasks=one_or_all(self.task or []),
+            sensitive_features=one_or_all(self.sensitive),
+            bins=self.bins,
+            intersect=self.intersect,
+            penalty=self.penalty,
+            beta=beta,
+            unseen=self.unseen,
+            blind=self.blind,
+            random_state=self.seed,
+            **settings,
+        )
+
+    def roles(self, **more: Any) -> Any:
+        """Return what each column is for, predictors among them."""
+        only = None if self.feature is None else tuple(self.feature)
+        drop, kept = tuple(self.drop or ()), tuple(self.predictor or ())
+        return super().roles(features=only, drop=drop, kept=kept, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstraintOptions(ModelOptions):
     """Which constraints, and over which rows."""
 
     constraint: list[ConstraintName] | None = option(
-        None,
-        "|".join(ConstraintName),
         "What is balanced; repeat it for several.  [default: rank]",
+        "|".join(ConstraintName),
     )
-    scope: ScopeName = option(
-        "global",
-        "|".join(get_args(ScopeName)),
+    scope: Literal["global", "task", "both"] = option(
         "Over all rows, within every task, or both; the last two take two groups of "
         "one column, known for all rows.",
+        default="global",
     )
 
     @property
-    def names(self) -> list[str]:
+    def constraints(self) -> list[str]:
         """The constraints, the rank by default."""
         return [each.value for each in self.constraint or [ConstraintName.rank]]
 
-    def settings(self, epsilons: list[float] | None = None) -> dict[str, Any]:
-        """Return settings of the estimator; an ε for all constraints, or for each."""
-        names = self.names
-        found = {"constraints": one_or_all(names), "scope": self.scope}
-        if not epsilons:
-            return found
-        if len(epsilons) not in (1, len(names)):
-            times = f"once for --constraint {names[0]}"
-            if len(names) > 1:
-                times = "once for all, or once for each --constraint"
-            raise typer.BadParameter(
-                f"given {len(epsilons)} times for {counted(len(names), 'constraint')}: "
-                f"give it {times}",
-                param_hint="--epsilon",
-            )
-        return {**found, "epsilon": one_or_all(epsilons)}
+    def regressor(self, **settings: Any) -> Any:
+        """Return the estimator that is asked for, not fitted."""
+        constraints = one_or_all(self.constraints)
+        return super().regressor(constraints=constraints, scope=self.scope, **settings)
 
 
 def one_or_all(values: list[Any]) -> Any:
@@ -206,140 +278,152 @@ def one_or_all(values: list[Any]) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions:
-    """What the model is, and what it predicts from."""
+class AuditCommand(FileOptions, TableOptions, GateOptions, ColumnOptions):
+    """What `rankfair audit` is asked for."""
 
-    penalty: PenaltyName = option(
-        "pool", "|".join(get_args(PenaltyName)), "What keeps the weights small."
+    prediction: list[str] | None = option(
+        "Predictions; repeat it for several.", "COLUMN"
     )
-    beta: str = option(
-        "auto", "NUMBER|auto", "Weight of the penalty; auto: cross-validated."
+    model: str | None = option("Audit the predictions of a model file.", "MODEL")
+    reference: list[str] | None = option(
+        "The group to compare others with, by default the largest.", "LABEL"
     )
-    unseen: UnseenName = option(
-        "error",
-        "|".join(get_args(UnseenName)),
-        "Tasks not seen in training: refuse, or the model all share.",
+    control: list[str] | None = option(
+        "A column that may explain the gap; repeat it for several.", "COLUMN"
     )
-    blind: bool = option(
-        True, None, "Do not predict from the sensitive column.", "--blind/--no-blind"
+    close_to: float | None = option(
+        "Find the least raises that leave a gap of, say, 0.02.", "SHARE", min=0, max=1
     )
-    feature: list[str] | None = option(
-        None, "COLUMN", "Predict from these columns alone."
+    raises: str | None = option("Write these raises there, a row each.", "FILE")
+    layout: Literal["audit", "pay-transparency"] = option(
+        "The page; or Article 9 of directive (EU) 2023/970.", default="audit"
     )
-    drop: list[str] | None = option(None, "COLUMN", "Do not predict from this column.")
-    predictor: list[str] | None = option(
-        None,
-        "COLUMN",
-        "Predict from this column, too, though it looks like an identifier or a date.",
+    complementary: str | None = option(
+        "Complementary or variable pay, for that page.", "COLUMN"
     )
-    max_categories: int = option(
-        50, "N", "The most categories of a text column.", min=2
+    unit: str = option("What a row is, in the headline: a person.", "NOUN", "row")
+    frequency_weights: bool = option(
+        "A weight is how often a row was seen; else a row is seen once.", default=False
     )
-    seed: int = option(0, "N", "Seed of all that is random.", min=0)
-
-    def regressor(self, columns: ColumnOptions, **settings: Any) -> Any:
-        """Return the estimator that is asked for, not fitted."""
-        from rankfair.estimators.linear import RankFairRegressor
-
-        return RankFairRegressor(
-            tasks=one_or_all(columns.task or []),
-            sensitive_features=one_or_all(columns.sensitive),
-            bins=columns.bins,
-            intersect=columns.intersect,
-            penalty=self.penalty,
-            beta=_beta(self.beta),
-            unseen=self.unseen,
-            blind=self.blind,
-            random_state=self.seed,
-            **settings,
-        )
-
-    def roles(self, columns: ColumnOptions) -> Any:
-        """Return what each column is for, predictors among them."""
-        only = None if self.feature is None else tuple(self.feature)
-        return columns.roles(
-            features=only,
-            drop=tuple(self.drop or ()),
-            kept=tuple(self.predictor or ()),
-        )
-
-
-def _beta(given: str) -> Any:
-    """Return the weight of the penalty, a number or auto."""
-    if given == "auto":
-        return given
-    try:
-        return float(given)
-    except ValueError:
-        raise typer.BadParameter(
-            f"a number or auto, got {given!r}", param_hint="--beta"
-        ) from None
+    confidence: float = option("Of all intervals, from 0.5 to below 1.", "NUMBER", 0.95)
+    min_group: int = option("Judge no group of fewer rows.", "N", 5, min=1)
+    seed: int = option("Seed of permutations.", "N", 0, min=0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GateOptions:
-    """The largest rank gaps that pass, and whether small groups may be ignored."""
+class FitCommand(FileOptions, OutputOptions, GateOptions, ConstraintOptions):
+    """What `rankfair fit` is asked for."""
 
-    max_gap: float | None = option(
-        None,
-        "GAP",
-        "End with code 1 if the rank gap |AUC - 1/2| is larger; of several predictions "
-        "that of the last.",
+    out: Path | None = option("The model file.", "MODEL", None, "-o", dir_okay=False)
+    epsilon: list[float] | None = option(
+        f"{HALF_WIDTH} Once for all, or once for each --constraint in order.  "
+        "[default: 0.01]",
+        "NUMBER",
         min=0.0,
-        max=0.5,
     )
-    max_task_gap: float | None = option(
-        None,
-        "GAP",
-        "End with code 1 if the rank gap of a flagged task is larger, with 3 if no "
-        "task can be judged.",
-        min=0.0,
-        max=0.5,
+    folds: int = option(
+        "Folds, if rows cannot be left out; 0 reports on rows fitted.", "N", 5, min=0
     )
-    ignore_small: bool = option(
-        False,
-        None,
-        "Let --max-gap hold though groups of few rows are not judged.",
-        "--ignore-small-groups",
-    )
+    memory_rows: int = option("A folder of more is not held in memory.", "N", 200_000)
+    notes: str | None = option("A few words to keep in the model file.", "TEXT")
 
-    @property
-    def given(self) -> bool:
-        """Whether there is anything to judge."""
-        return self.max_gap is not None or self.max_task_gap is not None
+    def regressor(self, **settings: Any) -> Any:
+        """Return the estimator, with an ε for all constraints or for each."""
+        if not self.epsilon:
+            return super().regressor(**settings)
+        names = self.constraints
+        if len(self.epsilon) not in (1, len(names)):
+            times = f"once for --constraint {names[0]}"
+            if len(names) > 1:
+                times = "once for all, or once for each --constraint"
+            raise typer.BadParameter(
+                f"given {len(self.epsilon)} times for "
+                f"{counted(len(names), 'constraint')}: give it {times}",
+                param_hint="--epsilon",
+            )
+        return super().regressor(epsilon=one_or_all(self.epsilon), **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """Where the answer goes."""
+class PathCommand(FileOptions, TableOptions, ConstraintOptions):
+    """What `rankfair path` is asked for."""
 
-    html: Path | None = option(None, "FILE", "Write the page there.", dir_okay=False)
-    title: str | None = option(None, "TEXT", "The title of the page.")
-    as_json: bool = option(False, None, "Print JSON instead of a table.", "--json")
-    quiet: bool = option(False, None, "Show no progress and no notes.", "--quiet", "-q")
-
-    @property
-    def sheet(self) -> str | None:
-        """The file of the table; none by default."""
-        return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SheetOptions(OutputOptions):
-    """Where the answer goes, and its table."""
-
-    sheet: str | None = option(
-        None,
-        "FILE",
-        "Write the table there: CSV, Excel or Parquet, - for CSV to a pipe.",
-        "--out",
-        "-o",
+    at: list[float] | None = option(
+        "Try this ε; repeat it; by default up to forty.", "EPSILON"
+    )
+    folds: int | None = option(
+        "By default each row is left out of one fit; else there are 5.", "N", min=2
     )
 
 
-def expanded(command: Callable[[Command], None]) -> Callable[..., None]:
-    """Return a function with an option for each field of the command's record."""
+@dataclass(frozen=True, kw_only=True)
+class CompareCommand(FileOptions, TableOptions, ModelOptions):
+    """What `rankfair compare` is asked for."""
+
+    method: list[str] | None = option(
+        f"Try this method; repeat it; by default all: {'; '.join(METHODS)}.", "NAME"
+    )
+    epsilon: float = option(HALF_WIDTH, "NUMBER", 0.01, min=0.0)
+    folds: int = option("Folds of the cross-validation.", "N", 5, min=2)
+    within: float = option(
+        "Name a method with a rank gap of at most this.", default=0.05, **GAP
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictCommand(FileOptions):
+    """What `rankfair predict` is asked for."""
+
+    model: str = argument("MODEL", "A model file.")
+    out: str = option("CSV, Excel or Parquet, - for CSV to a pipe.", "FILE", "-", "-o")
+    name: str = option("The name of the new column.", "NAME", "prediction")
+    keep: list[str] | None = option(
+        "Write this column beside it; repeat it; by default all.", "COLUMN"
+    )
+    quiet: bool = option("Show no notes.", None, False, "-q")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribeCommand:
+    """What `rankfair describe` is asked for."""
+
+    model: str = argument("MODEL", "A model file.")
+    json: bool = option("Print JSON instead of text.", default=False)
+    card: bool = option("Print a model card, in Markdown.", default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxCommand:
+    """What `rankfair export-onnx` is asked for."""
+
+    model: str = argument("MODEL", "A model file.")
+    out: Path = argument("OUT", "The ONNX file.", dir_okay=False)
+    quiet: bool = option("Do not say what was written.", None, False, "-q")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoCommand:
+    """What `rankfair demo` is asked for."""
+
+    out: Path = option(
+        "For pictures and records.", "FOLDER", Path("demo"), file_okay=False
+    )
+    seed: int = option("Seed of the synthetic data.", "N", 0, min=0)
+    draws: int = option("How many times the data are drawn.", "N", 20, min=1)
+    quiet: bool = option("Show no progress, only the table.", None, False, "-q")
+
+
+def expanded(command: Callable[[Any], None]) -> Callable[..., None]:
+    """Return a function with an option for each field of the command's record.
+
+    Columns come first in help, then what no other command has.
+    What goes wrong in the command becomes a sentence, and warnings become notes.
+    """
     record = inspect.get_annotations(command)["asked"]
+    first = [ColumnOptions.__annotations__, record.__annotations__]
+    declared = sorted(
+        fields(record), key=lambda each: [each.name not in names for names in first]
+    )
     parameters = [
         inspect.Parameter(
             each.name,
@@ -347,40 +431,19 @@ def expanded(command: Callable[[Command], None]) -> Callable[..., None]:
             default=inspect.Parameter.empty
             if each.default is MISSING
             else each.default,
-            annotation=Annotated[each.type, each.metadata["option"]],
+            annotation=Annotated[each.type, _declared(each)],
         )
-        for each in options_of(record)
+        for each in declared
     ]
 
     @functools.wraps(command)
     def spread(**given: Any) -> None:
-        command(packed(record, given))
+        with telling(given.get("quiet", False)):
+            command(record(**given))
 
     spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     spread.__annotations__ = {each.name: each.annotation for each in parameters}
     return spread
-
-
-def options_of(record: Any) -> Iterator[Any]:
-    """Yield the fields of a record and of the records in it, in order."""
-    for each in fields(record):
-        yield from options_of(each.type) if is_dataclass(each.type) else (each,)
-
-
-def packed(record: Any, given: dict[str, Any]) -> Any:
-    """Return the record of the options given."""
-    return record(
-        **{
-            each.name: packed(each.type, given)
-            if is_dataclass(each.type)
-            else given[each.name]
-            for each in fields(record)
-        }
-    )
-
-
-# Typer has a copy of click of its own, or uses that of others.
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class Commands(TyperGroup):
@@ -399,9 +462,11 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _printable_errors() -> Iterator[None]:
+    # Typer has a copy of click of its own, or uses that of others.
+    usage_error: type[Exception] = typer.BadParameter.__mro__[1]
     try:
         yield
-    except UsageError as error:
+    except usage_error as error:
         said: Any = error
         said.message = printable(said.message or "", keep="\n")
         raise
@@ -414,7 +479,7 @@ class Once(TyperCommand):
         """Parse as usual, after a look at what is there twice."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for param in order:
-            if order.count(param) > 1 and _takes_one(param):
+            if _takes_one(param) and order.count(param) > 1:
                 raise typer.BadParameter(
                     f"given {order.count(param)} times, but it takes one value: give "
                     "it once",

@@ -5,34 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rankfair.audit import Audit
 from rankfair.audit.comparisons import REST
 from rankfair.audit.records import gap_interval, plain
-from rankfair.audit.summary import number
 from rankfair.cli.audit import audit_table
-from rankfair.cli.data import FitData, check_compared, read_data, small_groups
-from rankfair.cli.screen import (
-    Answer,
-    OnStep,
-    figure,
-    figures,
-    say,
-    show_table,
-    table_of,
-)
+from rankfair.cli.compare import Compared
+from rankfair.cli.data import FitData, read_data, small_groups
+from rankfair.cli.options import PathCommand
+from rankfair.cli.screen import OnStep, figure, say, table_of
 from rankfair.constraints import CONSTRAINTS
-from rankfair.files.table import Dialect, Table
+from rankfair.files.table import Table
 from rankfair.input.disk import write_whole
 from rankfair.input.errors import Argument, InputError, check_number, counted
 from rankfair.input.groups import crossed
 from rankfair.paths import MIN_GROUP, Path, PathRow, fairness_path
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
 from rankfair.stats.estimate import Estimate
-
-if TYPE_CHECKING:
-    from rankfair.cli.commands import PathCommand
 
 DEFAULT_FOLDS = 5
 ONE_FIT = (
@@ -59,53 +48,19 @@ OF_MANY = (
 )
 
 
-@dataclass(frozen=True)
-class Priced(Answer):
+@dataclass(frozen=True, kw_only=True)
+class Priced(Compared):
     """A path of ε, and the page that shows it."""
 
     path: Path
-    page: MethodTable
-    notes: tuple[str, ...]
-    audit: Audit | None = None
-    reference: str = ""  # the group that the others are compared with
-    dialect: Dialect = Dialect()
+    reference: str  # the group that the others are compared with
 
     def say(self, quiet: bool) -> None:
         """Print what each ε costs, the chosen one in bold."""
-        rows, views = few_of(self.path), self.path.views
-        every = () if views is None else zip(self.path.rows, views.views, strict=True)
-        within = {row.epsilon: view.within_auc for row, view in every}
-        means = figures([row.md for row in rows], 3)
-        errors = [(row.rmse, row.rmse_ci_low, row.rmse_ci_high) for row in rows]
-        shown = figures([value for row in errors for value in row], 4)
-        many = len(self.path.groups) > 2
-        show_table(
-            (
-                *("epsilon", "RMSE", "CI", "AUC", "CI"),
-                *("in tasks", "MD", "status", "group"),
-            ),
-            [
-                (
-                    f"{row.epsilon:.4f}",
-                    shown[3 * i],
-                    f"{shown[3 * i + 1]}–{shown[3 * i + 2]}",
-                    number(row.auc),
-                    f"{row.auc_ci_low:.3f}–{row.auc_ci_high:.3f}",
-                    number(within.get(row.epsilon, math.nan)),
-                    means[i],
-                    row.status,
-                    row.group if many else "",
-                )
-                for i, row in enumerate(rows)
-            ],
-            [i for i, row in enumerate(rows) if row.epsilon == self.path.chosen],
-        )
-        farthest = "are of the group farthest from AUC = 1/2, against the rest"
-        say("", f"AUC and MD{f' {farthest}' if many else f': {self.page.of_groups}'}.")
-        n = len(self.path.rows)
-        if len(rows) < n:
-            say(f"{len(rows)} of {n} ε are shown; -o FILE writes all of them.")
-        say("", self.page.summary)
+        super().say(quiet)
+        shown, n = len(self.page.lines), len(self.path.rows)
+        if shown < n:
+            say("", f"{shown} of {n} ε are shown; -o FILE writes all of them.")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/path.schema.json` describes."""
@@ -130,8 +85,8 @@ class Priced(Answer):
 
 def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     """Fit for each of many ε and measure on rows left out or held out."""
-    model = asked.model.regressor(asked.columns, **asked.constraints.settings())
-    widest = min(CONSTRAINTS[name].widest for name in asked.constraints.names)
+    model = asked.regressor()
+    widest = min(CONSTRAINTS[name].widest for name in asked.constraints)
     for epsilon in asked.at or ():  # before any is fitted
         check_number("epsilons", epsilon, 0.0, widest)
     data, left = _known_groups(read_data(asked), model.intersect)
@@ -148,56 +103,44 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
     )
     base = audit_table(data.table, data.roles, bins=model.bins)
     told = (*left, *small_groups(path.unjudged, MIN_GROUP))
+    how = ONE_FIT if path.left_out else FOLDS
+    how = how if len(path.rows) == 1 else f"{how} {MARK}"
     page = MethodTable(
         lines=_lines(path),
         provenance=replace(base.provenance, seed=model.random_state),
         summary=_summary(path),
         curve=True,
-        title=asked.out.title or "What fairness costs",
-        notes=(_how(path), *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
+        title=asked.title or "What fairness costs",
+        notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
     )
-    notes, dialect = (*data.notes, *told), data.table.dialect
-    reference = base.sensitive_features[0].reference
-    return Priced(path, page, notes, reference=reference, dialect=dialect)
+    return Priced(
+        page=page,
+        path=path,
+        reference=base.sensitive_features[0].reference,
+        notes=(*data.notes, *told),
+        dialect=data.table.dialect,
+    )
 
 
 def _known_groups(data: FitData, intersect: bool) -> tuple[FitData, tuple[str, ...]]:
     """Return rows whose group is known, and a note on the others."""
     if len(data.groups) > 1 and not intersect:
+        combine = ", or compare their combinations with ", Argument("intersect", True)
         raise InputError(
             "sensitive_features",
             "names one column, whose groups a path compares",
             str(len(data.groups)),
-            (
-                "Name one of them, or compare their combinations with ",
-                Argument("intersect", True),
-                ".",
-            ),
+            ("Name one of them", *combine, "."),
         )
-    for groups in data.groups.values():
-        check_compared(groups)
     both = crossed([*data.groups.values()])
-    check_compared(both)
     if both.known is None:
         return data, ()
-    note = counted(
-        both.n_unknown,
-        "row has no group and is left out.",
-        "rows have no group and are left out.",
-    )
-    return data.take(both.known), (note,)
+    rows = counted(both.n_unknown, "row has", "rows have")
+    are = "is" if both.n_unknown == 1 else "are"
+    return data.take(both.known), (f"{rows} no group and {are} left out.",)
 
 
-def epsilon_names(path: Path) -> list[str]:
-    """Return each ε in three figures, in more where these do not tell them apart."""
-    for digits in (3, 6):
-        names = [f"ε = {row.epsilon:.{digits}g}" for row in path.rows]
-        if len(set(names)) == len(names):
-            return names
-    return [f"ε = {row.epsilon!r}" for row in path.rows]
-
-
-def few_of(path: Path) -> list[PathRow]:
+def _few_of(path: Path) -> list[PathRow]:
     """Return the rows of a path that a table shows: some evenly, and the chosen one."""
     if len(path.rows) <= MOST_ROWS:
         return list(path.rows)
@@ -208,28 +151,28 @@ def few_of(path: Path) -> list[PathRow]:
     return [r for i, r in enumerate(rows) if i in kept or r.epsilon == path.chosen]
 
 
-def _how(path: Path) -> str:
-    """Return how the figures were made, and what the mark is among several ε."""
-    how = ONE_FIT if path.left_out else FOLDS
-    return how if len(path.rows) == 1 else f"{how} {MARK}"
-
-
 def _lines(path: Path) -> tuple[MethodLine, ...]:
-    names = dict(zip(path.rows, epsilon_names(path), strict=True))
-    return tuple(_line(row, names[row], path) for row in few_of(path))
-
-
-def _line(row: PathRow, name: str, path: Path) -> MethodLine:
-    against = next(group for group in path.groups if group != row.group)
-    return MethodLine(
-        name,
-        rmse=Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
-        auc_gap=Estimate(row.gap, *gap_interval(row.auc_ci_low, row.auc_ci_high)),
-        mean_difference=Estimate(row.md),
-        ks=Estimate(row.ks),
-        chosen=len(path.rows) > 1 and row.epsilon == path.chosen,
-        note="" if row.status in ("satisfied", "inactive") else row.status,
-        groups=f"{row.group} v {REST if len(path.groups) > 2 else against}",
+    """Return the lines that are shown, each ε in figures that tell it from others."""
+    few, epsilons = _few_of(path), [row.epsilon for row in path.rows]
+    digits = next(
+        d for d in (3, 6, 17) if len({f"{e:.{d}g}" for e in epsilons}) == len(epsilons)
+    )
+    views = () if path.views is None else path.views.views
+    within = {e: view.within_auc for e, view in zip(epsilons, views, strict=False)}
+    other = {row: next(g for g in path.groups if g != row.group) for row in few}
+    return tuple(
+        MethodLine(
+            f"ε = {row.epsilon:.{digits}g}",
+            rmse=Estimate(row.rmse, row.rmse_ci_low, row.rmse_ci_high),
+            auc_gap=Estimate(row.gap, *gap_interval(row.auc_ci_low, row.auc_ci_high)),
+            mean_difference=Estimate(row.md),
+            ks=Estimate(row.ks),
+            chosen=len(path.rows) > 1 and row.epsilon == path.chosen,
+            note="" if row.status in ("satisfied", "inactive") else row.status,
+            groups=f"{row.group} v {REST if len(path.groups) > 2 else other[row]}",
+            within_task_auc=Estimate(within.get(row.epsilon, math.nan)),
+        )
+        for row in few
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankfair.cli.errors import echo
+from rankfair.cli.options import PredictCommand
 from rankfair.cli.screen import tell
 from rankfair.files.columns import refuse_taken
 from rankfair.files.encoding import ModelColumns
@@ -16,20 +17,17 @@ from rankfair.files.write import write_table
 from rankfair.input.disk import real, sync, visible, working_folder
 from rankfair.input.errors import InputError, counted, listed
 
-if TYPE_CHECKING:
-    from rankfair.cli.commands import PredictCommand
-
 OTHER_NAME = "Give the new one another name with --name."
 
 
 def predict_files(asked: PredictCommand) -> None:
     """Predict files into one, or a folder into another; say what was written where."""
-    folder = asked.files.files[0]
-    if len(asked.files.files) == 1 and Path(folder).is_dir():
+    folder = asked.files[0]
+    if len(asked.files) == 1 and Path(folder).is_dir():
         n_rows, notes = _folder(asked, folder)
     else:
         model = ModelColumns.of_file(asked.model)
-        n_rows, notes = _files(asked, model, asked.files.files, asked.out)
+        n_rows, notes = _files(asked, model, asked.files, asked.out)
     tell(notes, asked.quiet)
     if asked.out != "-" and not asked.quiet:
         # Standard output may be the table.
@@ -41,7 +39,7 @@ def _files(
 ) -> tuple[int, list[str]]:
     """Predict some files into one; return how many rows, and what is to be known."""
     design, estimator = model
-    roles, reading = design.reading(asked.files.reading())
+    roles, reading = design.reading(asked.reading())
     table = load(files, roles, reading)
     refuse_taken(asked.name, table.names, table.source, OTHER_NAME)
     values, message = design.predict(estimator, table, asked.model)

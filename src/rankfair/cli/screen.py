@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import typer
@@ -20,13 +19,11 @@ from rankfair.audit import Audit, Gate
 from rankfair.audit.records import estimate_columns
 from rankfair.audit.summary import not_judged, number, table_lines
 from rankfair.cli.errors import echo, echo_json
+from rankfair.cli.options import GateOptions
 from rankfair.files.table import Dialect, Table
 from rankfair.files.write import write_table
 from rankfair.input.errors import clipped, printable
 from rankfair.stats.estimate import Estimate
-
-if TYPE_CHECKING:
-    from rankfair.cli.options import GateOptions, OutputOptions
 
 # Told of each step: its name, its number and how many there are.
 OnStep: TypeAlias = Callable[[str, int, int], None]
@@ -34,12 +31,14 @@ LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
 MOST_LETTERS = 40  # of the name of a step, which leave room for the bar
 
 
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a command found, in every form in which it can be shown."""
 
-    notes: tuple[str, ...]  # what a person should know
-    audit: Audit | None  # what --max-gap judges
+    notes: tuple[str, ...] = ()  # what a person should know
+    audit: Audit | None = None  # what --max-gap judges
     dialect: Dialect = Dialect()  # of the files that were read
+    written: tuple[Any, ...] = ()  # files that were written on the way
 
     def say(self, quiet: bool) -> None:
         """Print it for people; what explains it is left out if ``quiet``."""
@@ -55,39 +54,39 @@ class Answer:
 
     def write_page(self, file: Path) -> None:
         """Write its page."""
-        raise NotImplementedError
-
-    def written(self) -> list[Any]:
-        """Return the files that were written on the way."""
-        return []
+        assert self.audit is not None
+        self.audit.to_html(file)
 
 
-def show(found: Answer, out: OutputOptions, gate: GateOptions | None = None) -> None:
+def show(found: Answer, asked: Any) -> None:
     """Write table and page, print notes, the answer and what was written, then judge.
 
     Files come first, because the reader of a pipe may have gone.
     """
-    wrote, beside = found.written(), out.as_json or out.sheet == "-"
-    if out.sheet not in (None, "-"):
-        _write(found, str(out.sheet))
-        wrote.append(out.sheet)
-    if out.html is not None:
-        found.write_page(out.html)
-        wrote.append(out.html)
-    tell(found.notes, out.quiet)
-    judged = None if gate is None or not gate.given else found.audit
-    if out.as_json:
-        gated = {} if judged is None or gate is None else {"gate": _gated(judged, gate)}
-        echo_json({**found.to_dict(), **gated})
-    elif out.sheet == "-":
+    wrote, beside = [*found.written], asked.json or asked.table == "-"
+    if asked.table not in (None, "-"):
+        _write(found, asked.table)
+        wrote.append(asked.table)
+    if asked.html is not None:
+        found.write_page(asked.html)
+        wrote.append(asked.html)
+    tell(found.notes, asked.quiet)
+    judged = found.audit if getattr(asked, "gated", False) else None
+    result = None if judged is None else _judged(judged, asked)
+    if asked.json:
+        limits = {} if result is None else {"gate": _gate(asked, result)}
+        echo_json({**found.to_dict(), **limits})
+    elif asked.table == "-":
         _write(found, "-")
     else:
-        found.say(out.quiet)
-    if not out.quiet:
+        found.say(asked.quiet)
+    if not asked.quiet:
         for path in wrote:
             echo(f"wrote {path}", err=beside)
-    if judged is not None and gate is not None:
-        _end_by_gate(judged, gate, silent=out.quiet and out.as_json, err=beside)
+    if judged is not None and result is not None:
+        if not (asked.quiet and asked.json):
+            echo(_judgement(judged, asked, result), err=beside)
+        raise typer.Exit(result.exit_code)
 
 
 def _write(found: Answer, where: str) -> None:
@@ -95,46 +94,39 @@ def _write(found: Answer, where: str) -> None:
     write_table(replace(found.table(), dialect=found.dialect), where)
 
 
-def _result(audit: Audit, gate: GateOptions, ignore_small: bool) -> Gate:
+def _judged(audit: Audit, asked: GateOptions, ignore_small: bool = False) -> Gate:
     """Judge what was asked for; of two the worse counts."""
     found = []
-    if gate.max_gap is not None:
-        found.append(audit.gate(gate.max_gap, ignore_small=ignore_small))
-    if gate.max_task_gap is not None:
-        found.append(audit.task_gate(gate.max_task_gap))
+    if asked.max_gap is not None:
+        ignored = ignore_small or asked.ignore_small_groups
+        found.append(audit.gate(asked.max_gap, ignore_small=ignored))
+    if asked.max_task_gap is not None:
+        found.append(audit.task_gate(asked.max_task_gap))
     return min(found, key=(Gate.EXCEEDED, Gate.NOT_ESTIMABLE, Gate.HELD).index)
 
 
-def _gated(audit: Audit, gate: GateOptions) -> dict[str, Any]:
+def _gate(asked: GateOptions, result: Gate) -> dict[str, Any]:
     """Return what JSON says of the gate."""
-    limits = {"max_gap": gate.max_gap, "max_task_gap": gate.max_task_gap}
-    return {**limits, "result": _result(audit, gate, gate.ignore_small).name.lower()}
+    limits = {"max_gap": asked.max_gap, "max_task_gap": asked.max_task_gap}
+    return {**limits, "result": result.name.lower()}
 
 
-def _end_by_gate(audit: Audit, gate: GateOptions, silent: bool, err: bool) -> None:
-    """Compare gaps with the largest allowed, and end with the code that says so."""
-    result = _result(audit, gate, gate.ignore_small)
-    if not silent:
-        echo(_judged(audit, gate, result), err=err)
-    raise typer.Exit(result.exit_code)
-
-
-def _judged(audit: Audit, gate: GateOptions, result: Gate) -> str:
+def _judgement(audit: Audit, asked: GateOptions, result: Gate) -> str:
     """Return a sentence on each gap that was judged."""
     parts = [result.value]
-    if gate.max_gap is not None:
-        most = f"at most {gate.max_gap:g} allowed"
-        parts.append(f"Gap {_gap(audit.gap)}, {most}.{not_judged(audit)}")
+    if asked.max_gap is not None:
+        gap, most = _gap(audit.gap), f"at most {asked.max_gap:g} allowed"
+        parts.append(f"Gap {gap}, {most}.{not_judged(audit)}")
         if not result.exit_code and audit.unjudged():
             parts.append("They were ignored, as asked.")
-        elif result is not _result(audit, gate, ignore_small=True):
+        elif result is not _judged(audit, asked, ignore_small=True):
             parts.append("--ignore-small-groups lets it hold without them.")
     within = audit.task_gap()
-    if gate.max_task_gap is not None:
-        most = f"at most {gate.max_task_gap:g} allowed"
+    if asked.max_task_gap is not None:
+        most = f"at most {asked.max_task_gap:g} allowed"
         told = f"Largest gap of a flagged task {_gap(within)}, {most}."
         parts.append(told if within else "No task is flagged.")
-    elif gate.max_gap is not None and within > gate.max_gap:
+    elif asked.max_gap is not None and within > asked.max_gap:
         parts.append(
             f"Warning: a flagged task has a gap of {_gap(within)}; --max-task-gap "
             "judges it."
@@ -181,13 +173,12 @@ def say(*paragraphs: str) -> None:
             echo(line.replace("\u00a0%", " %"))
 
 
-def show_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], strong: Sequence[int] = ()
-) -> None:
-    """Print a table, some rows of it in bold where there is a terminal for it."""
+def show_table(*columns: tuple[str, Iterable[str]], strong: Sequence[int] = ()) -> None:
+    """Print columns with their names, some rows in bold where a terminal can."""
     # The rest of the world asks for plain text by this name: no-color.org.
     plain = "NO_COLOR" in os.environ
-    for i, line in enumerate(table_lines(head, rows)):
+    rows = [*zip(*(column for _, column in columns), strict=True)]
+    for i, line in enumerate(table_lines([head for head, _ in columns], rows)):
         echo(line, bold=i - 2 in strong and not plain)
 
 
@@ -213,7 +204,7 @@ def column_of(values: list[Any]) -> Any:
     if all(isinstance(value, int | float) for value in values):
         return np.array(values)
     if all(value is None or isinstance(value, float) for value in values):
-        return np.array([math.nan if value is None else value for value in values])
+        return np.array(values, float)  # None is NaN
     out = np.empty(len(values), object)
     out[:] = [None if value is None else str(value) for value in values]
     return out
@@ -224,10 +215,6 @@ def progress(quiet: bool) -> Iterator[OnStep]:
     """Give a function to be told of each step, which shows them on stderr."""
     if quiet:
         yield lambda name, step, steps: None
-    elif find_spec("rich") is None:
-        yield lambda name, step, steps: echo(
-            f"{step}/{steps} {clipped(name, MOST_LETTERS)}", err=True
-        )
     else:
         from rich.console import Console
         from rich.markup import escape

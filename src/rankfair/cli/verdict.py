@@ -1,4 +1,4 @@
-"""The verdict of a fit: of what was asked, of the rest, and of its predictors."""
+"""The verdict of a fit: of what was asked, of the rest, and whether it is of use."""
 
 from __future__ import annotations
 
@@ -6,91 +6,77 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
+
 from rankfair.audit import Audit
 from rankfair.audit.records import Comparison
 from rankfair.audit.summary import number
+from rankfair.cli.data import FitData
 from rankfair.cli.screen import figure
 from rankfair.estimators.outcome import GIVEN_AWAY
+from rankfair.input.arrays import Floats
 from rankfair.input.errors import counted, shown
-from rankfair.stats.estimate import Estimate
+from rankfair.input.folds import Folds
 
 BEFORE, AFTER = "before", "after"  # the models of a report
+USELESS = "useless"
 IN_NAME = "the model is blind in name only"
-OVERALL, WITHIN = "AUC over all rows", "AUC within tasks"
-KS = "distance of distributions (KS)"
-SHARES = (OVERALL, WITHIN, KS)
-FIGURE_OF = {
-    OVERALL: "auc",
-    WITHIN: "within_task_auc",
-    "difference of means": "mean_difference",
-    "difference of mean residuals": "balanced_residuals",
-    KS: "ks",
-}
+WITHIN = ("AUC within tasks", "within_task_auc")
 ASKED_FOR = {
-    "rank": OVERALL,
-    "mean": "difference of means",
-    "residual": "difference of mean residuals",
-    "distribution": KS,
+    "rank": ("AUC over all rows", "auc"),
+    "mean": ("difference of means", "mean_difference"),
+    "residual": ("difference of mean residuals", "balanced_residuals"),
+    "distribution": ("distance of distributions (KS)", "ks"),
 }
+SHARES = ("auc", "within_task_auc", "ks")
+# What a model is with the defaults of the command line.
+DEFAULTS = {"penalty": "pool", "beta": "auto"}
+WIDER = "a larger --epsilon; without the constraint it is of use"
+OTHER = "other predictors: without the constraint the model is of no use either"
 
 
 def verdict_of(model: Any, audit: Audit | None) -> list[str]:
     """Return sentences about what was asked, about the rest, and about predictors."""
-    said = [] if audit is None else _of_report(model, audit)
+    said = [] if audit is None else [*_of_asked(model, audit), audit.verdict]
     return [*said, *_of_proxies(model, audit)]
 
 
-@dataclass(frozen=True)
-class Told:
-    """A figure of a comparison: its name, and its values after and before."""
-
-    name: str
-    after: Estimate
-    before: Estimate
-
-    @property
-    def sentence(self) -> str:
-        """The figure with its interval, and what it was without the constraint."""
-        form = ".3f" if self.name in SHARES else None
-        values = self.after.value, self.after.ci_low, self.after.ci_high
-        now, low, high = (_said(value, form) for value in values)
-        ends = f" ({low} to {high})" if self.after.estimable else ""
-        was = _said(self.before.value, form)
-        return f"{self.name} {now}{ends}, {was} without the constraint"
-
-
-def _said(value: float, form: str | None) -> str:
-    return figure(value) if form is None else number(value, form)
-
-
-def _of_report(model: Any, audit: Audit) -> list[str]:
-    """Return sentences about what was asked, and then about the rest."""
+def _of_asked(model: Any, audit: Audit) -> list[str]:
+    """Return sentences about the constraints, unless it is the rank of all rows."""
     worst = audit.worst()
-    names = model.constraints
-    names = names if isinstance(names, list) else [names]
-    by_task = model.scope == "task"
-    asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in names]
     if worst is None:
-        return [audit.verdict]
-    pair = (BEFORE, *pair_of(worst)[1:])
-    before = next((c for c in audit.comparisons if pair_of(c) == pair), worst)
-    told = {
-        name: Told(name, getattr(worst, field), getattr(before, field))
-        for name, field in FIGURE_OF.items()
-    }
-    groups = f"{shown(worst.group)} against {shown(worst.against)}"
-    lines = [_in_bands(model)] if by_task else []
-    if asked != [OVERALL]:
-        figures = "; ".join(told[name].sentence for name in asked)
-        lines.append(f"As asked, {groups}: {figures}.")
-    return [*lines, audit.verdict]
+        return []
+    by_task = model.scope == "task"
+    names = (
+        model.constraints
+        if isinstance(model.constraints, list)
+        else [model.constraints]
+    )
+    asked = [WITHIN if by_task and n == "rank" else ASKED_FOR[n] for n in names]
+    said = []
+    if by_task:  # how many tasks are in the bands that were asked for
+        apart, tasks = len(unbalanced(model)), counted(len(model.tasks_), "task")
+        kept = f"{len(model.tasks_) - apart} of {tasks} are in their band"
+        said.append(f"As asked, {kept}, on the rows fitted.")
+    if asked != [ASKED_FOR["rank"]]:
+        pair = (BEFORE, *pair_of(worst)[1:])
+        before = next((c for c in audit.comparisons if pair_of(c) == pair), worst)
+        figures = "; ".join(_told(name, field, worst, before) for name, field in asked)
+        groups = f"{shown(worst.group)} against {shown(worst.against)}"
+        said.append(f"As asked, {groups}: {figures}.")
+    return said
 
 
-def _in_bands(model: Any) -> str:
-    """Say how many tasks are in the bands that were asked for."""
-    apart, k = len(unbalanced(model)), len(model.tasks_)
-    tasks = counted(k, "task")
-    return f"As asked, {k - apart} of {tasks} are in their band, on the rows fitted."
+def _told(name: str, field: str, after: Comparison, before: Comparison) -> str:
+    """A figure with its interval, and what it was without the constraint."""
+    now, was = getattr(after, field), getattr(before, field)
+    value, low, high, old = (
+        number(it, ".3f") if field in SHARES else figure(it)
+        for it in (now.value, now.ci_low, now.ci_high, was.value)
+    )
+    ends = f" ({low} to {high})" if now.estimable else ""
+    return f"{name} {value}{ends}, {old} without the constraint"
 
 
 def _of_proxies(model: Any, audit: Audit | None) -> list[str]:
@@ -99,12 +85,12 @@ def _of_proxies(model: Any, audit: Audit | None) -> list[str]:
     if not model.blind or math.isnan(auc) or math.isnan(model.loo_auc_):
         return []  # measured on rows left out, or not at all
     features = () if audit is None else audit.sensitive_features
-    said = "The predictors tell the groups apart with AUC"
+    said = f"The predictors tell the groups apart with AUC {auc:.3f}"
     if any(feature.constant_in_tasks for feature in features):
-        return [f"{said} {auc:.3f}, and every task has one group only: {IN_NAME}."]
+        return [f"{said}, and every task has one group only: {IN_NAME}."]
     if auc >= GIVEN_AWAY:
-        return [f"{said} {auc:.3f}: {IN_NAME}."]
-    return [f"{said} {auc:.3f}, where 0.5 is not at all and 1 is always."]
+        return [f"{said}: {IN_NAME}."]
+    return [f"{said}, where 0.5 is not at all and 1 is always."]
 
 
 def pair_of(c: Comparison) -> tuple[str, str, str, str]:
@@ -115,3 +101,95 @@ def pair_of(c: Comparison) -> tuple[str, str, str, str]:
 def unbalanced(model: Any) -> dict[str, str]:
     """Return the tasks in no band, and why; none unless there is a band for each."""
     return getattr(model, "unbalanced_tasks_", None) or {}
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Errors of predictions beside those of one constant, the mean of the target.
+
+    Attributes
+    ----------
+    r2 : float
+        One less the squared error over that of the constant.
+    rmse, rmse_of_constant : float
+        Root mean squared errors.
+    n_outside : int
+        Predictions outside the range of the target by more than its width.
+    advice : str
+        What to try; empty if the model is of use.
+    rmse_of_advice : float or None
+        The measured error of that.
+    """
+
+    r2: float
+    rmse: float
+    rmse_of_constant: float
+    n_outside: int
+    advice: str = ""
+    rmse_of_advice: float | None = None
+
+    @classmethod
+    def of(cls, data: FitData, predicted: Floats, rows: Any) -> Quality:
+        """Measure predictions of some rows."""
+        y, m = data.y[rows], predicted[rows]
+        weights = None if data.weights is None else data.weights[rows]
+        middle = np.average(y, weights=weights)
+        error = float(np.average((y - m) ** 2, weights=weights))
+        constant = float(np.average((y - middle) ** 2, weights=weights))
+        low, high = y.min(), y.max()
+        outside = (m < 2 * low - high) | (m > 2 * high - low)
+        r2 = 1 - error / constant if constant > 0 else math.nan
+        return cls(r2, error**0.5, constant**0.5, int(outside.sum()))
+
+    @property
+    def useless(self) -> bool:
+        """Whether the model is no better than the constant."""
+        return self.r2 <= 0
+
+    @property
+    def sentence(self) -> str:
+        """What is to be said first; nothing of a model that is of use."""
+        said = []
+        if self.useless:
+            said.append(
+                "This model is of no use: it errs no less than one constant, the mean "
+                f"(RMSE {figure(self.rmse)} against {figure(self.rmse_of_constant)}, "
+                f"R² {self.r2:.3f})."
+            )
+        if self.n_outside:
+            are = counted(self.n_outside, "prediction is", "predictions are")
+            said.append(
+                f"{are} outside the range of the target by more than its width."
+            )
+        if said and self.advice:
+            error = self.rmse_of_advice
+            came = "" if error is None else f" (RMSE {figure(error)})"
+            said.append(f"Try {self.advice}{came}.")
+        return " ".join(said)
+
+
+def advice(
+    data: FitData, model: Any, parts: Folds, free: Quality, rows: Any
+) -> tuple[str, float]:
+    """Return what to try instead of a fitted model of no use, and its error.
+
+    ``free`` is the model without the constraint.  If that is of use, a wider ε is; else
+    the penalty may be what is wrong, or the predictors are.
+    """
+    if not free.useless:
+        half_way = ((free.rmse**2 + free.rmse_of_constant**2) / 2) ** 0.5
+        try:
+            wider = [row for row in model.path().rows if row.rmse < half_way]
+        except AttributeError:  # no line of fits
+            return WIDER, free.rmse
+        least = min(wider, key=lambda row: row.epsilon, default=None)
+        if least is None:
+            return WIDER, free.rmse
+        return f"--epsilon {least.epsilon:.3g}", float(least.rmse)
+    if all(getattr(model, name) == value for name, value in DEFAULTS.items()):
+        return OTHER, free.rmse
+    default = clone(model).set_params(**DEFAULTS)
+    quality = Quality.of(data, data.held_out(default, parts).values, rows)
+    if quality.useless:
+        return OTHER, free.rmse
+    return "--penalty pool --beta auto, the defaults", quality.rmse

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
-import numpy as np
-
 # What moves the cursor, sets a title or a colour, turns text round, has no width, or is
 # no character at all.  Signs that scripts and emoji need (U+200C, U+200D) are letters.
 _UNSEEN = re.compile(
@@ -356,9 +354,9 @@ def check_number(
     >>> check_number("epsilon", 0, 0.0, 0.5)
     0.0
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if getattr(value, "ndim", None) == 0:  # a number of NumPy's
         value = value.item()
-    number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not low <= float(value) <= high or math.isinf(float(value)):
         wanted = f"in [{low:g}, {high:g}]" if math.isfinite(high) else f"≥ {low:g}"
         raise InputError(argument, f"must be a number {wanted}", as_given(value))
@@ -373,7 +371,7 @@ def check_count(argument: str, value: Any, low: int = 1) -> int:
     >>> check_count("max_iter", 50)
     50
     """
-    whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or int(value) < low:
         raise InputError(argument, f"must be a whole number ≥ {low}", as_given(value))
     return int(value)
@@ -387,6 +385,8 @@ def check_bins(bins: Any) -> None:
 
 def check_seed(argument: str, value: Any) -> None:
     """Refuse what NumPy cannot make a random generator of."""
+    import numpy as np  # `rankfair --help` needs none
+
     try:
         np.random.default_rng(value)
     except (TypeError, ValueError):
@@ -432,7 +432,7 @@ def check_flag(argument: str, value: Any) -> bool:
     >>> check_flag("blind", True)
     True
     """
-    if not isinstance(value, bool | np.bool_):
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool_", "bool"):
         raise InputError(argument, "must be True or False", as_given(value))
     return bool(value)
 

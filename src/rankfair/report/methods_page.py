@@ -19,8 +19,10 @@ COLUMNS = (
     ("Rank gap", "distance of the rank AUC from 0.5"),
     ("Difference of means", "mean prediction, one group less the other"),
     ("KS distance", "largest difference of the shares above any cut-off"),
+    ("AUC within tasks", "the rank AUC among rows of one task"),
 )
-FORMS = (alike, decimals, alike, decimals)
+FORMS = (alike, decimals, alike, decimals, decimals)
+NO_TASKS = Estimate(math.nan)
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,13 @@ class MethodLine:
     chosen: bool = False
     note: str = ""
     groups: str = ""
+    within_task_auc: Estimate = NO_TASKS
 
     @property
     def figures(self) -> tuple[Estimate, ...]:
         """The estimates, in the order of the columns."""
-        return self.rmse, self.auc_gap, self.mean_difference, self.ks
+        overall = self.rmse, self.auc_gap, self.mean_difference, self.ks
+        return *overall, self.within_task_auc
 
 
 @dataclass(frozen=True)

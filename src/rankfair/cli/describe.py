@@ -1,0 +1,187 @@
+"""What `rankfair describe` says of a model file, as text or as a card in Markdown."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+from rankfair.audit import Audit
+from rankfair.audit.records import plain
+from rankfair.audit.summary import interval, number
+from rankfair.files.codec import fits
+from rankfair.input.errors import counted, printable
+from rankfair.stats.estimate import Estimate
+
+# What `rankfair fit` keeps for the card beside the columns, as JSON.
+REPORT: dict[str, Any] = {
+    "measured": str,
+    "n_rows": int,
+    "comparisons": list[dict[str, str | int | float | None]],
+    "versions": dict[str, str],
+}
+MEASURES = {
+    "auc": "AUC",
+    "within_task_auc": "AUC within tasks",
+    "mean_difference": "mean difference",
+    "ks": "KS",
+}
+HEAD = ("model", "groups", "rows", *MEASURES.values())
+ENDS = ("value", "ci_low", "ci_high")
+PACKAGES = ("rankfair", "scikit-learn", "numpy", "scipy")
+MOST = 30  # labels that are listed
+MEANING = {
+    "rank_auc": "AUC on training rows, 1/2 is parity",
+    "loo_auc": "AUC on training rows, each predicted by the fit without it",
+    "proxy_auc": "AUC at which the predictors tell the groups apart",
+    "n_unknown": "training rows of unknown group",
+}
+_SIGNS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
+NO_REPORT = "The file has no report on other rows: audit the model on new ones."
+LIMITS = (
+    "Ranks are equal over all rows together. They can differ within tasks, at the top "
+    "or the bottom of the ranking, and between groups that are not listed here.",
+    "The figures are of rows like those of training. Measure new rows before use, and "
+    "again later: `rankfair audit NEW.csv --model FILE`.",
+    "Equal ranks say nothing about why the target differs between the groups, and "
+    "nothing about causes.",
+)
+Facts = list[tuple[str, Any]]
+
+
+def report_of(found: Audit, measured: str, n_rows: int) -> dict[str, Any]:
+    """Return what the card of a model file says of an audit, as plain JSON types."""
+    lines = [
+        {
+            "model": each.model,
+            "groups": f"{each.sensitive_feature}: {each.group} v {each.against}",
+            "rows": f"{each.n_group} v {each.n_against}",
+            **{
+                f"{name}_{end}": getattr(each.measures[name], end)
+                for name in MEASURES
+                for end in ENDS
+            },
+        }
+        for each in found.comparisons
+    ]
+    versions = {name: version(name) for name in PACKAGES}
+    return {
+        "measured": measured,
+        "n_rows": n_rows,
+        "comparisons": plain(lines),
+        "versions": versions,
+    }
+
+
+def words_of(found: dict[str, Any]) -> Iterator[str]:
+    """Return lines on what `describe_model` found, for people."""
+    target, _, sections = _read(found)
+    yield f"{found['estimator']} of {target}"
+    yield from found["notes"].splitlines()
+    for title, facts in sections.items():
+        width = max((len(name) for name, _ in facts), default=0)
+        yield from ("", title)
+        yield from (f"  {name.ljust(width)}  {_shown(value)}" for name, value in facts)
+
+
+def card_of(found: dict[str, Any]) -> Iterator[str]:
+    """Return the same as a card in Markdown, with the limits of use."""
+    target, report, sections = _read(found)
+    yield f"# Model card: {_text(target)}"
+    if found["notes"]:
+        yield from ("", _text(found["notes"]))
+    yield from ("", "## Gap", "")
+    if report:
+        yield f"{_text(report['measured'])}, with 95 % confidence intervals."
+        yield "Before is the same model without the constraint, after is this model."
+        yield ""
+        for cells in (HEAD, ["---"] * len(HEAD), *map(_cells, report["comparisons"])):
+            yield f"| {' | '.join(map(_text, cells))} |"
+    else:
+        yield NO_REPORT
+    yield from ("", "## Limits of use", "", *(f"- {each}" for each in LIMITS))
+    if (found["achieved"] or {}).get("status_") == "infeasible":
+        yield "- No fit reached the band: the gap is larger than was asked for."
+    versions = report.get("versions") or {"rankfair": found["rankfair"]}
+    for title, facts in {**sections, "Versions": _facts(versions)}.items():
+        yield from ("", f"## {title}", "")
+        yield from (f"- {_text(name)}: {_text(value)}" for name, value in facts)
+
+
+def _read(found: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, Facts]]:
+    """Return what is predicted, the report of the fit, and the sections of both."""
+    params, reached = found["params"] or {}, found["achieved"] or {}
+    extra = found["extra"] if isinstance(found["extra"], dict) else {}
+    sound = all(fits(extra.get(key), kind) for key, kind in REPORT.items())
+    report = extra if sound else {}
+    target = extra.get("target")
+    size = f"{found['bytes']:,} bytes"
+    data: Facts = [("made by", f"rankfair {found['rankfair']}"), ("size", size)]
+    if report:
+        data.append(("rows fitted", f"{report['n_rows']:,}"))
+    columns: dict[str, list[Any]] = {}
+    for each in found["columns"]:
+        columns.setdefault(f"{each['role']}, {each['type']}", []).append(each["name"])
+    data += [(role, _listed(names)) for role, names in columns.items()]
+    tasks = [*(found["tasks"] or ())]
+    if params.get("tasks") is not None or tasks not in ([], [0]):
+        data.append((counted(len(tasks), "task"), _listed(tasks)))
+    named = found["groups"] or {}
+    named = named if isinstance(named, dict) else {"groups": named}
+    groups: Facts = [(name, _listed(labels)) for name, labels in named.items()]
+    sections = {
+        "Data": data,
+        "Groups": groups or [("none", "the model is not constrained")],
+        "Reached on the rows fitted": _facts(reached),
+        "Settings": _facts(params),
+    }
+    named_so = isinstance(target, str)
+    return (
+        str(target) if named_so else "a number",
+        report,
+        {title: facts for title, facts in sections.items() if facts},
+    )
+
+
+def _facts(pairs: dict[str, Any]) -> Facts:
+    names = {name: name.rstrip("_") for name in sorted(pairs)}
+    return [(MEANING.get(said, said), pairs[name]) for name, said in names.items()]
+
+
+def _cells(line: dict[str, Any]) -> list[str]:
+    """Return a row of the table of gaps."""
+    own = [_shown(line.get(name)) for name in HEAD[:3]]
+    return [*own, *(_with_ends(line, name) for name in MEASURES)]
+
+
+def _with_ends(line: dict[str, Any], name: str) -> str:
+    ends = [line.get(f"{name}_{end}") for end in ENDS]
+    middle, low, high = (it if isinstance(it, float | int) else math.nan for it in ends)
+    value = Estimate(middle, low, high)
+    return f"{number(value)} ({interval(value)})" if value.estimable else number(value)
+
+
+def _listed(labels: Any) -> str:
+    every = [*labels]
+    more = f" and {len(every) - MOST} more" if len(every) > MOST else ""
+    return ", ".join(map(_shown, every[:MOST])) + more
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_shown, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)
+
+
+def _text(value: Any) -> str:
+    """Return text in one line that Markdown shows as it is."""
+    line = " ".join(printable(_shown(value), keep="\n").split())
+    return _SIGNS.sub(r"\\\1", line)
