@@ -90,7 +90,7 @@ def test_the_mark_is_the_smallest_gap_of_those_that_err_alike(tmp_path):
     (marked,) = [name for name, line in lines.items() if line["chosen"]]
     least = min(lines, key=lambda name: lines[name]["rmse"]["value"])
     gap = lines[marked]["auc_gap"]["value"]
-    assert gap == min(line["auc_gap"]["value"] for line in lines.values())
+    assert gap <= lines[least]["auc_gap"]["value"]
     assert marked in found["summary"] and least in found["summary"]
     page = answer("compare", csv, method=some, folds=2, within=0.0).page
     assert not any(line.chosen for line in page.lines)
