@@ -6,9 +6,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -325,10 +325,9 @@ def _opened(raw: bytes) -> tuple[Any, dict[str, Any]]:
         demand(ours, f"it has the attribute {name[:40]!r}, not known here")
     model = cls(**params)
     model.__dict__.update(fitted)
-    _check_kinds(model)
-    _check_sizes(model)
-    _check_columns(model)
-    _check_settings(model)
+    for proofs in (_kinds, _sizes, _columns, _settings):
+        for sound, otherwise in proofs(model):
+            demand(sound, otherwise)
     return model, body
 
 
@@ -375,18 +374,21 @@ def _unused_type(model: Any, name: str) -> str:
     return "unknown" if several else _label_type(labels)
 
 
-def _check_kinds(model: TaskRegressor) -> None:
-    """See that all is there that every fit of this kind leaves, and of its type."""
+Proofs: TypeAlias = Iterator[tuple[object, str]]  # what has to hold, and what if not
+
+
+def _kinds(model: TaskRegressor) -> Proofs:
+    """All is there that every fit of this kind leaves, and of its type."""
     grouped = not isinstance(model, MultiTaskRegressor)
     balanced = isinstance(model, RankFairRegressor)
     schema = LINEAR | (GROUPED if grouped else {}) | (BALANCED if balanced else {})
     for name, kind in schema.items():
-        demand(name in vars(model), f"it lacks {name}")
-        demand(fits(vars(model)[name], kind), f"its {name} is of another type")
+        yield name in vars(model), f"it lacks {name}"
+        yield fits(vars(model)[name], kind), f"its {name} is of another type"
 
 
-def _check_sizes(model: Any) -> None:
-    """See that there are as many numbers as tasks and predictors, and finite ones."""
+def _sizes(model: Any) -> Proofs:
+    """There are as many numbers as tasks and predictors, and finite ones."""
     layout, shared = model._layout, model.shared_coef_
     k, n = len(layout.tasks), len(layout.names)
     found = [("coef_", model.coef_, (k, n)), ("intercept_", model.intercept_, (k,))]
@@ -395,7 +397,7 @@ def _check_sizes(model: Any) -> None:
         found += [("shared_coef_", shared, (n,)), ("shared_intercept_", offset, ())]
     for each in layout.protected:
         more = 1 if each.labels is None else len(each.labels) - 1
-        demand(more, f"the protected column {each.name} has one label only")
+        yield more, f"the protected column {each.name} has one label only"
         found.append((f"what stands for no {each.name}", each.fill, (more,)))
     line = getattr(model, "_trade_off", None)
     if line is not None:
@@ -404,57 +406,55 @@ def _check_sizes(model: Any) -> None:
             found.append((f"{name} of its line", getattr(line, name), (rows, n)))
         for name in ("intercept", "intercept_slope"):
             found.append((f"{name} of its line", getattr(line, name), (rows,)))
-        rows_of_table = np.array(() if line.table is None else line.table)
-        fields = rows_of_table.shape[1:] == (len(TradeOffRow._fields),)
-        demand(len(rows_of_table) and fields, "the table of its line is no table")
+        table = np.array(() if line.table is None else line.table)
+        several = len(table) and table.shape[1:] == (len(TradeOffRow._fields),)
+        yield several, "the table of its line is no table"
     for name, numbers, shape in found:
         sound = numbers.shape == shape and np.isfinite(numbers).all()
-        demand(sound, f"{name} should be finite numbers of shape {shape}")
+        yield sound, f"{name} should be finite numbers of shape {shape}"
     step = model.resolution_
     power = math.isfinite(step) and step >= 0 and math.frexp(step)[0] in (0.0, 0.5)
-    demand(power, "its resolution is no power of two")
+    yield power, "its resolution is no power of two"
 
 
-def _check_columns(model: Any) -> None:
-    """See that the columns it reads are there, and give the predictors it names."""
+def _columns(model: Any) -> Proofs:
+    """The columns it reads are there, and give the predictors it names."""
     layout, width = model._layout, model.n_features_in_
     predictors, tasks = layout.predictors, layout.task_columns or ()
-    used = (*predictors, *tasks)
-    demand(predictors, "it has no predictors")
-    demand(all(0 <= j < width for j in used), "it reads columns that are not there")
-    demand(len({*used}) == len(used), "it reads a column twice")
+    used, labels = (*predictors, *tasks), layout.tasks.tolist()
+    yield predictors, "it has no predictors"
+    yield all(0 <= j < width for j in used), "it reads columns that are not there"
+    yield len({*used}) == len(used), "it reads a column twice"
     all_used = len(used) == width or not isinstance(model, MultiTaskRegressor)
-    demand(all_used, "it has columns that are neither tasks nor predictors")
-    labels = layout.tasks.tolist()
+    yield all_used, "it has columns that are neither tasks nor predictors"
     single = len(labels) == 1 or layout.task_columns is not None
-    demand(single, "it has several tasks, and does not read which")
+    yield single, "it has several tasks, and does not read which"
     of_columns = all(isinstance(it, tuple) and len(it) == len(tasks) for it in labels)
-    alike = len(tasks) < 2 or of_columns
-    demand(alike, "tasks are not as the columns that name them")
+    yield len(tasks) < 2 or of_columns, "tasks are not as the columns that name them"
     names = getattr(model, "feature_names_in_", None)
-    distinct = names is None or fits(names, NDArray[Any])
-    distinct = distinct and (names is None or fits(names.tolist(), list[str]))
-    demand(distinct, "names of columns are no text, or not distinct")
-    demand(names is None or len(names) == width, "names of columns are missing")
+    if names is not None:
+        distinct = fits(names, NDArray[Any]) and fits(names.tolist(), list[str])
+        yield distinct, "names of columns are no text, or not distinct"
+        yield len(names) == width, "names of columns are missing"
     protected = [each.column for each in layout.protected]
     own = len({*protected}) == len(protected) and {*protected} <= {*predictors}
-    demand(own, "a protected column is no predictor, or there twice")
+    yield own, "a protected column is no predictor, or there twice"
     more = sum(len(each.fill) - 1 for each in layout.protected)
     as_many = len(layout.names) == len(predictors) + more
-    demand(as_many, "names and the columns that it reads differ in number")
+    yield as_many, "names and the columns that it reads differ in number"
     for name, read in (("tasks_", labels), ("predictors_", list(layout.names))):
         same = getattr(model, name).tolist() == read
-        demand(same, f"{name} are not those that it reads")
+        yield same, f"{name} are not those that it reads"
 
 
-def _check_settings(model: Any) -> None:
-    """Let the estimator check its settings as it does in fit."""
+def _settings(model: Any) -> Proofs:
+    """The estimator takes its settings, as it would in fit."""
     for name in ("tasks", "sensitive_features"):
         value = getattr(model, name, None)
         refs = value if isinstance(value, list | tuple) else [value]
         named = value is None or all(map(is_reference, refs))
-        demand(named, f"a setting of it is unsound ({name} names no column)")
+        yield named, f"a setting of it is unsound ({name} names no column)"
     try:
         model._check_settings()
     except (AttributeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"a setting of it is unsound ({error})") from None
+        yield False, f"a setting of it is unsound ({error})"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,47 +21,24 @@ from rankfair.files.table import (
 from rankfair.input.errors import TableError, quoted
 
 
-@dataclass(frozen=True)
-class ParquetContent:
-    """What a file says of itself, and what reads some of its columns."""
-
-    names: list[str]
-    n_rows: int
-    read: Callable[[list[str]], Any]
-
-
-def _content(raw: bytes) -> ParquetContent:
-    """Open a file with pyarrow, or else with polars.
-
-    Damaged files make polars end the process now and then, pyarrow not: see
-    docs/reading-files.md.
-    """
-    import polars as pl
-
-    try:
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        lazy = pl.scan_parquet(io.BytesIO(raw))
-        n_rows = int(lazy.select(pl.len()).collect().item())
-        names = lazy.collect_schema().names()
-        return ParquetContent(
-            names, n_rows, lambda kept: pl.read_parquet(io.BytesIO(raw), columns=kept)
-        )
-    file = ParquetFile(pa.BufferReader(raw))
-
-    def read(kept: list[str]) -> Any:
-        # A name may be a prefix of others ("a" of "a.b"), which are read with it.
-        table = file.read(columns=kept).select(kept)
-        table.validate(full=True)  # polars trusts what it is given
-        return pl.from_arrow(table)
-
-    return ParquetContent(file.schema_arrow.names, file.metadata.num_rows, read)
-
-
 def read_parquet(raw: bytes, reading: Reading) -> Table:
     """Return the table of a Parquet file; numbers as floats, all else as text."""
-    frame = _open(raw, reading)
+    try:
+        import polars as pl
+    except ImportError as error:
+        reason = "is a Parquet file, which needs polars"
+        raise TableError(reason, 'pip install "rankfair[cli]"') from error
+    try:
+        frame = _frame(raw, reading)
+    except TableError:
+        raise
+    except pl.exceptions.DuplicateError as error:
+        reason = f"cannot be read: {error}"
+        raise TableError(reason, "Rename one of them.") from None
+    except (Exception, pl.exceptions.PanicException) as error:  # no `Exception`
+        said = (str(error).splitlines() or [type(error).__name__])[0][:100]
+        reason = f"is a damaged Parquet file ({said})"
+        raise TableError(reason, "Write it again.") from error
     check_names([*reading.text, *reading.numbers], frame.columns)
     if not frame.height:
         raise TableError("has columns, but no rows")
@@ -76,38 +51,40 @@ def read_parquet(raw: bytes, reading: Reading) -> Table:
     return Table(found, notes=tuple(why.values()), why_text=why)
 
 
-def _open(raw: bytes, reading: Reading) -> Any:
-    """Return a polars frame of the columns that are to be read."""
+def _frame(raw: bytes, reading: Reading) -> Any:
+    """Return a polars frame of the columns that are to be read.
+
+    Damaged files make polars end the process now and then, pyarrow not: see
+    docs/reading-files.md.
+    """
+    import polars as pl
+
     try:
-        import polars as pl
-    except ImportError as error:
-        reason = "is a Parquet file, which needs polars"
-        raise TableError(reason, 'pip install "rankfair[cli]"') from error
-    # Panics of polars are no `Exception`.
-    failures = (Exception, pl.exceptions.PanicException)
-    try:
-        content = _content(raw)
-    except pl.exceptions.DuplicateError as error:
-        reason = f"cannot be read: {error}"
-        raise TableError(reason, "Rename one of them.") from None
-    except failures as error:
-        raise _broken(error) from error
-    check_names(reading.columns or (), content.names)
-    check_header(content.names, reading)
-    kept = [name for name in content.names if reading.reads(name)]
-    if content.n_rows * len(kept) > reading.max_cells:
-        size = f"{content.n_rows:,} rows of {len(kept)} columns"
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        lazy = pl.scan_parquet(io.BytesIO(raw))
+        n_rows = int(lazy.select(pl.len()).collect().item())
+        kept = _kept(lazy.collect_schema().names(), n_rows, reading)
+        return pl.read_parquet(io.BytesIO(raw), columns=kept)
+    file = ParquetFile(pa.BufferReader(raw))
+    kept = _kept(file.schema_arrow.names, file.metadata.num_rows, reading)
+    # A name may be a prefix of others ("a" of "a.b"), which are read with it.
+    table = file.read(columns=kept).select(kept)
+    table.validate(full=True)  # polars trusts what it is given
+    return pl.from_arrow(table)
+
+
+def _kept(names: list[str], n_rows: int, reading: Reading) -> list[str]:
+    """Return the columns to read; refuse names without sense, and too many cells."""
+    check_names(reading.columns or (), names)
+    check_header(names, reading)
+    kept = [name for name in names if reading.reads(name)]
+    if n_rows * len(kept) > reading.max_cells:
+        size = f"{n_rows:,} rows of {len(kept)} columns"
         reason = f"has {size}, more than fit in memory"
         raise TableError(reason, "Take fewer rows or columns.")
-    try:
-        return content.read(kept)
-    except failures as error:
-        raise _broken(error) from error
-
-
-def _broken(error: BaseException) -> TableError:
-    said = (str(error).splitlines() or [type(error).__name__])[0][:100]
-    return TableError(f"is a damaged Parquet file ({said})", "Write it again.")
+    return kept
 
 
 def _column(series: Any, reading: Reading) -> tuple[NDArray[Any], str]:
