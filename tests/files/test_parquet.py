@@ -47,11 +47,15 @@ def test_numbers_are_floats_and_the_rest_is_text():
     assert table.line(0) is None
 
 
-def test_text_may_be_asked_for():
+def test_text_and_what_means_not_known_may_be_asked_for():
     raw = parquet_bytes(i=[12345678901234567, 2], x=[1.0, 2.0])
     table = read_table(raw, text=["i"], columns=["i"])
     assert table.names == ("i",)
     assert table["i"].tolist() == ["12345678901234567", "2"]
+    raw = parquet_bytes(sex=["F", "NA", None], x=[1, 2, 3])
+    table = read_table(raw, text=["sex", "x"], missing=["NA", "3"])
+    assert table["sex"].tolist() == ["F", None, None]
+    assert table["x"].tolist() == ["1", "2", None]
 
 
 def test_digits_are_not_lost():
@@ -117,7 +121,7 @@ def test_without_polars_it_says_so(monkeypatch):
         read_table(SOUND)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(4, len(SOUND) - 1))
 def test_a_cut_file_is_refused(cut):
     with pytest.raises(TableError):
@@ -132,15 +136,6 @@ def test_a_panic_of_polars_is_a_damaged_file(monkeypatch, reader):
     monkeypatch.setattr(pl, call, panic)
     with pytest.raises(TableError, match=r"damaged Parquet file \(assertion failed\)"):
         read_table(SOUND)
-
-
-def test_cells_of_text_that_mean_not_known():
-    frame = pl.DataFrame({"sex": ["F", "NA", None], "x": [1, 2, 3]})
-    stream = io.BytesIO()
-    frame.write_parquet(stream)
-    table = read_table(stream.getvalue(), text=["sex", "x"], missing=["NA", "3"])
-    assert table["sex"].tolist() == ["F", None, None]
-    assert table["x"].tolist() == ["1", "2", None]
 
 
 def test_columns_of_any_kind_are_read_alike_by_both(monkeypatch):
@@ -168,7 +163,7 @@ def test_a_flipped_bit_does_not_end_the_process(reader):
     if reader == "polars":
         pytest.skip("polars alone asks for 2^61 bytes at some bits, and aborts")
     # Where the headers of the pages are, with their lengths.
-    for place in range(4, 300):
+    for place in range(4, 300, 3):
         raw = bytearray(SOUND)
         raw[place] ^= 1
         with contextlib.suppress(TableError):

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rankfair.files.csv import decode
 from rankfair.files.read import read_table
 from rankfair.input.errors import InputError, TableError
+
+DUTCH = {"decimal": ",", "thousands": "."}
 
 
 def refused(raw, **settings):
@@ -35,54 +36,44 @@ def test_text_is_kept_to_the_letter():
     }
 
 
-def test_empty_cells_are_missing():
+def test_empty_cells_are_missing_and_columns_may_be_chosen():
     table = read_table(b"x,who\n1,\n,b\n")
     np.testing.assert_array_equal(table["x"], [1, np.nan])
     assert table["who"].tolist() == [None, "b"]
     assert table.missing("x").tolist() == [False, True]
     assert table.missing("who").tolist() == [True, False]
-
-
-def test_only_some_columns():
     raw = b"a,b,c\n1,1e999,x\n"
     assert cells(raw, columns=["c", "a"]) == {"a": [1.0], "c": ["x"]}
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_a_mark_says_the_encoding(encoding):
-    raw = "näme,x\n\u20ac,1\n".encode(encoding)
-    assert cells(raw) == {"näme": ["\u20ac"], "x": [1.0]}
-    # and naming it as well does no harm
-    assert cells(raw, encoding=encoding) == {"näme": ["\u20ac"], "x": [1.0]}
-
-
-def test_the_encoding_may_be_said():
-    assert cells("é\n1\n".encode("latin-1"), encoding="latin-1") == {"é": [1.0]}
-    assert cells("é\n1\n".encode("utf-16-be"), encoding="utf-16-be") == {"é": [1.0]}
-    assert cells("é\n1\n".encode("utf-8-sig"), encoding="utf-8") == {"é": [1.0]}
+def test_the_encoding_is_that_of_a_mark_or_said():
+    for encoding in ("utf-8-sig", "utf-16", "utf-32"):
+        raw = "näme,x\n\u20ac,1\n".encode(encoding)
+        assert cells(raw) == {"näme": ["\u20ac"], "x": [1.0]}
+        # and naming it as well does no harm
+        assert cells(raw, encoding=encoding) == {"näme": ["\u20ac"], "x": [1.0]}
+    for encoding in ("latin-1", "utf-16-be"):
+        assert cells("é\n1\n".encode(encoding), encoding=encoding) == {"é": [1.0]}
+    # A mark of another encoding is not one: the person knows better.
+    assert cells(b"\xef\xbb\xbfa\n1\n", encoding="latin-1") == {"ï»¿a": [1.0]}
 
 
 @pytest.mark.parametrize(
     ("raw", "settings", "line", "column", "said", "cure"),
     [
         (b"", {}, None, None, "is empty", ""),
-        (b" \n\n", {}, None, None, "is empty", ""),
         (b"\n,\n", {}, 2, None, "column 1 of 2 has no name", "pandas"),
         (b"a,b\n", {}, None, None, "no rows", "whole file"),
-        (b"a,b\n\n\n", {}, None, None, "no rows", "whole file"),
         ("é\n1\n".encode("latin-1"), {}, 1, None, "0xE9", "--encoding latin-1"),
         (b"a\n\x931\n", {}, 2, None, "0x93", "--encoding cp1252"),
         (b"\xff\xfea", {}, 1, None, "UTF-16", "Leave --encoding out"),
         (b"a\n1\n", {"encoding": "nope"}, None, None, '"nope"', "latin-1"),
-        (b"a\n1\n", {"encoding": "rot13"}, None, None, '"rot13"', "latin-1"),
         (b"a\n1\n", {"encoding": "a\0b"}, None, None, "cannot be read", "latin-1"),
         ("a,b\n1,2".encode("utf-16-le"), {}, 1, None, "NUL", "--encoding utf-16-le"),
-        ("a,b\n1,2".encode("utf-16-be"), {}, 1, None, "NUL", "--encoding utf-16-be"),
         (b"a,b\n1,\x00\n", {}, 2, None, "NUL", "damaged"),
         (b"a;b\n1,5;2\n", {}, 2, "a", '"1,5"', "--decimal ','"),
         (b"x\n1,5\n", {}, 2, None, "2 cells", "--delimiter ';' --decimal ','"),
         (b"a,b\n1,2\r3,4\n", {}, 2, None, "(CR)", "Quote"),
-        (b"a\rb,c\n1,2\n", {}, 1, None, "(CR)", "Quote"),
         (b"a,b\n1,2\n\n1,2,3\n", {}, 4, None, "3 cells", "Quote"),
         (b'a,b\n"1\n1",2\n1\n', {}, 4, None, "1 cell,", "mend"),
         (b"a,b\n1,2,\n", {}, 2, None, "3 cells", "ends with a delimiter"),
@@ -92,7 +83,6 @@ def test_the_encoding_may_be_said():
         (b'a\n"' + b"x" * 140_000, {}, 2, None, "131,072", "left open"),
         (b"a,b,a\n1,2,3\n", {}, 1, "a", "columns 1 and 3", "Rename"),
         (b"a, \n1,2\n", {}, 1, None, "column 2 of 2", "too many?"),
-        (b"a,,b\n1,2,3\n", {}, 1, None, "column 2 of 3", "Give it a name"),
         (b'x\n1\n"1,234"\n', {}, 3, "x", '"1,234"', "--thousands ',' or --decimal"),
         (b"x;y\n1.234,5;2\n", {}, 2, "x", "1.234,5", "--thousands '.' --decimal ','"),
         (b"x;y\n1 234;2\n", {}, 2, "x", "1 234", "--thousands ' '"),
@@ -101,14 +91,7 @@ def test_the_encoding_may_be_said():
         (b"x\nNA\n", {"numbers": ["x"]}, 2, "x", '"NA"', "--missing NA"),
         (b"x\n1\n$5\n", {"numbers": ["x"]}, 3, "x", "sign $", "all cells"),
         (b'x\n$1\n"$-5,000"\n', {}, 3, "x", '"$-5,000"', "--thousands ','"),
-        (
-            b"x\n9007199254740993\n",
-            {"numbers": ["x"]},
-            2,
-            "x",
-            "more digits",
-            "--text x",
-        ),
+        (b"x\n9007199254740993\n", {"numbers": ["x"]}, 2, "x", "more d", "--text x"),
         (b"x;y\n1.5;2\n", {"decimal": ","}, 2, "x", '"1.5"', "--decimal '.'"),
         (b"x\n1,5,5\n", {"delimiter": ";", "numbers": ["x"]}, 2, "x", "not a n", ""),
         (b"a;b,c\n1;2,3\n", {}, 1, None, "more than one way", "--delimiter"),
@@ -150,11 +133,7 @@ def test_settings_that_cannot_be_used_are_named(settings, said):
 @pytest.mark.parametrize(
     ("raw", "settings", "values"),
     [
-        (
-            b"x;y\n1.234,50;1\n-2,5e1;2\n",
-            {"decimal": ",", "thousands": "."},
-            [1234.5, -25],
-        ),
+        (b"x;y\n1.234,50;\n-2,5e1;\n", DUTCH, [1234.5, -25]),
         (b'x,y\n"1,234",1\n12,2\n', {"thousands": ","}, [1234, 12]),
         (b"x,y\n1'234.5,1\n.5,2\n", {"thousands": "'"}, [1234.5, 0.5]),
         ("x,y\n1\u202f234,1\n5.,2\n".encode(), {"thousands": "\u202f"}, [1234, 5]),
@@ -184,10 +163,7 @@ def test_numbers_are_read_as_the_settings_say(raw, settings, values):
         (b"1,2\n3,4\n", "all numbers"),
         (b"x,y\r1,2\r", "CR alone"),
         (b"x,y\n1,2\n3,45", "line 3: the last line has no line end. Was the file cut?"),
-        (b"x,y\n1,2\n3,45", 'Its last cell is read as "45"'),
         (b"x,y\n1,a\n3,Fem", 'Its last cell is read as "Fem"'),
-        (b"x,y\r\n1,2\r\n3,", 'Its last cell is read as ""'),
-        (b"x,y\r1,2\r3,4", "line 3: the last line has no line end"),
         (b"x,y\n" + b"1,2\n" * 5000 + b"3,45", "line 5002: the last line"),
     ],
 )
@@ -198,15 +174,11 @@ def test_what_was_noticed_is_said(raw, note):
         assert read_table(whole).notes == ()
 
 
-def test_what_stopped_a_column_of_numbers_is_kept_for_later():
+def test_what_stopped_a_column_of_numbers_and_the_lines_are_kept():
     assert "line 3" in read_table(b"x\n1\nNA\n3\n").why_text["x"]
     assert read_table(b"x\na\nb\n1\n").why_text == {}
-
-
-def test_lines_are_those_of_the_file():
     table = read_table(b'x,y\n1,"a\nb"\n\n2,c\n3,d\n')
     assert [table.line(i) for i in range(3)] == [2, 5, 6]
-    assert read_table(b"x\n1\n2\n").lines.tolist() == [2, 3]
     assert read_table(b"sep=;\nx;y\n1;2\n").lines.tolist() == [3]
 
 
@@ -289,33 +261,20 @@ def test_long_and_odd_cells_are_shown_short():
     assert "\x1b" not in str(error) and "…" in str(error)
 
 
-def test_the_same_text_is_decoded_whatever_the_mark():
-    assert decode(b"a", "utf-8-sig") == "a"
-    assert decode("a".encode("utf-16"), "utf-16") == "a"
-    assert "no encoding" in str(refused(b"\xef\xbb\xbfa\n1\n", encoding="nope"))
-    # A mark of another encoding is not one: the person knows better.
-    assert decode(b"\xef\xbb\xbfa", "latin-1") == "ï»¿a"
-
-
-def test_a_delimiter_of_ones_own():
+def test_many_rows_that_polars_does_not_cut_are_read_by_the_rules():
     rows = "".join(f"{i}\u00a7{i}\n" for i in range(2000))
     table = read_table(f"x\u00a7y\n{rows}".encode(), delimiter="\u00a7")
     assert table["y"].tolist() == list(range(2000))
-
-
-def test_many_different_cells_are_read_by_the_rules_too():
-    rows = "".join(f'"v{i}\n",{i}\n' for i in range(60_000))
+    rows = "".join(f'"v{i}\n", {i}.25\n' for i in range(3000))
     table = read_table(f"a,b\n{rows}".encode())
-    assert table["a"].tolist() == [f"v{i}\n" for i in range(60_000)]
-    assert table.line(59_999) == 2 + 2 * 59_999
-    numbers = "".join(f" {i}.25,\n" for i in range(110_000))
-    table = read_table(f"a,b\n{numbers}".encode())
-    np.testing.assert_array_equal(table["a"], np.arange(110_000) + 0.25)
+    assert table["a"].tolist() == [f"v{i}\n" for i in range(3000)]
+    np.testing.assert_array_equal(table["b"], np.arange(3000) + 0.25)
+    assert table.line(2999) == 2 + 2 * 2999
 
 
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("sign", [".", ","])
-@pytest.mark.parametrize("cell", ["1\n2", "1\n", "\n1", "1\n\n2"])
+@pytest.mark.parametrize("cell", ["1\n2", "1\n"])
 def test_a_line_end_inside_a_cell_is_part_of_it(cell, sign, many):
     rest = ["3"] * (3000 if many else 1)
     raw = "\n".join(["a;b", f'"{cell}";0', *(f"{each};1" for each in rest)]).encode()
@@ -345,15 +304,11 @@ def test_missing_cells_are_named_for_every_column(many):
     [
         ("9007199254740993", False),
         ("9007199254740993.0", False),
-        ("-9.007199254740993e15", False),
         ("9007199254740992.5", False),
-        ("12345678901234567000.0", False),
-        ("9007199254740992.0", True),
         ("9.007199254740992E+15", True),
         ("1e23", True),
         ("9.9999999999999992e+22", True),  # the same float in 17 digits
         ("1.7976931348623157e308", True),
-        ("18446744073709551616.00", True),
     ],
 )
 def test_digits_are_kept_or_the_column_is_text(cell, kept, many):
