@@ -54,8 +54,7 @@ WHERE = pytest.mark.parametrize("where", ["X", "y", "Xy"])
 
 
 @WHERE
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("beta", [0.0, 30.0])
+@pytest.mark.parametrize(("weighted", "beta"), [(False, 30.0), (True, 0.0)])
 def test_fits_are_scikit_learn_s_on_centred_data(where, weighted, beta):
     X, y, _ = rows()
     weights = np.random.default_rng(1).random(len(y)) if weighted else None
@@ -83,7 +82,7 @@ def test_tasks_far_from_zero_have_fits_of_their_own(where):
         assert coef == pytest.approx(reference.coef_, rel=1e-3)
 
 
-@WHERE
+@pytest.mark.parametrize("where", ["Xy"])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_are_as_good_far_from_zero(name, where):
     X, y, groups = rows()
@@ -100,7 +99,7 @@ def test_models_are_as_good_far_from_zero(name, where):
     assert errors[1] == pytest.approx(errors[0], rel=0.02)
 
 
-@WHERE
+@pytest.mark.parametrize("where", ["Xy"])
 @pytest.mark.parametrize("n_rows", [900, 140_000])
 def test_streamed_fits_are_as_good_far_from_zero(where, n_rows, tmp_path):
     X, y, groups = rows(n_rows)
@@ -122,8 +121,9 @@ def test_streamed_fits_are_as_good_far_from_zero(where, n_rows, tmp_path):
     assert found[1] == pytest.approx(found[0], rel=0.01, abs=1e-3)
 
 
-@pytest.mark.parametrize("value", [0.1, 1 / 3, 7.0, 1e6 + 0.1])
-@pytest.mark.parametrize("n_rows", [300, 100_003])
+@pytest.mark.parametrize(
+    ("value", "n_rows"), [(1 / 3, 300), (7.0, 300), (1e6 + 0.1, 300), (0.1, 100_003)]
+)
 def test_a_constant_is_one_whatever_its_mean_is_rounded_to(value, n_rows):
     X, y, groups = rows(n_rows)
     X = np.column_stack((X, np.full(n_rows, value)))
@@ -147,7 +147,7 @@ def test_a_column_that_differs_in_its_last_digit_is_no_predictor():
     assert not model.coef_[:, 3].any()
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e6 + 0.1])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6 + 0.1])
 def test_a_constant_has_no_share_of_variance_explained(value):
     _, y, groups = rows()
     for predicted in (y, 1e20 * y):

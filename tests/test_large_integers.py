@@ -41,11 +41,8 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 @kinds
-@pytest.mark.parametrize("weighted", [False, True])
-def test_metrics_of_ranks_tell_them_apart(weighted, kind):
-    given = {"sensitive_features": GROUPS}
-    if weighted:
-        given["sample_weight"] = 1 + TASKS
+def test_metrics_of_ranks_tell_them_apart(kind):
+    given = {"sensitive_features": GROUPS, "sample_weight": 1 + TASKS}
     for metric in (
         metrics.rank_auc,
         metrics.rank_gap,
@@ -56,12 +53,10 @@ def test_metrics_of_ranks_tell_them_apart(weighted, kind):
         assert metric(None, KINDS[kind](SMALL), **given) == metric(None, SMALL, **given)
 
 
-@kinds
-@pytest.mark.parametrize("weighted", [False, True])
-def test_audits_tell_them_apart(kind, weighted):
+@pytest.mark.parametrize("kind", ["negative", "huge list", "nullable"])
+def test_audits_tell_them_apart(kind):
     given = {"sensitive_features": GROUPS, "tasks": TASKS}
-    if weighted:
-        given["sample_weight"] = 1 + RNG.integers(3, size=N)
+    given["sample_weight"] = 1 + RNG.integers(3, size=N)
     small, large = (audit(None, p, **given) for p in (SMALL, KINDS[kind](SMALL)))
     (own,), (other,) = small.comparisons, large.comparisons
     for name in ("auc", "within_task_auc", "ks", "share_above_median"):
@@ -126,7 +121,7 @@ def test_they_are_labels_in_a_column(make):
     assert model.predict(rows) == pytest.approx(expected.predict(X, tasks=TASKS))
 
 
-@pytest.mark.parametrize("origin", [LARGE, -(2**62), 2**63])
+@pytest.mark.parametrize("origin", [-(2**62), 2**63])
 def test_they_are_labels_in_files(origin, tmp_path):
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=Y)
     kind = np.uint64 if origin > 2**62 else np.int64

@@ -56,15 +56,6 @@ def test_any_table_of_numbers_becomes_c_ordered_floats(X):
     assert numbers.dtype == np.float64
 
 
-def test_booleans_are_numbers(frame):
-    assert open_table(frame({"a": [True, False]})).numbers((0,)).tolist() == [[1], [0]]
-
-
-def test_a_list_may_mix_numbers_and_text():
-    table = open_table([[1.5, "a"], [2.5, "b"]])
-    assert table.numbers((0,)).ravel().tolist() == [1.5, 2.5]
-
-
 def test_missing_numbers_are_nan(frame):
     column = open_table(frame({"a": [1, None, 3]})).numbers((0,))
     assert np.isnan(column).ravel().tolist() == [False, True, False]
@@ -127,11 +118,6 @@ def test_dates_are_not_numbers(frame):
 def test_what_is_no_dense_real_table_is_refused(X, error, sentence):
     with pytest.raises(error, match=sentence):
         open_table(X)
-
-
-def test_a_complex_column_is_refused():
-    with pytest.raises(ValueError, match="y has dtype complex128"):
-        column_numbers(np.array([1j]), "y")
 
 
 @pytest.mark.parametrize("values", [3, np.zeros((2, 2, 2))])
