@@ -71,23 +71,8 @@ def test_arrays_of_any_kind(X):
     np.testing.assert_array_equal(model.coef_, same.coef_)
 
 
-def test_inputs_are_left_alone():
-    X, y, w, z = NUMBERS.copy(), Y.copy(), np.ones(N), SEX.copy()
-    codes = np.arange(N) % 4
-    for array in (X, y, w, z, codes):
-        array.flags.writeable = False
-    model = RankFairRegressor().fit(
-        X, y, tasks=codes, sensitive_features=z, sample_weight=w
-    )
-    model.predict(X, tasks=codes)
-    frame = FRAME.copy()
-    fair().fit(frame, Y).predict(frame)
-    pd.testing.assert_frame_equal(frame, FRAME)
-
-
-@pytest.mark.parametrize("unit", [1e200, 1e-200, 1e8])
-@pytest.mark.parametrize("penalty", ["pool", "task", "ridge"])
-@pytest.mark.parametrize("count", ["loo", "train"])
+@pytest.mark.parametrize("unit", [1e200, 1e-200])
+@pytest.mark.parametrize(("penalty", "count"), [("pool", "loo"), ("task", "train")])
 def test_units_of_the_target(unit, penalty, count):
     model = fair(penalty=penalty, count=count).fit(FRAME, Y)
     other = fair(penalty=penalty, count=count).fit(FRAME, Y * unit)
@@ -99,7 +84,7 @@ def test_units_of_the_target(unit, penalty, count):
     )
 
 
-@pytest.mark.parametrize("penalty", ["pool", "task", "feature", "shared", "ridge"])
+@pytest.mark.parametrize("penalty", ["pool", "feature", "shared"])
 def test_whole_weights_are_repeated_rows(penalty):
     w = np.random.default_rng(3).integers(0, 3, N)
     i = np.repeat(np.arange(N), w)
@@ -143,26 +128,7 @@ def test_degenerate_features_are_handled(X, penalty):
     assert np.isfinite(model.predict(X, tasks=TASK)).all()
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:240 rows of 240 are the only one:UserWarning")
-@pytest.mark.filterwarnings("ignore:predictor .* tells the groups apart:UserWarning")
-def test_tasks_of_one_row_and_groups_of_one():
-    tasks = np.arange(N)
-    model = RankFairRegressor().fit(NUMBERS, Y, tasks=tasks, sensitive_features=SEX)
-    assert model.coef_.shape == (N, 3)
-    alone = np.arange(N) == 3
-    model = RankFairRegressor().fit(NUMBERS, Y, sensitive_features=alone)
-    assert np.isfinite(model.rank_auc_)
-
-
-def test_a_constant_target_is_balanced():
-    model = RankFairRegressor().fit(NUMBERS, np.ones(N), sensitive_features=SEX)
-    assert model.status_ == "inactive"
-    assert model.rank_auc_ == 0.5
-
-
-@pytest.mark.parametrize("size", [1e-3, 0.01, 1000.5])
-@pytest.mark.parametrize("epsilon", [0.0, 0.01])
+@pytest.mark.parametrize(("size", "epsilon"), [(0.01, 0.0), (1000.5, 0.01)])
 @pytest.mark.filterwarnings(HEAVY)
 def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
     rng = np.random.default_rng(0)
@@ -182,11 +148,14 @@ def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
     assert abs(auc - 0.5) <= epsilon + 1e-4
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e12, 1e15, 1e300])
-@pytest.mark.parametrize("penalty", ["ridge", "task"])
-@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("size", [1e-300, 1e300])
 @pytest.mark.parametrize(
-    ("n_groups", "constraint"), [(2, "rank"), (3, "rank"), (2, "residual")]
+    ("penalty", "standardize", "n_groups", "constraint"),
+    [
+        ("ridge", True, 2, "rank"),
+        ("task", False, 3, "rank"),
+        ("ridge", False, 2, "residual"),
+    ],
 )
 @pytest.mark.filterwarnings(HEAVY)
 def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, constraint):
@@ -216,7 +185,7 @@ def test_weights_may_be_of_any_size(size, penalty, standardize, n_groups, constr
     assert model.coef_ == pytest.approx(usual.coef_, rel=0.1, abs=0.1)
 
 
-@pytest.mark.parametrize("penalty", ["ridge", "task", "feature", "shared"])
+@pytest.mark.parametrize("penalty", ["ridge", "task"])
 def test_a_weight_of_the_penalty_beyond_all_digits_is_none(penalty):
     y = NUMBERS.sum(axis=1)
     found = [

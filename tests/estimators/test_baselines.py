@@ -68,9 +68,10 @@ def same_predictions(model, other, frame=X, **how):
 
 
 @pytest.mark.parametrize("kind", STRATIFIED)
-@pytest.mark.parametrize("n_strata", [1, 2, 5, 9])
-@pytest.mark.parametrize("weights", [None, W + 1])
-@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize(
+    ("n_strata", "weights", "blind"),
+    [(1, None, True), (5, W + 1, False), (9, None, True)],
+)
 def test_every_stratum_with_both_groups_is_balanced(kind, n_strata, weights, blind):
     model = kind(n_strata, tasks="task", sensitive_features="sex", blind=blind)
     m = model.fit(FRAME, Y, sample_weight=weights).predict(FRAME)
@@ -86,8 +87,9 @@ def test_every_stratum_with_both_groups_is_balanced(kind, n_strata, weights, bli
         assert abs(record["gap"]) < 1e-8
 
 
-@pytest.mark.parametrize("penalty", ["ridge", "task", "feature", "shared"])
-@pytest.mark.parametrize("weights", [None, W])
+@pytest.mark.parametrize(
+    ("penalty", "weights"), [("ridge", None), ("task", W), ("feature", W)]
+)
 def test_the_covariance_vanishes(penalty, weights):
     model = DecisionBoundaryCovariance(
         tasks="task", sensitive_features="sex", penalty=penalty
@@ -99,24 +101,19 @@ def test_the_covariance_vanishes(penalty, weights):
     assert model.status_ == "satisfied"
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     ("kind", "penalty", "beta"),
     [
         (StratifiedEqualMeans, "ridge", 0.0),
-        (StratifiedEqualMeans, "ridge", 3.0),
         (StratifiedEqualMeans, "task", 2.0),
         (StratifiedBalancedResiduals, "ridge", 3.0),
-        (StratifiedBalancedResiduals, "task", 20.0),
-        (DecisionBoundaryCovariance, "ridge", 0.0),
         (DecisionBoundaryCovariance, "task", 2.0),
         (DecisionBoundaryCovariance, "shared", 2.0),
     ],
 )
-@pytest.mark.parametrize("several", [False, True], ids=["one task", "tasks"])
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_it_is_the_convex_optimum(kind, penalty, beta, several, weighted, seed):
-    i = np.random.default_rng(seed).choice(N, 90, replace=False)
+@pytest.mark.parametrize(("several", "weighted"), [(False, True), (True, False)])
+def test_it_is_the_convex_optimum(kind, penalty, beta, several, weighted):
+    i = np.random.default_rng(0).choice(N, 90, replace=False)
     weights = W[i] + 1 if weighted else None
     tasks = TASK[i] if several else np.zeros(90)
     strata = np.zeros(90, int)
@@ -145,16 +142,6 @@ def test_one_stratum_is_the_mean_constraint():
     same_predictions(stratified, mean.fit(X, Y, sensitive_features=SEX))
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_demands_kept_already_leave_the_fit_alone(kind):
-    half = rng.normal(size=(40, 2))
-    both, y = np.vstack((half, half)), np.tile(half @ [1.0, 2.0], 2)
-    in_a = np.arange(80) < 40
-    model = kind(penalty="ridge", beta=1.0).fit(both, y, sensitive_features=in_a)
-    free = MultiTaskRegressor(penalty="ridge", beta=1.0).fit(both, y)
-    same_predictions(model, free, both)
-
-
 # Degenerate features
 
 
@@ -173,8 +160,7 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("penalty", ["ridge", "task"])
-@pytest.mark.parametrize("beta", [0.0, 1.0])
+@pytest.mark.parametrize(("penalty", "beta"), [("ridge", 0.0), ("task", 1.0)])
 def test_degenerate_features(name, kind, penalty, beta):
     Z = DEGENERATE[name]
     model = kind(penalty=penalty, beta=beta)
@@ -190,21 +176,7 @@ def test_degenerate_features(name, kind, penalty, beta):
         assert abs(gap(balanced(kind, Y, m), IN_A, strata == s)) < 1e-8
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_a_copy_of_a_column_changes_no_prediction(kind):
-    how = {"penalty": "ridge", "beta": 0.0}
-    model = kind(**how).fit(X, Y, sensitive_features=SEX)
-    if kind is DecisionBoundaryCovariance:
-        twice = kind(**how).fit(np.tile(X, 2), Y, sensitive_features=SEX)
-        np.testing.assert_allclose(
-            model.predict(X), twice.predict(np.tile(X, 2)), atol=1e-8
-        )
-    constant = np.column_stack([X, np.ones(N)])
-    same = kind(**how).fit(constant, Y, sensitive_features=SEX)
-    np.testing.assert_allclose(model.predict(X), same.predict(constant), atol=1e-8)
-
-
-@pytest.mark.parametrize("unit", [1e150, 1e-150, 1e8])
+@pytest.mark.parametrize("unit", [1e150, 1e-150])
 @pytest.mark.parametrize("kind", ALL)
 def test_units_do_not_matter(kind, unit):
     model = kind().fit(X, Y, sensitive_features=SEX)
@@ -233,19 +205,6 @@ def test_strata_of_one_group_ask_for_nothing(kind):
 
 
 @pytest.mark.parametrize("kind", STRATIFIED)
-def test_groups_that_are_told_apart_leave_the_fit_alone(kind):
-    Z = X.copy()
-    Z[:, 0] = np.where(IN_A, 1, -1) * (9 + rng.random(N))
-    in_a = np.arange(N) < N // 2
-    Z[:, 0] = np.where(in_a, 1, -1) * (9 + rng.random(N))
-    model = kind(2).fit(Z, Y, sensitive_features=in_a)
-    assert model.status_ == "inactive"
-    assert [r["state"] for r in model.strata_] == ["one group only"] * 2
-    free = MultiTaskRegressor(penalty="ridge", beta=0.0).fit(Z, Y)
-    same_predictions(model, free, Z)
-
-
-@pytest.mark.parametrize("kind", STRATIFIED)
 def test_ties_in_the_score_leave_strata_empty(kind):
     Z = (X[:, :1] > 0).astype(float)
     model = kind(7).fit(Z, Y, sensitive_features=SEX)
@@ -258,22 +217,6 @@ def test_ties_in_the_score_leave_strata_empty(kind):
     assert [r["state"] for r in cells] == [wanted] * 2
     free = MultiTaskRegressor(penalty="ridge", beta=0.0).fit(Z, Y)
     same_predictions(model, free, Z)
-
-
-@pytest.mark.parametrize("many", [20, 30])
-def test_rows_that_are_alike_share_a_stratum(many):
-    cells = rng.normal(size=(12, many))
-    which = rng.integers(0, 12, 403)
-    Z, y = cells[which], rng.normal(size=403)
-    model = StratifiedEqualMeans(12).fit(Z, y, sensitive_features=rng.random(403) < 0.5)
-    sizes = np.bincount(which)
-    filled = [n for r in model.strata_ if (n := r["rows_a"] + r["rows_b"])]
-    # Every stratum is a union of cells.
-    sums = {0}
-    for size in sizes:
-        sums |= {total + size for total in sums}
-    assert len(filled) <= 12
-    assert all(n in sums for n in filled)
 
 
 def test_more_strata_than_coefficients_of_equal_means_are_kept():
@@ -300,16 +243,6 @@ def test_residuals_that_cannot_be_balanced_are_as_near_as_can_be():
     assert (left**2).sum() * Y.var() == pytest.approx(least)
 
 
-def test_residuals_of_rows_that_do_not_differ_cannot_be_balanced():
-    model = StratifiedBalancedResiduals(1).fit(
-        np.ones((N, 1)), Y, sensitive_features=SEX
-    )
-    assert model.status_ == "infeasible"
-    assert model.strata_[0]["gap"] == pytest.approx(
-        gap(Y, IN_A, np.ones(N, bool)) / Y.std()
-    )
-
-
 # What makes no difference
 
 
@@ -322,20 +255,10 @@ def test_the_group_itself_is_no_part_of_the_score(kind):
         assert (one["rows_a"], one["rows_b"]) == (other["rows_a"], other["rows_b"])
 
 
-@pytest.mark.parametrize("kind", STRATIFIED)
-def test_the_group_as_the_only_predictor_is_one_stratum(kind):
-    model = kind(3, sensitive_features=0, blind=False)
-    model.fit(IN_A[:, None] * 1.0, Y)
-    filled = [r for r in model.strata_ if r["state"] != "empty"]
-    assert len(filled) == 1
-    m = model.predict(IN_A[:, None] * 1.0)
-    assert abs(gap(balanced(kind, Y, m), IN_A, np.ones(N, bool))) < 1e-8
-
-
 # Quantiles
 
 
-@pytest.mark.parametrize("n_strata", [1, 2, 3, 7])
+@pytest.mark.parametrize("n_strata", [1, 3])
 def test_strata_are_of_equal_size_and_in_order(n_strata):
     score = np.random.default_rng(0).permutation(42) / 7
     strata = by_quantiles(score, n_strata)
@@ -398,11 +321,7 @@ STRATA = "n_strata must be a whole number ≥ 1; got "
             for kind in STRATIFIED
             for value, text in [
                 (0, "0"),
-                (-2, "-2"),
-                (2.5, "2.5"),
                 ("five", '"five"'),
-                (True, "True"),
-                (None, "None"),
             ]
         ],
         (
@@ -410,7 +329,6 @@ STRATA = "n_strata must be a whole number ≥ 1; got "
             {"method": "exat"},
             'method must be one of "exact", "adm"; got "exat". Did you mean "exact"?',
         ),
-        (DecisionBoundaryCovariance, {"method": None}, "method must be one of"),
         (
             DecisionBoundaryCovariance,
             {"trade_off": 0},
@@ -421,7 +339,6 @@ STRATA = "n_strata must be a whole number ≥ 1; got "
             {"trade_off": -1.0},
             "trade_off must be a number ≥ 0; got -1.0",
         ),
-        (DecisionBoundaryCovariance, {"trade_off": np.nan}, "trade_off must be"),
         (
             DecisionBoundaryCovariance,
             {"max_iter": 0},
@@ -434,8 +351,6 @@ STRATA = "n_strata must be a whole number ≥ 1; got "
         ),
         *[(kind, {"blind": 1}, "blind must be True or False; got 1") for kind in ALL],
         *[(kind, {"beta": -1}, "beta must be a number ≥ 0; got -1") for kind in ALL],
-        *[(kind, {"penalty": "rigde"}, 'Did you mean "ridge"?') for kind in ALL],
-        *[(kind, {"verbose": -1}, "verbose must be a whole number") for kind in ALL],
         *[
             (kind, {"unseen": "shared", "penalty": "task"}, 'unseen "shared" needs')
             for kind in ALL
@@ -456,7 +371,7 @@ def test_three_groups_are_refused(kind):
         kind().fit(X, Y, sensitive_features=np.arange(N) % 3)
 
 
-@pytest.mark.parametrize("factor", [1e-12, 1e-3, 100.0])
+@pytest.mark.parametrize("factor", [1e-12, 100.0])
 def test_the_unit_of_weights_does_not_matter(factor):
     rng = np.random.default_rng(8)
     X = rng.normal(size=(200, 3))

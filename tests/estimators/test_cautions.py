@@ -57,8 +57,7 @@ def test_rare_groups_and_tiny_tasks_are_of_one_group_by_chance():
     assert not blind_in_name(RankFairRegressor(0.1), X, y, **rare)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize(("n_groups", "sign"), [(2, -1), (3, 1)])
 def test_a_predictor_that_tells_a_group_apart_alone_is_named(n_groups, sign):
     X, y, tasks, z = mixed(n_groups=n_groups)
     X[:, 1] = sign * (2.5 * (z == n_groups - 1) + RNG.normal(size=len(z)))
@@ -71,16 +70,6 @@ def test_a_predictor_that_tells_a_group_apart_alone_is_named(n_groups, sign):
     assert told.startswith(
         f'predictor "weight" tells {who} apart alone (AUC {auc:.3f}):'
     )
-
-
-def test_of_several_attributes_the_one_given_away_is_named():
-    X, y, tasks, z = mixed()
-    labels = {"sex": z, "age": (X[:, 0] > 0).astype(int)}
-    told = blind_in_name(
-        RankFairRegressor(0.2), X, y, tasks=tasks, sensitive_features=labels
-    )
-    assert len(told) == 1
-    assert told[0].startswith('predictor "x0" tells the groups of age apart alone')
 
 
 def test_rows_of_unknown_group_do_not_count_for_that():
@@ -152,18 +141,6 @@ def test_what_needs_many_fits_is_not_measured():
     assert "(blind=False) can help; what it would reach was not computed" in told
 
 
-def test_three_groups_out_of_reach_are_told_of_seeing_too():
-    X, y, z = three_groups_in_a_row()
-    told = said(RankFairRegressor(0.0), X, y, sensitive_features=z)
-    (told,) = (each for each in told if each.startswith("No fit reached the band"))
-    assert "With the group among the predictors" in told
-    seeing = RankFairRegressor(0.0, sensitive_features="z", blind=False)
-    frame = pd.DataFrame(X, columns=["x"]).assign(z=z)
-    quiet = said(seeing, frame, y)
-    assert ("would not reach" in told) == any("No fit reached" in it for it in quiet)
-    assert f"an RMSE of {rmse(y, seeing.loo_predictions_):.4g} on left-out" in told
-
-
 # A gap that may be chance
 
 
@@ -212,15 +189,6 @@ def test_a_sure_gap_and_a_cheap_one_are_not_told():
     assert cheap.multiplier_ != 0
     free = MultiTaskRegressor().fit(X, y)
     assert rmse(y, cheap.loo_predictions_) < 1.05 * rmse(y, free.loo_predictions_)
-
-
-def test_a_wide_band_moves_the_line_between_chance_and_not():
-    X, y, in_a = chance(100, 4, gap=0.8)
-    auc = rank_auc(None, X[:, 0], sensitive_features=in_a)
-    assert auc > 0.65
-    narrow = by_chance(said(RankFairRegressor(0.0), X, y, sensitive_features=in_a))
-    near = by_chance(said(RankFairRegressor(auc - 0.53), X, y, sensitive_features=in_a))
-    assert not narrow and len(near) <= 1
 
 
 def test_tasks_of_one_group_make_gaps_by_chance_larger():

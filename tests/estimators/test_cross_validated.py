@@ -128,7 +128,6 @@ def test_only_the_last_fit_warns():
     ("settings", "sentence"),
     [
         ({"betas": 1.0}, "betas must be a list of values to try; got 1.0"),
-        ({"betas": []}, r"betas must be a list of values to try; got \[\]"),
         ({"betas": [-1.0]}, "each of betas must be a number ≥ 0; got -1.0"),
         ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
         ({"epsilons": ["x"]}, 'each of epsilons must be a number ≥ 0; got "x"'),

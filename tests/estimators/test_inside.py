@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -82,16 +82,10 @@ def groups_of(name, X):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
-def test_scores_are_those_of_groups_that_are_passed(name):
+def test_scores_and_certificates_are_those_of_groups_that_are_passed(name):
     model, X, y = fitted(name)
     gap = rank_gap(y, model.predict(X), sensitive_features=groups_of(name, X))
     assert GAP(model, X, y) == pytest.approx(-gap)
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
-def test_certificates_are_those_of_tasks_and_groups_that_are_passed(name):
-    model, X, y = fitted(name)
     found = certify(model, X, y)
     groups = groups_of(name, X).to_numpy()
 
@@ -137,7 +131,6 @@ class Odd(RegressorMixin, BaseEstimator):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize(
     ("model", "scoring", "told"),
     [
@@ -153,23 +146,11 @@ class Odd(RegressorMixin, BaseEstimator):
         ),
     ],
 )
-def test_a_score_that_cannot_be_had_stops_a_search(model, scoring, told, several):
-    scoring = {"gap": scoring, "rmse": scorer("rmse")} if several else scoring
+def test_a_score_that_cannot_be_had_stops_a_search(model, scoring, told):
+    scoring = {"gap": scoring, "rmse": scorer("rmse")}
     grid = {"alpha": [1.0, 2.0]} if isinstance(model, Ridge) else {}
     tried = GridSearchCV(model, grid, scoring=scoring, refit=False, cv=FOLDS)
     with pytest.raises(ValueError, match=told):
         tried.fit(FRAME, Y)
     with pytest.raises(ValueError, match=told):
         cross_validate(model, FRAME, Y, scoring=scoring, cv=FOLDS)
-
-
-def test_weights_reach_scorers_of_a_search_without_routing():
-    weights = np.where(FRAME["x1"] > 0, 2.0, 1.0)
-    gap = scorer("rank_gap", sensitive_features="z")
-    one, several = (
-        GridSearchCV(LinearRegression(), {}, scoring=each, refit="gap", cv=FOLDS)
-        .fit(FRAME, Y, sample_weight=weights)
-        .best_score_
-        for each in (gap, {"gap": gap, "rmse": scorer("rmse")})
-    )
-    assert one == several

@@ -15,7 +15,7 @@ from rankfair import (
     MultiTaskRegressor,
     RankFairRegressor,
 )
-from rankfair.constraints import Mean, Rank
+from rankfair.constraints import Mean
 from rankfair.metrics import rank_auc, scorer
 from rankfair.penalties import Ridge
 from rankfair.solvers import Tilt
@@ -94,25 +94,6 @@ def test_a_fit_that_did_not_end_well_warns_with_the_auc(status):
         model.set_params(constraints="mean").fit(FRAME, Y)
 
 
-def test_blind_does_not_use_the_protected_column():
-    model = fair(blind=True).fit(FRAME, Y)
-    assert model.predictors_.tolist() == ["a", "b", "c"]
-    swapped = FRAME.assign(sex=np.where(IN_A, "F", "M"))
-    np.testing.assert_array_equal(model.predict(FRAME), model.predict(swapped))
-    by_array = RankFairRegressor(0.02).fit(
-        NUMBERS, Y, tasks=TASK, sensitive_features=SEX
-    )
-    np.testing.assert_allclose(model.coef_, by_array.coef_)
-
-
-def test_the_mean_constraint_reports_the_auc_all_the_same():
-    model = fair(constraints="mean", epsilon=0.0, count="train").fit(FRAME, Y)
-    predicted = model.predict(FRAME)
-    auc = rank_auc(Y, predicted, sensitive_features=SEX)
-    assert model.rank_auc_ == pytest.approx(auc)
-    assert predicted[IN_A].mean() == pytest.approx(predicted[~IN_A].mean(), abs=1e-6)
-
-
 def test_objects_do_as_well_as_names():
     by_name = fair(penalty="ridge", beta=2.0).fit(FRAME, Y)
     by_object = fair(penalty=Ridge(2.0), solver=Tilt()).fit(FRAME, Y)
@@ -123,26 +104,15 @@ def test_objects_do_as_well_as_names():
     )
 
 
-@pytest.mark.parametrize("count", ["loo", "train"])
 @pytest.mark.parametrize("penalty", ["pool", "task", "feature", "shared", "ridge"])
-def test_every_penalty(penalty, count):
-    model = fair(penalty=penalty, count=count).fit(FRAME, Y)
+def test_every_penalty(penalty):
+    model = fair(penalty=penalty).fit(FRAME, Y)
     assert model.status_ == "satisfied"
     assert abs(model.constraint_values_["rank"] - 0.5) <= 0.0201
     assert (model.shared_coef_ is None) == (penalty not in ("pool", "shared"))
 
 
 # Tasks
-
-
-@pytest.mark.filterwarnings("ignore:100% of rows are in tasks of one group:UserWarning")
-@pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
-def test_several_task_columns():
-    model = RankFairRegressor(0.05, tasks=["task", "sex"], sensitive_features="sex")
-    with_tuples = model.fit(FRAME, Y)
-    assert with_tuples.tasks_[0] == ("e", "F")
-    assert with_tuples.predictors_.tolist() == ["a", "b", "c"]
-    assert np.isfinite(with_tuples.predict(FRAME)).all()
 
 
 @pytest.mark.parametrize("penalty", ["pool", "shared"])
@@ -159,14 +129,6 @@ def test_unseen_tasks_are_refused_or_shared(penalty):
     np.testing.assert_array_equal(model.predict(mixed)[9:], model.predict(FRAME)[9:])
 
 
-def test_retyped_tasks_are_refused_even_with_a_shared_model():
-    codes = np.arange(N) % 3
-    model = RankFairRegressor(penalty="shared", unseen="shared")
-    model.fit(NUMBERS, Y, tasks=codes, sensitive_features=SEX)
-    words = sentence(model.predict, NUMBERS, tasks=codes.astype(str))
-    assert 'another type than in training: "0" (str) here, 0 (int) there' in words
-
-
 def test_shared_needs_a_penalty_with_a_shared_model():
     for make in (fair, MultiTaskRegressor):
         words = sentence(make(penalty="ridge", unseen="shared").fit, FRAME, Y)
@@ -175,47 +137,19 @@ def test_shared_needs_a_penalty_with_a_shared_model():
     assert "not seen" in sentence(model.predict, FRAME.assign(task="x"))
 
 
-def test_predict_with_other_columns_is_refused_as_scikit_learn_does():
-    model = fair().fit(FRAME, Y)
-    assert "feature names should match" in sentence(
-        model.predict, FRAME.rename(columns={"a": "z"})
-    )
-    assert "feature names should match" in sentence(
-        model.predict, FRAME.drop(columns="a")
-    )
-    array = RankFairRegressor().fit(NUMBERS, Y, sensitive_features=SEX)
-    assert "X has 2 features, but RankFairRegressor is expecting 3" in sentence(
-        array.predict, NUMBERS[:, :2]
-    )
-
-
-def test_a_refit_forgets_the_names():
-    model = fair().fit(FRAME, Y)
-    model.set_params(tasks=None, sensitive_features=None)
-    model.fit(NUMBERS, Y, sensitive_features=SEX)
-    assert not hasattr(model, "feature_names_in_")
-    assert model.n_features_in_ == 3
-
-
 # Settings
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"epsilon": -0.1}, "epsilon must be a number in [0, 0.5]; got -0.1"),
         ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
-        ({"epsilon": np.nan}, "epsilon must be a number in [0, 0.5]; got nan"),
         ({"penalty": "rigde"}, 'Did you mean "ridge"?'),
         ({"penalty": None}, 'penalty must be one of "pool", "task", "feature"'),
         ({"solver": "titl"}, 'solver must be one of "tilt", "ncadmm", "paper"'),
-        ({"constraints": "ranks"}, 'Did you mean "rank"?'),
         ({"constraints": ["rank", "men"]}, 'Did you mean "mean"?'),
-        ({"constraints": ["rank", 3]}, 'constraints must be one of "rank", "mean"'),
         ({"constraints": []}, "constraints is an empty list"),
         ({"constraints": ["mean", "mean"]}, 'constraints names "mean" 2 times'),
-        ({"constraints": ["mean", Mean(0.1)]}, 'constraints names "mean" 2 times'),
-        ({"constraints": [Rank(), "rank"]}, 'constraints names "rank" 2 times'),
         (
             {"constraints": ["rank", "mean"], "epsilon": {"rank": 0.1, "mean": 0.1}},
             "a list with one for each, in their order; got {'rank'",
@@ -225,20 +159,8 @@ def test_a_refit_forgets_the_names():
             "in their order; got [0.1] for",
         ),
         (
-            {"constraints": ["rank", "mean"], "epsilon": [0.1, 0.1, 0.2]},
-            "in their order; got [0.1, 0.1, 0.2] for",
-        ),
-        (
-            {"constraints": ["rank", "mean"], "epsilon": [0.6, 0.0]},
-            "epsilon must be a number in [0, 0.5]; got 0.6",
-        ),
-        (
             {"constraints": ["rank", "mean"], "epsilon": [0.1, -1.0]},
             "epsilon must be a number ≥ 0; got -1.0",
-        ),
-        (
-            {"constraints": ["rank", "mean"], "epsilon": [0.1, "x"]},
-            'epsilon must be a number ≥ 0; got "x"',
         ),
         (
             {"constraints": "rank", "epsilon": [0.1, 0.2]},
@@ -247,10 +169,6 @@ def test_a_refit_forgets_the_names():
         (
             {"constraints": ["rank", "mean"], "solver": "ncadmm"},
             '"ncadmm" projects ranks of two groups and knows only',
-        ),
-        (
-            {"constraints": ["rank", "mean"], "solver": "paper"},
-            '"paper" projects ranks of two groups and knows only',
         ),
         ({"side": "uper"}, 'side must be one of "both", "upper"; got "uper"'),
         ({"unseen": "share"}, 'Did you mean "shared"?'),
@@ -320,28 +238,3 @@ def test_cross_validate_with_routed_arrays():
         pipeline.fit(NUMBERS, Y, **{**params, "sample_weight": None})
         assert pipeline.predict(NUMBERS, tasks=TASK).shape == (N,)
     assert abs(search.best_estimator_.loo_auc_ - 0.5) <= 0.1001
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"random_state": "abc"}, "random_state must be None, a whole number"),
-        ({"verbose": "x"}, "verbose must be a whole number"),
-    ],
-)
-def test_settings_of_the_wrong_kind(settings, words):
-    with pytest.raises(ValueError, match=words):
-        RankFairRegressor(**settings).fit([[1.0], [2.0]], [1.0, 2.0])
-
-
-@pytest.mark.filterwarnings("ignore:predictor .* tells the groups apart:UserWarning")
-def test_means_may_differ_by_more_than_half_a_deviation():
-    rng = np.random.default_rng(0)
-    groups = rng.integers(0, 2, 200)
-    X = rng.normal(size=(200, 2)) + 3 * groups[:, None]
-    y = X.sum(axis=1)
-    model = RankFairRegressor(0.8, constraints="mean", count="train")
-    model.fit(X, y, sensitive_features=groups)
-    m = model.predict(X)
-    gap = m[groups == 1].mean() - m[groups == 0].mean()
-    assert gap / y.std() == pytest.approx(0.8, rel=1e-6)

@@ -84,19 +84,6 @@ def test_the_band_is_met_at_its_edge(method, constraint, samples, epsilon=0.02):
 
 
 @ways
-def test_what_is_in_the_band_stays(method, constraint):
-    samples = two()
-    moved = values_of(samples, move(samples, method, constraint, 0.05))
-    again = [
-        Sample.of(np.repeat(v, s.weights)) for v, s in zip(moved, samples, strict=True)
-    ]
-    found = move(again, method, constraint, 0.05)
-    assert (found.status, found.theta) == (Status.INACTIVE, 0.0)
-    for values, sample in zip(values_of(again, found), again, strict=True):
-        assert np.array_equal(values, sample.values)
-
-
-@ways
 def test_swapped_and_moved_predictions(method, constraint):
     def ends(samples, epsilon):
         return values_of(samples, move(samples, method, constraint, epsilon))
@@ -343,15 +330,6 @@ def test_levels_keep_the_order_and_raise_no_ks(seed, sizes, decimals):
         assert np.abs(values - before).max() <= spread / 20 + 1e-9
     before, after = Standing.of(moved, samples), Standing.of(levels, samples)
     assert (after.ks <= before.ks + 1e-12).all()
-
-
-def test_far_predictions_leave_the_levels_of_others():
-    a, b = two(1, (80, 90))
-    far = Sample.of(np.append(a.values, 1e9))
-    found = move([far, b], "least", "distribution", 0.05)
-    values = values_of([far, b], found)
-    assert len(np.unique(np.concatenate(values))) > 30
-    assert values[0][-1] == 1e9
 
 
 # Shifts

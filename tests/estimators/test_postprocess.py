@@ -1,26 +1,21 @@
 """What a RankFairPostprocessor promises, where it fits in, and what it refuses."""
 
 import pickle
-from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.sparse import csr_array
 from scipy.stats import ks_2samp, wasserstein_distance
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import KFold, ShuffleSplit, cross_validate
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import ShuffleSplit, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -160,58 +155,16 @@ def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
     for cv in (pairs, iter(pairs)):
         _, same = drift(cv=cv)
         assert np.array_equal(same.maps_[0], model.maps_[0])
-    _, same = drift(cv=KFold(5, shuffle=True, random_state=0))
-    assert not np.array_equal(same.maps_[0], model.maps_[0])
-
-
-class Folds(RegressorMixin, BaseEstimator):
-    """Remembers the first column of the rows of each fit; predicts zeros and ones."""
-
-    seen: ClassVar = []
-
-    def fit(self, X, y, sample_weight=None):
-        counts = np.ones(len(y)) if sample_weight is None else sample_weight
-        self.seen.append(X[counts > 0, 0])
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.arange(len(X)) % 2.0
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_a_rare_group_is_in_every_fold(weighted):
-    groups = np.where(np.arange(60) < 6, "rare", np.where(np.arange(60) < 30, "a", "b"))
-    X = np.column_stack((np.arange(60.0), np.ones(60)))
-    weights = np.where(np.arange(60) % 2, 1.0, 0.0) if weighted else None
-    folds = 3
-
-    def held_out(seed):
-        Folds.seen.clear()
-        model = RankFairPostprocessor(Folds(), 0.5, cv=folds, random_state=seed)
-        model.fit(X, X[:, 0], sensitive_features=groups, sample_weight=weights)
-        everywhere, *rest = Folds.seen
-        return [np.setdiff1d(everywhere, seen).tolist() for seen in rest]
-
-    for seed in range(10):
-        tests = held_out(seed)
-        assert len(tests) == folds and tests == held_out(seed)
-        for label in ("rare", "a", "b"):
-            own = [np.sum(groups[np.array(t, int)] == label) for t in tests]
-            assert min(own) >= 1 and max(own) - min(own) <= 1
-    assert held_out(0) != held_out(1)
-    assert len(held_out(None)) == folds
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("estimator", "method"),
     [
-        (Ridge(300.0), "shift"),
         (Ridge(300.0), "least"),
         (DecisionTreeRegressor(min_samples_leaf=5, random_state=0), "line"),
     ],
-    ids=["shrinks-shift", "shrinks-least", "overfits-line"],
+    ids=["shrinks-least", "overfits-line"],
 )
 def test_no_gap_of_one_sign_is_left_on_held_out_rows(estimator, method):
     model = RankFairPostprocessor(
@@ -237,20 +190,6 @@ def test_weights_repeat_rows_and_rows_of_no_group_change_nothing():
     weighted = maps(np.arange(400), sample_weight=weights)
     for label, (start, end) in maps(np.repeat(np.arange(400), weights)).items():
         assert np.interp(start, *weighted[label]) == pytest.approx(end)
-
-
-def test_a_group_of_one_row_is_predicted_by_a_fit_that_never_saw_it():
-    groups = np.where(np.arange(60) == 7, "rare", SEX[:60])
-    model = RankFairPostprocessor(Ridge(), 0.5, method="shift", cv=3, random_state=0)
-    model.fit(NUMBERS[:60], Y[:60], sensitive_features=groups)
-    assert model.maps_["rare"].size
-
-
-def test_groups_that_tie_in_every_fold_stay_tied():
-    groups = np.repeat(["a", "b"], 50)
-    model = RankFairPostprocessor(DummyRegressor(), 0.0, cv=5, random_state=0)
-    model.fit(np.ones((100, 1)), Y[:100] + 0.1, sensitive_features=groups)
-    assert (model.status_, model.rank_auc_) == ("inactive", 0.5)
 
 
 def test_prefit_leaves_the_estimator_alone():
@@ -308,19 +247,6 @@ def test_frames_blind_and_not(library):
     assert sees.fit(frame, Y).predict(frame) == pytest.approx(coded)
 
 
-def test_groups_as_an_array_and_sparse_rows():
-    X = csr_array(NUMBERS)
-    model = fair(Ridge(), sensitive_features=None).fit(X, Y, sensitive_features=SEX)
-    m = model.predict(X, sensitive_features=SEX)
-    assert model.score(X, Y, sensitive_features=SEX) == pytest.approx(r2_score(Y, m))
-
-
-def test_an_estimator_without_weights_is_told():
-    model = fair(KNeighborsRegressor(), epsilon=0.2)
-    with pytest.warns(UserWarning, match="not taken by KNeighborsRegressor.fit"):
-        model.fit(WITH_CODE, Y, sample_weight=np.linspace(1, 2, N))
-
-
 @pytest.mark.parametrize("name", ["rank_auc", "rmse"])
 def test_a_scorer_hands_on_groups_that_came_as_an_array(name):
     model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
@@ -346,15 +272,13 @@ def test_a_scorer_hands_on_groups_that_came_as_an_array(name):
 # Groups as they come
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("third", [False, True])
-def test_rows_of_unknown_group_are_fitted_and_not_balanced(way, third):
-    labels = np.where(np.arange(N) % 3 == 0, "X", SOME) if third else SOME
-    labels = np.where(KNOWN, labels, None)
+@pytest.mark.parametrize("way", ["rank", "line, mean", "shift"])
+def test_rows_of_unknown_group_are_fitted_and_not_balanced(way):
+    labels = np.where(KNOWN, np.where(np.arange(N) % 3 == 0, "X", SOME), None)
     model = fair(Ridge(), sensitive_features=None, **WAYS[way])
     model.fit(NUMBERS, Y, sensitive_features=labels)
     assert model.n_unknown_ == (~KNOWN).sum()
-    assert model.groups_.tolist() == ["F", "M", "X"][: 2 + third]
+    assert model.groups_.tolist() == ["F", "M", "X"]
     # The estimator saw all rows; the maps are those of the known ones.
     raw = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
     prefit = fair(model.estimator_, sensitive_features=None, prefit=True)
@@ -388,19 +312,6 @@ def test_in_the_band_nothing_moves():
     np.testing.assert_array_equal(nobody, m[:2])
 
 
-def test_combinations_miss_a_label():
-    third = np.where(np.arange(N) % 5 == 1, np.nan, np.arange(N) % 2)
-    model = fair(sensitive_features=None, epsilon=0.1)
-    labels = {"sex": SOME, "part": third}
-    w = np.where(np.arange(N) == 4, 0.0, 1.0)  # a row of unknown group
-    model.fit(NUMBERS, Y, sensitive_features=labels, sample_weight=w)
-    assert model.groups_.tolist() == ["F × 0", "F × 1", "M × 0", "M × 1"]
-    assert model.n_unknown_ == (~KNOWN | np.isnan(third)).sum() - 1
-    new = {"sex": ["F", None], "part": [7, 1]}
-    words = sentence(model.predict, NUMBERS[:2], sensitive_features=new)
-    assert 'not seen in training: "F × 7" (1 row)' in words
-
-
 def test_labels_of_another_type_or_of_other_columns():
     ones = np.arange(N) % 2
     model = fair(sensitive_features=None, epsilon=0.1)
@@ -416,18 +327,7 @@ def test_labels_of_another_type_or_of_other_columns():
     )
 
 
-def test_an_estimator_that_takes_no_missing_label_is_explained():
-    X = WITH_CODE.copy()
-    X[~KNOWN, -1] = np.nan
-    with pytest.raises(ValueError, match="NaN") as error:
-        fair().fit(X, Y)
-    assert "sees the column of sensitive_features as it is" in error.value.__notes__[0]
-    assert fair(blind=True).fit(X, Y).n_unknown_ == (~KNOWN).sum()
-    trees = fair(HistGradientBoostingRegressor(max_iter=5), epsilon=0.05).fit(X, Y)
-    assert np.isfinite(trees.predict(X)).all()
-
-
-@pytest.mark.parametrize("form", [dict, pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("form", [dict, pl.DataFrame])
 def test_groups_are_known_by_the_names_of_training(form):
     sex, race = IN_A.astype(int), rng.integers(0, 2, N)
     model = RankFairPostprocessor(LinearRegression(), 0.05)
@@ -498,30 +398,6 @@ def test_estimators_that_cannot_be_used():
     assert "this Ridge is not fitted" in sentence(
         fair(Ridge(), prefit=True).fit, WITH_CODE, kind=NotFittedError
     )
-
-
-class Odd(RegressorMixin, BaseEstimator):
-    """Predicts what it is told to."""
-
-    def __init__(self, made):
-        self.made = made
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(self.made)
-
-
-def test_predictions_that_cannot_be_moved():
-    assert "got shape (400, 2) for 400 rows" in sentence(
-        fair(Odd(np.zeros((N, 2)))).fit, WITH_CODE, Y
-    )
-    assert "the estimator's prediction must be finite" in sentence(
-        fair(Odd(np.full(N, np.nan))).fit, WITH_CODE, Y
-    )
-    assert fair(Odd(Y[:, None])).fit(WITH_CODE, Y).predict(WITH_CODE).shape == (N,)
 
 
 def test_groups_that_cannot_be_balanced():

@@ -33,8 +33,7 @@ Y = X @ [1.0, 0.5, 0.5] + rng.normal(size=N)
         VotingRegressor([("one", Ridge()), ("none", "drop")]),
     ],
 )
-@pytest.mark.parametrize("cv", [None, 3])
-def test_weights_are_handed_on(wrapped, cv):
+def test_weights_are_handed_on(wrapped, cv=3):
     weights = np.linspace(0.1, 2, N)
     bare, inside = (
         RankFairPostprocessor(
@@ -61,9 +60,8 @@ def test_names_of_weights(estimator, name):
     assert weight_argument(estimator) == name
 
 
-@pytest.mark.parametrize("cv", [None, 3])
 @pytest.mark.parametrize("model", [RankFairPostprocessor, TiltedRegressor])
-def test_weights_are_routed_where_scikit_learn_routes(model, cv):
+def test_weights_are_routed_where_scikit_learn_routes(model, cv=3):
     weights = np.linspace(0.1, 2, N)
 
     def fit(estimator):
@@ -93,9 +91,8 @@ class Duck:
         return self.line_.predict(X)
 
 
-@pytest.mark.parametrize("cv", [None, 3])
 @pytest.mark.parametrize("model", [RankFairPostprocessor, TiltedRegressor])
-def test_an_estimator_is_what_its_methods_are(model, cv):
+def test_an_estimator_is_what_its_methods_are(model, cv=3):
     one, other = (
         model(estimator, 0.2, sensitive_features=2, cv=cv, random_state=0)
         for estimator in (LinearRegression(), Duck())

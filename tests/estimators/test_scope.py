@@ -1,16 +1,12 @@
 """`scope="task"` and `"both"` of the estimator, on frames and arrays."""
 
-import warnings
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
-from rankfair import RankFairRegressor, fairness_path
-from rankfair.datasets.crime import load_crime
+from rankfair import RankFairRegressor
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.metrics import rank_auc
 
@@ -43,7 +39,7 @@ def within(frame, m, tasks="task", groups="z"):
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("penalty", ["task", "feature", "shared", "ridge"])
+@pytest.mark.parametrize("penalty", ["task", "shared", "ridge"])
 def test_predict_is_level_in_every_task(penalty, scope):
     frame, y = with_a_lonely_task()
     model = fair(scope=scope, penalty=penalty).fit(frame, y)
@@ -87,21 +83,6 @@ def test_a_task_that_cannot_be_levelled_is_named():
     assert f'"{label}"' in words and "unbalanced_tasks_" in words
 
 
-def test_only_tasks_outside_their_band_are_warned_about():
-    """Whatever the reasons of the others say."""
-    frame, y = with_a_lonely_task()
-    first = frame["task"][0]
-    frame = frame.assign(z=np.where(frame["z"].astype(str) == "1", "came to", "b"))
-    rows = frame["task"] == first
-    frame.loc[rows, ["x1", "x2", "x3", "x4"]] = 1.0
-    model = fair(0.0, constraints="residual", blind=True)
-    with pytest.warns(ConvergenceWarning) as seen:
-        model.fit(frame, y)
-    assert "came to" in model.unbalanced_tasks_["alone"]
-    words = " ".join(str(each.message) for each in seen)
-    assert f'"{first}"' in words and '"alone"' not in words
-
-
 def test_many_tasks_out_of_reach_are_not_all_named():
     frame = DATA.frame.assign(x1=0.0, x2=0.0, x3=0.0, x4=0.0)
     model = fair(0.0, constraints="residual", blind=True)
@@ -124,29 +105,10 @@ def test_groups_that_no_task_holds_both_of(scope):
         assert abs(model.rank_auc_ - 0.5) <= 0.02
 
 
-def test_without_groups_there_are_no_attributes_of_tasks():
-    model = RankFairRegressor(tasks="task", scope="task")
-    with pytest.warns(UserWarning, match="nothing to balance"):
-        model.fit(DATA.frame.drop(columns="z"), DATA.target)
-    assert model.task_auc_ is None and model.unbalanced_tasks_ is None
-    again = fair(scope="global").fit(DATA.frame, DATA.target)
-    assert again.task_status_ is None and again.task_values_ is None
-
-
-def test_a_fit_over_all_rows_forgets_the_tasks_of_the_fit_before():
-    model = fair().fit(DATA.frame, DATA.target)
-    assert model.task_auc_ is not None
-    model.set_params(scope="global").fit(DATA.frame, DATA.target)
-    assert model.task_auc_ is None
-
-
-def test_three_groups_are_refused():
-    frame = DATA.frame.assign(z=np.arange(len(DATA.frame)) % 3)
+def test_other_groups_than_two_are_refused():
+    three = DATA.frame.assign(z=np.arange(len(DATA.frame)) % 3)
     with pytest.raises(ValueError, match=r"takes two groups .* got 3 groups .*merge"):
-        fair().fit(frame, DATA.target)
-
-
-def test_several_attributes_and_unknown_groups_are_refused():
+        fair().fit(three, DATA.target)
     frame = DATA.frame.assign(z2=np.arange(len(DATA.frame)) % 2)
     model = fair().set_params(sensitive_features=["z", "z2"])
     with pytest.raises(ValueError, match="got 2 attributes"):
@@ -186,8 +148,7 @@ def test_the_upper_side(scope):
     assert (model.task_auc_ <= 0.55 + 1e-12).all()
 
 
-@pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize("penalty", ["task", "ridge", "shared"])
+@pytest.mark.parametrize(("penalty", "scope"), [("task", "both"), ("ridge", "task")])
 def test_the_unit_of_a_predictor_does_not_matter(penalty, scope):
     X = DATA.frame.drop(columns=["task", "z"]).to_numpy(float)
     rows = {"tasks": DATA.tasks, "sensitive_features": DATA.sensitive}
@@ -198,50 +159,8 @@ def test_the_unit_of_a_predictor_does_not_matter(penalty, scope):
 
     known = fitted(1.0)
     # By powers of two, so that nothing is rounded another way.
-    for unit in (2.0**-10, 2.0**10):
-        found = fitted(unit)
-        np.testing.assert_allclose(found.coef_ * unit, known.coef_, atol=1e-9)
-        assert found.objective_ == pytest.approx(known.objective_)
-        assert (found.task_status_ == known.task_status_).all()
-
-
-def test_path_and_certificate():
-    path = fairness_path(fair(), DATA.frame, DATA.target, epsilons=[0.0, 0.1], cv=3)
-    assert len(path.to_frame()) == 2
-    model = fair().fit(DATA.frame, DATA.target)
-    new = make_biased_tasks(12, 40, auc=0.8, random_state=1)
-    assert 0 < model.certify(new.frame).bound <= 0.5
-
-
-def test_progress_and_callbacks_see_steps(capsys):
-    model = fair(verbose=1).fit(DATA.frame, DATA.target)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == model.n_iter_ + 1
-    assert "satisfied" in lines[-1]
-
-
-def test_a_wider_band_costs_no_more():
-    costs = [
-        fair(epsilon, scope).fit(DATA.frame, DATA.target).objective_
-        for scope in SCOPES
-        for epsilon in (0.0, 0.1, 0.5)
-    ]
-    for wide in (costs[:3], costs[3:]):
-        assert all(a >= b for a, b in pairwise(wide))
-
-
-def test_crime_with_groups_that_vary_by_row(real_data):
-    crime = load_crime(real_data)
-    z = np.random.default_rng(0).random(len(crime.target)) < 0.5
-    model = RankFairRegressor(0.01, scope="task")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.fit(crime.X, crime.target, tasks=crime.tasks, sensitive_features=z)
-    assert model.unbalanced_tasks_ == {}
-    m = model.predict(crime.X, tasks=crime.tasks)
-    frame = pd.DataFrame({"task": crime.tasks, "z": np.where(z, "1", "0")})
-    counted = within(frame, m)
-    assert len(counted) == 801
-    assert all(
-        abs(auc - 0.5) <= max(0.01, pair) + 1e-12 for auc, pair in counted.values()
-    )
+    unit = 2.0**-10
+    found = fitted(unit)
+    np.testing.assert_allclose(found.coef_ * unit, known.coef_, atol=1e-9)
+    assert found.objective_ == pytest.approx(known.objective_)
+    assert (found.task_status_ == known.task_status_).all()

@@ -7,15 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from scipy.sparse import csr_array
 from scipy.stats import ks_2samp
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, LeaveOneGroupOut, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -39,10 +35,8 @@ from far_apart import (
     auc_of,
     fair,
 )
-from oracles import gaps
 from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
 from rankfair.constraints import Linear, Mean, Rank, Residual
-from rankfair.datasets.wine import load_wine
 from rankfair.metrics import (
     balanced_residuals,
     mean_difference,
@@ -111,9 +105,7 @@ def test_ridge_agrees_with_the_linear_solver(n_groups):
 
 REGRESSORS = {
     "boosting": TREES,
-    "forest": RandomForestRegressor(8, min_samples_leaf=5),
     "ridge": Ridge(),
-    "kernel": KernelRidge(kernel="rbf", gamma=0.1, alpha=0.1),
     "tree": DecisionTreeRegressor(max_depth=4),
 }
 
@@ -145,7 +137,7 @@ def test_any_regressor_meets_the_band_or_says_not(name, cv):
 
 
 @pytest.mark.parametrize("cv", [None, 5])
-@pytest.mark.parametrize("name", ["boosting", "forest", "ridge"])
+@pytest.mark.parametrize("name", ["boosting", "ridge"])
 def test_the_model_is_a_refit_to_the_tilted_targets(name, cv):
     base = clone(REGRESSORS[name]).set_params(random_state=3)
     model = fair(base, 0.05, cv=cv).fit(X, Y)
@@ -223,23 +215,16 @@ def test_a_band_already_met_is_the_plain_fit(cv):
     np.testing.assert_allclose(level.predict(X), 3.0)
 
 
-def test_without_groups_it_is_the_plain_fit():
-    with pytest.warns(UserWarning, match="sensitive_features was not given"):
-        model = TiltedRegressor(Ridge()).fit(NUMBERS, Y)
-    assert model.status_ == "inactive" and np.isnan(model.rank_auc_)
-    plain = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
-    np.testing.assert_allclose(model.predict(NUMBERS), plain, atol=model.resolution_)
-    assert model.objective_ == pytest.approx(1 - r2_score(Y, plain))
-
-
 # Several groups
 
 
 @not_reached
 @counts
-@pytest.mark.parametrize("n_groups", [3, 7])
-@pytest.mark.parametrize("epsilon", [0.0, 0.02])
-@pytest.mark.parametrize("estimator", [three.RIDGE, three.TREES], ids=["ridge", "tree"])
+@pytest.mark.parametrize(
+    ("n_groups", "epsilon", "estimator"),
+    [(3, 0.0, three.RIDGE), (3, 0.02, three.TREES), (7, 0.02, three.RIDGE)],
+    ids=["ridge", "trees", "many"],
+)
 def test_every_group_is_level_with_the_rest_or_it_says_not(
     estimator, epsilon, n_groups, cv
 ):
@@ -268,7 +253,7 @@ def test_every_group_is_level_with_the_rest_or_it_says_not(
 @pytest.mark.parametrize("groups", [2, 4])
 def test_what_cannot_follow_is_not_thrown_away_to_get_nearer(groups):
     # Counts of a line through one or two columns get nearer by steep lines of noise.
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         z = np.arange(90) % groups
         x = rng.normal(size=(90, groups // 2))
@@ -281,8 +266,7 @@ def test_what_cannot_follow_is_not_thrown_away_to_get_nearer(groups):
 
 
 @not_reached
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("labels", [2, 4])
+@pytest.mark.parametrize(("weighted", "labels"), [(False, 2), (True, 4)])
 def test_rounding_is_no_rank(weighted, labels):
     # Of one feature that tells the group only a slope of zero is level.
     rng = np.random.default_rng(2)
@@ -306,23 +290,15 @@ def test_rounding_is_no_rank(weighted, labels):
     assert found[0].group_auc_ == pytest.approx(found[1].group_auc_, abs=1e-3)
 
 
-@counts
-def test_several_columns_are_balanced_each_alone(cv):
-    model = three.fair(Ridge(), sensitive_features=["sex", "part"], cv=cv)
-    model.fit(COLUMNS, three.Y)
-    assert model.status_ == "satisfied"
-    assert {*model.groups_} == {*model.group_auc_} == {"sex", "part"}
-    for name in ("sex", "part"):
-        three.assert_level(model.oof_predictions_, COLUMNS[name], 0.02 + NEAR)
-
-
 # Constraints
 
 
 @not_reached
-@counts
-@pytest.mark.parametrize("epsilon", [0.0, 0.1])
-@pytest.mark.parametrize("base", [three.RIDGE, three.TREES], ids=["ridge", "trees"])
+@pytest.mark.parametrize(
+    ("base", "epsilon", "cv"),
+    [(three.RIDGE, 0.0, None), (three.TREES, 0.1, 3)],
+    ids=["ridge", "trees"],
+)
 @pytest.mark.parametrize("kind", [Mean, Residual])
 def test_means_and_residuals(kind, base, epsilon, cv):
     for n_groups in (2, 3):
@@ -352,16 +328,15 @@ def test_distributions(cv):
 
 
 @not_reached
-@pytest.mark.parametrize("epsilon", [0.05, [0.05, 0.1]])
 @counts
-def test_several_constraints(epsilon, cv):
+def test_several_constraints(cv, epsilon=(0.05, 0.1)):
     asked = ["rank", "mean"]
     model = fair(TREES, epsilon, constraints=asked, blind=False, cv=cv).fit(X, Y)
     gap = mean_difference(None, model.oof_predictions_, sensitive_features=SEX)
     values = model.constraint_values_
     assert values["mean"] == pytest.approx(gap / Y.std(), abs=1e-9)
     assert values["rank"] == recounted(model) == model.rank_auc_
-    of_rank, of_mean = [epsilon] * 2 if np.ndim(epsilon) == 0 else epsilon
+    of_rank, of_mean = epsilon
     inside = abs(values["rank"] - 0.5) <= of_rank + NEAR
     inside &= abs(values["mean"]) <= of_mean + 1e-6
     assert model.status_ == ("satisfied" if inside else "infeasible")
@@ -443,14 +418,6 @@ def test_a_splitter_as_cv():
 # Symmetries
 
 
-def test_swapped_groups_mirror_the_band():
-    swapped = X.copy()
-    swapped[:, -1] = 1 - X[:, -1]
-    plain, mirrored = fair(cv=None).fit(X, Y), fair(cv=None).fit(swapped, Y)
-    assert mirrored.rank_auc_ == pytest.approx(1 - plain.rank_auc_, abs=2 * PAIR)
-    np.testing.assert_allclose(mirrored.predict(swapped), plain.predict(X), atol=1e-3)
-
-
 @counts
 def test_rows_of_weight_zero_have_no_prediction_out_of_fold(cv):
     w = np.random.default_rng(1).integers(0, 4, N)
@@ -463,7 +430,7 @@ def test_rows_of_weight_zero_have_no_prediction_out_of_fold(cv):
 
 
 @not_reached
-@pytest.mark.parametrize("n_a", [1, 2, 5])
+@pytest.mark.parametrize("n_a", [1, 5])
 @counts
 def test_tiny_groups(n_a, cv):
     z = np.arange(40) < n_a
@@ -474,7 +441,7 @@ def test_tiny_groups(n_a, cv):
     assert inside or model.status_ == "infeasible"
 
 
-@pytest.mark.parametrize("unit, far", [(1e6, 1e7), (1e-6, 0.0), (1e100, 0.0)])
+@pytest.mark.parametrize("unit, far", [(1e6, 1e7), (1e100, 0.0)])
 def test_units_of_the_target_do_not_matter(unit, far):
     model, scaled = fair().fit(X, Y), fair().fit(X, unit * Y + far)
     np.testing.assert_allclose(
@@ -541,19 +508,6 @@ def test_blind_models_take_frames_without_the_column(library):
     assert "sex" in sentence(seeing.predict, part)
 
 
-def test_missing_values_and_sparse_rows_are_the_estimators_business():
-    missing = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
-    missing[:, -1] = X[:, -1]
-    assert fair(TREES).fit(missing, Y).status_ == "satisfied"
-    sparse, given = csr_array(NUMBERS), {"sensitive_features": SEX, "tasks": TASK}
-    model = TiltedRegressor(Ridge(), 0.05, random_state=0).fit(sparse, Y, **given)
-    dense = TiltedRegressor(Ridge(), 0.05, random_state=0).fit(NUMBERS, Y, **given)
-    m = model.predict(sparse, tasks=TASK)
-    np.testing.assert_allclose(m, dense.predict(NUMBERS, tasks=TASK), atol=1e-3)
-    named = fair().fit(csr_array(X), Y).predict(csr_array(X))
-    np.testing.assert_allclose(named, fair().fit(X, Y).predict(X), atol=1e-3)
-
-
 # Groups as they come
 
 
@@ -567,9 +521,9 @@ COLUMNS = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("cv", [None, 5])
-@pytest.mark.parametrize("n_groups", [2, 3])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n_groups", "weighted", "cv"), [(2, True, None), (3, False, 5)]
+)
 def test_rows_of_unknown_group_are_in_the_loss_only(n_groups, weighted, cv):
     known, rows, y = three.KNOWN, three.X, three.Y
     labels = three.SOME if n_groups == 3 else np.where(known, three.Z > 0, None)
@@ -621,25 +575,6 @@ def test_combinations_of_columns(given):
     assert model.status_ == "satisfied"
     cells = (frame["sex"] + " × " + frame["part"])[known]
     three.assert_level(model.predict(rows)[known], cells, 0.02 + NEAR)
-
-
-def test_a_number_that_is_cut_may_come_under_any_name():
-    age = COLUMNS["age"].to_numpy()
-    found = []
-    for given in (age, COLUMNS["age"].rename("years"), {"age": age}):
-        model = TiltedRegressor(Ridge(), 0.1, bins=3, random_state=0)
-        model.fit(three.NUMBERS, three.Y, sensitive_features=given)
-        found.append((model.groups_.tolist(), model.predict(three.NUMBERS).tolist()))
-    assert found[0] == found[1] == found[2]
-
-
-def test_a_lone_combination_is_named():
-    alone = np.where(np.arange(three.N) == 4, "x", three.NAMES)
-    model = TiltedRegressor(Ridge(), 0.05, intersect=True)
-    with pytest.warns(UserWarning, match="with a single row") as caught:
-        labels = {"sex": COLUMNS["sex"], "part": alone}
-        model.fit(three.NUMBERS, three.Y, sensitive_features=labels)
-    assert caught[0].filename == __file__
 
 
 @not_reached
@@ -733,30 +668,3 @@ def test_text_in_the_protected_column_is_explained(kind):
 
 
 # The promise on new rows
-
-
-@not_reached
-def test_three_groups_are_level_on_new_rows():
-    numbers, y, z = three.make(3, 5000, seed=1)
-    rows, train = np.column_stack((numbers, z)), np.arange(5000) < 1000
-    # Large trees learn noise of the groups in the middle, and the tilt multiplies it.
-    base = HistGradientBoostingRegressor(
-        max_iter=40, max_leaf_nodes=6, min_samples_leaf=40, random_state=0
-    )
-    plain = clone(base).fit(rows[train], y[train]).predict(rows[~train])
-    assert max(gap for gap, _ in gaps(plain, z[~train])) > 0.15
-    m = three.fair(base).fit(rows[train], y[train]).predict(rows[~train])
-    assert max(gap for gap, _ in gaps(m, z[~train])) < 0.04
-    assert r2_score(y[~train], m) > 0.4
-
-
-def test_wine_is_fair_on_new_rows(real_data):
-    data = load_wine(real_data, random_state=0)
-    red, y = data.sensitive == "red", data.target
-    Z = np.column_stack([data.X, red])
-    train = np.random.default_rng(0).random(len(y)) < 0.5
-    base = HistGradientBoostingRegressor(max_iter=30, random_state=0)
-    m = fair(base, 0.005, cv=3).fit(Z[train], y[train]).predict(Z[~train])
-    # By chance alone the AUC of so few new rows is off by 0.015.
-    assert abs(rank_auc(None, m, sensitive_features=red[~train]) - 0.5) < 0.06
-    assert r2_score(y[~train], m) > 0

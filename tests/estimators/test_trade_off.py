@@ -39,11 +39,14 @@ def stored(model, tmp_path):
     return load_model(save_model(model, tmp_path / "model.rankfair"))
 
 
-WAYS = [{}, {"penalty": "ridge"}, {"count": "train"}, {"constraints": "mean"}]
+WAYS = [
+    ({}, "upper"),
+    ({"penalty": "ridge"}, "both"),
+    ({"constraints": "mean"}, "both"),
+]
 
 
-@pytest.mark.parametrize("settings", WAYS, ids=str)
-@pytest.mark.parametrize("side", ["both", "upper"])
+@pytest.mark.parametrize(("settings", "side"), WAYS, ids=str)
 def test_a_stored_model_takes_the_next_tighter_epsilon(settings, side, tmp_path):
     frame, y, _ = data()
     model = fair(0.05, side=side, **settings).fit(frame, y)
@@ -182,17 +185,8 @@ def test_an_object_takes_another_epsilon_too(constraint):
     assert other.constraints.epsilon == 0.01 and model.constraints is constraint
 
 
-def test_settings_that_were_changed_later_mean_nothing_to_the_line():
-    frame, y, _ = data()
-    model = fair().fit(frame, y)
-    before = model.at(0.02).coef_
-    model.set_params(constraints="mean", count="train", direction="density")
-    np.testing.assert_array_equal(model.at(0.02).coef_, before)
-
-
 OTHERWISE = [
     {"solver": "ncadmm"},
-    {"solver": "paper", "max_iter": 2},
     {"penalty": "shared"},
     {"direction": "density"},
     {"scope": "task"},
@@ -208,12 +202,6 @@ def test_fits_on_no_line_say_why_there_is_no_other_epsilon(settings):
     for name in ("at", "path"):
         with pytest.raises(AttributeError, match='penalty="pool" or "ridge"'):
             getattr(model, name)
-
-
-def test_three_groups_have_no_line_of_their_own():
-    frame, y, _ = data(200)
-    model = fair(0.2).fit(frame.assign(z=np.arange(200) % 3), y)
-    assert not hasattr(model, "at") and not hasattr(model, "path")
 
 
 @pytest.mark.parametrize("penalty", ["pool", "ridge"])

@@ -33,6 +33,7 @@ from rankfair.engines.base import check_room
 from rankfair.engines.streams import predict_elsewhere
 from rankfair.input.arrays import Floats
 from rankfair.input.errors import (
+    CUT,
     Argument,
     InputError,
     Words,
@@ -55,7 +56,13 @@ from rankfair.input.frames import (
     read_target,
 )
 from rankfair.input.groups import SensitiveGroups, group_labels, label_source
-from rankfair.input.training import TrainingRows, is_pair, read_new, refuse_unseen_tasks
+from rankfair.input.training import (
+    Columns,
+    TrainingRows,
+    is_pair,
+    read_new,
+    refuse_unseen_tasks,
+)
 from rankfair.penalties import PENALTIES, make_penalty
 from rankfair.penalties.base import Penalty
 from rankfair.penalties.pool import Pool
@@ -78,7 +85,7 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
     """A regressor that stores all it has found at once, and last."""
 
     # The settings of all constructors; each class has some of them.
-    bins: int | None
+    bins: int | None = None
     blind: bool
     constraints: Any
     count: Any
@@ -98,7 +105,7 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
     side: Any
     solver: Any
     standardize: bool
-    tasks: Any
+    tasks: Any = None
     tol: float
     unseen: str
     verbose: int
@@ -167,8 +174,8 @@ class TaskScore:
         return r_squared(y, self.predict(X, tasks=tasks), sample_weight)
 
 
-class GroupLabels:
-    """The groups of new rows, as training read them."""
+class GroupLabels(FittedRegressor):
+    """How groups are read, and those of new rows as training read them."""
 
     # Set by `fit`, as they were then.
     _group_columns: Any
@@ -176,6 +183,11 @@ class GroupLabels:
     bin_edges_: dict[str, Floats]
     groups_: Any
     n_unknown_: Any
+
+    def _columns(self, cure: Words = CUT) -> Columns:
+        """The columns of X that the constructor names, and how groups are read."""
+        named = self.tasks, self.sensitive_features, self.blind, True, self.bins
+        return Columns(*named, intersect=self.intersect, cure=cure)
 
     def group_labels(self, X: Any) -> dict[str, NDArray[Any]]:
         """Return the group of each row, read from X as in training.

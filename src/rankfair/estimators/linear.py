@@ -433,14 +433,7 @@ class RankFairRegressor(FairRegressor):
         'inactive'
         """
         settings = read_settings(self)
-        named = Columns(
-            self.tasks,
-            self.sensitive_features,
-            self.blind,
-            several=True,
-            bins=self.bins,
-            intersect=self.intersect,
-        )
+        named = self._columns()
         passed = {
             "tasks": tasks,
             "sensitive_features": sensitive_features,

@@ -263,34 +263,24 @@ def spread(values: Floats, kept: Any = None) -> Floats:
 
 
 def _task_attributes(solution: Solution, rows: TrainingRows) -> dict[str, Any]:
-    """Return what became of each task; None where tasks were not asked."""
+    """Return what became of each task, and why some have no band or are outside it."""
     names = ("task_auc_", "task_values_", "task_status_", "unbalanced_tasks_")
     if not isinstance(solution, TaskSolution):
         return dict.fromkeys(names)
-    status = np.array([str(each) for each in solution.task_status])
-    unbalanced = _unbalanced(solution, rows)
-    values = (solution.task_aucs, solution.task_values, status, unbalanced)
-    return dict(zip(names, values, strict=True))
-
-
-def _unbalanced(solution: TaskSolution, rows: TrainingRows) -> dict[Any, str]:
-    """Return the tasks without a band, or outside it, and why."""
     assert rows.layout.groups is not None
-    groups = rows.layout.groups.tolist()
-    found = {}
+    groups, found = rows.layout.groups.tolist(), {}
     labels = plain_labels(rows.layout.tasks.tolist())
     for j, status in enumerate(solution.task_status):
         if status is TaskStatus.ONE_GROUP_ONLY:
-            absent = [
-                shown(group)
-                for group, total in zip(groups, solution.task_totals[j], strict=True)
-                if not total > 0
-            ]
+            totals = zip(groups, solution.task_totals[j], strict=True)
+            absent = [shown(group) for group, total in totals if not total > 0]
             found[labels[j]] = f"It has no rows of group {' or '.join(absent)}."
         elif status is TaskStatus.INFEASIBLE:
             came = f"{solution.task_values[j]:.4g}"
             found[labels[j]] = f"{status.value} It came to {came}."
-    return found
+    states = np.array([str(each) for each in solution.task_status])
+    values = (solution.task_aucs, solution.task_values, states, found)
+    return dict(zip(names, values, strict=True))
 
 
 # The fits of all ε
@@ -591,15 +581,11 @@ def reached(
         if len(attributes) > 1:
             names = [it.name for it in attributes]
             each = [f"{it} for {name}" for it, name in zip(each, names, strict=True)]
-        said.append(f"{_measure(constraint)} {', '.join(each)}")
+        measure = "AUC" if constraint.pairs else "KS"
+        if constraint.linear:
+            measure = f"{name_of(constraint)} gap"
+        said.append(f"{measure} {', '.join(each)}")
     return said
-
-
-def _measure(constraint: Constraint) -> str:
-    """What the value of a constraint is called."""
-    if constraint.pairs:
-        return "AUC"
-    return f"{name_of(constraint)} gap" if constraint.linear else "KS"
 
 
 def _asked_for(constraint: Constraint) -> str:

@@ -437,11 +437,12 @@ class RankFairPostprocessor(MetaRegressor):
         )
         for flag in ("blind", "prefit"):
             check_flag(flag, getattr(self, flag))
-        if self.prefit:
-            check_estimator(self.estimator, "predict")
-        else:
+        methods: tuple[str, ...] = ("predict",)
+        cure = ""
+        if not self.prefit:
+            methods = ("fit", "predict", "get_params")
             cure = "Of a fitted one, predict is enough: set prefit=True."
-            check_estimator(self.estimator, "fit", "predict", "get_params", cure=cure)
+        check_estimator(self.estimator, *methods, cure=cure)
         if self.cv is not None and self.prefit:
             raise InputError(
                 "cv",

@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from rankfair.estimators.base import FittedRegressor, GroupLabels, new_table
+from rankfair.estimators.base import GroupLabels, new_table
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
     CUT,
@@ -53,7 +53,6 @@ from rankfair.input.frames import (
 )
 from rankfair.input.groups import GROUPS, SensitiveGroups, group_labels, label_source
 from rankfair.input.training import (
-    Columns,
     Layout,
     TrainingRows,
     feature_record,
@@ -69,11 +68,9 @@ POSITIONS = ("categorical_feature", "cat_features")
 Models: TypeAlias = list[Any]
 
 
-class MetaRegressor(GroupLabels, MetaEstimatorMixin, FittedRegressor):
+class MetaRegressor(MetaEstimatorMixin, GroupLabels):
     """A regressor around one that the user chose, which sees some columns of X."""
 
-    tasks: Any = None
-    bins: int | None = None
     estimator_: Any
     status_: str
     rank_auc_: float
@@ -85,15 +82,7 @@ class MetaRegressor(GroupLabels, MetaEstimatorMixin, FittedRegressor):
 
     def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:
         """Check what was passed to ``fit``; X stays what it is, for the estimator."""
-        named = Columns(
-            self.tasks,
-            self.sensitive_features,
-            self.blind,
-            several=True,
-            bins=self.bins,
-            intersect=self.intersect,
-            cure=self.cure,
-        )
+        named = self._columns(self.cure)
         rows = read_training(X, y, named, **passed, seen=columns_seen)
         check_unit(rows.y)
         return rows
