@@ -16,7 +16,6 @@ from rankfair import (
     RankFairRegressorCV,
     StratifiedEqualMeans,
     TiltedRegressor,
-    stream,
 )
 from rankfair.metrics import rank_auc
 
@@ -128,26 +127,6 @@ def test_degenerate_features_are_handled(X, penalty):
     assert np.isfinite(model.predict(X, tasks=TASK)).all()
 
 
-@pytest.mark.parametrize(("size", "epsilon"), [(0.01, 0.0), (1000.5, 0.01)])
-@pytest.mark.filterwarnings(HEAVY)
-def test_the_size_of_fractional_weights_does_not_matter(size, epsilon):
-    rng = np.random.default_rng(0)
-    groups = rng.integers(0, 2, 400)
-    X = rng.normal(size=(400, 2)) + groups[:, None]
-    y = X.sum(axis=1) + groups
-    weights = rng.uniform(0.5, 1.5, 400)
-
-    def fitted(factor):
-        model = RankFairRegressor(epsilon, penalty="ridge", beta=0.0, count="train")
-        model.fit(X, y, sensitive_features=groups, sample_weight=factor * weights)
-        return model.status_, model.rank_auc_
-
-    status, auc = fitted(size)
-    assert status == fitted(1.0)[0] == "satisfied"
-    assert auc == pytest.approx(fitted(1.0)[1], abs=1e-4)
-    assert abs(auc - 0.5) <= epsilon + 1e-4
-
-
 @pytest.mark.parametrize("size", [1e-300, 1e300])
 @pytest.mark.parametrize(
     ("penalty", "standardize", "n_groups", "constraint"),
@@ -226,16 +205,6 @@ def test_predictions_too_large_to_be_numbers_are_refused(model):
     new[1:3] = 1.7e308
     with pytest.raises(ValueError, match=r"\b2 (of 5 predictions are too large|inf)"):
         model.predict(new, **given)
-
-
-def test_streamed_predictions_too_large_to_be_numbers_are_refused(tmp_path):
-    frame = FRAME.drop(columns=["task", "sex"])
-    model = MultiTaskRegressor().fit(frame, 1e6 * Y)
-    new = frame[:5].copy()
-    new.iloc[1:3] = 1.7e308
-    new.to_parquet(tmp_path / "new.parquet")
-    with pytest.raises(ValueError, match=r"2 of 5 predictions are .*Leave out"):
-        model.predict(stream(tmp_path / "new.parquet"))
 
 
 class First(RegressorMixin, BaseEstimator):

@@ -116,16 +116,6 @@ def test_attributes_that_are_passed_are_no_predictors(passed):
     np.testing.assert_allclose(blind.predict(FRAME.drop(columns="age")), m)
 
 
-@pytest.mark.parametrize("constraint", ["mean", "residual"])
-def test_means_of_two_attributes(constraint):
-    model = fitted(0.0, constraints=constraint)
-    m = model.predict(FRAME.drop(columns="age"))
-    values = m if constraint == "mean" else Y - m
-    for labels in (SEX, RACE):
-        means = [values[labels == label].mean() for label in np.unique(labels)]
-        assert np.ptp(means) <= 1e-7 * Y.std()
-
-
 # Demands that exclude each other
 
 
@@ -222,14 +212,6 @@ def test_combinations_are_groups(epsilon=0.01):
     )
 
 
-def test_small_combinations_are_named():
-    labels = {"sex": SEX, "race": np.where(np.arange(N) == 3, "x", RACE)}
-    with pytest.warns(UserWarning, match=r"single row: \"\w × x\" \(1 row\)"):
-        RankFairRegressor(0.5, intersect=True, penalty="ridge").fit(
-            NUMBERS, Y, sensitive_features=labels
-        )
-
-
 # Numbers
 
 
@@ -296,19 +278,6 @@ def test_bad_settings(settings, words):
     settings = {"sensitive_features": "sex", **settings}
     with pytest.raises(ValueError, match=words):
         RankFairRegressor(**settings).fit(FRAME, Y)
-
-
-def test_groups_given_twice_and_of_other_length():
-    frame = FRAME[["u", "v"]]
-    with pytest.raises(ValueError, match=r'sensitive_features \("b"\) has 3 values'):
-        RankFairRegressor().fit(frame, Y, sensitive_features={"a": SEX, "b": SEX[:3]})
-    with pytest.raises(ValueError, match="given twice"):
-        RankFairRegressor(sensitive_features=["u", "v"]).fit(
-            frame, Y, sensitive_features={"a": SEX, "b": RACE}
-        )
-    model = RankFairRegressor(0.3).fit(frame, Y, sensitive_features=SEX)
-    with pytest.raises(ValueError, match="the groups were passed to fit"):
-        model.group_labels(frame)
 
 
 @pytest.mark.parametrize("passed", [False, True])

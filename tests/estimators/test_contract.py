@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from four_tasks import FRAME, NO_GROUPS, SEX, N, Y
@@ -175,18 +174,6 @@ def test_without_groups_a_warning_at_the_callers_line(name):
     assert [each.filename for each in caught] == [__file__]
     assert model.status_ == "inactive" and model.groups_ is None
     assert np.isfinite(model.predict(numbers)).all()
-
-
-@pytest.mark.parametrize("name", ["rank", "in tasks", "tilted", "maps", "SSEM"])
-def test_searches_take_labels_inside_x(name):
-    model, frame = model_of(name)
-    grid = {"n_strata": [2, 3]} if name == "SSEM" else {"epsilon": [0.02, 0.3]}
-    folds = KFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(model, grid, cv=folds, error_score="raise").fit(frame, Y)
-    assert search.best_params_.keys() == grid.keys()
-    np.testing.assert_array_equal(
-        search.predict(frame), search.best_estimator_.predict(frame)
-    )
 
 
 @pytest.mark.parametrize(

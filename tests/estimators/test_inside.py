@@ -100,20 +100,6 @@ def test_scores_and_certificates_are_those_of_groups_that_are_passed(name):
     assert certify(Told(), X, sensitive_features=groups).bound != told.bound
 
 
-@pytest.mark.parametrize("first", ["passthrough", MOVED])
-def test_a_search_takes_the_fair_model(first):
-    fair = FAIR if first == "passthrough" else BY_PLACE
-    wide = GridSearchCV(
-        make_pipeline(first, fair),
-        {"rankfairregressor__epsilon": [0.5, 0.1, 0.01]},
-        scoring=GAP,
-        cv=FOLDS,
-    ).fit(FRAME, Y)
-    scores = wide.cv_results_["mean_test_score"]
-    assert np.isfinite(scores).all() and scores[0] < scores[1:].min()
-    assert wide.best_params_ == {"rankfairregressor__epsilon": 0.01}
-
-
 class Odd(RegressorMixin, BaseEstimator):
     """Refuses to predict, or predicts so much that sums overflow."""
 

@@ -84,21 +84,6 @@ def test_the_band_is_met_at_its_edge(method, constraint, samples, epsilon=0.02):
 
 
 @ways
-def test_swapped_and_moved_predictions(method, constraint):
-    def ends(samples, epsilon):
-        return values_of(samples, move(samples, method, constraint, epsilon))
-
-    for epsilon, samples in ((0.0, two(2, (80, 110))), (0.04, three(2, 60))):
-        moved, turned = ends(samples, epsilon), ends(samples[::-1], epsilon)[::-1]
-        # Powers of two: the same predictions to the last bit but some.
-        higher = [Sample(s.values + 4096.0, s.weights, s.row) for s in samples]
-        up = ends(higher, epsilon)
-        for own, swapped, there in zip(moved, turned, up, strict=True):
-            assert swapped == pytest.approx(own, abs=1e-6)
-            assert there - 4096.0 == pytest.approx(own, abs=1e-6)
-
-
-@ways
 def test_whole_weights_are_repeated_rows(method, constraint):
     rng = np.random.default_rng(4)
     rows = [(np.round(rng.normal(g, 1, 60), 2), rng.integers(1, 4, 60)) for g in (0, 1)]
@@ -341,19 +326,6 @@ def test_a_shift_is_the_same_for_all_rows_of_a_group(constraint, samples):
     found = move(samples, "shift", constraint, 0.01)
     for sample, moved in zip(samples, values_of(samples, found), strict=True):
         assert np.ptp(moved - sample.values) < 1e-10
-
-
-def test_for_means_the_shift_is_the_least_movement():
-    """Of two groups: moved by a constant each, in proportion to the other's weight."""
-    samples = two(3)
-    found = move(samples, "shift", "mean", 0.3)
-    apart = np.subtract(*Standing.of([s.values for s in samples], samples).means)
-    over = abs(apart) - 0.3
-    share = 300 * 400 / 700**2
-    assert movement(samples, found) == pytest.approx(share * over**2, rel=1e-3)
-    assert movement(samples, found) < movement(
-        samples, move(samples, "line", "mean", 0.3)
-    )
 
 
 # New values

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 
 from rankfair import (
-    DecisionBoundaryCovariance,
     RankFairRegressor,
     TiltedRegressor,
     stream,
@@ -314,13 +313,3 @@ def test_the_paper_s_solver_refuses_a_penalty_of_one_s_own_at_once() -> None:
     )
     with pytest.raises(ValueError, match='penalty="task" only; got Squares'):
         model.fit(X, y)
-
-
-@pytest.mark.parametrize("method", ["exact", "adm"])
-def test_a_baseline_takes_a_penalty_of_one_s_own(method: str) -> None:
-    X, y = grouped(2)
-    settings: Any = {"tasks": "task", "sensitive_features": "z", "method": method}
-    settings["random_state"] = 0
-    own = DecisionBoundaryCovariance(penalty=Squares(2.0), **settings).fit(X, y)
-    same = DecisionBoundaryCovariance(penalty="ridge", beta=2.0, **settings).fit(X, y)
-    np.testing.assert_allclose(own.predict(X), same.predict(X), atol=1e-6)

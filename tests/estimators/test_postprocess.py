@@ -192,19 +192,6 @@ def test_weights_repeat_rows_and_rows_of_no_group_change_nothing():
         assert np.interp(start, *weighted[label]) == pytest.approx(end)
 
 
-def test_prefit_leaves_the_estimator_alone():
-    base = LinearRegression().fit(WITH_CODE[:200], Y[:200])
-    before = base.coef_.copy()
-    model = fair(base, prefit=True, constraints="distribution").fit(WITH_CODE[200:])
-    assert model.estimator_ is base
-    assert np.array_equal(base.coef_, before)
-    assert model.ks_ <= 0.02 + 1e-9
-    same = fair(base, prefit=True, constraints="distribution").fit(
-        WITH_CODE[200:], Y[200:]
-    )
-    assert np.array_equal(same.maps_[1], model.maps_[1])
-
-
 def test_prefit_takes_whatever_predicts():
     model = fair(Foreign(), prefit=True).fit(WITH_CODE)
     assert model.status_ == "satisfied"
@@ -245,28 +232,6 @@ def test_frames_blind_and_not(library):
     sees = fair(make_pipeline(encode, LinearRegression()), sensitive_features="sex")
     coded = fair().fit(WITH_CODE, Y).predict(WITH_CODE)
     assert sees.fit(frame, Y).predict(frame) == pytest.approx(coded)
-
-
-@pytest.mark.parametrize("name", ["rank_auc", "rmse"])
-def test_a_scorer_hands_on_groups_that_came_as_an_array(name):
-    model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
-    score = scorer(name)(model, NUMBERS, Y, sensitive_features=SEX)
-    named = fair(blind=True).fit(WITH_CODE, Y)
-    assert score == pytest.approx(scorer(name)(named, WITH_CODE, Y))
-    with config_context(enable_metadata_routing=True):
-        model.set_fit_request(sensitive_features=True)
-        scores = cross_validate(
-            model,
-            NUMBERS,
-            Y,
-            scoring=scorer(name).set_score_request(sensitive_features=True),
-            params={"sensitive_features": SEX},
-            error_score="raise",
-        )
-    assert np.isfinite(scores["test_score"]).all()
-    with pytest.warns(UserWarning, match="sensitive_features was not given"):
-        bare = clone(model).fit(NUMBERS, Y)
-    assert np.isfinite(scorer(name)(bare, NUMBERS, Y, sensitive_features=SEX))
 
 
 # Groups as they come

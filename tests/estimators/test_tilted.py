@@ -44,7 +44,6 @@ from rankfair.metrics import (
     rank_auc,
     rank_auc_by_group,
 )
-from rankfair.stats.certificate import certify
 from refusals import sentence
 
 NEAR = 0.0005  # how far several counts may end outside their bands
@@ -327,21 +326,6 @@ def test_distributions(cv):
     assert model.status_ == "satisfied" and far <= 0.1 + NEAR
 
 
-@not_reached
-@counts
-def test_several_constraints(cv, epsilon=(0.05, 0.1)):
-    asked = ["rank", "mean"]
-    model = fair(TREES, epsilon, constraints=asked, blind=False, cv=cv).fit(X, Y)
-    gap = mean_difference(None, model.oof_predictions_, sensitive_features=SEX)
-    values = model.constraint_values_
-    assert values["mean"] == pytest.approx(gap / Y.std(), abs=1e-9)
-    assert values["rank"] == recounted(model) == model.rank_auc_
-    of_rank, of_mean = epsilon
-    inside = abs(values["rank"] - 0.5) <= of_rank + NEAR
-    inside &= abs(values["mean"]) <= of_mean + 1e-6
-    assert model.status_ == ("satisfied" if inside else "infeasible")
-
-
 def test_a_constraint_of_some_rows_and_of_one_side():
     part = NUMBERS[:, 1] > 0
 
@@ -479,14 +463,6 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(stop_at):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-def test_progress_is_written(capsys):
-    model = fair(verbose=1).fit(X, Y)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == len(model.trace_) + 1
-    assert lines[0].startswith("[TiltedRegressor] step 1: objective")
-    assert "satisfied" in lines[-1]
-
-
 # What estimators see
 
 
@@ -575,22 +551,6 @@ def test_combinations_of_columns(given):
     assert model.status_ == "satisfied"
     cells = (frame["sex"] + " × " + frame["part"])[known]
     three.assert_level(model.predict(rows)[known], cells, 0.02 + NEAR)
-
-
-@not_reached
-def test_numbers_are_cut():
-    frame, known = COLUMNS[["a", "b", "c", "age"]].copy(), three.KNOWN
-    frame.loc[~known, "age"] = np.nan
-    model = three.fair(sensitive_features="age", bins=3, blind=False, cv=None)
-    model.fit(frame, three.Y)
-    assert len(model.groups_) == 3 and model.n_unknown_ == (~known).sum()
-    bins = np.searchsorted(model.bin_edges_["age"][1:-1], frame["age"][known], "right")
-    if model.status_ == "satisfied":
-        three.assert_level(model.predict(frame)[known], bins, 0.02 + NEAR)
-    labels = model.group_labels(frame)["age"]
-    assert labels[known].tolist() == model.groups_[bins].tolist()
-    assert set(labels[~known]) == {None}
-    assert certify(model, frame, sensitive_features=labels).bound > 0
 
 
 # Refusals

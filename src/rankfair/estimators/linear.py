@@ -793,7 +793,9 @@ def _demands(
         assert problem.groups is not None
         groups = [problem.groups]
     else:
-        groups = [each.take(problem.order) for each in groups_of(rows)]
+        assert problem.user_groups is not None
+        several = groups_of(rows.attributes, problem.user_groups.weights)
+        groups = [each.take(problem.order) for each in several]
     return [Demand(each, own) for each in constraints for own in groups]
 
 

@@ -64,11 +64,11 @@ TABLE_ROWS = 1 << 14  # rows that its errors and distances are taken from
 # Attributes
 
 
-def groups_of(rows: TrainingRows) -> list[Groups]:
+def groups_of(attributes: Iterable[SensitiveGroups], weights: Any) -> list[Groups]:
     """Return what is held level: each group against the rest, in every attribute."""
     return [
-        Groups(mask, counted_weights(rows.weights, each.known))
-        for each in rows.attributes
+        Groups(mask, counted_weights(weights, each.known))
+        for each in attributes
         for mask in each.masks()
     ]
 

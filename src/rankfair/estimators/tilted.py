@@ -78,7 +78,7 @@ class Target:
         if not unit > CONSTANT * float(np.abs(y).max()):
             standard, unit = np.zeros(len(y)), 1.0
         standard /= unit
-        groups = groups_of(rows)
+        groups = groups_of(rows.attributes, weights)
         demands = [Demand(it.on(standard, own), own) for it in asked for own in groups]
         beside = passed.attributes if passed.sets else ()
         masks = [(mask, each.known) for each in beside for mask in each.masks()]
