@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from rankfair import audit
 from rankfair.audit import Audit
 from rankfair.audit.records import Comparison, ModelLine, Provenance, SensitiveFeature
 from rankfair.stats.estimate import Estimate
@@ -16,6 +17,12 @@ def sample(n=240, seed=0, groups="FM", tasks=12, ties=False):
     y = rng.normal(size=n) + 0.3 * (g == groups[-1]) + 0.1 * t
     p = y + rng.normal(size=n)
     return y, (np.round(p) if ties else p), g, t
+
+
+def compared(predicted, groups, target=None, **more):
+    """The one comparison of an audit."""
+    (found,) = audit(target, predicted, sensitive_features=groups, **more).comparisons
+    return found
 
 
 def simple(auc=0.6, low=0.55, high=0.65, attributes=("sex",)):

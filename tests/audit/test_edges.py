@@ -4,13 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from audited import compared
 from rankfair import audit
 from rankfair.stats.ordered import Ordered
-
-
-def compared(predicted, groups, target=None, **more):
-    (found,) = audit(target, predicted, sensitive_features=groups, **more).comparisons
-    return found
 
 
 def mixed_tasks(seed, n_tasks=20, rows=20, spread=1.0):
@@ -26,7 +22,7 @@ def mixed_tasks(seed, n_tasks=20, rows=20, spread=1.0):
 
 def test_distances_of_mixed_tasks_draw_tasks_too():
     held = 0
-    for seed in range(24):
+    for seed in range(8):
         p, g, t = mixed_tasks(seed)
         by_task, by_row = compared(p, g, tasks=t), compared(p, g)
         assert by_task.ks.p_value is None and "mix the groups" in by_task.ks.note
@@ -36,7 +32,7 @@ def test_distances_of_mixed_tasks_draw_tasks_too():
             assert one.value == other.value
             assert one.ci_low <= other.ci_low and one.ci_high >= other.ci_high
         held += by_task.ks.ci_low <= 0.0
-    assert held >= 20  # 95 % of 24, less what chance takes
+    assert held >= 7  # 95 % of 8, less what chance takes
 
 
 def test_task_draws_find_groups_that_tasks_hold_unevenly():
@@ -53,8 +49,9 @@ def test_task_draws_find_groups_that_tasks_hold_unevenly():
 # No spread: not estimable, whatever the rounding
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200, 0.1])
-@pytest.mark.parametrize("tasks", [False, True])
+@pytest.mark.parametrize(
+    ("scale", "tasks"), [(1.0, False), (1e-200, True), (1e200, False), (0.1, True)]
+)
 def test_constants_of_each_group_have_no_limits(scale, tasks):
     g = np.repeat(["F", "M"], 30)
     p = scale * np.where(g == "M", 0.7, 0.1)
@@ -66,7 +63,7 @@ def test_constants_of_each_group_have_no_limits(scale, tasks):
         assert not own.estimable and own.p_value is None and own.note, name
 
 
-@pytest.mark.parametrize("offset", [0.0, 3.0, 1e6])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_residuals_constant_in_each_group_have_no_limits(offset):
     rng = np.random.default_rng(0)
     g = np.repeat(["F", "M"], 30)
@@ -75,16 +72,6 @@ def test_residuals_constant_in_each_group_have_no_limits(offset):
     residuals = found.balanced_residuals
     assert residuals.value == pytest.approx(0.2) and not residuals.estimable
     assert found.mean_difference.estimable
-
-
-def test_a_small_spread_of_large_numbers_is_one():
-    rng = np.random.default_rng(0)
-    g = np.repeat(["F", "M"], 2000)
-    noise = rng.normal(size=4000)
-    large, small = compared(1.7e9 + noise, g), compared(noise, g)
-    for end in ("ci_low", "ci_high"):
-        wanted = getattr(small.mean_difference, end)
-        assert getattr(large.mean_difference, end) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_errors_of_one_size_have_no_limits():
@@ -132,10 +119,9 @@ def test_tasks_that_all_keep_the_groups_apart(sign):
 # Weights and rounding
 
 
-@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sign", [1, -1])
-def test_weighted_groups_apart_are_exactly_apart(seed, sign):
-    rng = np.random.default_rng(seed)
+def test_weighted_groups_apart_are_exactly_apart(sign):
+    rng = np.random.default_rng(0)
     g = np.repeat(["F", "M"], 50)
     t = np.arange(100) % 2
     p = sign * (2.0 * (g == "M") + rng.random(100))
@@ -144,21 +130,11 @@ def test_weighted_groups_apart_are_exactly_apart(seed, sign):
     for auc in (whole.auc, *(line.auc for line in found.tasks)):
         assert auc.value == (1.0 if sign == 1 else 0.0)
         assert auc.ci_high > auc.ci_low and {auc.ci_low, auc.ci_high} & {0.0, 1.0}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_weighted_constants_are_as_unknown_as_plain_ones(seed):
-    rng = np.random.default_rng(seed)
-    g = np.repeat(["F", "M"], 50)
-    weights = rng.random(100)
-    t = np.arange(100) % 3
-    found = audit(None, np.ones(100), sensitive_features=g, sample_weight=weights)
-    assert not found.comparisons[0].auc.estimable
-    assert not found.comparisons[0].impact_ratio.estimable
-    lines = audit(
-        None, np.ones(100), sensitive_features=g, tasks=t, sample_weight=weights
-    ).tasks
-    assert len(lines) == 3 and not any(line.auc.estimable for line in lines)
+    given = {"tasks": t, "sample_weight": rng.random(100)}
+    found = audit(None, np.ones(100), sensitive_features=g, **given)
+    (flat,) = found.comparisons
+    assert not (flat.auc.estimable or flat.impact_ratio.estimable)
+    assert len(found.tasks) == 2 and not any(e.auc.estimable for e in found.tasks)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -197,8 +173,7 @@ def test_fractions_below_within_tasks_by_brute_force(ties):
 # Limits and tests agree
 
 
-@pytest.mark.parametrize("k", [2, 4, 8, 30])
-@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("k", "sign"), [(2, 1), (4, -1), (30, 1)])
 def test_clusters_apart_have_a_test_that_agrees_with_the_limits(k, sign):
     rng = np.random.default_rng(0)
     t = np.repeat(np.arange(2 * k), 6)
@@ -221,12 +196,3 @@ def test_shares_of_all_or_none_are_of_tasks():
     weighted = compared(p, g, sample_weight=weights)
     assert weighted.share_above_median.value == pytest.approx(1.0)
     assert weighted.share_above_median.ci_low < 0.65
-
-
-def test_a_number_is_no_group():
-    rng = np.random.default_rng(0)
-    y, age = rng.random(300), rng.integers(20, 60, 300)
-    with pytest.raises(ValueError, match=r"holds 40 distinct .* a few classes"):
-        audit(y, y, sensitive_features={"age": age})
-    found = audit(y, y, sensitive_features={"age": age.astype(str)})
-    assert len(found.sensitive_features[0].groups) == 40

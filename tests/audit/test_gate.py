@@ -43,6 +43,10 @@ def test_the_gate_does_not_hold_while_a_group_is_unknown():
     feature = replace(found.sensitive_features[0], min_group=2)
     other = replace(found, sensitive_features=(feature,))
     assert other.gate(0.1, ignore_small=True) is Gate.NOT_ESTIMABLE
+    two = simple(attributes=("sex", "race"))
+    lost = replace(two.comparisons[1], auc=Estimate(0.9, note="few"))
+    two = replace(two, comparisons=(two.comparisons[0], lost))
+    assert two.gate(0.5) is Gate.NOT_ESTIMABLE and ": few" in two.verdict
     whole = audit(None, p[:600], sensitive_features=g[:600])
     assert whole.unjudged() == () and "Not judged" not in whole.verdict
 
@@ -59,14 +63,6 @@ def test_the_largest_numbers_are_audited_and_shown(tmp_path):
     assert "inf" not in str(found).replace("information", "")
     text = found.to_html(tmp_path / "a.html").read_text("utf-8")
     assert ">inf<" not in text and ">nan<" not in text
-
-
-def test_an_attribute_without_any_estimable_comparison_closes_the_gate():
-    found = simple(attributes=("sex", "race"))
-    lost = replace(found.comparisons[1], auc=Estimate(0.9, note="few"))
-    found = replace(found, comparisons=(found.comparisons[0], lost))
-    assert found.gate(0.5) is Gate.NOT_ESTIMABLE
-    assert ": few" in found.verdict
 
 
 def test_the_verdict_measures_and_does_not_judge():
