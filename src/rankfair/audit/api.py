@@ -32,7 +32,7 @@ from rankfair.audit.records import (
     TaskLine,
 )
 from rankfair.audit.units import in_units
-from rankfair.input.arrays import Bools, Codes, Floats
+from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import (
     check_choice,
     check_count,
@@ -183,7 +183,6 @@ def _measured(
     edges, steps = _edges_of(rows), count(1)
     comparisons: list[Comparison] = []
     tasks: list[TaskLine] = []
-    above: dict[str, dict[str, list[float]]] = {g.name: {} for g in rows.groupings}
 
     def on_pair(pair: Pair) -> None:
         if on_step is not None:
@@ -192,8 +191,6 @@ def _measured(
     for name in rows.predicted:
         model = ModelRows.of(name, rows, to)
         for grouping in model.data.groupings:
-            passed = _shares(model.above_median, grouping, model.data.weights)
-            above[grouping.name][name] = passed
             found, lines = model.compared(grouping, on_pair)
             comparisons += found
             tasks += lines
@@ -203,7 +200,7 @@ def _measured(
             for name, predicted in rows.predicted.items()
         ),
         "sensitive_features": tuple(
-            _feature_of(grouping, rows, above[grouping.name], to.min_group)
+            _feature_of(grouping, rows, comparisons, to.min_group)
             for grouping in rows.groupings
         ),
         "comparisons": tuple(comparisons),
@@ -228,79 +225,54 @@ def _model_line(
     return ModelLine(name, *errors(rows.target, predicted, *given))
 
 
-def _shares(
-    above: Bools, grouping: SensitiveGroups, weights: Floats | None
-) -> list[float]:
-    """Return the share of each group that is above a cut-off."""
-    n, chosen = len(grouping.labels), above & (grouping.codes >= 0)
-    own = None if weights is None else weights[chosen]
-    passed = np.bincount(grouping.codes[chosen], own, n)
-    found: list[float] = (passed / grouping.sizes(weights)).tolist()
-    return found
-
-
 def _feature_of(
     grouping: SensitiveGroups,
     rows: ScoredRows,
-    above: dict[str, list[float]],
+    comparisons: list[Comparison],
     min_group: int,
 ) -> SensitiveFeature:
-    """Describe a sensitive feature; ``above`` has the `shares` of each model."""
-    groups = tuple(
-        _group(g, grouping, rows, above) for g in range(len(grouping.labels))
-    )
+    """Describe a sensitive feature and its groups."""
+    above: dict[str, dict[str, float]] = {name: {} for name in rows.predicted}
+    for c in comparisons:
+        if c.sensitive_feature == grouping.name:
+            above[c.model][c.group] = c.share_above_median.value
+            above[c.model].setdefault(c.against, c.share_above_median_against.value)
+    groups = []
+    for g, label in enumerate(grouping.labels):
+        here = np.flatnonzero(grouping.codes == g)
+        own = None if rows.weights is None else rows.weights[here]
+        target = math.nan if rows.target is None else average(rows.target[here], own)
+        means = {name: average(p[here], own) for name, p in rows.predicted.items()}
+        shares = {name: found[label] for name, found in above.items()}
+        most = {m: max(f[it] for it in grouping.labels) for m, f in above.items()}
+        ratios = {
+            m: v / most[m] if most[m] > 0 else math.nan for m, v in shares.items()
+        }
+        weight = rows.unit * float(len(here) if own is None else own.sum())
+        groups.append(Group(label, len(here), weight, target, means, shares, ratios))
+    small = [group.label for group in groups if group.n_rows < min_group]
+    notes = [f"fewer than {min_group} rows: {', '.join(small)}"] if small else []
+    if len(groups) > MOST_PAIRED:
+        notes.append(f"more than {MOST_PAIRED} groups: each against the rest only")
     return SensitiveFeature(
         name=grouping.name,
-        groups=groups,
+        groups=tuple(groups),
         n_missing=int((grouping.codes < 0).sum()),
         constant_in_tasks=_is_constant(grouping, rows.tasks),
         min_group=min_group,
-        note=_note(groups, min_group),
+        note="; ".join(notes),
         reference=grouping.labels[grouping.reference],
     )
-
-
-def _group(
-    g: int, grouping: SensitiveGroups, rows: ScoredRows, above: dict[str, list[float]]
-) -> Group:
-    here = np.flatnonzero(grouping.codes == g)
-    own = None if rows.weights is None else rows.weights[here]
-    target = None if rows.target is None else rows.target[here]
-    return Group(
-        label=grouping.labels[g],
-        n_rows=len(here),
-        weight=rows.unit * float(len(here) if own is None else own.sum()),
-        mean_target=math.nan if target is None else average(target, own),
-        mean_predicted={
-            name: average(p[here], own) for name, p in rows.predicted.items()
-        },
-        share_above_median={name: found[g] for name, found in above.items()},
-        impact_ratio={
-            name: found[g] / max(found) if max(found) > 0 else math.nan
-            for name, found in above.items()
-        },
-    )
-
-
-def _note(groups: tuple[Group, ...], min_group: int) -> str:
-    small = [group.label for group in groups if group.n_rows < min_group]
-    notes = []
-    if small:
-        notes.append(f"fewer than {min_group} rows: {', '.join(small)}")
-    if len(groups) > MOST_PAIRED:
-        notes.append(f"more than {MOST_PAIRED} groups: each against the rest only")
-    return "; ".join(notes)
 
 
 def _is_constant(grouping: SensitiveGroups, tasks: Codes | None) -> bool:
     """Tell whether no task has rows of two groups."""
     if tasks is None:
         return False
-    known = grouping.codes >= 0
-    codes, tasks = grouping.codes[known], tasks[known]
-    one: Codes = np.zeros(int(tasks.max()) + 1, np.intp)
-    one[tasks] = codes
-    return bool((one[tasks] == codes).all())
+    known, n = grouping.codes >= 0, len(grouping.labels)
+    counts = np.bincount(tasks[known] * n + grouping.codes[known])
+    cells = np.append(counts, np.zeros(-len(counts) % n)).reshape(-1, n)
+    return bool(((cells > 0).sum(axis=1) <= 1).all())
 
 
 def _edges_of(rows: ScoredRows, bins: int = 40) -> Floats:

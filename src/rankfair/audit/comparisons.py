@@ -190,15 +190,15 @@ class ModelRows:
                 ordered, in_a, within = _within_tasks(rows, self.by_task)
                 if pair.other is None or n == 2:  # these lines are enough
                     lines += _task_lines(rows, ordered, in_a, within, self.name)
-            found.append(Compared(rows, self, draws, within).measured())
+            mine = ModelPair(pair, data, self.to, rows.at, self, draws, within)
+            found.append(mine.measured())
         return found, lines
 
 
 @dataclass(frozen=True)
-class Compared:
-    """The rows of two groups in the order of the predictions, and what counts them."""
+class ModelPair(PairRows):
+    """The rows of two groups in the order of a model's predictions."""
 
-    rows: PairRows
     model: ModelRows
     draws: GroupDraws
     within: WithinTasks | None
@@ -206,40 +206,38 @@ class Compared:
     @cached_property
     def ordered(self) -> Ordered:
         """The rows by prediction."""
-        return self.model.ordered.among(self.rows.at)
+        return self.model.ordered.among(self.at)
 
     def measured(self) -> Comparison:
         """Return all figures, with intervals if both groups have enough rows."""
-        groups = self.rows.groups
         figures: dict[str, Any] = {}
         for figure in FIGURES:
             for name, estimate in figure(self).items():
-                figures[name] = self.rows.unless_few(estimate)
+                figures[name] = self.unless_few(estimate)
         return Comparison(
             model=self.model.name,
-            **self.rows.names,
-            kind="rest" if self.rows.pair.other is None else "pair",
-            n_group=groups.a.n,
-            n_against=groups.b.n,
+            **self.names,
+            kind="rest" if self.pair.other is None else "pair",
+            n_group=self.groups.a.n,
+            n_against=self.groups.b.n,
             **figures,
         )
 
 
-def _ranks(compared: Compared) -> dict[str, Estimate]:
+def _ranks(rows: ModelPair) -> dict[str, Estimate]:
     """The AUC of all rows, its parts within and between tasks, and mean ranks.
 
     Rows without weights get a rank test.
     """
-    rows, ordered, groups = compared.rows, compared.ordered, compared.rows.groups
+    groups, to = rows.groups, rows.to
     below_b, below_a = (
-        ordered.below(rows.mass * own) for own in (~rows.in_a, rows.in_a)
+        rows.ordered.below(rows.mass * own) for own in (~rows.in_a, rows.in_a)
     )
     above = below_b[groups.a.rows] / groups.b.mass
     below = below_a[groups.b.rows] / groups.a.mass
     ranks = None
     if rows.weights is None:  # twice the mid-ranks
         ranks = rows.split(np.rint(2.0 * (below_a + below_b)).astype(np.intp) + 1)
-    to = rows.to
     auc = auc_estimate(above, below, groups, to.confidence, ranks, to.seed)
     n_a, n_b = groups.a.mass, groups.b.mass
 
@@ -249,12 +247,12 @@ def _ranks(compared: Compared) -> dict[str, Estimate]:
 
     method = "from the interval of AUC" if auc.estimable else ""
     by_ranks = replace(auc.mapped(ratio), method=method)
-    return {"auc": auc, "impact_rank_ratio": by_ranks, **_by_task(auc, compared)}
+    return {"auc": auc, "impact_rank_ratio": by_ranks, **_by_task(auc, rows)}
 
 
-def _by_task(auc: Estimate, compared: Compared) -> dict[str, Estimate]:
+def _by_task(auc: Estimate, rows: ModelPair) -> dict[str, Estimate]:
     """The AUC of pairs within tasks, and of pairs of rows from different tasks."""
-    within, groups = compared.within, compared.rows.groups
+    within, groups = rows.within, rows.groups
     if within is None:
         lost = Estimate(math.nan, note="no tasks were given")
         return {"within_task_auc": lost, "between_task_auc": lost}
@@ -269,14 +267,14 @@ def _by_task(auc: Estimate, compared: Compared) -> dict[str, Estimate]:
         value = (auc.value * pairs - float(inside @ within.auc)) / between
         note = "shown without an interval, to be read beside the others"
         apart = Estimate(value, note=note)
-    in_tasks = pooled(within, compared.rows.to.confidence)
+    in_tasks = pooled(within, rows.to.confidence)
     return {"within_task_auc": in_tasks, "between_task_auc": apart}
 
 
-def _means(compared: Compared) -> dict[str, Estimate]:
+def _means(rows: ModelPair) -> dict[str, Estimate]:
     """The differences of mean predictions and of mean residuals."""
-    rows, predicted = compared.rows, compared.ordered.values
-    confidence, target = rows.to.confidence, rows.own(rows.data.target)
+    confidence, predicted = rows.to.confidence, rows.ordered.values
+    target = rows.own(rows.data.target)
     found = mean_gap(*rows.split(predicted), rows.groups, confidence)
     residuals = Estimate(math.nan, note="y_true was not given")
     if target is not None:
@@ -287,25 +285,22 @@ def _means(compared: Compared) -> dict[str, Estimate]:
     return {"mean_difference": found, "balanced_residuals": residuals}
 
 
-def _distances(compared: Compared) -> dict[str, Estimate]:
+def _distances(rows: ModelPair) -> dict[str, Estimate]:
     """The largest and the mean distance of the two distributions."""
-    rows, pair = compared.rows, (compared.rows.pair.group, compared.rows.pair.other)
-    given = rows.at, rows.groups, rows.to.confidence
-    return dict(
-        zip(("ks", "wasserstein"), distances(compared.draws, pair, *given), strict=True)
-    )
+    pair = rows.pair.group, rows.pair.other
+    found = distances(rows.draws, pair, rows.at, rows.groups, rows.to.confidence)
+    return dict(zip(("ks", "wasserstein"), found, strict=True))
 
 
-def _selection(compared: Compared) -> dict[str, Estimate]:
+def _selection(rows: ModelPair) -> dict[str, Estimate]:
     """The shares above the median of all rows, and their ratio."""
-    rows = compared.rows
-    above = rows.split(rows.own(compared.model.above_median))
+    above = rows.split(rows.own(rows.model.above_median))
     found = shares_and_ratio(*above, rows.groups, rows.to.confidence)
     names = "share_above_median", "share_above_median_against", "impact_ratio"
     return dict(zip(names, found, strict=True))
 
 
-FIGURES: tuple[Callable[[Compared], dict[str, Estimate]], ...] = (
+FIGURES: tuple[Callable[[ModelPair], dict[str, Estimate]], ...] = (
     _ranks,
     _means,
     _distances,

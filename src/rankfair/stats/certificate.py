@@ -19,6 +19,7 @@ from rankfair.input.errors import check_number, counted, shown
 from rankfair.input.scored_rows import ScoredRows, score_model
 from rankfair.stats.auc import Spread, auc_spread
 from rankfair.stats.estimate import check_confidence, clusters_of
+from rankfair.stats.means import errors
 
 
 @dataclass(frozen=True, repr=False)
@@ -302,7 +303,5 @@ def _completed(
     """Return a certificate with the error and the notes of its rows."""
     rmse = math.nan
     if rows.target is not None:
-        error = np.abs(rows.target - rows.m)
-        scale = float(error.max()) or 1.0  # squares neither overflow nor vanish
-        rmse = scale * math.sqrt(np.mean((error / scale) ** 2))
+        rmse = errors(rows.target, rows.m, None, None, found.confidence)[0].value
     return replace(found, rmse=rmse, notes=notes + found.notes, **more)

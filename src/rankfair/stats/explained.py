@@ -256,8 +256,12 @@ def explained_gap(
     s = np.ones(len(values)) if weights is None else weights
     found = GapRegression.of(values, in_group, s, controls)
 
+    size = float(np.abs(values).max(initial=0.0))
+
     def estimate(z: Floats, value: float) -> Estimate:
-        return _with_means(z, value, found, groups, confidence)
+        """The interval of a difference of means of pseudo-values, about ``value``."""
+        z = _centred(z[:, None], in_group, s)[:, 0]
+        return mean_gap(z[in_group] + value, z[~in_group], groups, confidence, size)
 
     mean = float(np.average(values[~in_group], weights=s[~in_group]))
 
@@ -289,20 +293,6 @@ def explained_gap(
     )
 
 
-def _with_means(
-    z: Floats,
-    value: float,
-    found: GapRegression,
-    groups: TwoGroups,
-    confidence: float,
-) -> Estimate:
-    """The interval of a difference of means of pseudo-values, about ``value``."""
-    z = _centred(z[:, None], found.in_group, found.weights)[:, 0]
-    size = float(np.abs(found.values).max(initial=0.0))
-    a, b = z[groups.a.rows] + value, z[groups.b.rows]
-    return mean_gap(a, b, groups, confidence, size)
-
-
 def kennedy(estimate: Estimate, confidence: float) -> Estimate:
     """Return the relative difference of a difference of logarithms.
 
@@ -331,15 +321,13 @@ class Remedy:
     raises : ndarray of shape (N,)
         What is added to each value.
     unexplained : float
-        The unexplained gap after the raises.
-    reached : bool
-        False if raising everybody below to what the other group is paid on average for
-        the same controls does not suffice.
+        The unexplained gap after the raises; larger than asked for if raising everybody
+        below to what the other group is paid on average for the same controls does not
+        suffice.
     """
 
     raises: Floats
     unexplained: float
-    reached: bool
 
 
 def least_raises(found: GapRegression, target: float = 0.0) -> Remedy:
@@ -366,7 +354,7 @@ def least_raises(found: GapRegression, target: float = 0.0) -> Remedy:
     raises = np.zeros(len(found.values))
     over = abs(gap) - target
     if over <= 0.0:
-        return Remedy(raises, gap, True)
+        return Remedy(raises, gap)
     lower = found.in_group if gap < 0.0 else ~found.in_group
     other = ~lower
     level = np.average(found.residuals[other], weights=found.weights[other])
@@ -382,6 +370,5 @@ def least_raises(found: GapRegression, target: float = 0.0) -> Remedy:
     before = float(closed[whole - 1]) if whole else 0.0
     if whole < len(able):
         raises[able[whole]] = (over - before) / closes[able[whole]]
-        return Remedy(raises, math.copysign(target, gap), True)
-    left = math.copysign(abs(gap) - before, gap)
-    return Remedy(raises, left, math.isclose(before, over, rel_tol=1e-9))
+        return Remedy(raises, math.copysign(target, gap))
+    return Remedy(raises, math.copysign(abs(gap) - before, gap))
