@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from itertools import starmap
 from operator import itemgetter
 from typing import Any
 from unicodedata import category
@@ -112,33 +111,40 @@ class _NumberCells:
         sign, count = max(signs.items(), key=itemgetter(1), default=("", 0))
         return sign if 2 * count > len(self.known) else ""
 
+    @cached_property
+    def fits(self) -> dict[str, bool]:
+        """Whether each known cell is a number, with the sign of the column."""
+        pattern, parts = self.reading.pattern, map(_signed, self.known)
+        fit = (sign == self.sign and pattern.fullmatch(rest) for sign, rest in parts)
+        return dict(zip(self.known, map(bool, fit), strict=True))
+
     def numbers(self) -> tuple[Floats | None, str]:
         """Return the numbers and a note on their sign, or None and why not."""
-        odd = [it for it in self.known if not self._fits(it)]
+        odd = [cell for cell, fits in self.fits.items() if not fits]
         if odd:
             return None, self._not_numbers(odd)
         plain = {cell: self._plain(cell) for cell in self.known}
         values = {cell: float(text) for cell, text in plain.items()}
-        refuse([it for it in starmap(self._beyond, plain.items()) if it is not None])
+        problems, texts = [], []
         for cell, value in values.items():
-            if abs(value) >= EXACT and not _keeps_digits(plain[cell], value):
-                return None, self._as_text(cell, f"{LOST}.")
-            if _ZERO_FIRST.match(plain[cell]) and not self.asked:
-                return None, self._as_text(cell, "begins with 0, as codes do.")
+            lost = abs(value) >= EXACT and not _keeps_digits(plain[cell], value)
+            if math.isinf(value):
+                limit = "is too large for a number (the largest is about 1.8e308)"
+                problems.append(self._error(cell, limit))
+            elif value == 0 and _NOT_ZERO.match(plain[cell]):
+                limit = "is too small for a number (the smallest is about 5e-324)"
+                problems.append(self._error(cell, limit))
+            elif lost and self.asked:
+                problems.append(self._error(cell, LOST))
+            elif lost:
+                texts.append((cell, f"{LOST}."))
+            elif _ZERO_FIRST.match(plain[cell]) and not self.asked:
+                texts.append((cell, "begins with 0, as codes do."))
+        refuse(problems)
+        if texts:
+            return None, self._as_text(*texts[0])
         found = np.array([values.get(cell, np.nan) for cell in self.bare], float)
         return found[self.codes], self._on_sign(plain)
-
-    def _beyond(self, cell: str, plain: str) -> TableError | None:
-        """Return what is wrong with a number that a float cannot hold."""
-        value = float(plain)
-        if math.isinf(value):
-            limit = "is too large for a number (the largest is about 1.8e308)"
-            return self._error(cell, limit)
-        if value == 0 and _NOT_ZERO.match(plain):
-            limit = "is too small for a number (the smallest is about 5e-324)"
-            return self._error(cell, limit)
-        lost = abs(value) >= EXACT and not _keeps_digits(plain, value)
-        return self._error(cell, LOST) if lost and self.asked else None
 
     def _on_sign(self, plain: dict[str, str]) -> str:
         """Say that numbers were read without their sign, with an example."""
@@ -149,11 +155,6 @@ class _NumberCells:
             f"Read column {quoted(self.name)} without the sign {self.sign} that all "
             f"its cells have: {quoted(cell)} as {number}."
         )
-
-    def _fits(self, cell: str) -> bool:
-        """Tell whether a cell is a number, with the sign of the column."""
-        sign, rest = _signed(cell)
-        return sign == self.sign and bool(self.reading.pattern.fullmatch(rest))
 
     def _unsigned(self, cell: str) -> str:
         """Return a cell without the sign of the column."""
@@ -170,8 +171,8 @@ class _NumberCells:
     def _as_text(self, cell: str, why: str) -> str:
         """Say that the column is text, for what one cell has."""
         written, line = self._place(cell)
-        place = f"{written} in line {line}"
-        return f"Read column {quoted(self.name)} as text: {place} {why}"
+        head = f"Read column {quoted(self.name)} as text"
+        return f"{head}: {written} in line {line} {why}"
 
     def _place(self, cell: str) -> tuple[str, int]:
         """Return a cell as it is written where it stands first, and the line."""
@@ -179,16 +180,17 @@ class _NumberCells:
         return quoted(self.cells[i]), int(self.lines[(self.codes == i).argmax()])
 
     def _error(self, cell: str, what: str, cure: str = "") -> TableError:
-        label = (
-            f"Is it a label? Read the column as text: --text {shlex.quote(self.name)}"
-        )
+        label = "Is it a label? Read the column as text: --text "
         written, line = self._place(cell)
-        return TableError(f"{written} {what}", cure or label, self.name, line)
+        cure = cure or label + shlex.quote(self.name)
+        return TableError(f"{written} {what}", cure, self.name, line)
 
     def _not_numbers(self, odd: list[str]) -> str:
         """Raise with what helps; else say why the column is text, if that is odd."""
-        if not self.asked and not (self._flags(odd[0]) and self._all_look_like_some()):
-            return self._why(odd[0])
+        if not self.asked:
+            some = self._flags(odd[0])
+            if not some or not all(_some(self._unsigned(it)) for it in self.known):
+                return self._why(odd[0])
         # One word alone may mean "not known".
         if len(self.known) > 1 and all(it[0].isalpha() for it in self.known):
             what = "is text, as are all cells of the column"
@@ -200,19 +202,13 @@ class _NumberCells:
         refuse([*first.values()])
         return ""
 
-    def _all_look_like_some(self) -> bool:
-        """Tell whether each cell would be a number with some flags."""
-        return all(_some(self._unsigned(cell)) for cell in self.known)
-
     def _not_a_number(self, cell: str) -> TableError:
         """Return what is wrong with a cell, and what helps."""
         sign, rest = _signed(cell)
         if sign != self.sign and (self.reading.pattern.fullmatch(rest) or _some(rest)):
-            what = (
-                f"has {f'the sign {sign}' if sign else 'no sign'}, unlike other cells"
-            )
+            its = f"the sign {sign}" if sign else "no sign"
             cure = "A currency or percent sign is read where all cells have the same"
-            return self._error(cell, what, cure)
+            return self._error(cell, f"has {its}, unlike other cells", cure)
         flags = self._flags(cell)
         if flags:
             # What has to be numbers cannot be read as text.
@@ -246,7 +242,7 @@ class _NumberCells:
         """Say what stopped a column of numbers, if most of its cells are numbers."""
         counts = np.bincount(self.codes, minlength=len(self.bare)).tolist()
         filled = [it for it in zip(self.bare, counts, strict=True) if it[0]]
-        plain = sum(count for cell, count in filled if self._fits(cell))
+        plain = sum(count for cell, count in filled if self.fits.get(cell))
         if 2 * plain <= sum(count for _, count in filled):
             return ""
         cure = "Does it mean that the value is not known? Say --missing"

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -71,14 +72,12 @@ class Reading:
             cure = "A tab is $'\\t' in a shell."
             raise InputError("delimiter", said, quoted(sign), cure)
 
-    @property
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         """What a number looks like."""
-        point = re.escape(self.decimal)
-        whole = "[0-9]+"
-        if self.thousands is not None:
-            sign = re.escape(self.thousands)
-            whole = rf"(?:[0-9]{{1,3}}(?:{sign}[0-9]{{3}})+|[0-9]+)"
+        point, sign = re.escape(self.decimal), re.escape(self.thousands or "")
+        grouped = f"[0-9]{{1,3}}(?:{sign}[0-9]{{3}})+|" if sign else ""
+        whole = rf"(?:{grouped}[0-9]+)"
         return re.compile(
             rf"[+-]?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         )
@@ -180,7 +179,10 @@ class Table:
 
     def with_column(self, name: str, values: Any) -> Table:
         """Return the table with one column more, or another in its place."""
-        return replace(self, columns={**self.columns, name: as_column(values)})
+        column = np.asarray(values)
+        if column.dtype.kind not in "biuf":
+            column = as_text(["" if v is None else str(v) for v in column.tolist()])
+        return replace(self, columns={**self.columns, name: column})
 
     def select(self, names: Sequence[str]) -> Table:
         """Return some columns, in the order given."""
@@ -199,14 +201,6 @@ class Table:
                 for name, column in self.columns.items()
             }
         )
-
-
-def as_column(values: Any) -> NDArray[Any]:
-    """Return values as a column: floats, integers, booleans, or text as objects."""
-    array = np.asarray(values)
-    if array.dtype.kind in "biuf":
-        return array
-    return as_text(["" if v is None else str(v) for v in array.tolist()])
 
 
 def distinct(cells: Any) -> tuple[list[str], NDArray[Any]]:

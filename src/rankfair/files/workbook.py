@@ -85,17 +85,14 @@ def _used_rows(
 def _chosen(book: Any, reading: Reading) -> tuple[Any, list[str]]:
     """Return the sheet that is asked for, or the first one with a note on others."""
     names = [sheet.title for sheet in book.worksheets]
+    there = f"The workbook has {listed(names)}."
     if reading.sheet is not None and reading.sheet not in names:
-        raise InputError("sheet", "names a sheet", shown(reading.sheet), _there(names))
+        raise InputError("sheet", "names a sheet", shown(reading.sheet), there)
     sheet = book.worksheets[names.index(reading.sheet) if reading.sheet else 0]
     sheet.reset_dimensions()  # they may be wrong, and as large as a sheet can be
     if reading.sheet is not None or len(names) == 1:
         return sheet, []
-    return sheet, [f"Read the first sheet. {_there(names)} --sheet names another."]
-
-
-def _there(names: Sequence[str]) -> str:
-    return f"The workbook has {listed(names)}."
+    return sheet, [f"Read the first sheet. {there} --sheet names another."]
 
 
 def _filled(rows: Iterable[Sequence[Any]], reading: Reading) -> list[Any]:
