@@ -6,7 +6,7 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,111 +82,104 @@ def onnx_bytes(model: Any) -> bytes:
         said = 'ONNX needs an extra: pip install "rankfair[onnx]"'
         raise ImportError(said) from error
     graph = _Graph(onnx.helper, onnx.TensorProto)
-    _build(graph, model)
-    proto = graph.model(model)
+    places = _places(model._layout)
+    _build(graph, model, *places)
+    output = graph.value("prediction", "DOUBLE", [None])
+    laid = graph.helper.make_graph(
+        graph.nodes, type(model).__name__, graph.inputs, [output], graph.stored
+    )
+    opsets = [("", OPSET), ("ai.onnx.ml", ML_OPSET)]
+    imports = [graph.helper.make_opsetid(*each) for each in opsets]
+    proto = graph.helper.make_model(
+        laid, opset_imports=imports, ir_version=IR_VERSION, producer_name="rankfair"
+    )
+    labelled, others, _ = places
+    names = [str(name) for name in model.predictors_.tolist()]
+    props = {
+        "predictors": "\n".join(names[j] for j in others),
+        "groups": "\n".join(each.name for each, _ in labelled),
+    }
+    graph.helper.set_model_props(proto, props)
     onnx.checker.check_model(proto)
     return bytes(proto.SerializeToString())
 
 
-def _build(graph: _Graph, model: Any) -> None:
+# Protected attributes of labels, an input each, with the columns of the coefficients
+# that they become; all other columns, numbers that bins cut among them; and what stands
+# for NaN in each of these, the mean of a number that was cut.
+Places: TypeAlias = tuple[list[tuple[GroupEncoder, list[int]]], list[int], Floats]
+
+
+def _places(layout: Layout) -> Places:
+    """Return which columns of the coefficients each input has."""
+    behind = [each.column for each in layout.protected if each.apart]
+    ahead = [j for j in layout.predictors if j not in behind]
+    labelled, fill, end = [], np.full(len(layout.names), np.nan), len(ahead)
+    for each in layout.protected:
+        if each.labels is None:
+            fill[ahead.index(each.column)] = each.fill[0]
+        elif each.apart:
+            labelled.append((each, list(range(end, end + len(each.fill)))))
+            end += len(each.fill)
+        else:
+            labelled.append((each, [ahead.index(each.column)]))
+    own = {j for _, columns in labelled for j in columns}
+    others = [j for j in range(len(layout.names)) if j not in own]
+    return labelled, others, fill[others]
+
+
+def _build(
+    graph: _Graph, model: Any, labelled: Any, others: list[int], fill: Floats
+) -> None:
     """Lay the graph: coefficients of each row's task, times its features, summed."""
     layout = model._layout
-    coef, intercept = _tables(model)
-    places = _Places.of(layout)
-    features, order = _features(graph, places)
-    coef = coef[:, order]
-    if layout.task_columns is None:
-        graph.node("Mul", [features, graph.table("coef", coef[:1])], "terms")
-        offset = graph.table("intercept", intercept[:1])
-    else:
+    features, order = _features(graph, labelled, others, fill)
+    row = None
+    if layout.task_columns is not None:
         row = _task_rows(graph, layout.tasks.tolist())
-        graph.node("Gather", [graph.table("coef", coef), row], "coef_of_row")
-        offset = graph.node(
-            "Gather", [graph.table("intercept", intercept), row], "intercept_of_row"
-        )
-        graph.node("Mul", [features, "coef_of_row"], "terms")
+
+    def of_row(name: str, values: Floats) -> str:
+        if row is None:
+            return graph.table(name, values[:1])
+        return graph.node("Gather", [graph.table(name, values), row], f"{name}_of_row")
+
+    coef, intercept = _tables(model)
+    graph.node("Mul", [features, of_row("coef", coef[:, order])], "terms")
     axes = graph.table("axes", np.array([1], np.int64))
     graph.node("ReduceSum", ["terms", axes], "total", keepdims=0)
-    if not model.resolution_:
-        graph.node("Add", ["total", offset], "prediction")
-        return
-    # Powers of two: dividing by one and multiplying are exact.
-    step = graph.table("resolution", np.array(model.resolution_))
-    graph.node("Add", ["total", offset], "sum")
-    graph.node("Div", ["sum", step], "parts")
-    graph.node("Round", ["parts"], "whole")  # halves to even, as predict does
-    graph.node("Mul", ["whole", step], "prediction")
+    added = "sum" if model.resolution_ else "prediction"
+    graph.node("Add", ["total", of_row("intercept", intercept)], added)
+    if model.resolution_:  # powers of two: dividing and multiplying are exact
+        step = graph.table("resolution", np.array(model.resolution_))
+        graph.node("Div", ["sum", step], "parts")
+        graph.node("Round", ["parts"], "whole")  # halves to even, as predict does
+        graph.node("Mul", ["whole", step], "prediction")
 
 
-@dataclass(frozen=True)
-class _Places:
-    """Which columns of the coefficients each protected attribute has, and the others.
-
-    Attributes
-    ----------
-    labelled : list of (Encoder, list of int)
-        Attributes of labels, an input each, and the columns they become.
-    others : list of int
-        All other columns, numbers that bins cut among them.
-    fill : ndarray of shape (len(others),)
-        What stands for NaN in each of these: the mean of a number that bins cut.
-    """
-
-    labelled: list[tuple[GroupEncoder, list[int]]]
-    others: list[int]
-    fill: Floats
-
-    @classmethod
-    def of(cls, layout: Layout) -> _Places:
-        behind = [each.column for each in layout.protected if each.apart]
-        ahead = [j for j in layout.predictors if j not in behind]
-        labelled, fill, end = [], np.full(len(layout.names), np.nan), len(ahead)
-        for each in layout.protected:
-            if each.labels is None:
-                fill[ahead.index(each.column)] = each.fill[0]
-            elif each.apart:
-                labelled.append((each, list(range(end, end + len(each.fill)))))
-                end += len(each.fill)
-            else:
-                labelled.append((each, [ahead.index(each.column)]))
-        own = {j for _, columns in labelled for j in columns}
-        others = [j for j in range(len(layout.names)) if j not in own]
-        return cls(labelled, others, fill[others])
-
-
-def _features(graph: _Graph, places: _Places) -> tuple[str, list[int]]:
+def _features(
+    graph: _Graph, labelled: Any, others: list[int], fill: Floats
+) -> tuple[str, list[int]]:
     """Lay the way from the inputs to features; return which columns these are."""
-    parts, order = ["predictors"], list(places.others)
+    parts, order = ["predictors"], list(others)
     graph.inputs.append(graph.value("predictors", "DOUBLE", [None, len(order)]))
-    if not np.isnan(places.fill).all():
+    if not np.isnan(fill).all():
         graph.node("IsNaN", ["predictors"], "not_known")
-        fill = graph.table("fill", places.fill[None])
-        parts = [graph.node("Where", ["not_known", fill, "predictors"], "filled")]
-    several = len(places.labelled) > 1
-    for number, (each, columns) in enumerate(places.labelled, start=1):
-        name = f"group_{number}" if several else "group"
-        assert each.labels is not None
+        filled = ["not_known", graph.table("fill", fill[None]), "predictors"]
+        parts = [graph.node("Where", filled, "filled")]
+    for number, (each, columns) in enumerate(labelled, start=1):
+        name = f"group_{number}" if len(labelled) > 1 else "group"
         labels = each.labels.tolist()
-        row = graph.rows(name, labels, "sensitive_features", _not_known(labels))
-        table = graph.table(f"indicators_of_{name}", _indicators(each))
+        unknown = "" if isinstance(labels[0], str) else NOT_KNOWN
+        row = graph.rows(name, labels, "sensitive_features", unknown)
+        # What each group is read as, then one not known, then one not seen.
+        found = each.columns_of(np.append(np.arange(len(labels)), -1))
+        found = np.vstack((found, np.full(found.shape[1], np.nan)))
+        table = graph.table(f"indicators_of_{name}", found)
         parts.append(graph.node("Gather", [table, row], f"of_{name}"))
         order += columns
     if len(parts) == 1:
         return parts[0], order
     return graph.node("Concat", parts, "features", axis=1), order
-
-
-def _not_known(labels: list[Any]) -> str | int:
-    """Return the label that means that the group is not known."""
-    return "" if isinstance(labels[0], str) else NOT_KNOWN
-
-
-def _indicators(encoder: GroupEncoder) -> Floats:
-    """Return what each group is read as, then one not known, then one not seen."""
-    assert encoder.labels is not None
-    codes = np.append(np.arange(len(encoder.labels)), -1)
-    found = encoder.columns_of(codes)
-    return np.vstack((found, np.full(found.shape[1], np.nan)))
 
 
 def _task_rows(graph: _Graph, tasks: list[Any]) -> str:
@@ -267,32 +260,8 @@ class _Graph:
             "values_int64s": list(range(len(keys))),
             "default_int64": n_rows,
         }
-        node = self.helper.make_node(
-            "LabelEncoder", [name], [f"row_of_{name}"], domain="ai.onnx.ml", **settings
-        )
-        self.nodes.append(node)
-        return f"row_of_{name}"
-
-    def model(self, model: Any) -> Any:
-        output = self.value("prediction", "DOUBLE", [None])
-        graph = self.helper.make_graph(
-            self.nodes, type(model).__name__, self.inputs, [output], self.stored
-        )
-        opsets = [
-            self.helper.make_opsetid("", OPSET),
-            self.helper.make_opsetid("ai.onnx.ml", ML_OPSET),
-        ]
-        proto = self.helper.make_model(graph, opset_imports=opsets)
-        proto.ir_version = IR_VERSION
-        proto.producer_name = "rankfair"
-        names = [str(name) for name in model.predictors_.tolist()]
-        places = _Places.of(model._layout)
-        said = {
-            "predictors": "\n".join(names[j] for j in places.others),
-            "groups": "\n".join(each.name for each, _ in places.labelled),
-        }
-        self.helper.set_model_props(proto, said)
-        return proto
+        row = f"row_of_{name}"
+        return self.node("LabelEncoder", [name], row, domain="ai.onnx.ml", **settings)
 
 
 def _keys(labels: list[Any], argument: str) -> tuple[str, list[Any]]:
