@@ -411,7 +411,7 @@ class Judge:
             bandwidth = max(0.9 * spread * len(mine) ** -0.2, 0.7 * width)
             kernel = np.exp(-0.5 * (far / bandwidth) ** 2)
             counts = np.histogram(mine, edges, weights=w)[0]
-            smooth = np.convolve(counts, kernel / kernel.sum(), "same")
+            smooth = np.convolve(counts, kernel / kernel.sum())[BINS:-BINS]
             found.append(tuple((smooth / w.sum()).tolist()))
         return tuple(found)
 

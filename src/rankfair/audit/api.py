@@ -279,6 +279,10 @@ def _edges_of(rows: ScoredRows, bins: int = 40) -> Floats:
     """Return edges of bins that hold the predictions of all models."""
     low = min(float(p.min()) for p in rows.predicted.values())
     high = max(float(p.max()) for p in rows.predicted.values())
+    middle = max(float(np.median(p)) for p in rows.predicted.values())
+    if 0.0 < 10.0 * low < high < np.inf and middle - low < 0.25 * (high - low):
+        # Most are small, as pay is: even on a scale of logarithms.
+        return np.geomspace(low, high, bins + 1)
     steps: Floats = np.linspace(0.0, 1.0, bins + 1)
     edges: Floats = low * (1.0 - steps) + high * steps  # high − low may overflow
     if (edges[1:] > edges[:-1]).all():

@@ -318,7 +318,8 @@ class Provenance:
     """Where the numbers come from.
 
     ``fingerprint`` is the beginning of a SHA-256 of the values that were read: audits
-    of the same rows have the same fingerprint.
+    of the same rows have the same fingerprint.  ``notes`` say what was left out, and
+    what was changed, when the rows were read.
     """
 
     n_rows: int
@@ -328,6 +329,7 @@ class Provenance:
     command: str | None = None
     created: str = ""
     seed: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 def plain(value: Any) -> Any:
@@ -612,7 +614,9 @@ class Audit:
         """
         return _frame(raises_columns(self.remedies), self.backend)
 
-    def to_html(self, path: Any, *, command: str | None = None) -> Path:
+    def to_html(
+        self, path: Any, *, command: str | None = None, suppress: int = 5
+    ) -> Path:
         """Write the audit as one HTML page that needs no other file.
 
         Parameters
@@ -621,6 +625,9 @@ class Audit:
             The file; an existing one is replaced as a whole, or not at all.
         command : str, optional
             The command that made the page, to be shown on it.
+        suppress : int, default=5
+            Groups and tasks of fewer rows, and the next smallest, are not shown, so
+            that nobody can be recognised.  `gate` counts them all the same.
 
         Returns
         -------
@@ -630,7 +637,8 @@ class Audit:
         found = self
         if command is not None:
             found = replace(self, provenance=replace(self.provenance, command=command))
-        return write_whole(Path(path), _report("audit_page.render")(found))
+        page = _report("audit_page.render")(found, suppress=suppress)
+        return write_whole(Path(path), page)
 
     def _repr_html_(self) -> str:
         html: str = _report("audit_page.render_fragment")(self)

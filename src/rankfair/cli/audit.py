@@ -75,7 +75,7 @@ class Audited(Answer):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `docs/audit.schema.json` describes."""
-        return self.audit.to_dict()
+        return self.noted().to_dict()
 
     def table(self) -> Table:
         """Return a row for each comparison, then one for each task, worst first."""

@@ -97,8 +97,8 @@ class Compared(Answer):
         measures = ("rmse", "auc_gap", "mean_difference", "ks", "within_task_auc")
         return table_of(self.page.lines, ("method", "groups", "note"), measures)
 
-    def write_page(self, file: Path) -> None:
-        """Write the page of the comparison."""
+    def write_page(self, file: Path, suppress: int) -> None:
+        """Write the page of the comparison, which shows no group or task alone."""
         write_whole(file, render_comparison(self.page))
 
 

@@ -119,6 +119,9 @@ class OutputOptions:
 
     html: Path | None = option("Write the page there.", "FILE", dir_okay=False)
     title: str | None = option("The title of the page.", "TEXT")
+    suppress: int = option(
+        "Show no group or task of fewer rows on the page.", "N", 5, min=1
+    )
     json: bool = option("Print JSON instead of a table.", default=False)
     quiet: bool = option("Show no progress and no notes.", None, False, "-q")
 

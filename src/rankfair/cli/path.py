@@ -78,9 +78,10 @@ class Priced(Compared):
         """Return a row for each ε."""
         return table_of(self.path.rows, PathRow._fields, ())
 
-    def write_page(self, file: FilePath) -> None:
+    def write_page(self, file: FilePath, suppress: int) -> None:
         """Write the page of the path."""
-        write_whole(file, render_comparison(self.page, self.path, self.reference))
+        page = render_comparison(self.page, self.path, self.reference, suppress)
+        write_whole(file, page)
 
 
 def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:

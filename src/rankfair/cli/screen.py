@@ -52,10 +52,15 @@ class Answer:
         """Return its rows."""
         raise NotImplementedError
 
-    def write_page(self, file: Path) -> None:
-        """Write its page."""
+    def noted(self) -> Audit:
+        """Return the audit with what a person should know of its rows."""
         assert self.audit is not None
-        self.audit.to_html(file)
+        made = replace(self.audit.provenance, notes=self.notes)
+        return replace(self.audit, provenance=made)
+
+    def write_page(self, file: Path, suppress: int) -> None:
+        """Write its page, without groups and tasks of fewer rows."""
+        self.noted().to_html(file, suppress=suppress)
 
 
 def show(found: Answer, asked: Any) -> None:
@@ -68,7 +73,7 @@ def show(found: Answer, asked: Any) -> None:
         _write(found, asked.table)
         wrote.append(asked.table)
     if asked.html is not None:
-        found.write_page(asked.html)
+        found.write_page(asked.html, asked.suppress)
         wrote.append(asked.html)
     tell(found.notes, asked.quiet)
     judged = found.audit if getattr(asked, "gated", False) else None

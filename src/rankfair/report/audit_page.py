@@ -7,9 +7,7 @@ view names.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rankfair.report import text, words
@@ -20,16 +18,17 @@ from rankfair.report.gap_sections import (
     units_sections,
 )
 from rankfair.report.page import environment, facts_of, fill, origin
-from rankfair.report.tasks import forest, pack
+from rankfair.report.privacy import without_small
+from rankfair.report.tasks import forest
 from rankfair.report.text import View
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Comparison, SensitiveFeature
 
-Pairs = dict[tuple[str, str], dict[str, "Comparison"]]  # by groups, then by model
+ByModel = dict[str, "Comparison"]
 
 
-def render(audit: Audit, most_bytes: int = 1_000_000) -> str:
+def render(audit: Audit, most_bytes: int = 1_000_000, suppress: int = 5) -> str:
     """Return an audit as one HTML page that needs no other file and no network.
 
     Names are escaped, control characters are spelt out, and the content policy of the
@@ -41,6 +40,8 @@ def render(audit: Audit, most_bytes: int = 1_000_000) -> str:
         The records.
     most_bytes : int, default=1_000_000
         If the page is larger, lines of tasks are left out.
+    suppress : int, default=5
+        Groups and tasks of fewer rows, and the next smallest, are not shown.
 
     Returns
     -------
@@ -51,17 +52,17 @@ def render(audit: Audit, most_bytes: int = 1_000_000) -> str:
     --------
     >>> from rankfair import audit
     >>> found = audit(None, [3.0, 1.0, 2.0], sensitive_features=["M", "F", "<b>"])
-    >>> page = render(found)
+    >>> page = render(found, suppress=1)
     >>> page.count("Content-Security-Policy"), "<b>" in page, "&lt;b&gt;" in page
     (1, False, True)
     """
-    values = view(AuditPage(audit))
+    values = view(audit, suppress=suppress)
     page = fill("audit.html.j2", values)
     excess = len(page.encode()) - most_bytes
     if excess <= 0 or not values["task_data"]:
         return page
     left = len(values["task_data"].encode()) - excess
-    return fill("audit.html.j2", view(AuditPage(audit, left)))
+    return fill("audit.html.j2", view(audit, left, suppress))
 
 
 def render_fragment(audit: Audit) -> str:
@@ -87,93 +88,96 @@ def render_fragment(audit: Audit) -> str:
     >>> "<strong" in render_fragment(found)
     True
     """
-    shortened = view(AuditPage(audit, most_bytes=60_000))
+    shortened = view(audit, most_bytes=60_000)
     page = fill("audit.html.j2", shortened)
     return environment().get_template("fragment.html.j2").render(shortened, page=page)
 
 
-@dataclass(frozen=True)
-class AuditPage:
-    """An audit, and what all sections of its page say in the same way.
+def view(audit: Audit, most_bytes: int = 900_000, suppress: int = 5) -> View:
+    """Return everything that ``audit.html.j2`` shows, as text, numbers and lists.
 
     The data of single tasks take at most ``most_bytes``.
     """
-
-    audit: Audit
-    most_bytes: int = 900_000
-
-    @property
-    def confidence(self) -> str:
-        """The level of the intervals, in percent."""
-        return f"{100 * self.audit.confidence:g}"
-
-    @cached_property
-    def has_target(self) -> bool:
-        """Whether the audit knows a target."""
-        return any(line.rmse.estimable for line in self.audit.models) or any(
-            not math.isnan(group.mean_target)
-            for feature in self.audit.sensitive_features
-            for group in feature.groups
-        )
-
-    def pairs(self, feature: SensitiveFeature) -> Pairs:
-        """Return the comparisons of a feature, by groups and then by model."""
-        found: Pairs = {}
-        for each in self.audit.comparisons:
-            if each.sensitive_feature == feature.name:
-                by_model = found.setdefault((each.group, each.against), {})
-                by_model[each.model] = each
-        return found
-
-
-def view(page: AuditPage) -> View:
-    """Return everything that ``audit.html.j2`` shows, as text, numbers and lists."""
-    audit = page.audit
-    longest = max(map(len, audit.model_names), default=0)
-    sections = [found for make in SECTIONS for found in make(page)]
+    audit, hidden = without_small(audit, suppress)
+    made, longest = audit.provenance, max(map(len, audit.model_names), default=0)
+    tasks = forest(audit, most_bytes)
+    sections = [
+        *(found for make in SECTIONS for found in make(audit)),
+        *([] if tasks is None else [tasks]),
+        *(found for make in APPENDIX for found in make(audit)),
+    ]
     # An audit of one column alone is called by its name.
-    alone = len(audit.models) == 1 and not page.has_target
+    alone = len(audit.models) == 1 and not _has_target(audit)
+    confidence = f"{_percent(audit)} %"
+    missing = [
+        f"{text.number_of(feature.n_missing)} without {feature.name}"
+        for feature in audit.sensitive_features
+        if feature.n_missing
+    ]
     least = ("Smallest group judged", text.number_of(audit.min_group))
     return {
         "title": audit.title,
         # A percent sign never starts a line.
         "verdict": audit.verdict.replace(" %", "\u00a0%"),
-        "facts": facts_of(audit.provenance, f"{page.confidence} %"),
+        "facts": facts_of(made, confidence, *missing),
+        "notes": [note for note in (*made.notes, hidden) if note],
         "models": list(audit.model_names),
         # Of a column of model names, in characters: an even number.
         "names_width": min(max(4, longest + longest % 2), 16),
         "sections": sections,
-        "task_data": next((s["json"] for s in sections if "json" in s), ""),
-        "has_target": page.has_target,
+        "task_data": "" if tasks is None else tasks["json"],
+        "has_target": _has_target(audit),
         "what": audit.model_names[0] if alone else "",
-        "provenance": origin(audit.provenance, least),
-        "confidence": f"{page.confidence} %",
+        "provenance": origin(made, least),
+        "confidence": confidence,
     }
 
 
-def _features(page: AuditPage) -> list[View]:
+def _percent(audit: Audit) -> str:
+    return f"{100 * audit.confidence:g}"
+
+
+def _has_target(audit: Audit) -> bool:
+    """Whether the audit knows a target."""
+    return any(line.rmse.estimable for line in audit.models) or any(
+        not math.isnan(group.mean_target)
+        for feature in audit.sensitive_features
+        for group in feature.groups
+    )
+
+
+def _pairs(audit: Audit, feature: SensitiveFeature) -> list[ByModel]:
+    """Return the comparisons of a feature: for each pair of groups, by model."""
+    found: dict[tuple[str, str], ByModel] = {}
+    for each in audit.comparisons:
+        if each.sensitive_feature == feature.name:
+            found.setdefault((each.group, each.against), {})[each.model] = each
+    return list(found.values())
+
+
+def _features(audit: Audit) -> list[View]:
     """Every sensitive feature: its groups, their pictures, and its comparisons."""
     return [
-        _feature(page, feature, number)
-        for number, feature in enumerate(page.audit.sensitive_features, 1)
+        _feature(audit, feature, number)
+        for number, feature in enumerate(audit.sensitive_features, 1)
     ]
 
 
-def _feature(page: AuditPage, feature: SensitiveFeature, number: int) -> View:
-    pairs = page.pairs(feature).values()
+def _feature(audit: Audit, feature: SensitiveFeature, number: int) -> View:
+    pairs = _pairs(audit, feature)
     x, marks = text.axis(
         v
         for by_model in pairs
         for c in by_model.values()
         for v in (c.auc.value, c.auc.ci_low, c.auc.ci_high)
     )
-    drawn = panels(page.audit, feature)
+    drawn = panels(audit, feature)
     colours = {s.group: s.colour for panel in drawn for s in panel.shapes}
     return {
         "id": f"feature-{number}",
         "name": feature.name,
         "template": "feature.html.j2",
-        "groups": _groups(feature, page.audit, colours),
+        "groups": _groups(feature, audit, colours),
         "n_drawn": len(colours),
         "missing": text.count(feature.n_missing) if feature.n_missing else "",
         "constant": feature.constant_in_tasks,
@@ -185,7 +189,7 @@ def _feature(page: AuditPage, feature: SensitiveFeature, number: int) -> View:
             {
                 **_names(by_model),
                 "strips": [text.strip(c.auc, x, c.model) for c in by_model.values()],
-                "aucs": [_auc_cell(c, page.audit) for c in by_model.values()],
+                "aucs": [_auc_cell(c, audit) for c in by_model.values()],
             }
             for by_model in pairs
         ],
@@ -204,7 +208,7 @@ def _auc_cell(c: Comparison, audit: Audit) -> View:
 
 
 def _groups(
-    feature: SensitiveFeature, audit: Audit, colours: Mapping[str, int]
+    feature: SensitiveFeature, audit: Audit, colours: dict[str, int]
 ) -> list[View]:
     """The groups; all means have the same decimals."""
     models = audit.model_names
@@ -231,7 +235,7 @@ def _groups(
     ]
 
 
-def _names(by_model: dict[str, Comparison]) -> View:
+def _names(by_model: ByModel) -> View:
     first = next(iter(by_model.values()))
     return {
         "group": first.group,
@@ -242,129 +246,89 @@ def _names(by_model: dict[str, Comparison]) -> View:
     }
 
 
-def _tasks(page: AuditPage) -> list[View]:
-    """Single tasks, if there are any."""
-    payload = pack(page.audit, page.most_bytes)
-    if payload is None:
-        return []
-    head = {"id": "tasks", "name": "Tasks", "template": "tasks.html.j2"}
-    return [head | forest(payload, page.audit)]
-
-
-def _figures(page: AuditPage) -> list[View]:
+def _figures(audit: Audit) -> list[View]:
     """All errors, and all figures of the comparisons with the largest gaps."""
-    models = page.audit.models if page.has_target else ()
-    errors = {
-        "names": [(name, meaning) for _, name, meaning in words.ERRORS],
-        "rows": [
-            {
-                "model": line.name,
-                "cells": [
-                    text.cell(getattr(line, field), text.alike)
-                    for field, _, _ in words.ERRORS
-                ],
-            }
-            for line in models
-        ],
-    }
+    errors = [
+        {
+            "model": line.name,
+            "cells": [
+                text.cell(getattr(line, field), text.alike)
+                for field, _, _ in words.ERRORS
+            ],
+        }
+        for line in (audit.models if _has_target(audit) else ())
+    ]
     features = [
         {
             "name": feature.name,
             "n_comparisons": len(pairs),
-            "tables": [_table(c, page.has_target) for c in _largest_gaps(pairs)],
+            "tables": [
+                {**_names(c), "rows": _rows(c, audit)} for c in _largest_gaps(pairs)
+            ],
         }
-        for feature in page.audit.sensitive_features
-        for pairs in (page.pairs(feature),)
+        for feature in audit.sensitive_features
+        for pairs in (_pairs(audit, feature),)
     ]
     head = {"id": "figures", "name": "All figures", "template": "figures.html.j2"}
-    return [head | {"errors": errors, "features": features}]
+    names = [(name, meaning) for _, name, meaning in words.ERRORS]
+    return [head | {"error_names": names, "errors": errors, "features": features}]
 
 
-def _largest_gaps(pairs: Pairs, most: int = 24) -> list[dict[str, Comparison]]:
+def _largest_gaps(pairs: list[ByModel], most: int = 24) -> list[ByModel]:
     """The comparisons with the largest gaps of the last model, in their order."""
 
-    def gap(pair: tuple[str, str]) -> float:
-        last = list(pairs[pair].values())[-1].gap
+    def gap(place: int) -> float:
+        last = list(pairs[place].values())[-1].gap
         return -1.0 if math.isnan(last) else last
 
-    kept = set(sorted(pairs, key=gap, reverse=True)[:most])
-    return [by_model for pair, by_model in pairs.items() if pair in kept]
+    kept = sorted(range(len(pairs)), key=gap, reverse=True)[:most]
+    return [pairs[place] for place in sorted(kept)]
 
 
-def _table(by_model: dict[str, Comparison], target: bool) -> View:
-    first = next(iter(by_model.values()))
-    return {
-        **_names(by_model),
-        "rows_group": text.number_of(first.n_group),
-        "rows_against": text.number_of(first.n_against),
-        "rows": [
-            {
-                "name": metric.name,
-                "meaning": metric.meaning,
-                "parity": metric.parity,
-                "cells": [
-                    text.cell(getattr(c, metric.field), metric.form)
-                    for c in by_model.values()
-                ],
-            }
-            for metric in words.METRICS
-            # Without a target there are no residuals.
-            if target or metric.field != "balanced_residuals"
-        ],
-    }
-
-
-def _method(page: AuditPage) -> list[View]:
-    """How to read the figures, and how they were made."""
-    audit = page.audit
-    ways: dict[str, dict[str, None]] = {}
-    for comparison in audit.comparisons:
-        for metric in words.METRICS:
-            method = getattr(comparison, metric.field).method
-            if method:
-                ways.setdefault(metric.plain_name, {})[method] = None
-    names_of: dict[tuple[str, ...], list[str]] = {}  # figures that share their methods
-    for name, methods in ways.items():
-        names_of.setdefault(tuple(methods), []).append(name)
-    notes = [
-        note.format(confidence=page.confidence, min_group=audit.min_group)
-        for note in words.NOTES
-    ]
+def _rows(by_model: ByModel, audit: Audit) -> list[View]:
+    """A row for each figure of a comparison."""
     return [
         {
-            "id": "method",
-            "name": "Method",
-            "template": "method.html.j2",
-            "notes": notes,
-            "methods": [(", ".join(n), list(ways)) for ways, n in names_of.items()],
+            "name": metric.name,
+            "meaning": metric.meaning,
+            "parity": metric.parity,
+            "cells": [
+                text.cell(getattr(c, metric.field), metric.form)
+                for c in by_model.values()
+            ],
         }
+        for metric in words.METRICS
+        # Without a target there are no residuals.
+        if metric.field != "balanced_residuals" or _has_target(audit)
     ]
 
 
-def _caveats(page: AuditPage) -> list[View]:
+def _method(audit: Audit) -> list[View]:
+    """How to read the figures, and how they were made."""
+    names_of: dict[tuple[str, ...], list[str]] = {}  # figures that share their methods
+    for metric in words.METRICS:
+        ways = dict.fromkeys(getattr(c, metric.field).method for c in audit.comparisons)
+        known = tuple(filter(None, ways))
+        if known:
+            names_of.setdefault(known, []).append(metric.plain_name)
+    head = {"id": "method", "name": "Method", "template": "method.html.j2"}
+    notes = [
+        note.format(confidence=_percent(audit), min_group=audit.min_group)
+        for note in words.NOTES
+    ]
+    methods = [(", ".join(names), ways) for ways, names in names_of.items()]
+    return [head | {"notes": notes, "methods": methods}]
+
+
+def _caveats(audit: Audit) -> list[View]:
     head = {"id": "caveats", "name": "Caveats", "template": "caveats.html.j2"}
     return [head | {"caveats": words.CAVEATS}]
 
 
-def _bands(page: AuditPage) -> list[View]:
-    return bands_sections(page.audit)
-
-
-def _units(page: AuditPage) -> list[View]:
-    return units_sections(page.audit)
-
-
-def _parts(page: AuditPage) -> list[View]:
-    return parts_sections(page.audit)
-
-
-SECTIONS: tuple[Callable[[AuditPage], list[View]], ...] = (
-    _bands,
-    _units,
-    _parts,
+SECTIONS: tuple[Callable[[Audit], list[View]], ...] = (
+    bands_sections,
+    units_sections,
+    parts_sections,
     _features,
-    _tasks,
-    _figures,
-    _method,
-    _caveats,
 )
+APPENDIX = (_figures, _method, _caveats)

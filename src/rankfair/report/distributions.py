@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankfair.input.errors import clipped
-from rankfair.report.text import Scale, round_number, ticks
+from rankfair.report.text import Scale
 
 if TYPE_CHECKING:
     from rankfair.audit.records import Audit, Histogram, SensitiveFeature
@@ -39,10 +39,11 @@ class Panel:
     height: int
     rows: bool
     shapes: tuple[Shape, ...]
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
     left: float
     base: float
+    log: bool
     right: float = WIDTH - RIGHT
     width: int = WIDTH
 
@@ -64,7 +65,8 @@ def panels(audit: Audit, feature: SensitiveFeature) -> list[Panel]:
     edges = shown[0].edges
     left = NAMES if len(groups) > OVERLAID else LEFT
     margin = 0.0 if edges[-1] > edges[0] else 0.5
-    x = Scale(edges[0] - margin, edges[-1] + margin, left, WIDTH - RIGHT)
+    log = edges[0] > 0.0 and edges[-1] - edges[-2] > 1.5 * (edges[1] - edges[0])
+    x = Scale(edges[0] - margin, edges[-1] + margin, left, WIDTH - RIGHT, log)
     most = max(max(h.shares, default=0.0) for h in shown) or 1.0
     return [
         _panel(model.name, feature, groups, drawn, x, most)
@@ -94,17 +96,17 @@ def _panel(
             path = _outline(histogram, x, y)
             label = clipped(group, LONGEST)
             shapes.append(Shape(group, label, colour, path, base, y.end, mean))
-    y = Scale(0, most, height - BOTTOM, TOP)
-    marks = [] if rows else ticks(0, most, 4)
+    y = Scale(0, 100 * most, height - BOTTOM, TOP)
     return Panel(
         model,
         height,
         rows,
         tuple(shapes),
-        tuple((x(v), round_number(v)) for v in ticks(x.low, x.high, 5)),
-        tuple((y(v), f"{100 * v:.3g} %") for v in marks),
+        x.ticks(),
+        [] if rows else [(place, f"{share} %") for place, share in y.ticks(4)],
         left=x.start,
         base=height - BOTTOM,
+        log=x.log,
     )
 
 

@@ -93,7 +93,7 @@
     const tasks = data.tasks, named = Math.min(tasks.length, NAMED), others = tasks.length - named;
     const lines = [["Overall", 0, "strong"]];
     if (tasks.length) lines.push(["Within tasks", 1, "strong"]);
-    for (let i = 0; i < named; i++) lines.push([tasks[i].name, 2 + i, "ink"]);
+    for (let i = 0; i < named; i++) lines.push([tasks[i], 2 + i, "ink"]);
     const step = 25, top = 20, height = top + step * (lines.length + (others > 0)) + 4;
     const [svg, width] = canvas("aucs", height), left = Math.min(150, width * 0.4), right = width - 12;
     const x = (v) => left + v / UNIT * (right - left), y = (line) => top + step * (line + 0.5);

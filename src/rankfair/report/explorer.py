@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rankfair.input.errors import clipped
 from rankfair.paths import Path, PathRow, PathView, PathViews
 from rankfair.report.distributions import COLOURS
+from rankfair.report.privacy import small
 from rankfair.report.text import (
     Scale,
     View,
@@ -20,17 +22,17 @@ from rankfair.report.text import (
     number_of,
     round_number,
     shown,
-    ticks,
 )
 
 UNIT = 10_000  # places on a picture, and shares, are whole numbers up to this
 LONGEST = 22  # letters of a name in a picture
 
 
-def explorer(path: Path, reference: str = "") -> View | None:
+def explorer(path: Path, reference: str = "", suppress: int = 5) -> View | None:
     """Return what the template of the explorer reads; None where a path has no views.
 
-    The reference group has the first colour, as in an audit.
+    The reference group has the first colour, as in an audit.  Tasks of fewer rows than
+    ``suppress``, and the next smallest, are not shown.
 
     The data are one state for each ε, with places on pictures as whole numbers and
     with all texts made, so that the page itself does no arithmetic.
@@ -40,13 +42,15 @@ def explorer(path: Path, reference: str = "") -> View | None:
     path = path.distinct()
     if len(path.rows) < 2:
         return None
-    views, last = path.views, path.rows[-1]
-    assert views is not None
+    assert path.views is not None
+    views, last = _shown(path.views, suppress), path.rows[-1]
     epsilons = _distinct([row.epsilon for row in path.rows])
     order = sorted(path.groups, key=lambda name: name != reference)
     colours = [order.index(name) % COLOURS + 1 for name in path.groups]
     return {
         "n_tasks": views.n_tasks,
+        "n_hidden": len(path.views.tasks) - len(views.tasks),
+        "least": suppress,
         "group": views.group,
         "against": views.against,
         "last": epsilons[-1],
@@ -55,6 +59,22 @@ def explorer(path: Path, reference: str = "") -> View | None:
         "colours": [*zip(path.groups, colours, strict=True)],
         "data": as_json({**_data(path, views, epsilons), "colours": colours}),
     }
+
+
+def _shown(views: PathViews, suppress: int) -> PathViews:
+    """The views without tasks of few rows."""
+    sizes = dict(zip(views.tasks, map(min, views.task_sizes), strict=True))
+    hidden = small(sizes, suppress)
+    kept = [i for i, task in enumerate(views.tasks) if task not in hidden]
+    return replace(
+        views,
+        tasks=tuple(views.tasks[i] for i in kept),
+        task_sizes=tuple(views.task_sizes[i] for i in kept),
+        views=tuple(
+            replace(view, task_aucs=tuple(view.task_aucs[i] for i in kept))
+            for view in views.views
+        ),
+    )
 
 
 def _data(path: Path, views: PathViews, epsilons: Sequence[str]) -> dict[str, Any]:
@@ -71,10 +91,10 @@ def _data(path: Path, views: PathViews, epsilons: Sequence[str]) -> dict[str, An
         # Where nothing moves there is nothing to see.
         "start": 0 if marked in (None, len(rows) - 1) else marked,
         "marked": marked,
-        "x": [(round(x(v)), round_number(v)) for v in ticks(x.low, x.high, 5)],
-        "y": [(round(y(v)), round_number(v)) for v in ticks(y.low, y.high, 3)],
-        "auc": [(round(auc(v)), f"{v:g}") for v in ticks(auc.low, auc.high, 4)],
-        "tasks": _task_names(views),
+        "x": x.ticks(),
+        "y": y.ticks(3),
+        "auc": auc.ticks(4),
+        "tasks": [clipped(shown(name), LONGEST) for name in views.tasks],
         "nRows": path.n_held_out,
         "steps": [f"more than {step}" for step in map(round_number, views.steps)],
         "states": [
@@ -110,14 +130,6 @@ def _distinct(epsilons: Sequence[float]) -> list[str]:
         if len(set(found)) == len(found):
             return found
     return [repr(value) for value in epsilons]
-
-
-def _task_names(views: PathViews) -> list[dict[str, str]]:
-    """Name and sizes of each task that the data hold."""
-    return [
-        {"name": clipped(shown(name), LONGEST), "rows": f"{count(a)} v {count(b)}"}
-        for name, (a, b) in zip(views.tasks, views.task_sizes, strict=True)
-    ]
 
 
 def _texts(

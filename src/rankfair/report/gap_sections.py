@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BAR = (5, 11)  # top and height of a bar in a strip
 ARTICLE_10 = 0.05  # from here on employers must explain a gap, or assess pay jointly
+QUARTERS = ("Lowest quarter", "Second quarter", "Third quarter", "Highest quarter")
 
 
 def percent(values: Iterable[float]) -> list[str]:
@@ -35,12 +36,41 @@ def percent(values: Iterable[float]) -> list[str]:
     return [each if each == DASH else f"{each}\u00a0%" for each in found]
 
 
+FIGURES: tuple[tuple[str, str, str, text.Form], ...] = (  # name, meaning, field
+    (
+        "Unexplained, in percent",
+        "Of the mean of {against}.",
+        "unexplained_share",
+        percent,
+    ),
+    (
+        "Unexplained, in percent, by logarithms",
+        "The same of a regression of logarithms, where a percent is a percent at every "
+        "level (Kennedy's estimate).",
+        "unexplained_log",
+        percent,
+    ),
+    (
+        "Rank AUC of what the controls leave",
+        "Of all pairs, the share in which {group} is higher after the controls are "
+        "taken into account; 0.5 is parity.",
+        "residual_auc",
+        text.decimals,
+    ),
+    (
+        "Rank AUC among rows that are alike",
+        "The same within five strata of the chance to be in {group}, by the controls.",
+        "stratified_auc",
+        text.decimals,
+    ),
+)
+
+
 def units_sections(audit: Audit) -> list[View]:
     """Return a section for each thing measured and each pair: its gap, also by task."""
     by_pair: dict[tuple[str, ...], list[UnitsGap]] = {}
     for gap in audit.units:
-        key = gap.of, gap.sensitive_feature, gap.group, gap.against
-        by_pair.setdefault(key, []).append(gap)
+        by_pair.setdefault(_key(gap), []).append(gap)
     several = len(by_pair) > 1
     return [
         {
@@ -53,31 +83,32 @@ def units_sections(audit: Audit) -> list[View]:
     ]
 
 
+def _key(record: UnitsGap | GapParts | RemedyCost) -> tuple[str, str, str, str]:
+    return record.of, record.sensitive_feature, record.group, record.against
+
+
 def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
+    """The gap over all rows, then that of each task, the largest first."""
+    relative = not math.isnan(gaps[0].mean_gap_share.value)
+    form = percent if relative else text.alike
+
+    def mean(gap: UnitsGap) -> Estimate:
+        return gap.mean_gap_share if relative else gap.mean_gap
+
     whole, *tasks = gaps
-    relative = not math.isnan(whole.mean_gap_share.value)
-    tasks.sort(key=lambda gap: -abs(_mean(gap, relative).value))
-    gaps = [whole, *tasks]
-    estimates = [_mean(gap, relative) for gap in gaps]
-    x, ticks = _axis(estimates, relative, law=audit.layout != "audit")
-    level = 1.0 - audit.confidence
-    lines = []
-    for gap in gaps:
-        mean = _mean(gap, relative)
-        sure = mean.p_value is not None and mean.p_value <= level
-        form = percent if relative else text.alike
-        lines.append(
-            {
-                "task": gap.task,
-                "sizes": f"{text.count(gap.n_group)} v {text.count(gap.n_against)}",
-                "strip": text.strip(mean, x, gap.task or "all rows", form),
-                "mean": text.cell(mean, form) | {"p": ""},
-                "units": text.alike([gap.mean_gap.value])[0],
-                "median": form([_median(gap, relative).value])[0],
-                "detectable": "" if sure else _detectable(gap, relative),
-            }
-        )
-    levels = text.alike([v for gap in gaps for v in _levels(gap)])
+    gaps = [whole, *sorted(tasks, key=lambda gap: -abs(mean(gap).value))]
+    law = [-ARTICLE_10, ARTICLE_10] if relative and audit.layout != "audit" else []
+    x, ticks = _axis([mean(gap) for gap in gaps], relative, law)
+    levels = text.alike(
+        [
+            level
+            for gap in gaps
+            for level in (
+                *(gap.mean_group, gap.mean_against),
+                *(gap.median_group, gap.median_against),
+            )
+        ]
+    )
     return {
         "of": whole.of,
         "group": whole.group,
@@ -85,52 +116,42 @@ def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
         "relative": relative,
         "axis": ticks,
         "zero": x(0.0),
-        "law": _law(x, relative) if audit.layout != "audit" else [],
-        "lines": lines,
-        "levels": [
-            {"task": gap.task, "cells": levels[4 * i : 4 * i + 4]}
+        "law": [x(line) for line in law],
+        "lines": [
+            {
+                "task": gap.task,
+                "sizes": f"{text.count(gap.n_group)} v {text.count(gap.n_against)}",
+                "strip": text.strip(mean(gap), x, gap.task or "all rows", form),
+                "mean": text.cell(mean(gap), form) | {"p": ""},
+                "units": text.alike([gap.mean_gap.value])[0],
+                "median": form(
+                    [(gap.median_gap_share if relative else gap.median_gap).value]
+                )[0],
+                "detectable": ""
+                if math.isnan(gap.detectable) or _sure(mean(gap), audit)
+                else form([gap.detectable / (gap.mean_against if relative else 1)])[0],
+                "levels": levels[4 * i : 4 * i + 4],
+            }
             for i, gap in enumerate(gaps)
         ],
     }
 
 
-def _levels(gap: UnitsGap) -> tuple[float, float, float, float]:
-    return gap.mean_group, gap.mean_against, gap.median_group, gap.median_against
-
-
-def _mean(gap: UnitsGap, relative: bool) -> Estimate:
-    return gap.mean_gap_share if relative else gap.mean_gap
-
-
-def _median(gap: UnitsGap, relative: bool) -> Estimate:
-    return gap.median_gap_share if relative else gap.median_gap
-
-
-def _detectable(gap: UnitsGap, relative: bool) -> str:
-    """The smallest gap that would have been found."""
-    if math.isnan(gap.detectable):
-        return ""
-    if not relative:
-        return text.alike([gap.detectable])[0]
-    return percent([gap.detectable / gap.mean_against])[0]
+def _sure(estimate: Estimate, audit: Audit) -> bool:
+    """Whether chance alone does not explain that it is not 0."""
+    return estimate.p_value is not None and estimate.p_value <= 1.0 - audit.confidence
 
 
 def _axis(
-    estimates: list[Estimate], relative: bool, law: bool
+    estimates: list[Estimate], relative: bool = False, law: Iterable[float] = ()
 ) -> tuple[Scale, list[tuple[float, str]]]:
     """The scale of strips that hold all estimates and 0, and its ticks."""
     width, _, room = STRIP
     ends = [v for e in estimates for v in (e.value, e.ci_low, e.ci_high)]
-    lines = [-ARTICLE_10, ARTICLE_10] if law and relative else []
-    x = Scale(*text.covering([0.0, *lines, *ends], 0.02), room, width - room)
+    x = Scale(*text.covering([0.0, *law, *ends], 0.02), room, width - room)
     times, sign = (100.0, "\u00a0%") if relative else (1.0, "")
     marks = text.ticks(x.low, x.high, 4)
     return x, [(x(v), f"{text.round_number(round(times * v, 9))}{sign}") for v in marks]
-
-
-def _law(x: Scale, relative: bool) -> list[float]:
-    """Places of the lines of Article 10, at 5 % on both sides."""
-    return [x(-ARTICLE_10), x(ARTICLE_10)] if relative else []
 
 
 def parts_sections(audit: Audit) -> list[View]:
@@ -152,13 +173,10 @@ def parts_sections(audit: Audit) -> list[View]:
                 "unit": audit.unit,
                 "parts": _parts_view(parts[0], audit) if parts else None,
                 "remedies": [_remedy_view(r) for r in remedies],
+                "raises": _raises_by_task(remedies),
             }
         )
     return found
-
-
-def _key(record: GapParts | RemedyCost) -> tuple[str, str, str, str]:
-    return record.of, record.sensitive_feature, record.group, record.against
 
 
 def _parts_view(parts: GapParts, audit: Audit) -> View:
@@ -168,11 +186,9 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
         *((name, "single", e) for name, e in parts.by_control.items()),
         ("Unexplained", "unexplained", parts.unexplained),
     ]
-    x, ticks = _axis([e for _, _, e in rows], relative=False, law=False)
+    x, ticks = _axis([e for _, _, e in rows])
     sizes = text.alike([e.value for _, _, e in rows])
-    sure = parts.unexplained.p_value is not None and (
-        parts.unexplained.p_value <= 1.0 - audit.confidence
-    )
+    sure = _sure(parts.unexplained, audit)
     mean = parts.unexplained.value / parts.unexplained_share.value
     return {
         "axis": ticks,
@@ -190,91 +206,57 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
             for (name, kind, e), size in zip(rows, sizes, strict=True)
         ],
         "figures": [
-            (name, meaning, text.cell(e, form))
-            for name, meaning, e, form in _figures(parts)
+            (name, meaning, text.cell(getattr(parts, field), form))
+            for name, meaning, field, form in FIGURES
         ],
-        "unexplained": text.cell(parts.unexplained, text.alike),
         "detectable": "" if sure else text.alike([parts.detectable])[0],
     }
 
 
 def _bars(parts: GapParts, kind: str, e: Estimate, x: Scale) -> list[View]:
     """The bar of a row; that of the whole gap is split into its two parts."""
-    if kind != "gap":
-        return [_bar(0.0, e.value, x, kind, 0, 1)]
-    explained, gap = parts.explained.value, parts.gap.value
-    if explained * parts.unexplained.value >= 0.0:
-        return [
-            _bar(0.0, explained, x, "explained", 0, 1),
-            _bar(explained, gap, x, "unexplained", 0, 1),
-        ]
-    # They go in opposite directions: one below the other.
-    return [
-        _bar(0.0, explained, x, "explained", 0, 2),
-        _bar(explained, gap, x, "unexplained", 1, 2),
-    ]
-
-
-def _bar(start: float, end: float, x: Scale, kind: str, place: int, n: int) -> View:
-    low, high = sorted((x(start), x(end)))
+    spans = [(kind, 0.0, e.value)]
+    if kind == "gap":
+        explained, gap = parts.explained.value, parts.gap.value
+        spans = [("explained", 0.0, explained), ("unexplained", explained, gap)]
     top, height = BAR
-    return {
-        "x": low,
-        "width": round(high - low, 2),
-        "y": top + place * height / n,
-        "height": height / n,
-        "kind": kind,
-    }
-
-
-def _figures(parts: GapParts) -> list[tuple[str, str, Estimate, text.Form]]:
-    return [
-        (
-            "Unexplained, in percent",
-            "Of the mean of {against}.",
-            parts.unexplained_share,
-            percent,
-        ),
-        (
-            "Unexplained, in percent, by logarithms",
-            "The same of a regression of logarithms, where a percent is a percent at "
-            "every level (Kennedy's estimate).",
-            parts.unexplained_log,
-            percent,
-        ),
-        (
-            "Rank AUC of what the controls leave",
-            "Of all pairs, the share in which {group} is higher after the controls are "
-            "taken into account; 0.5 is parity.",
-            parts.residual_auc,
-            text.decimals,
-        ),
-        (
-            "Rank AUC among rows that are alike",
-            "The same within five strata of the chance to be in {group}, by the "
-            "controls.",
-            parts.stratified_auc,
-            text.decimals,
-        ),
-    ]
+    # Parts in opposite directions are one below the other.
+    opposite = parts.explained.value * parts.unexplained.value < 0.0
+    n = 2 if kind == "gap" and opposite else 1
+    found = []
+    for i, (name, *ends) in enumerate(spans):
+        low, high = sorted(map(x, ends))
+        box = {"x": low, "width": round(high - low, 2), "height": height / n}
+        found.append({**box, "y": top + (i * height / n if n > 1 else 0), "kind": name})
+    return found
 
 
 def _remedy_view(remedy: RemedyCost) -> View:
-    totals = text.alike([remedy.total, *(t.total for t in remedy.by_task)])
-    tasks = [
-        {"task": t.task, "n": text.count(t.n_raised), "total": total}
-        for t, total in zip(remedy.by_task, totals[1:], strict=True)
-    ]
     return {
         "close_to": percent([remedy.close_to])[0],
         "left": percent([abs(remedy.left)])[0],
         "n": text.count(remedy.n_raised),
-        "total": totals[0],
+        "total": text.alike([remedy.total])[0],
         "share": f"{100.0 * remedy.share:.2f}\u00a0%",
         "largest": text.alike([remedy.largest])[0],
-        "tasks": tasks,
         "reached": abs(remedy.left) <= remedy.close_to + 1e-9,
     }
+
+
+def _raises_by_task(remedies: list[RemedyCost]) -> list[View]:
+    """How many are raised in each task, and by how much; the largest sum is first."""
+    by_task = [{t.task: t for t in remedy.by_task} for remedy in remedies]
+    totals = {task: t.total for each in reversed(by_task) for task, t in each.items()}
+    return [
+        {
+            "task": task,
+            "cells": [
+                (text.count(t.n_raised), text.alike([t.total])[0]) if t else ("0", "0")
+                for t in (each.get(task) for each in by_task)
+            ],
+        }
+        for task in sorted(totals, key=totals.__getitem__, reverse=True)
+    ]
 
 
 def bands_sections(audit: Audit) -> list[View]:
@@ -291,29 +273,30 @@ def bands_sections(audit: Audit) -> list[View]:
 
 
 def _bands_view(bands: PayBands, audit: Audit) -> View:
-    feature = next(
-        f for f in audit.sensitive_features if f.name == bands.sensitive_feature
-    )
+    name = bands.sensitive_feature
+    (feature,) = (f for f in audit.sensitive_features if f.name == name)
     order = sorted(
-        (g.label for g in feature.groups), key=lambda g: g != feature.reference
+        (g.label for g in feature.groups), key=lambda label: label != feature.reference
     )
-    whole = [
+    whole = (
         gap
         for gap in audit.units
-        if gap.of == bands.of
-        and gap.sensitive_feature == bands.sensitive_feature
-        and gap.task is None
-    ]
+        if (gap.of, gap.sensitive_feature, gap.task) == (bands.of, name, None)
+    )
+    gaps = [(bands.of, gap) for gap in whole]
+    gaps += [("complementary pay", gap) for gap in bands.complementary]
     ends = iter(text.alike([v for band in bands.bands for v in (band.low, band.high)]))
-    names = ("Lowest quarter", "Second quarter", "Third quarter", "Highest quarter")
     return {
-        "feature": bands.sensitive_feature,
+        "feature": name,
         "of": bands.of,
         "labels": order,
-        "gaps": [(bands.of, gap.group, gap.against, *_cells(gap)) for gap in whole]
-        + [
-            ("complementary pay", gap.group, gap.against, *_cells(gap))
-            for gap in bands.complementary
+        "gaps": [
+            (
+                *(of, gap.group, gap.against),
+                text.cell(gap.mean_gap_share, percent),
+                text.cell(gap.median_gap_share, percent),
+            )
+            for of, gap in gaps
         ],
         "receiving": [
             (label, percent([bands.receiving[label]])[0])
@@ -322,22 +305,16 @@ def _bands_view(bands: PayBands, audit: Audit) -> View:
         ],
         "bands": [
             {
-                "name": name,
-                "range": f"{next(ends)} to {next(ends)}",
+                "name": quarter,
+                "low": next(ends),
+                "high": next(ends),
                 "rows": text.count(band.n_rows),
                 "bars": _shares(band.shares, order),
-                "shares": [percent([band.shares[label]])[0] for label in order],
+                "shares": percent(band.shares[label] for label in order),
             }
-            for name, band in zip(names, bands.bands, strict=False)
+            for quarter, band in zip(QUARTERS, bands.bands, strict=False)
         ],
     }
-
-
-def _cells(gap: UnitsGap) -> tuple[View, View]:
-    return (
-        text.cell(gap.mean_gap_share, percent),
-        text.cell(gap.median_gap_share, percent),
-    )
 
 
 def _shares(shares: dict[str, float], order: list[str]) -> list[View]:
@@ -345,8 +322,7 @@ def _shares(shares: dict[str, float], order: list[str]) -> list[View]:
     width, start, found = STRIP[0], 0.0, []
     for place, label in enumerate(order):
         size = shares[label] * width
-        found.append(
-            {"x": round(start, 2), "width": round(size, 2), "colour": place % 6 + 1}
-        )
+        box = {"x": round(start, 2), "width": round(size, 2)}
+        found.append({**box, "colour": place % 6 + 1})
         start += size
     return found

@@ -1,18 +1,26 @@
-"""The page that compares methods: one picture, one table."""
+"""The page that compares methods: error against rank gap as a picture, and a table."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from rankfair.audit.records import Provenance
+from rankfair.input.errors import clipped
 from rankfair.paths import Path
 from rankfair.report.explorer import explorer
-from rankfair.report.frontier import Dot, draw
 from rankfair.report.page import facts_of, fill, origin
-from rankfair.report.text import View, alike, cell, decimals
+from rankfair.report.text import Scale, View, alike, cell, covering, decimals
 from rankfair.stats.estimate import Estimate
+
+WIDTH, HEIGHT = 440, 320
+LEFT, RIGHT, TOP, BOTTOM = 54, 18, 28, 46
+LETTER, LINE, AIR = 7.0, 13.0, 6.0  # width and height of text, space between texts
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+MOST_NAMES = 3  # at points; of more methods the points have numbers
 
 COLUMNS = (
     ("RMSE", "root of the mean squared error"),
@@ -42,6 +50,11 @@ class MethodLine:
     note: str = ""
     groups: str = ""
     within_task_auc: Estimate = NO_TASKS
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it has a point in the picture."""
+        return math.isfinite(self.auc_gap.value + self.rmse.value)
 
     @property
     def figures(self) -> tuple[Estimate, ...]:
@@ -88,12 +101,16 @@ class MethodTable:
 
 
 def render_comparison(
-    table: MethodTable, path: Path | None = None, reference: str = ""
+    table: MethodTable,
+    path: Path | None = None,
+    reference: str = "",
+    suppress: int = 5,
 ) -> str:
     """Return methods side by side as one HTML page that needs no other file.
 
     The lines of a path can be explored on it, where the path has views; the reference
-    group has the first colour.
+    group has the first colour.  Tasks of fewer than ``suppress`` rows of a group, and
+    the next smallest, are not shown.
 
     Examples
     --------
@@ -105,7 +122,7 @@ def render_comparison(
     >>> "0.0500 to 0.1500" in page
     True
     """
-    explored = None if path is None else explorer(path, reference)
+    explored = None if path is None else explorer(path, reference, suppress)
     more = () if explored is None else ("explorer",)
     return fill("methods.html.j2", {**_view(table), "explorer": explored}, *more)
 
@@ -113,8 +130,7 @@ def render_comparison(
 def _view(table: MethodTable) -> View:
     made = table.provenance
     confidence = f"{100 * table.confidence:g} %"
-    numbers = {} if table.curve else _numbers(table.lines)
-    dots = _dots(table.lines, numbers, table.curve)
+    numbers = {k: v for k, v in labels(table).items() if v.isdigit()}
     columns = zip(*(line.figures for line in table.lines), strict=True)
     known = [not all(math.isnan(e.value) for e in column) for column in columns]
     shown = [i for i in range(len(COLUMNS)) if known[i] or not any(known)]
@@ -122,7 +138,7 @@ def _view(table: MethodTable) -> View:
         "title": table.title,
         "summary": table.summary,
         "facts": facts_of(made, confidence),
-        "picture": draw(dots, table.curve),
+        "picture": draw(table),
         "curve": table.curve,
         "columns": [COLUMNS[i] for i in shown],
         "rows": [
@@ -131,7 +147,7 @@ def _view(table: MethodTable) -> View:
                 "method": line.method.replace("ε = ", "ε\u00a0=\u00a0"),
                 "chosen": line.chosen,
                 "note": line.note,
-                "number": numbers.get(line.method, 0),
+                "number": numbers.get(line, ""),
                 "cells": [cell(line.figures[i], FORMS[i]) for i in shown],
                 "groups": "" if table.of_groups else line.groups,
             }
@@ -144,30 +160,196 @@ def _view(table: MethodTable) -> View:
     }
 
 
-def _dots(
-    lines: Sequence[MethodLine], numbers: dict[str, int], curve: bool
-) -> list[Dot]:
-    """The points; of a curve only the ends and the chosen one are named."""
-    ends = {0, len(lines) - 1}
-    return [
-        Dot(
-            line.auc_gap,
-            line.rmse,
-            line.method if line.chosen or not curve or i in ends else "",
+@dataclass(frozen=True)
+class Spot:
+    """A point on paper: whiskers (``x1, y1, x2, y2``), and its text."""
+
+    x: float
+    y: float
+    chosen: bool
+    bars: tuple[Box, ...]
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Label:
+    """Where a text stands; ``leader`` is a line to its point, if it is far."""
+
+    text: str
+    x: float
+    y: float
+    anchor: str
+    box: Box
+    leader: Box | None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Error against rank gap on paper."""
+
+    spots: tuple[Spot, ...]
+    labels: tuple[Label, ...]
+    curve: str
+    band: str
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: float = LEFT
+    right: float = WIDTH - RIGHT
+    top: float = TOP
+    base: float = HEIGHT - BOTTOM
+
+
+def draw(table: MethodTable) -> Picture | None:
+    """Return error (up) against rank gap (right), or None without a finite point.
+
+    Errors of very different sizes are on a scale of logarithms.  Points of a curve are
+    joined, in their order; if all intervals of their errors are known, a band shows
+    them instead of whiskers.
+    """
+    dots = {line: label for line, label in labels(table).items() if line.drawn}
+    if not dots:
+        return None
+    gaps, errors = (
+        [v for e in estimates for v in (e.value, e.ci_low, e.ci_high)]
+        for estimates in ([d.auc_gap for d in dots], [d.rmse for d in dots])
+    )
+    # The axis of gaps starts at 0; the inset leaves room for a number to its left.
+    x = Scale(0.0, max(covering([0.0, *gaps])[1], 0.01), LEFT + 18, WIDTH - RIGHT)
+    y = Scale(*covering(errors, 0.1), HEIGHT - BOTTOM, TOP)
+    known = [v for v in errors if math.isfinite(v)]
+    if 0.0 < 4.0 * min(known) < max(known):
+        y = Scale(0.9 * min(known), 1.1 * max(known), y.start, y.end, log=True)
+    band = _band([*dots], x, y) if table.curve else ""
+    spots = _joined(
+        Spot(
+            x(line.auc_gap.value),
+            y(line.rmse.value),
             line.chosen,
-            numbers.get(line.method, 0),
+            () if band else _bars(line, x, y),
+            label,
         )
-        for i, line in enumerate(lines)
-    ]
+        for line, label in dots.items()
+    )
+    at = [(spot.x, spot.y) for spot in spots] if table.curve else []
+    pieces = [(*one, *two) for one, two in itertools.pairwise(at)]
+    lines = [*pieces, *(bar for spot in spots for bar in spot.bars)]
+    return Picture(
+        tuple(spots),
+        tuple(place(spots, [box for line in lines for box in _along(line)])),
+        "M" + "L".join(f"{u:g} {v:g}" for u, v in at) if pieces else "",
+        band,
+        x.ticks(),
+        y.ticks(),
+    )
 
 
-def _numbers(lines: Sequence[MethodLine], most_names: int = 3) -> dict[str, int]:
-    """Numbers of the methods that have a point; none if there is room for names."""
-    drawn = [
-        line.method
-        for line in lines
-        if math.isfinite(line.auc_gap.value) and math.isfinite(line.rmse.value)
-    ]
-    if len(drawn) <= most_names:
-        return {}
-    return {method: i for i, method in enumerate(drawn, 1)}
+def labels(table: MethodTable) -> dict[MethodLine, str]:
+    """Return the text at the point of each line: a name or, of many, a number.
+
+    Of a curve only the ends and the chosen point are named.
+    """
+    lines = [line for line in table.lines if line.drawn]
+    if table.curve:
+        named = [line for line in lines if line.chosen] + lines[:1] + lines[-1:]
+        return {line: line.method if line in named else "" for line in table.lines}
+    if len(lines) <= MOST_NAMES:
+        return {line: line.method for line in table.lines}
+    return {line: str(i) for i, line in enumerate(lines, 1)}
+
+
+def _joined(spots: Iterable[Spot], near: float = 6.0) -> list[Spot]:
+    """Points with texts; numbers of points that lie together are one text."""
+    found: list[Spot] = []
+    for spot in spots:
+        close = [
+            i
+            for i, s in enumerate(found)
+            if s.label[:1].isdigit() and math.dist((s.x, s.y), (spot.x, spot.y)) < near
+        ]
+        found.append(replace(spot, label="") if close else spot)
+        for i in close[:1]:
+            found[i] = replace(found[i], label=f"{found[i].label}, {spot.label}")
+    return found
+
+
+def _band(path: Sequence[MethodLine], x: Scale, y: Scale) -> str:
+    """The upper ends of the errors from left to right, and the lower ones back."""
+    across = sorted(path, key=lambda dot: dot.auc_gap.value)
+    upper = [(x(dot.auc_gap.value), y(dot.rmse.ci_high)) for dot in across]
+    lower = [(x(dot.auc_gap.value), y(dot.rmse.ci_low)) for dot in across]
+    around = [*upper, *reversed(lower)]
+    if len(path) < 2 or not all(math.isfinite(v) for _, v in around):
+        return ""
+    return "M" + "L".join(f"{u:g} {v:g}" for u, v in around) + "Z"
+
+
+def _bars(dot: MethodLine, x: Scale, y: Scale) -> tuple[Box, ...]:
+    u, v = x(dot.auc_gap.value), y(dot.rmse.value)
+    across = (x.clipped(dot.auc_gap.ci_low), v, x.clipped(dot.auc_gap.ci_high), v)
+    upright = (u, y.clipped(dot.rmse.ci_low), u, y.clipped(dot.rmse.ci_high))
+    return tuple(bar for bar in (across, upright) if all(map(math.isfinite, bar)))
+
+
+def place(spots: Sequence[Spot], obstacles: Sequence[Box] = ()) -> list[Label]:
+    """Return a place for the text of each point, the chosen one first.
+
+    Of eight directions and three distances each takes the one in which it covers least
+    of the points, the obstacles and the texts before it, inside the picture.
+
+    Examples
+    --------
+    >>> spot = Spot(50.0, 50.0, False, (), "a")
+    >>> one, two = place([spot, spot])
+    >>> one.box == two.box
+    False
+    """
+    taken = [*obstacles, *((s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots)]
+    written: list[Box] = []
+    placed = []
+    for spot in sorted(spots, key=lambda spot: not spot.chosen):
+        if not spot.label:
+            continue
+        costs = {}
+        for far, turn in itertools.product((10.0, 20.0, 34.0), range(8)):
+            label = _label(spot, far, turn * math.pi / 4)
+            left, top, right, bottom = label.box
+            outside = max(0.0, LEFT + 2 - left) + max(0.0, right - WIDTH + 2)
+            outside += max(0.0, TOP - top) + max(0.0, bottom - HEIGHT + BOTTOM)
+            covered = sum(_overlap(label.box, box) for box in taken)
+            hidden = sum(_overlap(label.box, box) for box in written)
+            costs[label] = 2.0 * far + 100.0 * outside + covered + 20.0 * hidden
+        best = min(costs, key=costs.__getitem__)
+        left, top, right, bottom = best.box
+        written.append((left - AIR, top - 1, right + AIR, bottom + 1))
+        placed.append(best)
+    return placed
+
+
+def _label(spot: Spot, far: float, angle: float) -> Label:
+    """The text of a point at a distance in a direction."""
+    text = clipped(spot.label, 34)
+    wide, dx = LETTER * len(text), far * math.cos(angle)
+    anchor = "middle" if abs(dx) < 1 else "start" if dx > 0 else "end"
+    start = {"middle": wide / 2, "start": 0.0, "end": wide}[anchor]
+    x, middle = round(spot.x + dx, 1), spot.y + far * math.sin(angle)
+    left, top = x - start, middle - LINE / 2
+    box = (left, top, left + wide, top + LINE)
+    leader = (spot.x, spot.y, x, round(middle, 1)) if far > 22.0 else None
+    return Label(text, x, round(middle + 4, 1), anchor, box, leader)
+
+
+def _along(line: Box, step: float = 6.0) -> list[Box]:
+    """Small boxes along a straight line, as obstacles."""
+    u, v, right, bottom = line
+    n = max(1, math.ceil(math.hypot(right - u, bottom - v) / step))
+    places = [(u + (right - u) * i / n, v + (bottom - v) * i / n) for i in range(n + 1)]
+    return [(a - 2, b - 2, a + 2, b + 2) for a, b in places]
+
+
+def _overlap(one: Box, other: Box) -> float:
+    """The area that two boxes share."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return wide * high if wide > 0 and high > 0 else 0.0

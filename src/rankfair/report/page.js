@@ -45,6 +45,17 @@
     while (folded.length) folded.pop().open = false;
   });
 
+  // What scrolls sideways can be reached by keyboard.
+  const reach = () => {
+    for (const part of document.querySelectorAll(".scroll")) {
+      if (part.scrollWidth > part.clientWidth) part.tabIndex = 0;
+      else part.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("resize", reach);
+  addEventListener("toggle", reach, true);
+  reach();
+
   const source = $("task-data");
   if (!source) return;
   const data = JSON.parse(source.textContent);

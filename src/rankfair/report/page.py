@@ -109,9 +109,9 @@ def named(text: str, group: str, against: str) -> Any:
     )
 
 
-def facts_of(made: Provenance, confidence: str) -> list[str]:
+def facts_of(made: Provenance, confidence: str, *missing: str) -> list[str]:
     """Return the facts below a title: rows, tasks if any, confidence, date."""
-    facts = [number_of(made.n_rows)]
+    facts = [number_of(made.n_rows), *missing]
     if made.n_tasks:
         facts.append(number_of(made.n_tasks, "task"))
     return [*facts, f"{confidence} confidence intervals", made.created[:10]]

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rankfair.report.frontier import Box, place
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -112,11 +110,11 @@ def draw_path(path: Any, axes: Any = None) -> Any:
     axes.errorbar(x, y, [y - low, high - y], color=BLUE, fmt="none", alpha=0.35)
     axes.plot(x, y, "-o", color=BLUE, markersize=4, label="held-out rows")
     axes.plot(train_x, train_y, "--s", color=RUST, markersize=4, label="training rows")
-    axes.legend(frameon=False)
     if len(path.rows) > 1 and path.chosen is not None:
-        at = int(np.flatnonzero(path.column("epsilon") == path.chosen)[0])
-        text, off = f"ε = {path.chosen:.3g}", {"textcoords": "offset points"}
-        axes.annotate(text, (x[at], y[at]), (7, 7), color=INK, **off)
+        at = path.column("epsilon") == path.chosen
+        name = f"ε = {path.chosen:.3g}, marked"
+        axes.plot(x[at][:1], y[at][:1], "o", color=INK, markersize=9, label=name)
+    axes.legend(frameon=False)
     return axes
 
 
@@ -165,7 +163,7 @@ def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> 
         for part, title in zip(parts, titles, strict=True):
             part.suptitle(title, x=0.02, ha="left", fontsize=11, fontweight="bold")
         axes = parts[0].subplots()
-        mean = _draw_paths(axes, paths)
+        _draw_paths(axes, paths)
         for row in rows:
             _mark(axes, row, _gap(row), row.rmse.value, row.auc.error, row.rmse.error)
         _draw_fair(parts[1].subplots(1, len(PANELS), sharey=True), fair)
@@ -178,7 +176,7 @@ def draw_methods(summary: Sequence[Any], paths: Sequence[Mapping[str, Any]]) -> 
         }
         if fair:
             named["fair methods"] = (at[fair[0].method], INK)
-        _write(figure, axes, named, [*at.values(), *mean.T.tolist()])
+        _names_beside(axes, named)
     return figure
 
 
@@ -210,8 +208,8 @@ def _gap(row: Any) -> float:
     return abs(float(row.auc.value) - 0.5)
 
 
-def _draw_paths(axes: Axes, paths: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
-    """Draw the path of each draw, pale, and their mean; return gap and error of it."""
+def _draw_paths(axes: Axes, paths: Sequence[Mapping[str, Any]]) -> None:
+    """Draw the path of each draw, pale, and their mean."""
     axes.set_xlabel(GAP)
     axes.set_ylabel("error  (RMSE, standard deviations of y)")
     plain_axes(axes)
@@ -221,9 +219,7 @@ def _draw_paths(axes: Axes, paths: Sequence[Mapping[str, Any]]) -> NDArray[np.fl
         of.setdefault(row["seed"], []).append((row["gap"], row["rmse"]))
     for points in of.values():
         axes.plot(*zip(*points, strict=True), color=BLUE, alpha=0.2, lw=0.8, zorder=2)
-    mean: NDArray[np.float64] = np.mean([*of.values()], axis=0).T
-    axes.plot(*mean, color=BLUE, lw=2.4, zorder=3)
-    return mean
+    axes.plot(*np.mean([*of.values()], axis=0).T, color=BLUE, lw=2.4, zorder=3)
 
 
 def _mark(
@@ -269,41 +265,18 @@ def _legend(figure: Figure) -> None:
     figure.legend(handles=handles, frameon=False, fontsize=9.5, **where)
 
 
-def _write(
-    figure: Figure,
-    axes: Axes,
-    texts: Mapping[str, tuple[Any, str]],
-    obstacles: Sequence[Any],
-) -> None:
-    """Write texts near their points, in points of the paper, clear of obstacles."""
-    # Free places are known when everything else has its place.
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    unit, top = 72 / figure.dpi, 72 * figure.get_figheight()
-
-    def on_paper(points: Any) -> NDArray[np.float64]:
-        found = unit * axes.transData.transform(points)
-        return np.column_stack((found[:, 0], top - found[:, 1]))
-
-    def box(extent: Any) -> Box:
-        left, bottom, right, upper = (unit * float(v) for v in extent.extents)
-        return left, top - upper, right, top - bottom
-
-    near = on_paper([point for point in obstacles if np.isfinite(point).all()])
-    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in near.tolist()]
-    points = [tuple(point) for point in on_paper([at for at, _ in texts.values()])]
-    labels = place(points, list(texts), taken, box(axes.get_window_extent()))
-    sides: Any = {"start": "left", "middle": "center", "end": "right"}
-    for label, (_, colour) in zip(labels, texts.values(), strict=True):
-        assert label is not None
-        if label.leader:
-            (u, v, x, y), line = label.leader, {"arrowstyle": "-", "color": PALE}
-            ends: Any = {"xycoords": "figure points", "arrowprops": line}
-            axes.annotate("", (u, top - v), (x, top - y), **ends)
+def _names_beside(axes: Axes, points: Mapping[str, tuple[Any, str]]) -> None:
+    """Write names in a column beside the panel, in the order of their points."""
+    order = sorted(points, key=lambda name: points[name][0][1])
+    for i, name in enumerate(order):
+        at, colour = points[name]
         axes.annotate(
-            label.text,
-            (label.x, top - label.y),
-            xycoords="figure points",
-            ha=sides[label.anchor],
+            name,
+            at,
+            (1.03, (i + 1) / (len(order) + 1)),
+            textcoords="axes fraction",
+            va="center",
             color=colour,
+            arrowprops={"arrowstyle": "-", "color": PALE, "relpos": (0, 0.5)},
+            annotation_clip=False,
         )

@@ -170,32 +170,41 @@ def chance(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """A linear map from values ``low … high`` to places ``start … end``.
+    """A map from values ``low … high`` to places ``start … end``, linear or of logs.
 
     Examples
     --------
-    >>> Scale(0.0, 1.0, 100, 0)(0.25)
-    75.0
+    >>> Scale(0.0, 1.0, 100, 0)(0.25), Scale(1.0, 100.0, 0, 50, log=True)(10.0)
+    (75.0, 25.0)
     """
 
     low: float
     high: float
     start: float
     end: float
+    log: bool = False
 
     def __call__(self, value: float) -> float:
         """Return the place of a value, rounded to two decimals."""
-        width = self.high - self.low
-        if math.isinf(width):  # halves of the widest range do not overflow
-            width = self.high / 2 - self.low / 2
-            share = (value / 2 - self.low / 2) / width
-        else:
-            share = (value - self.low) / width
+        # Halves of the widest range do not overflow.
+        form = math.log if self.log else (0.5).__mul__
+        low, at, high = map(form, (self.low, value, self.high))
+        share = (at - low) / (high - low)
         return round(self.start + share * (self.end - self.start), 2)
 
     def clipped(self, value: float) -> float:
         """Return the place of a value, or of the nearest end."""
         return self(min(max(value, self.low), self.high))
+
+    def ticks(self, about: int = 5) -> list[tuple[float, str]]:
+        """Return places and texts of round numbers, near to ``about`` of them."""
+        found = ticks(self.low, self.high, about)
+        if self.log:
+            first, last = (math.floor(math.log10(v)) for v in (self.low, self.high))
+            each = (m * 10.0**i for i in range(first, last + 1) for m in (1, 2, 5))
+            found = [v for v in each if self.low <= v <= self.high]
+            found = found[:: math.ceil(len(found) / (about + 1))]
+        return [(self(v), round_number(v)) for v in found]
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:

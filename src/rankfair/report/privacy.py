@@ -1,0 +1,115 @@
+"""What a page does not show, so that nobody can be recognised on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rankfair.input.errors import counted
+
+if TYPE_CHECKING:
+    from rankfair.audit.records import Audit, PayBands, TaskLine, UnitsGap
+
+Key = tuple[str, str, str]  # sensitive feature, group, against
+
+
+def small(sizes: Mapping[str, int], least: int) -> frozenset[str]:
+    """Return who has fewer rows and, if anybody has, the next smallest.
+
+    Otherwise a total less what is shown would be what is not.
+
+    Examples
+    --------
+    >>> sorted(small({"a": 900, "b": 3, "c": 40}, 5)), small({"a": 900, "b": 5}, 5)
+    (['b', 'c'], frozenset())
+    """
+    few = sum(size < least for size in sizes.values())
+    order = sorted(sizes, key=sizes.__getitem__)
+    return frozenset(order[: few + 1] if few else ())
+
+
+def without_small(audit: Audit, least: int) -> tuple[Audit, str]:
+    """Return an audit without groups and tasks of fewer rows, and a note on them.
+
+    Of a task, the rows of either group count.
+    """
+    groups = {
+        feature.name: small({g.label: g.n_rows for g in feature.groups}, least)
+        for feature in audit.sensitive_features
+    }
+    sizes: dict[Key, dict[str, int]] = {}
+    lines: tuple[TaskLine | UnitsGap, ...] = (*audit.tasks, *audit.units)
+    for line in lines:
+        if line.task is not None:
+            of_key = sizes.setdefault(_key(line), {})
+            of_key[line.task] = min(line.n_group, line.n_against)
+    tasks = {key: small(of_key, least) for key, of_key in sizes.items()}
+
+    def seen(records: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Records of groups and tasks that are shown."""
+        return tuple(
+            each
+            for each in records
+            if groups[each.sensitive_feature].isdisjoint(_key(each)[1:])
+            and getattr(each, "task", None) not in tasks.get(_key(each), ())
+        )
+
+    n_groups, n_tasks = (
+        len(frozenset().union(*names.values())) for names in (groups, tasks)
+    )
+    if not n_groups and not n_tasks:
+        return audit, ""
+    each = (n_groups, "group"), (n_tasks, "task")
+    hidden = " and ".join(counted(n, name) for n, name in each if n)
+    found = replace(
+        audit,
+        sensitive_features=tuple(
+            replace(
+                f, groups=tuple(g for g in f.groups if g.label not in groups[f.name])
+            )
+            for f in audit.sensitive_features
+        ),
+        comparisons=seen(audit.comparisons),
+        tasks=seen(audit.tasks),
+        histograms=seen(audit.histograms),
+        units=seen(audit.units),
+        parts=seen(audit.parts),
+        remedies=tuple(
+            replace(
+                remedy,
+                by_task=tuple(
+                    t
+                    for t in remedy.by_task
+                    if t.task not in tasks.get(_key(remedy), ())
+                ),
+            )
+            for remedy in seen(audit.remedies)
+        ),
+        bands=tuple(
+            _bands(bands, groups[bands.sensitive_feature]) for bands in audit.bands
+        ),
+    )
+    few = counted(least, "row")
+    return found, (
+        f"Not shown, so that nobody can be recognised: {hidden} with fewer than {few} "
+        "of a group, or the next smallest."
+    )
+
+
+def _key(record: Any) -> Key:
+    return record.sensitive_feature, record.group, getattr(record, "against", "")
+
+
+def _bands(bands: PayBands, hidden: frozenset[str]) -> PayBands:
+    def seen(shares: dict[str, float]) -> dict[str, float]:
+        return {label: v for label, v in shares.items() if label not in hidden}
+
+    return replace(
+        bands,
+        bands=tuple(replace(b, shares=seen(b.shares)) for b in bands.bands),
+        complementary=tuple(
+            gap for gap in bands.complementary if hidden.isdisjoint(_key(gap)[1:])
+        ),
+        receiving=seen(bands.receiving),
+    )
