@@ -148,9 +148,9 @@ def task_lines(n, models, name, group, against, label="task {}"):
                     group,
                     against,
                     label.format(i),
-                    2 if few else 20 + i % 17,
+                    6 if few else 20 + i % 17,
                     30 + i % 11,
-                    unknown("group F has 2 rows, fewer than 5")
+                    unknown("the rows do not differ")
                     if few
                     else Estimate(auc, auc - 0.12, min(auc + 0.11, 1.0), 0.03),
                     None if few else 0.5 * math.exp(-40 * (auc - 0.5) ** 2),

@@ -1,158 +1,255 @@
+"""Pictures: of groups, of methods, of a path with its slider; and by matplotlib."""
+
+import itertools
+import json
 import math
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.image import imread
+from matplotlib.text import Text
 
 import audits
+from rankfair import RankFairRegressor, audit, fairness_path
+from rankfair.cli.demo import MeanOfDraws, MethodMeans
+from rankfair.paths import Path, PathRow
 from rankfair.report.distributions import COLOURS, MOST_ROWS, panels
-from rankfair.report.frontier import AIR, Dot, draw, place
+from rankfair.report.explorer import UNIT, explorer
+from rankfair.report.methods_page import AIR, MethodLine, MethodTable, Spot, draw, place
+from rankfair.report.pictures import as_bytes, draw_methods
 from rankfair.stats.estimate import Estimate
 
-
-def dot(gap, error, gap_ends=(math.nan, math.nan), ends=(math.nan, math.nan), **more):
-    return Dot(Estimate(gap, *gap_ends), Estimate(error, *ends), **more)
+MADE = audits.make_audit().provenance
 
 
-def test_every_model_has_a_picture_on_the_same_scales():
-    audit = audits.make_audit(models=("a", "b", "c"))
-    one, *others = panels(audit, audit.sensitive_features[0])
+def test_groups_lie_over_each_other_on_the_same_scales_with_the_same_area():
+    found = audits.make_audit(
+        models=("a", "b", "c"), attributes=(("race", ("x", "y", "z")),)
+    )
+    one, *others = panels(found, found.sensitive_features[0])
     assert [one.model, *(p.model for p in others)] == ["a", "b", "c"]
     assert all(p.x_ticks == one.x_ticks and p.y_ticks == one.y_ticks for p in others)
-
-
-def test_the_area_of_an_outline_is_the_same_for_all_groups():
-    audit = audits.make_audit()
-    areas = [
-        sum(h * w for h, w in _steps(shape.path, shape.base))
-        for panel in panels(audit, audit.sensitive_features[0])
-        for shape in panel.shapes
-    ]
-    assert areas == pytest.approx([areas[0]] * len(areas), rel=2e-3)
-
-
-def _steps(path, base):
-    """Return height and width of every step."""
-    x = float(re.match(r"M([\d.]+) ", path)[1])
-    for y, right in re.findall(r"V([\d.]+)H([\d.]+)", path):
-        yield base - float(y), float(right) - x
-        x = float(right)
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_few_groups_lie_over_each_other(n):
-    audit = audits.make_audit(attributes=(("race", tuple("abc"[:n])),))
-    for panel in panels(audit, audit.sensitive_features[0]):
+    areas = []
+    for panel in (one, *others):
         assert {shape.base for shape in panel.shapes} == {panel.base}
-        assert len({shape.colour for shape in panel.shapes}) == n
+        assert len({shape.colour for shape in panel.shapes}) == 3
+        for shape in panel.shapes:
+            x, area = float(re.match(r"M([\d.]+) ", shape.path)[1]), 0.0
+            for y, right in re.findall(r"V([\d.]+)H([\d.]+)", shape.path):
+                area += (shape.base - float(y)) * (float(right) - x)
+                x = float(right)
+            areas.append(area)
+    assert areas == pytest.approx([areas[0]] * len(areas), rel=2e-3)
 
 
 def test_many_groups_stand_in_rows_the_largest_of_them():
     names = tuple(f"group {i:02}" for i in range(MOST_ROWS + 3))
-    audit = audits.make_audit(attributes=(("race", names),))
-    for panel in panels(audit, audit.sensitive_features[0]):
+    found = audits.make_audit(attributes=(("race", names),))
+    for panel in panels(found, found.sensitive_features[0]):
         assert [shape.group for shape in panel.shapes] == list(names[3:])
         assert len({shape.base for shape in panel.shapes}) == MOST_ROWS
         assert {shape.colour for shape in panel.shapes} == set(range(1, COLOURS + 1))
 
 
-def test_a_mean_outside_the_picture_or_unknown_is_not_drawn():
-    audit = audits.make_audit(models=("m",))
-    (attribute,) = audit.sensitive_features
+def test_what_cannot_be_drawn_is_left_out():
+    found = audits.make_audit()
+    (feature,) = found.sensitive_features
     groups = tuple(
-        replace(group, mean_predicted={"m": mean})
-        for group, mean in zip(attribute.groups, (math.nan, 1e9), strict=True)
+        replace(group, mean_predicted={"before": mean, "after": 3000.0})
+        for group, mean in zip(feature.groups, (math.nan, 1e9), strict=True)
     )
-    (panel,) = panels(audit, replace(attribute, groups=groups))
-    assert [shape.mean for shape in panel.shapes] == [None, None]
+    before, _ = panels(found, replace(feature, groups=groups))
+    assert [shape.mean for shape in before.shapes] == [None, None]
+    flat = tuple(replace(h, edges=(3.0, 3.0), shares=(1.0,)) for h in found.histograms)
+    assert all(
+        s.path for s in panels(replace(found, histograms=flat), feature)[0].shapes
+    )
+    assert panels(replace(found, histograms=()), feature) == []
+    some = tuple(h for h in found.histograms if h.model == "after" and h.group == "F")
+    (panel,) = panels(replace(found, histograms=some), feature)
+    assert (panel.model, [shape.group for shape in panel.shapes]) == ("after", ["F"])
 
 
-def test_one_prediction_for_all_rows_can_be_drawn():
-    audit = audits.make_audit(models=("m",))
-    flat = tuple(replace(h, edges=(3.0, 3.0), shares=(1.0,)) for h in audit.histograms)
-    (panel,) = panels(replace(audit, histograms=flat), audit.sensitive_features[0])
-    assert all(shape.path for shape in panel.shapes)
+@pytest.mark.parametrize("spread", [0.2, 1.2])
+def test_skewed_pay_is_drawn_on_a_scale_of_logarithms(spread):
+    pay = np.exp(np.random.default_rng(0).normal(10, spread, 3000))
+    found = audit(None, pay, sensitive_features=np.arange(3000) % 2)
+    (panel,) = panels(found, found.sensitive_features[0])
+    assert panel.log == (spread > 1)
+    steps = [float(x) for x in re.findall(r"H([\d.]+)", panel.shapes[0].path)]
+    assert np.diff(steps) == pytest.approx(np.full(39, np.diff(steps)[0]), abs=0.02)
 
 
-def test_without_histograms_there_is_no_picture():
-    audit = audits.make_audit(histograms=())
-    assert panels(audit, audit.sensitive_features[0]) == []
+def line(gap, error, gap_ends=(math.nan, math.nan), ends=(math.nan, math.nan), **more):
+    named = {
+        "method": "m",
+        "mean_difference": Estimate(0.0),
+        "ks": Estimate(0.0),
+    } | more
+    return MethodLine(
+        rmse=Estimate(error, *ends), auc_gap=Estimate(gap, *gap_ends), **named
+    )
 
 
-def test_a_model_or_a_group_without_histograms_is_left_out():
-    audit = audits.make_audit()
-    some = tuple(h for h in audit.histograms if h.model == "after" and h.group == "F")
-    (panel,) = panels(replace(audit, histograms=some), audit.sensitive_features[0])
-    assert panel.model == "after"
-    assert [shape.group for shape in panel.shapes] == ["F"]
+def picture_of(*lines, curve=False):
+    return draw(MethodTable(lines, MADE, curve=curve))
 
 
 def test_a_frontier_keeps_the_order_of_errors_and_gaps():
-    dots = [dot(0.1, 3.0), dot(0.2, 2.0), dot(0.3, 1.0)]
-    spots = draw(dots, True).spots
-    assert [s.x for s in spots] == sorted(s.x for s in spots)
-    assert [s.y for s in spots] == sorted(s.y for s in spots)
+    lines = [line(0.1, 3.0), line(0.2, 2.0), line(0.3, 1.0)]
+    for more in (0.0, 90.0):  # errors of very different sizes have logarithms
+        spots = picture_of(*lines, line(0.4, 0.5 / (1 + more)), curve=True).spots
+        assert [s.x for s in spots] == sorted(s.x for s in spots)
+        assert [s.y for s in spots] == sorted(s.y for s in spots)
+    known = line(0.1, 1.0)
+    lost = line(math.nan, 1.0), line(0.1, math.nan)
+    assert len(picture_of(known, *lost).spots) == 1
+    assert picture_of(*lost) is None
 
 
-def test_unknown_points_are_left_out_and_nothing_is_no_picture():
-    known = dot(0.1, 1.0, label="a")
-    assert len(draw([known, dot(math.nan, 1.0), dot(0.1, math.nan)]).spots) == 1
-    assert draw([dot(math.nan, 1.0)]) is None
-    assert draw(()) is None
+def test_whiskers_stay_in_the_picture_and_a_band_goes_from_left_to_right():
+    (spot,) = picture_of(line(0.1, 1.0, (0.0, 9e9), (0.5, 1.5))).spots
+    assert len(spot.bars) == 2 and all(0 <= v <= 440 for bar in spot.bars for v in bar)
+    path = [line(gap, 1.0, ends=(0.5, 1.5)) for gap in (0.1, 0.0, 0.2)]
+    found = picture_of(*path, curve=True)
+    assert not any(spot.bars for spot in found.spots)
+    across = [float(p.split()[0]) for p in found.band.strip("MZ").split("L")]
+    assert across[:3] == sorted(across[:3]) == across[:2:-1]
+    first, second, _ = found.curve.strip("M").split("L")  # the curve does turn back
+    assert float(first.split()[0]) > float(second.split()[0])
+    half = picture_of(path[0], line(0.2, 1.0), curve=True)
+    assert half.band == "" and [len(s.bars) for s in half.spots] == [1, 0]
 
 
-def test_whiskers_are_drawn_where_both_limits_are_known():
-    spots = draw([dot(0.1, 1.0, (0.05, 0.15)), dot(0.2, 1.0, ends=(0.5, 1.5))]).spots
-    assert [len(spot.bars) for spot in spots] == [1, 1]
-    (across,), (upright,) = (spot.bars for spot in spots)
-    assert across[1] == across[3]
-    assert upright[0] == upright[2]
-
-
-def test_labels_of_a_cluster_do_not_cover_each_other():
-    points = [(200 + i, 150 + i) for i in range(8)]
-    labels = place(points, [f"method {i}" for i in range(8)], [], (0, 0, 440, 320))
-    boxes = [label.box for label in labels]
-    for i, one in enumerate(boxes):
-        for other in boxes[:i]:
-            apart = one[2] <= other[0] or other[2] <= one[0]
-            assert apart or one[3] <= other[1] or other[3] <= one[1]
-    assert all(b[0] >= 0 and b[1] >= 0 and b[2] <= 440 and b[3] <= 320 for b in boxes)
+def test_labels_keep_off_each_other_and_stay_in_the_frame():
+    spots = [Spot(200.0, 150.0, False, (), f"method {i}") for i in range(8)]
+    labels = place(spots)
+    for one, other in itertools.combinations([label.box for label in labels], 2):
+        apart = one[2] <= other[0] or other[2] <= one[0]
+        assert apart or one[3] <= other[1] or other[3] <= one[1]
+    for box in (label.box for label in labels):
+        assert box[0] >= 0 and box[1] >= 0 and box[2] <= 440 and box[3] <= 320
     assert any(label.leader for label in labels)
-
-
-def test_numbers_side_by_side_do_not_run_together():
-    """Two near points whose whiskers leave room on one line only."""
-    points = [(60.0, 150.0), (67.0, 150.0)]
+    # Two near points whose whiskers leave room on one line only.
     walls = [(0.0, 0.0, 440.0, 152.0), (75.0, 0.0, 440.0, 320.0)]
-    one, two = place(points, ["10", "6"], walls, (0, 0, 440, 320))
+    near = [Spot(60.0, 150.0, False, (), "10"), Spot(67.0, 150.0, False, (), "6")]
+    one, two = place(near, walls)
     across = max(one.box[0], two.box[0]) - min(one.box[2], two.box[2])
     upright = max(one.box[1], two.box[1]) - min(one.box[3], two.box[3])
     assert across >= AIR or upright >= 1
 
 
 def test_numbers_of_points_that_lie_together_are_written_once():
-    dots = [dot(0.1, 1.0, label=name, number=i) for i, name in enumerate("abc", 1)]
-    picture = draw([*dots, dot(0.3, 2.0, label="d", number=4)])
-    assert [label.text for label in picture.labels if label] == ["1, 2, 3", "4"]
-    assert [spot.name for spot in picture.spots] == list("abcd")
+    lines = [line(0.1, 1.0, method=name) for name in "abc"]
+    found = picture_of(*lines, line(0.3, 2.0, method="d"))
+    assert sorted(label.text for label in found.labels) == ["1, 2, 3", "4"]
 
 
-def test_a_band_holds_the_limits_of_a_path_or_whiskers_do():
-    path = [dot(0.0, 2.0, ends=(1.5, 2.5)), dot(0.2, 1.0, ends=(0.5, 1.5))]
-    picture = draw(path, True)
-    assert picture.band.count("L") == 3
-    assert not any(spot.bars for spot in picture.spots)
-    half = draw([path[0], dot(0.2, 1.0)], True)
-    assert half.band == ""
-    assert [len(spot.bars) for spot in half.spots] == [1, 0]
+def test_a_state_of_the_explorer_shows_what_the_path_holds():
+    rng = np.random.default_rng(0)
+    men = rng.random(300) < 0.5
+    X = pd.DataFrame({"a": rng.normal(size=300) + men, "b": rng.normal(size=300)})
+    task = np.repeat(["few", "small", "x", "y", "z"], [6, 29, 95, 95, 75])
+    y = 30 + 5 * X["a"] + rng.normal(size=300)
+    X = X.assign(sex=np.where(men, "m", "f"), task=task)
+    model = RankFairRegressor(tasks="task", sensitive_features="sex")
+    path = fairness_path(model, X, y)
+    data = json.loads(explorer(path, "m")["data"])
+    assert data["tasks"] == ["x", "y", "z"] and data["colours"] == [2, 1]
+    assert all(len(state["aucs"]) == 2 + 3 for state in data["states"])
+    for state in data["states"]:
+        for shares, mean in zip(state["shares"], state["means"], strict=True):
+            places = (np.arange(len(shares)) + 0.5) / len(shares) * UNIT
+            assert np.average(places, weights=shares) == pytest.approx(mean, abs=150)
+    many = json.loads(explorer(path, suppress=1)["data"])
+    assert sorted(many["tasks"]) == ["few", "small", "x", "y", "z"]
+    assert explorer(replace(path, views=None)) is None
 
 
-def test_a_band_of_a_path_that_turns_back_goes_from_left_to_right():
-    path = [dot(gap, 1.0, ends=(0.5, 1.5)) for gap in (0.1, 0.0, 0.2)]
-    picture = draw(path, True)
-    points = picture.band.strip("MZ").split("L")
-    across = [float(point.split()[0]) for point in points]
-    assert across[:3] == sorted(across[:3]) == across[:2:-1]
-    first, second, _ = picture.curve.strip("M").split("L")  # the curve does turn back
-    assert float(first.split()[0]) > float(second.split()[0])
+def row(method, gap, rmse, needs_group="yes", rows="held-out"):
+    figures = (rmse, 0.5 + gap, 0.0, 0.02)
+    return MethodMeans(
+        method, needs_group, rows, *(MeanOfDraws(it, 0.01) for it in figures)
+    )
+
+
+def drawn():
+    fair = [row("tilt", 0.0, 0.8, "no"), row("true", 0.0, 0.79, "-")]
+    free = [row(f"method {i}", 0.4, 0.4) for i in range(5)]
+    seen = [row("not drawn", 0.1, 0.1, rows="train")]
+    paths = [
+        {"seed": seed, "gap": gap, "rmse": 0.8 + 0.01 * seed - gap}
+        for seed in range(3)
+        for gap in np.linspace(0, 0.4, 9)
+    ]
+    return draw_methods([*fair, *free, *seen], paths)
+
+
+@pytest.fixture(scope="module")
+def picture():
+    figure = drawn()
+    figure.draw_without_rendering()
+    return figure
+
+
+def test_names_and_ticks_of_methods_overlap_nothing(picture):
+    first, *others = picture.axes
+    boxes = [Text.get_window_extent(text) for text in first.texts]  # without lines
+    assert len(boxes) == 6
+    ticks = [
+        label.get_window_extent()
+        for axes in others
+        for label in axes.get_xticklabels()
+        if label.get_text()
+        and axes.get_xlim()[0] <= label.get_position()[0] <= axes.get_xlim()[1]
+    ]
+    assert len(ticks) > 4
+    for each in (boxes, ticks):
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(each, 2))
+    left = first.get_window_extent().x1, others[0].get_tightbbox().x0
+    assert all(left[0] <= box.x0 and box.x1 <= left[1] for box in boxes)
+
+
+def test_fair_methods_are_drawn_again_and_the_curve_is_the_mean(picture):
+    first, *panels = picture.axes
+    assert [axes.get_title("left") for axes in panels] == ["RMSE", "AUC", "MD", "KS"]
+    ticks = [label.get_text() for label in panels[0].get_yticklabels()]
+    assert ticks == ["tilt", "true"]
+    for axes, wanted in zip(panels, ((0.8, 0.79), (0.5, 0.5)), strict=False):
+        marks = [li.get_xdata()[0] for li in axes.lines if li.get_marker() in "oD"]
+        assert tuple(marks) == wanted
+    (curve,) = [li for li in first.lines if li.get_linewidth() == 2.4]
+    np.testing.assert_allclose(curve.get_xdata(), np.linspace(0, 0.4, 9))
+    np.testing.assert_allclose(curve.get_ydata(), 0.81 - np.linspace(0, 0.4, 9))
+
+
+def test_files_are_the_same_for_the_same_records_and_have_no_date(tmp_path):
+    for kind in ("png", "svg"):
+        one, two = (as_bytes(drawn(), kind) for _ in range(2))
+        assert one == two
+        (tmp_path / f"a.{kind}").write_bytes(one)
+    assert ET.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
+    assert b"<dc:date" not in one
+    assert imread(tmp_path / "a.png").std() > 0
+
+
+def test_a_path_and_an_audit_can_be_plotted():
+    rows = [
+        PathRow(e, r, r - 0.05, r + 0.05, *[0.5] * 3, e, 0.0, r, 0.5, e, 0.0, "")
+        for e, r in zip(np.linspace(0, 0.3, 7), 0.9 ** np.arange(7), strict=True)
+    ]
+    rows[3] = rows[3]._replace(cost=0.1, cost_se=0.2)
+    axes = Path(tuple(rows), 10, 10).plot().axes[0]
+    names = {text.get_text() for text in axes.get_legend().get_texts()}
+    assert {"held-out rows", "training rows", "ε = 0.15, marked"} <= names
+    found = audits.make_audit(title="$5")
+    axes = found.plot()
+    shown = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [line.get_label() for line in shown] == ["before", "after"]
+    (value,) = shown[0].get_xdata()
+    assert value == found.comparisons[0].auc.value
+    assert axes.get_title() == r"\$5"

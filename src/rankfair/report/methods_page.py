@@ -295,7 +295,7 @@ def _bars(dot: MethodLine, x: Scale, y: Scale) -> tuple[Box, ...]:
 def place(spots: Sequence[Spot], obstacles: Sequence[Box] = ()) -> list[Label]:
     """Return a place for the text of each point, the chosen one first.
 
-    Of eight directions and three distances each takes the one in which it covers least
+    Of eight directions and five distances each takes the one in which it covers least
     of the points, the obstacles and the texts before it, inside the picture.
 
     Examples
@@ -312,7 +312,7 @@ def place(spots: Sequence[Spot], obstacles: Sequence[Box] = ()) -> list[Label]:
         if not spot.label:
             continue
         costs = {}
-        for far, turn in itertools.product((10.0, 20.0, 34.0), range(8)):
+        for far, turn in itertools.product((10.0, 20.0, 34.0, 50.0, 68.0), range(8)):
             label = _label(spot, far, turn * math.pi / 4)
             left, top, right, bottom = label.box
             outside = max(0.0, LEFT + 2 - left) + max(0.0, right - WIDTH + 2)
