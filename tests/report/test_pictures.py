@@ -243,7 +243,7 @@ def test_a_path_and_an_audit_can_be_plotted():
         for e, r in zip(np.linspace(0, 0.3, 7), 0.9 ** np.arange(7), strict=True)
     ]
     rows[3] = rows[3]._replace(cost=0.1, cost_se=0.2)
-    axes = Path(tuple(rows), 10, 10).plot().axes[0]
+    axes = Path(tuple(rows), 10, 10).plot()
     names = {text.get_text() for text in axes.get_legend().get_texts()}
     assert {"held-out rows", "training rows", "ε = 0.15, marked"} <= names
     found = audits.make_audit(title="$5")
