@@ -84,6 +84,13 @@ def r_squared(y: Any, predicted: Floats, sample_weight: Any) -> float:
 class FittedRegressor(RegressorMixin, BaseEstimator):
     """A regressor that stores all it has found at once, and last."""
 
+    # Set by `fit`.
+    status_: str
+    objective_: float
+    resolution_: float
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     # The settings of all constructors; each class has some of them.
     bins: int | None = None
     blind: bool
@@ -183,6 +190,12 @@ class GroupLabels(FittedRegressor):
     bin_edges_: dict[str, Floats]
     groups_: Any
     n_unknown_: Any
+    rank_auc_: float
+    group_auc_: dict[Any, Any]
+    pairwise_auc_: dict[Any, Any]
+    constraint_values_: dict[str, float]
+    multiplier_: float
+    trace_: list[tuple[float, float]]
 
     def _columns(self, cure: Words = CUT) -> Columns:
         """The columns of X that the constructor names, and how groups are read."""
@@ -243,11 +256,7 @@ class TaskRegressor(TaskScore, FittedRegressor, ABC):
     shared_intercept_: float | None
     beta_: Any
     loo_predictions_: Floats | None
-    resolution_: float
-    objective_: float
     n_iter_: int
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
 
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
         """Return ``x · coef_[task] + intercept_[task]`` for each row.

@@ -36,7 +36,6 @@ class _Baseline(TaskRegressor):
     """A fit under linear demands on two groups."""
 
     groups_: Any
-    status_: str
 
     def fit(
         self,

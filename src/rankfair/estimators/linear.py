@@ -96,19 +96,12 @@ class FairRegressor(GroupLabels, TaskRegressor):
     """Linear regressors that keep groups in a band."""
 
     # Set by `fit`.
-    status_: str
-    rank_auc_: float
     loo_auc_: float
     proxy_auc_: float
-    group_auc_: dict[Any, Any]
-    pairwise_auc_: dict[Any, Any]
-    constraint_values_: dict[str, float]
-    multiplier_: float
     task_auc_: Floats | None
     task_values_: Floats | None
     task_status_: NDArray[Any] | None
     unbalanced_tasks_: dict[Any, Any] | None
-    trace_: list[tuple[float, float]]
 
     def certify(
         self,

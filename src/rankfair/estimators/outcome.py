@@ -257,9 +257,7 @@ def spread(values: Floats, kept: Any = None) -> Floats:
     """Return a value for every row that was given, NaN for those not ``kept``."""
     if kept is None:
         return values
-    every = np.full(len(kept), np.nan)
-    every[kept] = values
-    return every
+    return _placed(values, None, np.flatnonzero(kept), len(kept))
 
 
 def _task_attributes(solution: Solution, rows: TrainingRows) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -72,12 +71,6 @@ class MetaRegressor(MetaEstimatorMixin, GroupLabels):
     """A regressor around one that the user chose, which sees some columns of X."""
 
     estimator_: Any
-    status_: str
-    rank_auc_: float
-    group_auc_: dict[Any, float]
-    resolution_: float
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
     cure: ClassVar[Words] = CUT  # of too many numbers
 
     def _read_rows(self, X: Any, y: Any, **passed: Any) -> TrainingRows:

@@ -330,13 +330,8 @@ class TiltedRegressor(TaskScore, MetaRegressor):
     """
 
     tasks_: NDArray[Any] | None
-    pairwise_auc_: dict[Any, dict[Any, float]]
-    constraint_values_: dict[str, float]
-    multiplier_: float
     oof_predictions_: Floats
-    objective_: float
     n_refits_: int
-    trace_: list[tuple[float, float]]
 
     def __init__(
         self,
