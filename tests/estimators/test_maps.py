@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
-from scipy.sparse import block_array, coo_array, eye_array, hstack, kron, vstack
 from scipy.stats import ks_2samp, mannwhitneyu, wasserstein_distance
 
 from rankfair.estimators.maps import (
@@ -364,58 +362,3 @@ def test_maps_are_monotone_and_keep_their_knots(follow, seed, n):
     few = knots(start, end)
     assert few.shape[1] <= 2 * len(np.unique(end))
     assert follow(few, m) == pytest.approx(moved)
-
-
-# The optimum of randomised maps between bins (Xian et al. 2024) as a linear programme
-
-
-def binned_optimum(samples, epsilon, edges):
-    """The shares of each bin that go to each bin, for two groups with KS ≤ ε.
-
-    Unknowns are the two plans and the distribution functions of what arrives.
-    """
-    bins, size = len(edges) - 1, (len(edges) - 1) ** 2
-    centres = (edges[1:] + edges[:-1]) / 2
-    total = sum(s.total for s in samples)
-    one, step = np.ones(bins), np.eye(bins) - np.eye(bins, k=-1)
-    leave = kron(eye_array(bins), one[None, :])
-    arrive = kron(one[None, :], eye_array(bins))
-    none, zero = coo_array((bins, size)), coo_array((bins, bins))
-    equal = block_array(
-        [
-            [leave, none, zero, zero],
-            [none, leave, zero, zero],
-            [arrive, none, -step, zero],
-            [none, arrive, zero, -step],
-        ],
-        format="csr",
-    )
-    ahead = hstack(
-        (coo_array((bins, 2 * size)), eye_array(bins), -eye_array(bins)), format="csr"
-    )
-    mass = [
-        np.histogram(s.values, edges, weights=s.weights)[0] / s.total for s in samples
-    ]
-    cost = np.subtract.outer(centres, centres).ravel() ** 2
-    solved = linprog(
-        np.concatenate(
-            [*(s.total / total * cost for s in samples), np.zeros(2 * bins)]
-        ),
-        A_ub=vstack((ahead, -ahead)),
-        b_ub=np.full(2 * bins, epsilon),
-        A_eq=equal,
-        b_eq=np.concatenate((*mass, np.zeros(2 * bins))),
-        method="highs-ipm",
-    )
-    return solved.fun, np.maximum(solved.x[: 2 * size], 0).reshape(2, bins, bins)
-
-
-@pytest.mark.parametrize(("epsilon", "gap"), [(0.02, 1.0), (0.1, 0.0)])
-def test_no_further_than_the_linear_programme_over_bins(epsilon, gap):
-    samples = two(2, gap=gap)
-    ours = movement(samples, move(samples, "least", "distribution", epsilon))
-    ends = [(s.values[0], s.values[-1]) for s in samples]
-    edges = np.linspace(np.min(ends), np.max(ends), 101)
-    theirs, _ = binned_optimum(samples, epsilon, edges)
-    # Moves between centres of bins are off by less than a bin each.
-    assert np.sqrt(ours) == pytest.approx(np.sqrt(theirs), abs=edges[1] - edges[0])

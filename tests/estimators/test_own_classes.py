@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.linear_model import LinearRegression
 from rankfair import (
     RankFairRegressor,
     TiltedRegressor,
-    stream,
 )
 from rankfair.constraints import Band, Constraint
 from rankfair.core.problem import Groups, Problem
@@ -154,18 +152,6 @@ def bounded_gap(model: RankFairRegressor, X: pd.DataFrame, y: NDArray[Any]) -> f
     known = X["z"].notna().to_numpy()
     bent, z = np.tanh(model.predict(X) / y.std())[known], X["z"][known]
     return max(abs(bent[z == g].mean() - bent[z != g].mean()) for g in set(z))
-
-
-def test_a_constraint_of_one_s_own_is_refused_on_rows_in_files(tmp_path: Path) -> None:
-    X, y = grouped(2)
-    X.assign(y=y).to_parquet(tmp_path / "rows.parquet")
-    model = RankFairRegressor(
-        tasks="task", sensitive_features="z", constraints=Bounded(epsilon=0.05)
-    )
-    with pytest.raises(
-        ValueError, match=r'constraints="bounded" needs the rows in memory'
-    ):
-        model.fit(stream(tmp_path / "rows.parquet", target="y"))
 
 
 @pytest.mark.parametrize("constraint", [["rank", "mean"], ["distribution", "mean"]])
