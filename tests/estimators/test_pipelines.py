@@ -5,13 +5,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io as skops
+from sklearn import config_context
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from rankfair import RankFairRegressor, TiltedRegressor
+from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
+from rankfair.metrics import rank_gap, scorer
 from refusals import sentence
 
 N = 400
@@ -83,15 +87,67 @@ def test_a_name_with_two_prefixes_is_not_guessed():
     )
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_joblib_and_skops_keep_a_pipeline(tmp_path):
-    fair = RankFairRegressor(0.1, tasks="school", sensitive_features="sex")
-    model = make_pipeline(prepared(), fair).fit(ROWS, Y)
+MODELS = {
+    "linear": RankFairRegressor(0.1, tasks="school", sensitive_features="sex"),
+    "boosting": TiltedRegressor(
+        HistGradientBoostingRegressor(max_iter=5, random_state=0),
+        0.1,
+        tasks="school",
+        sensitive_features="sex",
+        cv=None,
+    ),
+    "mapped": RankFairPostprocessor(
+        Ridge(), 0.1, sensitive_features=["school", "sex"], blind=True
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.filterwarnings("ignore:.*Any type hint is inferred:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", MODELS)
+def test_trackers_and_files_keep_a_pipeline(name, tmp_path):
+    import mlflow.sklearn
+
+    model = make_pipeline(prepared(), MODELS[name]).fit(ROWS, Y)
     joblib.dump(model, tmp_path / "model.joblib")
     held = skops.dumps(model)
     trusted = skops.get_untrusted_types(data=held)
+    assert any(each.startswith("rankfair.") for each in trusted)
+    mlflow.sklearn.save_model(
+        model,
+        tmp_path / "tracked",
+        serialization_format="skops",
+        skops_trusted_types=trusted,
+        pip_requirements=["rankfair"],
+    )
     for again in (
         joblib.load(tmp_path / "model.joblib"),
         skops.loads(held, trusted=trusted),
+        mlflow.sklearn.load_model(str(tmp_path / "tracked")),
+        mlflow.pyfunc.load_model(str(tmp_path / "tracked")),
     ):
         np.testing.assert_array_equal(again.predict(ROWS), model.predict(ROWS))
+
+
+def test_routed_weights_reach_the_fits_and_the_scores_of_a_search():
+    rows = ROWS[["school", "sex"]].assign(hours=ROWS["hours"].fillna(40))
+    weights = np.random.default_rng(1).uniform(0.2, 3.0, N)
+    folds = list(KFold(2, shuffle=True, random_state=0).split(rows))
+    model = RankFairRegressor(tasks="school", sensitive_features="sex")
+    with config_context(enable_metadata_routing=True):
+        model.set_fit_request(sample_weight=True)
+        gap = scorer("rank_gap").set_score_request(sample_weight=True)
+        search = GridSearchCV(model, {"epsilon": [0.05, 0.3]}, scoring=gap, cv=folds)
+        search.fit(rows, Y, sample_weight=weights)
+    for k, (train, test) in enumerate(folds):
+        model.set_params(epsilon=0.3)
+        model.fit(rows.iloc[train], Y[train], sample_weight=weights[train])
+        expected = rank_gap(
+            None,
+            model.predict(rows.iloc[test]),
+            sensitive_features=ROWS["sex"].iloc[test],
+            sample_weight=weights[test],
+        )
+        found = search.cv_results_[f"split{k}_test_score"][1]
+        assert found == pytest.approx(-expected)

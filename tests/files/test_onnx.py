@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from rankfair import MultiTaskRegressor, RankFairRegressor, TiltedRegressor
 from rankfair.datasets.synthetic import make_biased_tasks
@@ -226,3 +228,22 @@ def test_it_can_be_read_from_its_file(tmp_path):
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     assert session.get_modelmeta().producer_name == "rankfair"
     assert session.get_modelmeta().custom_metadata_map["predictors"] == "x0\nx1\nx2\nx3"
+
+
+def test_a_pipeline_is_two_graphs_one_behind_the_other():
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import DoubleTensorType
+
+    steps = make_pipeline(StandardScaler(), PolynomialFeatures(include_bias=False))
+    model = RankFairRegressor(0.02)
+    model.fit(steps.fit_transform(X), Y, tasks=TASK, sensitive_features=GROUP)
+    kind = [("X", DoubleTensorType([None, X.shape[1]]))]
+    before = to_onnx(steps, initial_types=kind, target_opset={"": 17, "ai.onnx.ml": 3})
+    session = onnxruntime.InferenceSession(
+        before.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    (predictors,) = session.run(None, {"X": X})
+    found = run(model, predictors=predictors, task=TASK)
+    np.testing.assert_allclose(
+        found, model.predict(steps.transform(X), tasks=TASK), atol=1e-5
+    )
