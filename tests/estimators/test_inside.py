@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -97,3 +98,45 @@ def test_scores_and_certificates_are_those_of_groups_that_are_passed(name):
     assert abs(found.auc - 0.5) == pytest.approx(abs(told.auc - 0.5))
     assert (found.bound, found.method) == (pytest.approx(told.bound), told.method)
     assert certify(Told(), X, sensitive_features=groups).bound != told.bound
+
+
+class Odd(RegressorMixin, BaseEstimator):
+    """Refuses to predict, or predicts so much that sums overflow."""
+
+    def __init__(self, refuses=True):
+        self.refuses = refuses
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        if self.refuses:
+            raise RuntimeError("no prediction today")
+        return np.full(len(X), 1e308)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("model", "scoring", "told"),
+    [
+        (Ridge(), GAP, r"scorer\('rank_gap'\) has no groups. Name their column of X"),
+        (make_pipeline(StandardScaler(), Ridge()), GAP, "has no groups"),
+        (Ridge(), scorer("rank_gap", sensitive_features="zz"), 'Did you mean "z"'),
+        (Ridge(), scorer("rank_auc", sensitive_features="task"), "12 groups"),
+        (Odd(), scorer("rank_gap", sensitive_features="z"), "no prediction today"),
+        (
+            Odd(refuses=False),
+            scorer("mean_difference", sensitive_features="z"),
+            "is not a number for these predictions: they overflow",
+        ),
+    ],
+)
+def test_a_score_that_cannot_be_had_stops_a_search(model, scoring, told):
+    scoring = {"gap": scoring, "rmse": scorer("rmse")}
+    grid = {"alpha": [1.0, 2.0]} if isinstance(model, Ridge) else {}
+    tried = GridSearchCV(model, grid, scoring=scoring, refit=False, cv=FOLDS)
+    with pytest.raises(ValueError, match=told):
+        tried.fit(FRAME, Y)
+    with pytest.raises(ValueError, match=told):
+        cross_validate(model, FRAME, Y, scoring=scoring, cv=FOLDS)
