@@ -195,3 +195,18 @@ def test_columns_and_arrays_say_the_same(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert columns.score(FRAME, Y) == arrays.score(numbers, Y, tasks=FRAME["task"])
+
+
+class OfTowns(RankFairRegressor):
+    """A user's own, with a setting more and most settings fixed."""
+
+    def __init__(self, epsilon=0.05, towns="task"):
+        super().__init__(epsilon, tasks=towns, sensitive_features="sex")
+        self.towns = towns
+
+
+def test_a_subclass_has_settings_of_its_own():
+    model = clone(OfTowns(0.03))
+    assert model.get_params() == {"epsilon": 0.03, "towns": "task"}
+    same = RankFairRegressor(0.03, **LINEAR).fit(FRAME, Y)
+    np.testing.assert_array_equal(model.fit(FRAME, Y).coef_, same.coef_)

@@ -119,8 +119,8 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
 
     def _keep(self, settings: dict[str, Any]) -> None:
         """Store the settings of a constructor under their names, as they are."""
-        names = self._get_param_names()
-        self.__dict__.update({name: settings[name] for name in names})
+        own = {name: value for name, value in settings.items() if name != "self"}
+        self.__dict__.update(own)
 
     def _store(self, fitted: dict[str, Any]) -> None:
         """Replace all fitted attributes."""
@@ -130,12 +130,12 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
     def _repr_html_inner(self) -> str:
         """Return scikit-learn's diagram, and below it what the fit came to."""
         found: str = estimator_html_repr(self)
-        status, auc = getattr(self, "status_", None), getattr(self, "rank_auc_", None)
+        status: str | None = getattr(self, "status_", None)
+        auc: Any = getattr(self, "rank_auc_", None)
         if status is None:
             return found
-        gap = (
-            "" if auc is None or auc != auc else f", |AUC − 1/2| = {abs(auc - 0.5):.4f}"
-        )
+        known = auc is not None and auc == auc
+        gap = f", |AUC − 1/2| = {abs(auc - 0.5):.4f}" if known else ""
         return f"{found}<p>{status}{gap}</p>"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
@@ -319,8 +319,7 @@ class TaskRegressor(TaskScore, FittedRegressor, ABC):
         return check_penalty(self)
 
     def _problem(self, rows: TrainingRows) -> Problem:
-        penalty = self.penalty
-        n_tasks, copies = len(rows.layout.tasks), make_penalty(penalty).copies
+        n_tasks, copies = len(rows.layout.tasks), make_penalty(self.penalty).copies
         check_room(n_tasks, rows.X.shape[1], copies)
         return Problem.from_rows(
             rows.X,
