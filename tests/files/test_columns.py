@@ -152,6 +152,8 @@ def test_columns_that_are_not_used_stop_nothing_and_are_not_told_of(tmp_path):
         table = load([csv], roles, PLAIN)
         assert table.notes == ()
         assert table["amount"].tolist()[:2] == ["1,000", "2,000"]
+    table = load([csv], named, Reading(text=("zip",), file_column="x"), only_used=True)
+    assert table.names == ("job", "gender", "age", "pay", "x")
     for roles, reading in (
         (replace(ROLES, drop=("zip",)), PLAIN),
         (named, Reading(numbers=("amount",))),

@@ -100,7 +100,7 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     roles = replace(roles, features=read)
     on_step("reading", 1, 2)  # how many comparisons follow is not known yet
     if asked.model is None:
-        table = load(asked.files, roles, asked.reading())
+        table = load(asked.files, roles, asked.reading(), only_used=True)
     else:
         table = _predicted(asked, roles, asked.model)
         roles = replace(roles, predictions=(*roles.predictions, PREDICTION))

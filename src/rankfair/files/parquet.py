@@ -39,7 +39,6 @@ def read_parquet(raw: bytes, reading: Reading) -> Table:
         said = (str(error).splitlines() or [type(error).__name__])[0][:100]
         reason = f"is a damaged Parquet file ({said})"
         raise TableError(reason, "Write it again.") from error
-    check_names([*reading.text, *reading.numbers], frame.columns)
     if not frame.height:
         raise TableError("has columns, but no rows")
     found, why = {}, {}
@@ -77,7 +76,7 @@ def _frame(raw: bytes, reading: Reading) -> Any:
 
 def _kept(names: list[str], n_rows: int, reading: Reading) -> list[str]:
     """Return the columns to read; refuse names without sense, and too many cells."""
-    check_names(reading.columns or (), names)
+    check_names([*(reading.columns or ()), *reading.text, *reading.numbers], names)
     check_header(names, reading)
     kept = [name for name in names if reading.reads(name)]
     if n_rows * len(kept) > reading.max_cells:

@@ -203,7 +203,9 @@ def read_bytes(
     return raw, name
 
 
-def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
+def load(
+    files: Sequence[str], roles: Roles, reading: Reading, only_used: bool = False
+) -> Table:
     """Read one or several files as one table.
 
     Parameters
@@ -215,6 +217,8 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
         Columns with a role are read as what they have to be.
     reading : Reading
         How the files are written.
+    only_used : bool, default=False
+        Whether columns without a use are left out, which saves time and memory.
 
     Returns
     -------
@@ -226,6 +230,10 @@ def load(files: Sequence[str], roles: Roles, reading: Reading) -> Table:
     files = list(chain.from_iterable(inside))
     _refuse_twice(files)
     _refuse_contradictions(roles, reading)
+    if only_used and roles.needed is not None:
+        kept = (*roles.needed, *roles.drop)
+        columns = tuple(name for name in kept if name != reading.file_column)
+        reading = replace(reading, columns=columns)
     tables = [_read(file, roles, reading) for file in files]
     table = tables[0] if len(tables) == 1 else _joined(tables, roles)
     table.check_names((*roles.named, *(roles.features or ()), *roles.drop, *roles.kept))
