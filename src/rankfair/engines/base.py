@@ -9,6 +9,7 @@ starts whether what it has to keep fits into memory.
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -138,7 +139,9 @@ def check_room(n_tasks: int, n_features: int, copies: int = LEAST) -> None:
         return
     less = _shown(_needed(n_tasks, n_features, LEAST))
     other = ("; ", Argument("penalty", "task"), f" needs {less}") * (copies > LEAST)
-    cure = "Use fewer predictors, join small tasks, or fit some of the tasks at a time"
+    most = math.isqrt(int(SHARE * there / (8 * n_tasks * copies)))
+    cure = f"Use fewer predictors, of which about {most:,} fit, join small tasks, or "
+    cure += "fit some of the tasks at a time"
     raise InputError(
         "X",
         f"has {n_tasks:,} tasks with {n_features} predictors, which need about "

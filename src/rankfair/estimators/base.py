@@ -258,12 +258,17 @@ class TaskRegressor(TaskScore, FittedRegressor, ABC):
     loo_predictions_: Floats | None
     n_iter_: int
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def predict(self, X: Any, *, tasks: Any = None) -> Floats:
         """Return ``x · coef_[task] + intercept_[task]`` for each row.
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, `n_features_in_`), or Stream
+        X : array-like, sparse or data frame of shape (N, `n_features_in_`), or Stream
             Rows with the columns of training, task and group columns among them.  A
             Dask frame gives a Dask series.
         tasks : array-like of shape (N,), optional

@@ -21,6 +21,7 @@ from rankfair.input.errors import (
     check_number,
     check_seed,
 )
+from rankfair.input.frames import refuse_sparse
 from rankfair.input.training import Columns, TrainingRows, read_training
 from rankfair.penalties.base import Penalty
 from rankfair.solvers.admm import ADM
@@ -36,6 +37,11 @@ class _Baseline(TaskRegressor):
     """A fit under linear demands on two groups."""
 
     groups_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        return tags
 
     def fit(
         self,
@@ -84,6 +90,7 @@ class _Baseline(TaskRegressor):
         True
         """
         request = self._check_settings()
+        refuse_sparse(X)
         rows = read_training(
             X,
             y,

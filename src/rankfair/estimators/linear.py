@@ -116,7 +116,7 @@ class FairRegressor(GroupLabels, TaskRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, `n_features_in_`)
+        X : array-like, sparse or data frame of shape (N, `n_features_in_`)
             New rows, as for `predict`.
         y : array-like of shape (N,), optional
             The target, for the error beside the bound.
@@ -389,7 +389,7 @@ class RankFairRegressor(FairRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, `n_features_in_`), or Stream
+        X : array-like, sparse or data frame of shape (N, `n_features_in_`), or Stream
             Numbers; only task and group columns may hold other labels.  A `stream` of
             Parquet files, or a Dask frame, is fitted without being held in memory.
         y : array-like of shape (N,), or str
@@ -505,10 +505,9 @@ class RankFairRegressor(FairRegressor):
                 "reach was not computed."
             )
         columns = [_dummies(each) for each in rows.attributes]
-        n, more = rows.X.shape[1], sum(each.shape[1] for each in columns)
-        layout = replace(rows.layout, names=(*rows.layout.names, *[""] * more))
-        seeing = replace(rows, X=np.column_stack((rows.X, *columns)), layout=layout)
-        other = self._solve(seeing, settings, None, range(n, n + more))
+        n, seeing = rows.X.shape[1], rows.beside(columns)
+        added = range(n, seeing.X.shape[1])
+        other = self._solve(seeing, settings, None, added)
         assert other.line is not None
         count = settings.counted_on
         error, which = counted_error(other.line, count, np.array(other.multipliers))
@@ -744,7 +743,7 @@ class MultiTaskRegressor(TaskRegressor):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, `n_features_in_`)
+        X : array-like, sparse or data frame of shape (N, `n_features_in_`)
             Numbers; only task columns may hold other labels.
         y : array-like of shape (N,)
             The target.

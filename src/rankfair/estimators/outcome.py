@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from rankfair.constraints.base import Constraint
@@ -696,7 +697,7 @@ def _tellers(rows: TrainingRows, groups: SensitiveGroups, of: str) -> Iterator[W
         for label, mask in zip(
             named if len(masks) > 1 else ["the groups"], masks, strict=True
         ):
-            auc = _told_apart(rows.X[known, f], mask[known])
+            auc = _told_apart(rows.predictor(f)[known], mask[known])
             if max(auc, 1 - auc) >= GIVEN_AWAY:
                 yield UserWarning(
                     f"predictor {shown(name)} tells {label}{of} apart alone (AUC "
@@ -785,7 +786,10 @@ def _near_band(demand: Demand, predicted: Floats, tasks: Ints) -> Estimate | Non
 def _in_steps(rows: TrainingRows) -> Iterator[Warning]:
     """Few distinct rows: ranks move in steps."""
     for n in (4 * FEW_DISTINCT, len(rows.y)):  # a few rows may be enough to tell
-        some = np.column_stack((rows.codes[:n], rows.X[:n]))
+        seen = rows.X[:n]
+        if issparse(seen):  # equal rows have equal sums, and others have others
+            seen = seen @ np.random.default_rng(0).normal(size=seen.shape[1])
+        some = np.column_stack((rows.codes[:n], seen))
         distinct = len(np.unique(some, axis=0))
         if distinct >= min(FEW_DISTINCT, len(rows.y) / 2):
             return

@@ -56,7 +56,7 @@ class ArrayTable:
 
 @dataclass(frozen=True)
 class SparseTable:
-    """Sparse rows; single columns are read, and all of them never at once."""
+    """Sparse rows, which stay sparse; their columns have positions only."""
 
     values: Any  # a CSR array
 
@@ -72,18 +72,12 @@ class SparseTable:
         found: Column = self.values[:, [j]].toarray().ravel()
         return found
 
-    def numbers(self, columns: Sequence[int]) -> Floats:
-        """Refuse to make dense rows."""
-        if not columns:
-            return np.empty((self.shape[0], 0))
-        size = 8e-9 * self.shape[0] * len(columns)
-        raise InputError(
-            "X",
-            f"is sparse: dense data is required, {size:.2g} GB by X.toarray()",
-            cure="Linear models of every task need memory for the square of its "
-            "columns. Sparse rows are for estimators that take them, inside "
-            "TiltedRegressor(Ridge()) or RankFairPostprocessor(Ridge()).",
-        )
+    def numbers(self, columns: Sequence[int]) -> Any:
+        """Return these columns as floats, sparse by rows."""
+        refuse_complex(self.values, "X")
+        whole = len(columns) == self.shape[1]
+        values = self.values if whole else self.values[:, list(columns)]
+        return values.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -141,7 +135,9 @@ def open_table(X: Any) -> Table:
     (2, 2)
     """
     if issparse(X):
-        return SparseTable(csr_array(X))
+        values = csr_array(X)
+        _refuse_empty(values.shape)
+        return SparseTable(values)
     if isinstance(X, str | PathLike):
         raise InputError(
             "X",
@@ -161,11 +157,24 @@ def open_table(X: Any) -> Table:
         values = as_array(X)
         refuse_complex(values, "X")
         return ArrayTable(check_array(values, dtype=None, ensure_all_finite=False))
-    for count, what in zip(frame.shape, ("sample", "feature"), strict=True):
-        if count == 0:  # scikit-learn's words
-            empty = f"has 0 {what}(s) (shape={frame.shape})"
-            raise InputError("X", f"{empty} while a minimum of 1 is required")
+    _refuse_empty(frame.shape)
     return frame
+
+
+def _refuse_empty(shape: tuple[int, int]) -> None:
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:  # scikit-learn's words
+            empty = f"has 0 {what}(s) (shape={shape})"
+            raise InputError("X", f"{empty} while a minimum of 1 is required")
+
+
+def refuse_sparse(X: Any) -> None:
+    """Raise if X is sparse, for estimators that need dense rows."""
+    if issparse(X):
+        size = f"{8e-9 * X.shape[0] * X.shape[1]:.2g} GB by X.toarray()"
+        expected = f"is sparse: dense data is required, {size}"
+        cure = "RankFairRegressor and MultiTaskRegressor take sparse rows."
+        raise InputError("X", expected, cure=cure)
 
 
 def _as_frame(X: Any) -> FrameTable | None:
@@ -426,8 +435,10 @@ def check_lengths(n_rows: int, **columns: Any) -> None:
             raise InputError(argument, f"has {counts}")
 
 
-def refuse_infinite(values: Floats, names: Sequence[str], argument: str = "X") -> None:
+def refuse_infinite(values: Any, names: Sequence[str], argument: str = "X") -> None:
     """Raise if not all are finite.  One number decides, details only then."""
+    if issparse(values):
+        values, names = values.data, ()
     with np.errstate(all="ignore"):
         # A sum of squares is one pass at the speed of memory, and NaN and inf stay.
         if math.isfinite(np.vdot(values, values)):

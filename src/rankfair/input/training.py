@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import validate_data
@@ -25,7 +26,8 @@ from rankfair.input.errors import (
     shown,
 )
 from rankfair.input.frames import (
-    ArrayTable,
+    FrameTable,
+    SparseTable,
     Table,
     column_name,
     column_numbers,
@@ -215,7 +217,8 @@ class TrainingRows:
 
     Attributes
     ----------
-    X : ndarray of shape (N, n), float64, C-ordered, or what another estimator sees
+    X : ndarray or CSR array of shape (N, n), float64, C-ordered, or what another
+        estimator sees
     y : ndarray of shape (N,), float64
     codes : ndarray of shape (N,), places in ``layout.tasks``
     weights : positive ndarray of shape (N,), or None if all weigh one
@@ -250,6 +253,28 @@ class TrainingRows:
         own = {each.column for each in self.layout.protected}
         behind = range(len(plain), len(self.layout.names))
         return *(i for i, j in enumerate(plain) if j in own), *behind
+
+    @cached_property
+    def _by_column(self) -> Any:
+        return self.X.tocsc() if issparse(self.X) else self.X
+
+    def predictor(self, j: int) -> Floats:
+        """Return a predictor of all rows."""
+        if issparse(self.X):
+            found: Floats = self._by_column[:, [j]].toarray().ravel()
+        else:
+            found = self.X[:, j]
+        return found
+
+    def beside(self, columns: Sequence[Floats]) -> TrainingRows:
+        """Return the rows with more predictors, which have no names."""
+        more = sum(each.shape[1] for each in columns)
+        layout = replace(self.layout, names=(*self.layout.names, *[""] * more))
+        if issparse(self.X):
+            X = hstack((self.X, *map(csr_array, columns)), "csr")
+        else:
+            X = np.column_stack((self.X, *columns))
+        return replace(self, X=X, layout=layout)
 
     def that_weigh(self) -> TrainingRows:
         """Leave out the rows of weight zero, and tasks that no other row has."""
@@ -324,7 +349,6 @@ def read_training(
     if seen is None:
         of_columns = {j: it.codes for j, it in zip(at, features.columns, strict=False)}
         predictors = read_predictors(table, layout, of_columns)
-        _refuse_target(predictors, given.target, layout.names)
     else:
         predictors = seen(X, table, layout)
     attributes = features.attributes
@@ -342,6 +366,8 @@ def read_training(
         notes=() if features.note is None else (features.note,),
         edges=tuple((e.name, e.edges) for e in features.columns if e.edges is not None),
     )
+    if seen is None:
+        _refuse_target(rows)
     return rows.that_weigh()
 
 
@@ -424,20 +450,22 @@ def _lay_out(
     return codes, replace(layout, names=tuple(names))
 
 
-def _refuse_target(X: Floats, y: Floats, names: Sequence[str]) -> None:
+def _refuse_target(rows: TrainingRows) -> None:
     """Raise if a column of X is the target itself; a glance at eight rows first."""
+    X, y = rows.X[:8], rows.y
     if len(y) <= TOY_ROWS:
         return  # a few rows may be equal by chance
-    for j in np.flatnonzero((X[:8] == y[:8, None]).all(axis=0)).tolist():
-        if np.array_equal(X[:, j], y) and (y != y[0]).any():
+    first = X.toarray() if issparse(X) else X
+    for j in np.flatnonzero((first == y[:8, None]).all(axis=0)).tolist():
+        if np.array_equal(rows.predictor(j), y) and (y != y[0]).any():
             same = f"equals the target in all {len(y)} rows"
-            place = f"X (column {shown(names[j])})"
+            place = f"X (column {shown(rows.layout.names[j])})"
             raise InputError(place, same, cure="Leave this column out.")
 
 
 def read_predictors(
     table: Table, layout: Layout, of_columns: Mapping[int, Codes]
-) -> Floats:
+) -> Any:
     """Return the predictors as numbers; protected ones as indicators of groups.
 
     ``of_columns`` holds the group of each row by column of X.
@@ -453,22 +481,29 @@ def read_predictors(
         protected = {each.column for each in encoders}
         at = {j: i for i, j in enumerate(layout.plain)}
         own = [j for j in at if j not in protected]
-        X = np.empty((table.shape[0], len(layout.names)))
-        X[:, [at[j] for j in own]] = table.numbers(own)
-        end = len(at)
+        parts, end = [([at[j] for j in own], table.numbers(own))], len(at)
         for each in encoders:
             j = each.column
-            known = table.numbers([j])[:, 0] if each.labels is None else of_columns[j]
+            numbers = each.labels is None
+            known = column_numbers(table.column(j), "X") if numbers else of_columns[j]
             start = end if each.apart else at[j]
             end += len(each.names) if each.apart else 0
-            X[:, start : start + len(each.names)] = each.columns_of(known)
+            places = [*range(start, start + len(each.names))]
+            parts.append((places, each.columns_of(known)))
+        if isinstance(table, SparseTable):
+            order = np.argsort([place for places, _ in parts for place in places])
+            X = hstack([values for _, values in parts], "csr")[:, order]
+        else:
+            X = np.empty((table.shape[0], len(layout.names)))
+            for places, values in parts:
+                X[:, places] = values
     refuse_infinite(X, layout.names)
     return X
 
 
 def _is_coded(table: Table, each: GroupEncoder, codes: Codes | None) -> bool:
     """Tell whether the protected column can stay what it is: 0 for B and 1 for A."""
-    if not isinstance(table, ArrayTable) or table.values.dtype.kind not in "biuf":
+    if isinstance(table, FrameTable) or table.values.dtype.kind not in "biuf":
         return False
     if codes is None or each.labels is None:
         return False
