@@ -290,6 +290,10 @@ def test_a_model_card_says_what_the_file_knows(here):
     shown = f"{auc['value']:.3f} \\({auc['ci_low']:.3f}–{auc['ci_high']:.3f}\\)"
     (last,) = re.findall(r"^\| after \|.*", card, re.M)
     assert shown in last
+    (trained,) = re.findall(r"^\| after, training rows \|.*", card, re.M)
+    gap = abs(json.loads(fitted.stdout)["rank_auc"] - 0.5)
+    (auc, *_) = map(float, re.findall(r"\| (\d\.\d{3}) ", trained))
+    assert abs(auc - 0.5) == pytest.approx(gap, abs=6e-4)
     assert "AUC at which the predictors tell the groups apart" in card
     assert re.search(r"^- scikit-learn: \d", card, re.M)
 

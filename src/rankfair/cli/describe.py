@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -51,8 +51,8 @@ LIMITS = (
 Facts = list[tuple[str, Any]]
 
 
-def report_of(found: Audit, measured: str, n_rows: int) -> dict[str, Any]:
-    """Return what the card of a model file says of an audit, as plain JSON types."""
+def report_of(audits: Sequence[Audit], measured: str, n_rows: int) -> dict[str, Any]:
+    """Return what the card of a model file says of audits, as plain JSON types."""
     lines = [
         {
             "model": each.model,
@@ -64,6 +64,7 @@ def report_of(found: Audit, measured: str, n_rows: int) -> dict[str, Any]:
                 for end in ENDS
             },
         }
+        for found in audits
         for each in found.comparisons
     ]
     versions = {name: version(name) for name in PACKAGES}
@@ -94,7 +95,8 @@ def card_of(found: dict[str, Any]) -> Iterator[str]:
         yield from ("", _text(found["notes"]))
     yield from ("", "## Gap", "")
     if report:
-        yield f"{_text(report['measured'])}, with 95 % confidence intervals."
+        rows = _text(report["measured"])
+        yield f"{rows} unless a line says else, with 95 % confidence intervals."
         yield "Before is the same model without the constraint, after is this model."
         yield ""
         for cells in (HEAD, ["---"] * len(HEAD), *map(_cells, report["comparisons"])):

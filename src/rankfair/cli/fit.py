@@ -192,9 +192,13 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     if measured == "left out" and data.roles.tasks:
         found = _within_fitted(found, data, free, final)
         notes.append(FITTED_WITHIN)
+    reports = [found]
+    if asked.out is not None and measured != "fitted":
+        trained = _of_fitted(data, final, {f"{AFTER}, training rows": final})
+        reports.append(trained)
     kept = data.weights is None or data.weights > 0
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
-    report = report_of(found, MEASURED[measured], n_rows)
+    report = report_of(reports, MEASURED[measured], n_rows)
     path = _save(asked, final, {**data.design.to_dict(), **report})
     return Fitted(
         model=final,
@@ -241,19 +245,24 @@ def _title(model: Any, measured: str) -> str:
     return f"Fit before and after the limit ε = {limit}{what}, on {where}"
 
 
+def _of_fitted(data: FitData, final: Any, models: dict[str, Any]) -> Audit:
+    """Audit what models predict for the rows fitted."""
+    return audit_table(
+        data.table,
+        data.roles,
+        bins=final.bins,
+        models={name: model.predict(data.X) for name, model in models.items()},
+        intersect=final.intersect,
+        random_state=final.random_state,
+    )
+
+
 def _within_fitted(found: Audit, data: FitData, free: Any, final: Any) -> Audit:
     """Take the figures within tasks of the rows fitted, not of those left out.
 
     Left out one by one, rows of a small task are ordered against their own values.
     """
-    fitted = audit_table(
-        data.table,
-        data.roles,
-        bins=final.bins,
-        models={BEFORE: free.predict(data.X), AFTER: final.predict(data.X)},
-        intersect=final.intersect,
-        random_state=final.random_state,
-    )
+    fitted = _of_fitted(data, final, {BEFORE: free, AFTER: final})
     within = {pair_of(c): c.within_task_auc for c in fitted.comparisons}
     comparisons = tuple(
         replace(c, within_task_auc=within.get(pair_of(c), c.within_task_auc))
