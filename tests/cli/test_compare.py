@@ -268,7 +268,7 @@ def test_groups_are_noted_if_many_and_refused_if_too_many(tmp_path):
     csv = write_csv(tmp_path / "a.csv", {"g": range(61), "p": range(61)})
     words = ["--sensitive", "g", "--prediction", "p"]
     said = run("audit", csv, *words, code=2).stderr
-    assert said.startswith("--sensitive has at most 60 groups; got 61 in")
+    assert "has 61 groups" in said and "at most 60 are expected" in said
     assert "If it is a number, --bins 4 makes four" in said
     run("audit", csv, *words, "--bins", 4, code=0)
 

@@ -21,7 +21,6 @@ from rankfair.audit.records import (
     raises_columns,
 )
 from rankfair.audit.summary import WIDEST, interval, number
-from rankfair.cli.data import groups_of, joined, with_counted_groups
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import (
@@ -34,17 +33,23 @@ from rankfair.cli.screen import (
     table_of,
 )
 from rankfair.files.columns import Roles, column_or_none, refuse_taken
-from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load
 from rankfair.files.table import Table, refuse_gaps
 from rankfair.files.write import write_table
-from rankfair.input.errors import Argument, InputError, clipped, counted, listed
+from rankfair.input.errors import Argument, InputError, clipped, counted, listed, shown
+from rankfair.input.frames import read_weights
+from rankfair.input.groups import SensitiveGroups, Source, read_features
 from rankfair.stats.estimate import Estimate
 
 PREDICTION = "prediction"
 SETTINGS = (  # of an audit, called as the options are
     *("bins", "intersect", "frequency_weights", "confidence", "min_group"),
     *("reference", "close_to", "layout", "unit", "title"),
+)
+MANY = 12  # groups that a reader can still compare
+BINS = (
+    *("If it is a number, ", Argument("bins", 4), " makes four groups of it; "),
+    "otherwise join small groups, or name another column.",
 )
 MOST_SHOWN = 10  # tasks in the table of gaps
 SMALL_AMOUNT = 1000.0  # below it an amount is shown with decimals
@@ -104,7 +109,6 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
     else:
         table = _predicted(asked, roles, asked.model)
         roles = replace(roles, predictions=(*roles.predictions, PREDICTION))
-    table = with_counted_groups(table, roles)
     refuse_gaps(table, more)
     found = audit_table(
         table,
@@ -119,9 +123,10 @@ def audit_files(asked: AuditCommand, on_step: OnStep) -> Audited:
         rows = Table(_raises(found, table.lines), dialect=table.dialect)
         write_table(rows, asked.raises)
     written = tuple(filter(None, [asked.raises]))
-    return Audited(
-        audit=found, notes=table.notes, dialect=table.dialect, written=written
-    )
+    sizes = {each.name: len(each.groups) for each in found.sensitive_features}
+    own = {name: n for name, n in sizes.items() if name in roles.sensitive}
+    notes = (*table.notes, *many_groups(own, roles))
+    return Audited(audit=found, notes=notes, dialect=table.dialect, written=written)
 
 
 def _raises(found: Audit, lines: Any) -> dict[str, Any]:
@@ -158,15 +163,62 @@ def audit_table(
         {str(roles.target): target} if named and target is not None else None,
         named or {str(roles.target): target},
         sensitive_features=groups,
-        tasks=joined([table[name] for name in roles.tasks]),
+        tasks=_tasks(table, roles),
         sample_weight=column_or_none(table, roles.weight),
         command=shlex.join(["rankfair", *sys.argv[1:]]),
         **settings,
     )
 
 
+def groups_of(
+    table: Table, roles: Roles, bins: int | None = None
+) -> dict[str, SensitiveGroups]:
+    """Return the groups of each sensitive column, text in alphabetical order.
+
+    Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
+    their order: as text ``[10, 20)`` would come before ``[2, 10)``.
+    """
+    columns: list[Any] = [table[name] for name in roles.sensitive]
+    if bins is None:
+        columns = [_labels(column) for column in columns]
+    source = Source("sensitive_features", columns, (), roles.sensitive)
+    weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
+    return {it.name: it for it in read_features(source, weights, bins, cure=BINS)}
+
+
+def many_groups(sizes: Mapping[str, int], roles: Roles | None = None) -> list[str]:
+    """Return a note on each sensitive column that may be a number."""
+    cut = () if roles is None else roles.cut
+    return [
+        f"{shown(name)} has {n} groups; if it is a number, --bins 4 makes four of it."
+        for name, n in sizes.items()
+        if n > MANY and name not in cut
+    ]
+
+
+def _labels(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column as text, whole numbers without a point."""
+    if column.dtype.kind == "O":
+        return column
+    found = np.empty(len(column), object)
+    found[:] = [None if v != v else f"{v:.17g}" for v in column.tolist()]
+    return found
+
+
+def _tasks(table: Table, roles: Roles) -> NDArray[Any] | None:
+    """Return the task of each row; several columns are one task."""
+    texts = [_labels(table[name]) for name in roles.tasks]
+    if len(texts) < 2:
+        return texts[0] if texts else None
+    found = np.empty(table.n_rows, object)
+    found[:] = [" · ".join(row) for row in zip(*texts, strict=True)]
+    return found
+
+
 def _predicted(asked: AuditCommand, roles: Roles, model: str) -> Table:
     """Return the rows of some files with a column of a model's predictions."""
+    from rankfair.files.encoding import ModelColumns  # it imports all estimators
+
     design, estimator = ModelColumns.of_file(model)
     own, reading = design.reading(asked.reading())
     numbers = set(own.features or ()) - set(design.categories)

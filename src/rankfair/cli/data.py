@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from rankfair.cli.audit import groups_of, many_groups
 from rankfair.cli.errors import NotEstimableError
 from rankfair.files.columns import Roles, column_or_none, without_identifiers
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import load
 from rankfair.files.table import Table
 from rankfair.input.errors import (
-    MOST_GROUPS,
-    Argument,
     InputError,
     counted,
     listed,
@@ -27,10 +26,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.folds import Folds, make_folds, out_of_fold, take_rows
 from rankfair.input.frames import find_labels, read_weights
-from rankfair.input.groups import SensitiveGroups, Source, read_features
-
-MANY = 12  # groups that a reader can still compare
-BINS = Argument("bins", 4)
+from rankfair.input.groups import SensitiveGroups
 
 
 class HeldOut(NamedTuple):
@@ -119,7 +115,9 @@ class FitData:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of the columns."""
-        return tuple(filter(None, (*self.table.notes, self.design.message)))
+        sizes = {name: len(of.labels) for name, of in self.groups.items()}
+        message = filter(None, [self.design.message])
+        return (*self.table.notes, *many_groups(sizes, self.roles), *message)
 
     @property
     def unknown_notes(self) -> tuple[str, ...]:
@@ -137,7 +135,6 @@ def read_data(asked: Any) -> FitData:
     roles, reading = asked.roles(), asked.reading()
     table = load(asked.files, needed_target(roles), reading)
     table, roles = without_identifiers(table, roles, reading.numbers)
-    table = with_counted_groups(table, roles)
     design = ModelColumns.learn(table, roles, asked.max_categories)
     X, _ = design.draw(table)
     y = np.asarray(table[str(roles.target)], np.float64)
@@ -153,74 +150,6 @@ def needed_target(roles: Roles) -> Roles:
     return roles
 
 
-def with_counted_groups(table: Table, roles: Roles) -> Table:
-    """Return a table with a note on each sensitive column that may be a number.
-
-    Raises
-    ------
-    InputError
-        If a column has more groups than can be balanced or compared.
-    """
-    notes = []
-    for name in (each for each in roles.sensitive if each not in roles.cut):
-        labels = sorted({*as_labels(table[name]).tolist()} - {None})
-        if len(labels) > MOST_GROUPS:
-            other = "otherwise join small groups, or name another column."
-            raise InputError(
-                "sensitive_features",
-                f"has at most {MOST_GROUPS} groups",
-                f"{len(labels)} in column {shown(name)} ({listed(labels)})",
-                ("If it is a number, ", BINS, f" makes four of it; {other}"),
-            )
-        notes.append(_may_be_number(name, len(labels)))
-    return replace(table, notes=(*table.notes, *filter(None, notes)))
-
-
-def _may_be_number(name: str, n_groups: int) -> str:
-    """Return what helps if the groups are so many because the column is a number."""
-    if n_groups <= MANY:
-        return ""
-    return (
-        f"{shown(name)} has {n_groups} groups; if it is a number, --bins 4 makes four "
-        "of it."
-    )
-
-
-def groups_of(
-    table: Table, roles: Roles, bins: int | None = None
-) -> dict[str, SensitiveGroups]:
-    """Return the groups of each sensitive column, text in alphabetical order.
-
-    Numbers are cut as a model cuts them, into groups of equal weight, and bins are in
-    their order: as text ``[10, 20)`` would come before ``[2, 10)``.
-    """
-    columns: list[Any] = [table[name] for name in roles.sensitive]
-    if bins is None:
-        columns = [as_labels(column) for column in columns]
-    source = Source("sensitive_features", columns, (), roles.sensitive)
-    weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
-    return {it.name: it for it in read_features(source, weights, bins)}
-
-
-def as_labels(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a column as text, whole numbers without a point."""
-    if column.dtype.kind == "O":
-        return column
-    found = np.empty(len(column), object)
-    found[:] = [None if v != v else f"{v:.17g}" for v in column.tolist()]
-    return found
-
-
-def joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
-    """Return the label of each row, of several columns their combination."""
-    texts = [as_labels(column) for column in columns]
-    if len(texts) < 2:
-        return texts[0] if texts else None
-    found = np.empty(len(texts[0]), object)
-    found[:] = [" · ".join(row) for row in zip(*texts, strict=True)]
-    return found
-
-
 def small_groups(labels: Sequence[str], least: int) -> list[str]:
     """Return a note on groups of too few rows, if there are any."""
     found = f"Groups of fewer than {least} rows are not judged: {listed(labels)}."
@@ -232,9 +161,7 @@ def _check_groups(groups: SensitiveGroups, weights: Any) -> None:
     sizes = groups.sizes(None if weights is None else np.sign(weights))
     for place in np.flatnonzero(sizes == 1):
         label, name = shown(groups.labels.tolist()[place]), shown(groups.name)
-        more = _may_be_number(groups.name, len(sizes))
-        raise NotEstimableError(
-            f"Group {label} of {name} has 1 row: too few to hold some of them out. "
-            f"Join it with another group, or leave such cells empty."
-            f"{f' {more}' if more else ''}"
-        )
+        more = many_groups({groups.name: len(sizes)})
+        said = f"Group {label} of {name} has 1 row: too few to hold some of them out."
+        cure = "Join it with another group, or leave such cells empty."
+        raise NotEstimableError(" ".join([said, cure, *more]))
