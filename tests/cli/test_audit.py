@@ -36,11 +36,9 @@ def test_the_audit_counts_what_the_metric_counts(tmp_path):
 
 
 def test_each_comparison_is_told_of(tmp_path):
-    data, told = people(groups="fmx"), []
-    file = write_csv(tmp_path / "a.csv", {**data, "other": data["age"]})
-    more = {"sensitive": ["gender", "education"], "prediction": ["age", "other"]}
-    found = answer("audit", file, **more, intersect=True, told=told).audit
-    names = [f"{c.group} v {c.against}" for c in found.comparisons]
+    told, file = [], pay_csv(tmp_path, groups="fmx", n=60)
+    found = answer("audit", file, prediction=["age", "pay"], target=None, told=told)
+    names = [f"{c.group} v {c.against}" for c in found.audit.comparisons]
     steps = [(name, i, len(names)) for i, name in enumerate(names, start=1)]
     assert told == [("reading", 1, 2), *steps]
 
@@ -207,17 +205,15 @@ def test_tasks_are_counted_as_judged_or_not(tmp_path):
 
 
 def test_columns_and_groups_are_told_apart_on_80_signs(tmp_path):
-    data = people()
+    data = people() | {"site": np.where(np.arange(150) % 2, "a", "b")}
     long = {"f": "a name that goes on and on and on and", "m": "more " * 20 + "words"}
-    data |= {"site": np.where(np.arange(150) % 2, "a", "b")}
     data["long"] = [long[each] for each in data["gender"]]
     file = write_csv(tmp_path / "a.csv", data)
-    for named in (["gender"], ["gender", "site"]):
+    for named, head in ((["gender"], "groups"), (["long", "site"], "column")):
         words = [word for name in named for word in ("--sensitive", name)]
         shown = run("audit", file, "--target", "pay", *words).stdout.splitlines()
         heads = [line.split()[1] for line in shown if line.startswith("model ")]
-        assert heads == ["column" if len(named) > 1 else "groups"]
-        assert max(map(len, shown)) <= 80
-    shown = run("audit", file, "--target", "pay", "--sensitive", "long").stdout
-    line = next(line for line in shown.splitlines() if line.startswith("pay "))
+        assert heads == [head]
+        assert head == "column" or max(map(len, shown)) <= 80
+    line = next(line for line in shown if line.startswith("pay "))
     assert re.search(r"a name that .*… v more more .*…  ", line)

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import rankfair
-from commands import COMMON, ROOT, process, run
+from commands import ROOT, run
 from rankfair import cli
 from rankfair.cli import options as declared
 from rankfair.cli.app import app
@@ -112,14 +112,6 @@ def test_help_answers_quickly_and_imports_nothing_heavy():
     assert "Usage: " in done.stdout and done.stdout.splitlines()[-1] == "[]"
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert used < 0.5
-
-
-def test_a_process_reads_a_pipe_and_ends_with_the_code_of_the_gate(tmp_path):
-    rows = pay_csv(tmp_path)
-    with open(rows, encoding="utf-8") as stream:
-        done = process(tmp_path, "audit", "-", *COMMON, "--max-gap", 0, stdin=stream)
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "\x1b" not in done.stdout and "exceeds" in done.stdout
 
 
 def test_signs_that_the_console_does_not_have_stop_nothing(monkeypatch):

@@ -47,10 +47,6 @@ SETTINGS = (  # of an audit, called as the options are
     *("reference", "close_to", "layout", "unit", "title"),
 )
 MANY = 12  # groups that a reader can still compare
-BINS = (
-    *("If it is a number, ", Argument("bins", 4), " makes four groups of it; "),
-    "otherwise join small groups, or name another column.",
-)
 MOST_SHOWN = 10  # tasks in the table of gaps
 SMALL_AMOUNT = 1000.0  # below it an amount is shown with decimals
 OTHER_NAME = "Name it in --prediction instead of a model, or rename it."
@@ -183,7 +179,7 @@ def groups_of(
         columns = [_labels(column) for column in columns]
     source = Source("sensitive_features", columns, (), roles.sensitive)
     weights = read_weights(column_or_none(table, roles.weight), table.n_rows)
-    return {it.name: it for it in read_features(source, weights, bins, cure=BINS)}
+    return {it.name: it for it in read_features(source, weights, bins)}
 
 
 def many_groups(sizes: Mapping[str, int], roles: Roles | None = None) -> list[str]:
