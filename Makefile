@@ -36,6 +36,9 @@ fuzz: $(VENV)/.fuzz  ## Feed the doors for files with odd bytes, 60 s (FUZZ_SECO
 bench: $(VENV)/.dev  ## Time and memory as ratios to scikit-learn, in one run
 	$(BIN)/python benchmarks/bench_heart.py $(OPTIONS)
 
+bench-options: $(VENV)/.dev  ## Every option as a ratio to the default fit, into docs/scale.md
+	$(BIN)/python benchmarks/bench_options.py --write docs/scale.md $(OPTIONS)
+
 bench-new-rows: $(VENV)/.dev  ## Drift, error and the price of fairness on new rows, into docs/new-rows.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/new_rows.py --write $(OPTIONS)
 

@@ -253,14 +253,15 @@ class SortedRows:
     def each_along(
         self,
         W: Sequence[Floats],
-        K: Sequence[Floats],
+        K: Sequence[Callable[[slice], Floats]],
         off: Floats,
         visit: Callable[[slice, Floats, Floats], None],
     ) -> None:
         """Give ``z w + a`` (r, rows) and ``z̃ᵀ K_j z̃`` (s, rows) to a visitor.
 
-        ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` (k, n + 1, n + 1), and
-        all of them share one product with every row.  ``off`` is as in `products`.
+        ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` makes K_j of some tasks,
+        (t, n + 1, n + 1).  All share one product with every row; ``off`` is as in
+        `products`.
         """
         n, r, s = self.n_features, len(W), len(K)
 
@@ -273,10 +274,11 @@ class SortedRows:
                 ones = np.empty((t, r + s, 1))
                 for i, w in enumerate(W):
                     left[:, i], ones[:, i, 0] = w[at, :-1], w[at, -1]
-                for i, each in enumerate(K):
-                    left[:, r + i] = 2.0 * each[at, :-1, -1]
-                    left[:, r + s + i * n : r + s + (i + 1) * n] = each[at, :-1, :-1]
-                    ones[:, r + i, 0] = each[at, -1, -1]
+                for i, block in enumerate(K):
+                    own = block(at)
+                    left[:, r + i] = 2.0 * own[:, :-1, -1]
+                    left[:, r + s + i * n : r + s + (i + 1) * n] = own[:, :-1, :-1]
+                    ones[:, r + i, 0] = own[:, -1, -1]
                 for part in self.parts(batch):
                     size = t * part.size * max(n, len(left[0]))
                     if size > buffers.shape[1]:  # the same memory for every part
@@ -307,7 +309,7 @@ class SortedRows:
         def visit(rows: slice, m: Floats, h: Floats) -> None:
             M[:, rows], H[:, rows] = m, h
 
-        self.each_along(W, K, off, visit)
+        self.each_along(W, [each.__getitem__ for each in K], off, visit)
         return M, H
 
 

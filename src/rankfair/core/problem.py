@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -266,7 +266,7 @@ class Problem(Engine):
     def each_along(
         self,
         W: Sequence[Floats],
-        K: Sequence[Floats],
+        K: Sequence[Callable[[slice], Floats]],
         visit: Callable[[slice, Floats, Floats], None],
     ) -> None:
         """Give predictions (r, rows) of ``W`` and leverages (s, rows) of ``K``.
@@ -280,6 +280,10 @@ class Problem(Engine):
             self.weights,
         )
 
+        def times(block: Callable[[slice], Floats], at: slice) -> Floats:
+            found: Floats = block(at) * scale[:, None] * scale
+            return found
+
         def weighted(rows: slice, m: Floats, h: Floats) -> None:
             if weights is not None:
                 h *= np.minimum(weights[rows], 1.0 / self.weight_unit)
@@ -287,7 +291,7 @@ class Problem(Engine):
 
         self.rows.each_along(
             [each[own] * scale for each in W],
-            [each * scale[:, None] * scale for each in K],
+            [partial(times, each) for each in K],
             self.off,
             weighted,
         )
@@ -301,7 +305,7 @@ class Problem(Engine):
         def visit(rows: slice, m: Floats, h: Floats) -> None:
             M[:, rows], H[:, rows] = m, h
 
-        self.each_along(W, K, visit)
+        self.each_along(W, [each.__getitem__ for each in K], visit)
         return M, H
 
     def predict(self, W: Floats) -> Floats:

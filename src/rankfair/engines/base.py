@@ -79,6 +79,12 @@ class Engine(ABC):
         return self.blocks.gram
 
     @cached_property
+    def whole_gram(self) -> Floats:
+        """The same about the mean of all rows, with a column of ones: (k, n + 1, …)."""
+        none = np.zeros((self.n_tasks, self.n_features + 1, 0))
+        return with_intercepts(self.gram, self.centre, self.counts, none)[0]
+
+    @cached_property
     def centre(self) -> Floats:
         """The mean of every task about that of all rows, in standard units: (k, n)."""
         share = self.counts / self.counts.sum()
@@ -123,6 +129,20 @@ class Engine(ABC):
         at_zero = W[-1, -1] - (share @ self.blocks.centre) @ slopes
         coef = slopes * self.blocks.unit * self.y_unit
         return coef, float((at_zero + self.y_centre) * self.y_unit)
+
+
+def with_intercepts(
+    G: Floats, centre: Floats, counts: Floats, B: Floats
+) -> tuple[Floats, Floats]:
+    """Moments about the mean of all rows with a column of ones: (k, n + 1, …)."""
+    k, n, _ = G.shape
+    full = np.empty((k, n + 1, n + 1))
+    full[:, :n, :n] = G + counts[:, None, None] * centre[:, :, None] * centre[:, None]
+    full[:, :n, n] = full[:, n, :n] = counts[:, None] * centre
+    full[:, n, n] = counts
+    moments = B.copy()
+    moments[:, :n] += centre[:, :, None] * B[:, n:]
+    return full, moments
 
 
 def check_room(n_tasks: int, n_features: int, copies: int = LEAST) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rankfair.core.blocks import Ints
+from rankfair.engines.base import with_intercepts
 from rankfair.penalties.base import Floats, Penalty, pseudo_inverse, shrunk_inverse
 from rankfair.penalties.pool import Pool
 
@@ -134,20 +135,6 @@ def _pool_errors(
     rss = constant + (w0 * (linear + np.matmul(Q, w0))).sum(axis=1)
     df = np.einsum("jff->", AG) + np.einsum("cfg,gf->c", S, Q)
     return rss, df
-
-
-def with_intercepts(
-    G: Floats, centre: Floats, counts: Floats, B: Floats
-) -> tuple[Floats, Floats]:
-    """Moments about the mean of all rows with a column of ones: (k, n + 1, …)."""
-    k, n, _ = G.shape
-    full = np.empty((k, n + 1, n + 1))
-    full[:, :n, :n] = G + counts[:, None, None] * centre[:, :, None] * centre[:, None]
-    full[:, :n, n] = full[:, n, :n] = counts[:, None] * centre
-    full[:, n, n] = counts
-    moments = B.copy()
-    moments[:, :n] += centre[:, :, None] * B[:, n:]
-    return full, moments
 
 
 def _scanned(penalty: Penalty, sums: Moments, least: float) -> float:

@@ -37,6 +37,10 @@ class Factor(ABC):
         """
         raise NotImplementedError
 
+    def blocks_at(self, W: Floats) -> Callable[[slice], Floats]:
+        """The same of some tasks at a time."""
+        return self.inverse_blocks(W).__getitem__
+
 
 @dataclass(frozen=True)
 class Penalty(ABC):

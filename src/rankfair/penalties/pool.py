@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from rankfair.core.blocks import blocks_of
 from rankfair.penalties.base import (
     Factor,
     Floats,
@@ -14,6 +16,8 @@ from rankfair.penalties.base import (
     pseudo_inverse,
     shrunk_inverse,
 )
+
+STEP = 256  # tasks at a time: their matrices stay in the cache
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,10 @@ class Pool(Penalty):
         if len(G) == 1:  # the pull between a task and itself is nothing
             S = pseudo_inverse(G + np.diag(C))
             return PoolFactor(P, np.zeros_like(G), S[0])
-        A = shrunk_inverse(G, P)
-        H = P[:, None] * np.einsum("jfg,jgh->fh", A, G, optimize=True) + np.diag(C)
+        A, H = np.empty_like(G), np.diag(C)
+        for at in blocks_of(len(G), STEP):
+            A[at] = shrunk_inverse(G[at], P)
+            H += P[:, None] * np.matmul(A[at], G[at]).sum(axis=0)
         return PoolFactor(P, A, pseudo_inverse((H + H.T)[None] / 2)[0])
 
 
@@ -101,9 +107,18 @@ class PoolFactor(Factor):
 
     def inverse_blocks(self, W: Floats) -> Floats:
         """``A_j + A_j P S P A_j``, exact."""
+        return self.blocks_at(W)(slice(None))
+
+    def blocks_at(self, W: Floats) -> Callable[[slice], Floats]:
+        """The same of some tasks at a time."""
         if len(self.A) == 1:
-            return self.S[None]
-        left = self.A * self.P
-        found: Floats = np.matmul(np.matmul(left, self.S), left.swapaxes(1, 2))
-        found += self.A
-        return found
+            return self.S[None].__getitem__
+        PSP = self.P[:, None] * self.S * self.P
+
+        def of(at: slice) -> Floats:
+            A = self.A[at]
+            found: Floats = np.matmul(np.matmul(A, PSP), A)
+            found += A
+            return found
+
+        return of

@@ -21,7 +21,6 @@ from rankfair.constraints.linear import Linear
 from rankfair.core.blocks import Floats
 from rankfair.core.problem import Groups, Problem
 from rankfair.input.errors import Argument, InputError, listed, shown
-from rankfair.penalties.auto import with_intercepts
 from rankfair.penalties.base import Penalty
 from rankfair.penalties.task import Task
 from rankfair.solvers.base import (
@@ -253,9 +252,7 @@ class PaperDesign(NamedTuple):
     @classmethod
     def of(cls, problem: Problem) -> PaperDesign:
         """``X⁺ = (XᵀX)⁺Xᵀ`` of every task."""
-        none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
-        sums = problem.gram, problem.centre, problem.counts
-        G = with_intercepts(*sums, none)[0][:, :-1, :-1]
+        G = problem.whole_gram[:, :-1, :-1]
         inverse = np.linalg.pinv(G, hermitian=True).astype(float, copy=False)
         return cls(problem, inverse)
 

@@ -14,7 +14,7 @@ from rankfair.core.blocks import Floats, Ints
 from rankfair.core.problem import Problem
 from rankfair.engines.base import Engine
 from rankfair.input.errors import InputError
-from rankfair.penalties.auto import Moments, automatic, some_tasks, with_intercepts
+from rankfair.penalties.auto import Moments, automatic, some_tasks
 from rankfair.penalties.base import Factor, Penalty
 from rankfair.solvers.counted import Counted, Curve, Demand, Units
 
@@ -74,10 +74,8 @@ class Fitter:
         unit = _unit(problem, penalty)
         # Less than this is beyond all digits of a fit.
         own = penalty.scaled(unit if penalty.beta * unit > 1e-100 else 0.0)
-        gram = problem.gram  # about the mean of each task
-        if own.intercepts:
-            none = np.zeros((problem.n_tasks, problem.n_features + 1, 0))
-            gram, _ = with_intercepts(gram, problem.centre, problem.counts, none)
+        # About the mean of each task, or of all rows.
+        gram = problem.whole_gram if own.intercepts else problem.gram
         return cls(problem, penalty, own, own.factorise(gram))
 
     @property
@@ -132,19 +130,32 @@ class Fitter:
 
         They are at the centre of each task: the leverage of a row is ``z̃ᵀ K_j z̃``.
         """
-        problem = self.problem
-        k, n = problem.n_tasks, problem.n_features
+        return self.blocks_at(W)(slice(0, self.problem.n_tasks))
+
+    def blocks_at(self, W: Floats) -> Callable[[slice], Floats]:
+        """The same of some tasks at a time."""
+        problem, n = self.problem, self.problem.n_features
         if not self.penalty.intercepts:
-            K = np.zeros((k, n + 1, n + 1))
-            K[:, :n, :n] = self.factor.inverse_blocks(W[:, :-1])
-            np.divide(1.0, problem.counts, out=K[:, n, n], where=problem.counts > 0)
+            slopes = self.factor.blocks_at(W[:, :-1])
+
+            def apart(at: slice) -> Floats:
+                counts = problem.counts[at]
+                K = np.zeros((len(counts), n + 1, n + 1))
+                K[:, :n, :n] = slopes(at)
+                np.divide(1.0, counts, out=K[:, n, n], where=counts > 0)
+                return K
+
+            return apart
+        blocks = self.factor.blocks_at(W)
+
+        def moved(at: slice) -> Floats:
+            K, centre = blocks(at), problem.centre[at, :, None]
+            # x̃ = (z + c, 1), so that x̃ᵀKx̃ = z̃ᵀ(TᵀKT)z̃ with T = (I c; 0 1).
+            K[:, :, n:] += np.matmul(K[:, :, :n], centre)
+            K[:, n:] += np.matmul(centre.swapaxes(1, 2), K[:, :n])
             return K
-        K = self.factor.inverse_blocks(W)
-        centre = problem.centre[:, :, None]
-        # x̃ = (z + c, 1), so that x̃ᵀKx̃ = z̃ᵀ(TᵀKT)z̃ with T = (I c; 0 1).
-        K[:, :, n:] += np.matmul(K[:, :, :n], centre)
-        K[:, n:] += np.matmul(centre.swapaxes(1, 2), K[:, :n])
-        return K
+
+        return moved
 
 
 def _unit(problem: Engine, penalty: Penalty) -> float:

@@ -12,6 +12,7 @@ from rankfair.core.blocks import Floats
 from rankfair.solvers.counted import CLOSE, CLOSEST, Counted, Place
 from rankfair.solvers.roots import Bracket, close_in
 
+MANY_PAIRS = 10.0  # in half pairs: a distance in which counts hardly move in steps
 PROBES = 16  # of the first look along the line, on either side of 0
 
 
@@ -52,18 +53,18 @@ def _crossings(counted: Counted, at: Bracket, sign: float) -> Iterator[Place]:
     low, high = demand.band
     edge = high if sign > 0 else low
     enough = partial(_enough, counted)
-    if not counted.exact_only:
-        # A little deeper than the edge, since histograms are a little off.
-        deep = min(CLOSE * demand.unit, high - low) / 2
-        at = close_in(
-            lambda x, _: sign * (counted.quick_value(float(x)) - edge) + deep,
-            at,
-            enough,
-        )
-        yield counted.place(np.array([at.b]))
-        off = 4 * CLOSE * demand.unit
-        step = off * (at.b - at.a) / (at.fa - at.fb)
-        at = Bracket(at.b - step, off, at.b + step, -off)
+    # A little deeper than the edge, since histograms are a little off.
+    deep = min(CLOSE * demand.unit, high - low) / 2
+    if deep > MANY_PAIRS:
+
+        def beyond(x: float, _: bool) -> float:
+            return sign * (counted.quick_value(float(x)) - edge) + deep
+
+        at = close_in(beyond, at, enough)
+        slope = (at.fa - at.fb) / (at.b - at.a)
+        root, off = at.b + at.fb / slope, 4 * CLOSE * demand.unit
+        yield counted.place(np.array([root]))
+        at = Bracket(root - off / slope, off, root + off / slope, -off)
     at = close_in(lambda x, _: sign * (counted.value(float(x)) - edge), at, enough)
     yield counted.place(np.array([at.b]))
 

@@ -51,6 +51,7 @@ from rankfair.solvers.line import nearest
 MOST_LEVERAGE = 0.999  # rows above it cannot be left out
 
 Find = Callable[[Curve, Counted], Place]
+Blocks = Callable[[slice], Floats]  # of the inverse Hessian, of some tasks
 
 
 @dataclass(frozen=True)
@@ -174,18 +175,19 @@ class TiltedFits:
 
         That matters where fits bend.
         """
-        fitter, engine, K = self.fitter, self.fitter.problem, list[Floats]()
+        fitter, engine, K = self.fitter, self.fitter.problem, list[Blocks]()
         single = engine.row_counts <= 1.0
         whole = isinstance(engine, Problem)
         if fitter.penalty.leverages and (whole or self.count == "loo"):
-            K.append(fitter.inverse_blocks(at))
+            K.append(fitter.blocks_at(at))
             if self.of_g is not fitter and len(D):
-                K.append(self.of_g.inverse_blocks(D[0]))
+                K.append(self.of_g.blocks_at(D[0]))
         rows: Ints | None = None
         if isinstance(engine, ChunkedEngine):
             ((a, b),) = self.directions
             own = [each[: engine.n_tasks] for each in (W0, *D)]
-            kept = engine.kept_line(own, K, np.array([b, a]), MOST_LEVERAGE)
+            every = [each(slice(0, engine.n_tasks)) for each in K]
+            kept = engine.kept_line(own, every, np.array([b, a]), MOST_LEVERAGE)
             lines = [counted_elsewhere(engine, it, self.demands) for it in kept]
         else:
             lines, rows = self._lines_of(fitter.rows, W0, D, K)
@@ -195,7 +197,7 @@ class TiltedFits:
         return Line(fitter, W0, D, of_all, left_out, rows, alone)
 
     def _lines_of(
-        self, problem: Problem, W0: Floats, D: Floats, K: Sequence[Floats]
+        self, problem: Problem, W0: Floats, D: Floats, K: Sequence[Blocks]
     ) -> tuple[list[Counted | None], Ints | None]:
         """The predictions of training rows and, with ``K``, by the fits without them.
 
