@@ -259,9 +259,9 @@ class SortedRows:
     ) -> None:
         """Give ``z w + a`` (r, rows) and ``z̃ᵀ K_j z̃`` (s, rows) to a visitor.
 
-        ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), each ``K`` makes K_j of some tasks,
-        (t, n + 1, n + 1).  All share one product with every row; ``off`` is as in
-        `products`.
+        ``z̃`` is ``(z, 1)``; each ``W`` is (k, n + 1), and each ``K`` makes those of
+        some tasks, (t, n + 1, n + 1).  All share one product with every row; ``off`` is
+        as in `products`.
         """
         n, r, s = self.n_features, len(W), len(K)
 
