@@ -29,7 +29,7 @@ TIED = 2.0**-40  # of a standard deviation of y: predictions this close are ties
 CLOSE = 1e-7  # of a shown value, or a share of λ: how near to the edge a search ends
 CLOSEST = 1e-3  # of a shown value: gaps this much above the least count as least
 COARSE = 1e-4  # of a shown value: quick counts that are further off are not used
-FINE = 4 * BINS  # of the last count on streams, and rows that say where bins lie
+FINE = 8 * BINS  # of the last count on streams, and rows that say where bins lie
 SURE = 1e-5  # of an AUC: how far off that count may be
 
 
@@ -324,33 +324,41 @@ class Streamed(Counted):
 
     @property
     def exact_only(self) -> bool:
-        """No other way to a value is quicker."""
-        return True
+        """Other values than counts follow from means."""
+        return not self.demand.constraint.pairs
+
+    def estimate(self, x: float) -> tuple[float, float]:
+        """The value from a histogram, and the most that it is off."""
+        if self.exact_only:
+            return self.value(x), 0.0
+        return self._binned(x, Grid.around(self.some.standard(np.array([x])), BINS))
+
+    def _binned(self, x: float, bins: Bins) -> tuple[float, float]:
+        """``2U`` of all rows, and the most that it is off."""
+        (table,) = self.kept.histograms([x], [bins], self._tied)
+        return binned_twice_u(*table, bins.ties)
+
+    @property
+    def _tied(self) -> float:
+        return max(TIED, power_of_two(self.units.resolution / self.units.unit))
 
     def values(self, lam: Floats) -> list[float]:
         """The value of the only demand; one that counts pairs, sure to 1e-5 of an AUC.
 
         Any other follows from means.
         """
-        if not self.demand.constraint.pairs:
+        if self.exact_only:
             return self.means.values(lam)
-        tied = max(TIED, power_of_two(self.units.resolution / self.units.unit))
-        m, groups = self.some.standard(lam), self.some.demand.groups
+        (x,), m, groups = lam.tolist(), self.some.standard(lam), self.some.demand.groups
         share = self.demand.unit / (2 * groups.total_a * groups.total_b)
-
-        def binned(bins: Bins) -> tuple[float, float]:
-            """``2U`` of all rows, and the most that it is off."""
-            (table,) = self.kept.histograms([float(lam[0])], [bins], tied)
-            return binned_twice_u(*table, bins.ties)
-
-        for grid in (Grid.around(m, BINS), Grid.around(m, FINE)):
-            # Some rows say whether equal bins will do.
-            some = grid.count_both(m, groups.in_a, groups.weights)
-            if self.demand.negligible(2 * share * binned_twice_u(*some)[1], SURE):
-                value, off = binned(grid)
-                if self.demand.negligible(off, SURE):
-                    return [value]
-        return [binned(Edges.through(rounded(m, tied), FINE))[0]]
+        grid = Grid.around(m, FINE)
+        # Some rows say whether equal bins will do.
+        some = grid.count_both(m, groups.in_a, groups.weights)
+        if self.demand.negligible(2 * share * binned_twice_u(*some)[1], SURE):
+            value, off = self._binned(x, grid)
+            if self.demand.negligible(off, SURE):
+                return [value]
+        return [self._binned(x, Edges.through(rounded(m, self._tied), FINE))[0]]
 
     def looks(self) -> tuple[Counted, ...]:
         """What is in memory."""
