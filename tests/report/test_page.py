@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -19,6 +19,7 @@ from rankfair.report.audit_page import render, render_fragment, view
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
 from rankfair.report.tasks import GRAIN, forest
 from rankfair.report.text import shown
+from rankfair.report.words import METRICS
 
 VOID = {"meta", "input", "br"}
 MADE = audits.make_audit().provenance
@@ -86,7 +87,6 @@ def test_the_page_is_sound_and_allows_only_its_own_style_and_script(audit):
     assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
     kinds = [script.get("type") for script in page.all("script")]
     assert kinds == (["application/json", None] if audit.tasks else [None])
-    json.dumps(view(audit), default=asdict, allow_nan=False)
 
 
 def test_hostile_names_are_whole_in_the_text():
@@ -105,14 +105,10 @@ def test_every_figure_has_its_interval_or_says_why_not():
     known = audits.make_audit(models=("m",)).sensitive_features
     lost = replace(audit.comparisons[0], ks=audits.unknown(""))
     audit = replace(audit, sensitive_features=known, comparisons=(lost,))
-    figures = section(audit, "figures")
-    (table,) = figures["features"][0]["tables"]
-    cells = {row["name"]: row["cells"][0] for row in table["rows"]}
-    assert cells.pop("Difference of mean residuals")["note"] == "no target was given"
-    assert cells.pop("Kolmogorov–Smirnov distance")["note"] == "not estimable"
-    assert all(cell["interval"] for cell in cells.values())
-    for cell in figures["errors"][0]["cells"]:
-        assert (cell["text"], cell["note"]) == ("–", "no target was given")
+    figures = render(audit).partition('id="figures"')[2].partition('id="method"')[0]
+    assert figures.count("no target was given") == 1 + 3  # residuals, and errors
+    assert figures.count("not estimable") == 1
+    assert figures.count('class="interval"') == len(METRICS) - 2
 
 
 def test_the_page_says_what_is_missing_and_where_it_comes_from(tmp_path):
@@ -162,7 +158,7 @@ def test_tables_of_the_largest_gaps_stay_unknown_ones_go():
         for c, shift in zip(audit.comparisons, shifts, strict=True)
     )
     (feature,) = section(replace(audit, comparisons=made), "figures")["features"]
-    kept = [(table["group"], table["against"]) for table in feature["tables"]]
+    kept = [(c.group, c.against) for table in feature["tables"] for c in table.values()]
     pairs = zip(made, shifts, strict=True)
     largest = sorted(shifts)[-24:]
     assert kept == [(c.group, c.against) for c, shift in pairs if shift in largest]
@@ -303,10 +299,10 @@ def pay_audit(**more):
 def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     found = pay_audit(layout="pay-transparency", complementary=np.arange(400.0))
     gap, parts = section(found, "gap"), section(found, "parts")
-    assert [line["task"] for line in gap["lines"]][:2] == [None, "job 3"]
+    assert [line["gap"].task for line in gap["lines"]][:2] == [None, "job 3"]
     texts = [line["mean"]["text"] for line in gap["lines"]]
     units = {unit.task: unit.mean_gap_share.value for unit in found.units}
-    wanted = [f"{100 * units[line['task']]:.1f}\u00a0%" for line in gap["lines"]]
+    wanted = [f"{100 * units[line['gap'].task]:.1f}\u00a0%" for line in gap["lines"]]
     assert [text.replace("−", "-") for text in texts] == wanted
     assert len(gap["law"]) == 2 and gap["law"][0] < gap["zero"] < gap["law"][1]
     unsure = [unit.mean_gap_share.p_value > 0.05 for unit in found.units]
@@ -322,9 +318,8 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     totals = {raised.task: raised.total for raised in found.remedies[0].by_task}
     order = [row["task"] for row in parts["raises"]]
     assert order == sorted(totals, key=totals.get, reverse=True)
-    bands = section(found, "bands")["bands"]
-    for band in bands:
-        assert sum(bar["width"] for bar in band["bars"]) == pytest.approx(280, abs=0.02)
+    for *_, bars in section(found, "bands")["rows"]:
+        assert sum(bar["width"] for bar in bars) == pytest.approx(280, abs=0.02)
     html = render(found)
     assert "joint pay assessment" in html and "compliant" not in html
     low, high = found.bands[0].bands[0].low, found.bands[0].bands[-1].high

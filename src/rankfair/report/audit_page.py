@@ -171,23 +171,25 @@ def _feature(audit: Audit, feature: SensitiveFeature, number: int) -> View:
         for c in by_model.values()
         for v in (c.auc.value, c.auc.ci_low, c.auc.ci_high)
     )
-    drawn = panels(audit, feature)
-    colours = {s.group: s.colour for panel in drawn for s in panel.shapes}
+    drawn, groups = panels(audit, feature), feature.groups
+    # All means have the same decimals.
+    means = iter(
+        text.alike([g.mean_predicted[m] for g in groups for m in audit.model_names])
+    )
     return {
         "id": f"feature-{number}",
         "name": feature.name,
         "template": "feature.html.j2",
-        "groups": _groups(feature, audit, colours),
-        "n_drawn": len(colours),
-        "missing": text.count(feature.n_missing) if feature.n_missing else "",
-        "constant": feature.constant_in_tasks,
-        "note": feature.note,
+        "feature": feature,
+        "colours": {s.group: s.colour for panel in drawn for s in panel.shapes},
+        "targets": text.alike([group.mean_target for group in groups]),
+        "means": [[next(means) for _ in audit.models] for _ in groups],
         "panels": drawn,
         "axis": marks,
         "half": x(0.5),
         "comparisons": [
             {
-                **_names(by_model),
+                "pair": next(iter(by_model.values())),
                 "strips": [text.strip(c.auc, x, c.model) for c in by_model.values()],
                 "aucs": [_auc_cell(c, audit) for c in by_model.values()],
             }
@@ -207,71 +209,27 @@ def _auc_cell(c: Comparison, audit: Audit) -> View:
     return cell | {"note": cell["note"] or note}
 
 
-def _groups(
-    feature: SensitiveFeature, audit: Audit, colours: dict[str, int]
-) -> list[View]:
-    """The groups; all means have the same decimals."""
-    models = audit.model_names
-    found = [g.mean_predicted[m] for g in feature.groups for m in models]
-    means = iter(text.alike(found))
-    targets = text.alike([group.mean_target for group in feature.groups])
-    return [
-        {
-            "label": group.label,
-            "colour": colours.get(group.label),
-            "rows": text.count(group.n_rows),
-            "target": target,
-            "lines": [
-                {
-                    "model": model,
-                    "mean": next(means),
-                    "above": text.decimal(group.share_above_median[model]),
-                    "ratio": text.decimal(group.impact_ratio[model]),
-                }
-                for model in models
-            ],
-        }
-        for group, target in zip(feature.groups, targets, strict=True)
-    ]
-
-
-def _names(by_model: ByModel) -> View:
-    first = next(iter(by_model.values()))
-    return {
-        "group": first.group,
-        "against": first.against,
-        "n_group": text.count(first.n_group),
-        "n_against": text.count(first.n_against),
-        "models": list(by_model),
-    }
-
-
 def _figures(audit: Audit) -> list[View]:
     """All errors, and all figures of the comparisons with the largest gaps."""
-    errors = [
-        {
-            "model": line.name,
-            "cells": [
-                text.cell(getattr(line, field), text.alike)
-                for field, _, _ in words.ERRORS
-            ],
-        }
-        for line in (audit.models if _has_target(audit) else ())
-    ]
-    features = [
-        {
-            "name": feature.name,
-            "n_comparisons": len(pairs),
-            "tables": [
-                {**_names(c), "rows": _rows(c, audit)} for c in _largest_gaps(pairs)
-            ],
-        }
-        for feature in audit.sensitive_features
-        for pairs in (_pairs(audit, feature),)
-    ]
+    known = _has_target(audit)
     head = {"id": "figures", "name": "All figures", "template": "figures.html.j2"}
-    names = [(name, meaning) for _, name, meaning in words.ERRORS]
-    return [head | {"error_names": names, "errors": errors, "features": features}]
+    features = [
+        {"name": f.name, "n_comparisons": len(pairs), "tables": _largest_gaps(pairs)}
+        for f in audit.sensitive_features
+        for pairs in (_pairs(audit, f),)
+    ]
+    return [
+        head
+        | {
+            "errors": words.ERRORS,
+            "of_models": audit.models if known else (),
+            "features": features,
+            # Without a target there are no residuals.
+            "metrics": [
+                m for m in words.METRICS if known or m.field != "balanced_residuals"
+            ],
+        }
+    ]
 
 
 def _largest_gaps(pairs: list[ByModel], most: int = 24) -> list[ByModel]:
@@ -283,24 +241,6 @@ def _largest_gaps(pairs: list[ByModel], most: int = 24) -> list[ByModel]:
 
     kept = sorted(range(len(pairs)), key=gap, reverse=True)[:most]
     return [pairs[place] for place in sorted(kept)]
-
-
-def _rows(by_model: ByModel, audit: Audit) -> list[View]:
-    """A row for each figure of a comparison."""
-    return [
-        {
-            "name": metric.name,
-            "meaning": metric.meaning,
-            "parity": metric.parity,
-            "cells": [
-                text.cell(getattr(c, metric.field), metric.form)
-                for c in by_model.values()
-            ],
-        }
-        for metric in words.METRICS
-        # Without a target there are no residuals.
-        if metric.field != "balanced_residuals" or _has_target(audit)
-    ]
 
 
 def _method(audit: Audit) -> list[View]:

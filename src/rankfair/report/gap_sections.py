@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rankfair.report import text
-from rankfair.report.text import DASH, STRIP, Scale, View
+from rankfair.report.text import STRIP, Scale, View, percent
 
 if TYPE_CHECKING:
     from rankfair.audit.records import (
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 BAR = (5, 11)  # top and height of a bar in a strip
 ARTICLE_10 = 0.05  # from here on employers must explain a gap, or assess pay jointly
 QUARTERS = ("Lowest quarter", "Second quarter", "Third quarter", "Highest quarter")
-
-
-def percent(values: Iterable[float]) -> list[str]:
-    r"""Return shares in percent.
-
-    Examples
-    --------
-    >>> percent([-0.1224, 0.0001, float("nan")])
-    ['−12.2\xa0%', '0.0\xa0%', '–']
-    """
-    found = (text.decimal(100.0 * value, 1) for value in values)
-    return [each if each == DASH else f"{each}\u00a0%" for each in found]
-
-
 FIGURES: tuple[tuple[str, str, str, text.Form], ...] = (  # name, meaning, field
     (
         "Unexplained, in percent",
@@ -119,11 +105,9 @@ def _units_view(gaps: list[UnitsGap], audit: Audit) -> View:
         "law": [x(line) for line in law],
         "lines": [
             {
-                "task": gap.task,
-                "sizes": f"{text.count(gap.n_group)} v {text.count(gap.n_against)}",
+                "gap": gap,
                 "strip": text.strip(mean(gap), x, gap.task or "all rows", form),
                 "mean": text.cell(mean(gap), form) | {"p": ""},
-                "units": text.alike([gap.mean_gap.value])[0],
                 "median": form(
                     [(gap.median_gap_share if relative else gap.median_gap).value]
                 )[0],
@@ -172,7 +156,7 @@ def parts_sections(audit: Audit) -> list[View]:
                 "against": key[3],
                 "unit": audit.unit,
                 "parts": _parts_view(parts[0], audit) if parts else None,
-                "remedies": [_remedy_view(r) for r in remedies],
+                "remedies": remedies,
                 "raises": _raises_by_task(remedies),
             }
         )
@@ -205,10 +189,8 @@ def _parts_view(parts: GapParts, audit: Audit) -> View:
             }
             for (name, kind, e), size in zip(rows, sizes, strict=True)
         ],
-        "figures": [
-            (name, meaning, text.cell(getattr(parts, field), form))
-            for name, meaning, field, form in FIGURES
-        ],
+        "of": parts,
+        "figures": FIGURES,
         "detectable": "" if sure else text.alike([parts.detectable])[0],
     }
 
@@ -231,18 +213,6 @@ def _bars(parts: GapParts, kind: str, e: Estimate, x: Scale) -> list[View]:
     return found
 
 
-def _remedy_view(remedy: RemedyCost) -> View:
-    return {
-        "close_to": percent([remedy.close_to])[0],
-        "left": percent([abs(remedy.left)])[0],
-        "n": text.count(remedy.n_raised),
-        "total": text.alike([remedy.total])[0],
-        "share": f"{100.0 * remedy.share:.2f}\u00a0%",
-        "largest": text.alike([remedy.largest])[0],
-        "reached": abs(remedy.left) <= remedy.close_to + 1e-9,
-    }
-
-
 def _raises_by_task(remedies: list[RemedyCost]) -> list[View]:
     """How many are raised in each task, and by how much; the largest sum is first."""
     by_task = [{t.task: t for t in remedy.by_task} for remedy in remedies]
@@ -251,8 +221,8 @@ def _raises_by_task(remedies: list[RemedyCost]) -> list[View]:
         {
             "task": task,
             "cells": [
-                (text.count(t.n_raised), text.alike([t.total])[0]) if t else ("0", "0")
-                for t in (each.get(task) for each in by_task)
+                (each[task].n_raised, each[task].total) if task in each else (0, 0)
+                for each in by_task
             ],
         }
         for task in sorted(totals, key=totals.__getitem__, reverse=True)
@@ -283,35 +253,16 @@ def _bands_view(bands: PayBands, audit: Audit) -> View:
         for gap in audit.units
         if (gap.of, gap.sensitive_feature, gap.task) == (bands.of, name, None)
     )
-    gaps = [(bands.of, gap) for gap in whole]
-    gaps += [("complementary pay", gap) for gap in bands.complementary]
     ends = iter(text.alike([v for band in bands.bands for v in (band.low, band.high)]))
     return {
-        "feature": name,
-        "of": bands.of,
+        "bands": bands,
         "labels": order,
         "gaps": [
-            (
-                *(of, gap.group, gap.against),
-                text.cell(gap.mean_gap_share, percent),
-                text.cell(gap.median_gap_share, percent),
-            )
-            for of, gap in gaps
+            *((bands.of, gap) for gap in whole),
+            *(("complementary pay", gap) for gap in bands.complementary),
         ],
-        "receiving": [
-            (label, percent([bands.receiving[label]])[0])
-            for label in order
-            if label in bands.receiving
-        ],
-        "bands": [
-            {
-                "name": quarter,
-                "low": next(ends),
-                "high": next(ends),
-                "rows": text.count(band.n_rows),
-                "bars": _shares(band.shares, order),
-                "shares": percent(band.shares[label] for label in order),
-            }
+        "rows": [
+            (quarter, next(ends), next(ends), band, _shares(band.shares, order))
             for quarter, band in zip(QUARTERS, bands.bands, strict=False)
         ],
     }

@@ -12,7 +12,7 @@ from rankfair.input.errors import clipped
 from rankfair.paths import Path
 from rankfair.report.explorer import explorer
 from rankfair.report.page import facts_of, fill, origin
-from rankfair.report.text import Scale, View, alike, cell, covering, decimals
+from rankfair.report.text import Scale, View, alike, covering, decimals
 from rankfair.stats.estimate import Estimate
 
 WIDTH, HEIGHT = 440, 320
@@ -130,7 +130,6 @@ def render_comparison(
 def _view(table: MethodTable) -> View:
     made = table.provenance
     confidence = f"{100 * table.confidence:g} %"
-    numbers = {k: v for k, v in labels(table).items() if v.isdigit()}
     columns = zip(*(line.figures for line in table.lines), strict=True)
     known = [not all(math.isnan(e.value) for e in column) for column in columns]
     shown = [i for i in range(len(COLUMNS)) if known[i] or not any(known)]
@@ -141,18 +140,9 @@ def _view(table: MethodTable) -> View:
         "picture": draw(table),
         "curve": table.curve,
         "columns": [COLUMNS[i] for i in shown],
-        "rows": [
-            {
-                # "ε = 0.1" stays on one line.
-                "method": line.method.replace("ε = ", "ε\u00a0=\u00a0"),
-                "chosen": line.chosen,
-                "note": line.note,
-                "number": numbers.get(line, ""),
-                "cells": [cell(line.figures[i], FORMS[i]) for i in shown],
-                "groups": "" if table.of_groups else line.groups,
-            }
-            for line in table.lines
-        ],
+        "lines": table.lines,
+        "numbers": {k: v for k, v in labels(table).items() if v.isdigit()},
+        "forms": [(i, FORMS[i]) for i in shown],
         "of_groups": table.of_groups,
         "notes": table.notes,
         "confidence": confidence,

@@ -9,7 +9,17 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from rankfair.report.text import STRIP, View, count, number_of, shown
+from rankfair.report.text import (
+    STRIP,
+    View,
+    alike,
+    cell,
+    count,
+    decimal,
+    number_of,
+    percent,
+    shown,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -75,8 +85,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    made.globals["strip_size"] = STRIP
-    made.filters["named"] = named
+    made.globals |= {"strip_size": STRIP, "alike": alike, "percent": percent}
+    made.filters["amount"] = lambda value: alike([value])[0]
+    made.filters["percent"] = lambda value, places=1: percent([value], places)[0]
+    made.filters |= {"named": named, "cell": cell, "count": count, "decimal": decimal}
     return made
 
 

@@ -122,6 +122,18 @@ def alike(values: Sequence[float]) -> list[str]:
     return [decimal(value, max(0, 3 - size)) for value in values]
 
 
+def percent(values: Sequence[float], places: int = 1) -> list[str]:
+    r"""Return shares in percent.
+
+    Examples
+    --------
+    >>> percent([-0.1224, 0.0001, float("nan")])
+    ['−12.2\xa0%', '0.0\xa0%', '–']
+    """
+    found = (decimal(100.0 * value, places) for value in values)
+    return [each if each == DASH else f"{each}\u00a0%" for each in found]
+
+
 def count(value: float) -> str:
     """Return a whole number with its thousands apart.
 
