@@ -112,21 +112,6 @@ def test_spread_of_rows_is_delong_with_satterthwaite(ties):
     assert p == pytest.approx(reference.pvalue)
 
 
-def test_a_cluster_of_each_row_changes_nothing():
-    m, in_a, _ = sample(1)
-    rows, clusters = auc_spread(m, in_a), auc_spread(m, in_a, np.arange(len(m)))
-    assert clusters.se == pytest.approx(rows.se)
-    assert clusters.df == pytest.approx(rows.df)
-    assert clusters.bound(0.95) == pytest.approx(rows.bound(0.95))
-
-
-@pytest.mark.parametrize("tiny", [1e-3, 1e-300])
-def test_one_row_with_all_the_weight_does_not_rule_out_parity(tiny):
-    m, in_a = np.array([1.0, 2.0, 1.5, 3.0]), np.array([True, True, False, False])
-    found = estimate(m, in_a, weights=np.array([1.0, tiny, 1.0, 1.0]))
-    assert not found.estimable or found.covers(0.5)
-
-
 def test_weights_are_repeats_within_a_cluster():
     """Tasks of one group each: their variance is the same; only rows count less."""
     rng = np.random.default_rng(1)

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
 from rankfair import (
@@ -67,17 +67,22 @@ def test_columns_arrays_and_frames_say_the_same(model):
 
 
 def test_tasks_are_clusters_only_for_a_model_without_tasks():
-    numbers = FRAME.drop(columns=["task", "z"])
-    plain = MultiTaskRegressor().fit(numbers[TRAIN], Y[TRAIN])
-    alike = certify(
-        plain, numbers[~TRAIN], sensitive_features=TASKS.max() > TASKS, tasks=TASKS
-    )
-    assert alike.method == "none" and "one task only" in alike.notes[-1]
-    half = np.isin(TASKS, np.unique(TASKS)[::2])
-    found = certify(plain, numbers[~TRAIN], sensitive_features=half, tasks=TASKS)
+    X = FRAME.drop(columns=["task", "z"])
+    new, half = X[~TRAIN], np.isin(TASKS, np.unique(TASKS)[::2])
+    plain = MultiTaskRegressor().fit(X[TRAIN], Y[TRAIN])
+    found = certify(plain, new, sensitive_features=half, tasks=TASKS)
     assert (found.method, found.n_clusters) == ("clusters", 12)
-    by_row = certify(plain, numbers[~TRAIN], sensitive_features=half)
+    by_row = certify(plain, new, sensitive_features=half)
     assert found.bound > by_row.bound and by_row.method == "delong-logit"
+    alike = certify(plain, new, sensitive_features=TASKS.max() > TASKS, tasks=TASKS)
+    assert alike.method == "none" and "one task only" in alike.notes[-1]
+    # Labels go to a model only where it needs them.
+    arrays = MultiTaskRegressor().fit(X, Y, tasks=FRAME["task"])
+    ridge = Ridge().fit(X, Y)
+    for each, labels in ((arrays, {"tasks": TASKS}), (ridge, {})):
+        expected = roc_auc_score(GROUPS, each.predict(new, **labels))
+        found = certify(each, new, tasks=TASKS, sensitive_features=GROUPS)
+        assert found.auc == pytest.approx(expected)
 
 
 def test_where_tasks_mix_the_groups_the_wider_bound_counts():
@@ -124,7 +129,7 @@ def test_the_bound_covers_the_population(clustered, n):
     assert held >= 0.95 * 150 - 3 * math.sqrt(150 * 0.05 * 0.95)
 
 
-def test_several_groups_share_the_doubt():
+def test_several_groups_share_the_doubt_and_unknown_ones_are_left_out():
     rng = np.random.default_rng(0)
     groups = rng.choice(["a", "b", "c"], 300)
     X = rng.normal(size=(300, 1)) + (groups == "b")[:, None]
@@ -135,24 +140,16 @@ def test_several_groups_share_the_doubt():
     alone = certify(Constant(), X, sensitive_features=groups == "b")
     assert found.auc == alone.auc and found.bound > alone.bound
     assert found.parts[0].confidence == pytest.approx(1 - 0.05 / 3)
-    assert found.confidence == 0.95
-    assert len(found.to_dict()["parts"]) == 3
-    rows = f'{found.n_a} rows of "{found.groups[1]}", {found.n_b} of others'
-    assert rows in str(found)
+    assert (found.confidence, len(found.to_dict()["parts"])) == (0.95, 3)
+    assert f'{found.n_a} rows of "b", {found.n_b} of others' in str(found)
     one = certify(Constant(), X, sensitive_features=["d", *groups[1:]])
     assert not one.estimable and one.groups[1] == "d"
-
-
-def test_rows_of_unknown_group_are_left_out_and_counted():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 1))
-    groups = ["F", "M", None] * 20
-    known = np.array([group is not None for group in groups])
-    found = certify(Constant(), X, X[:, 0], sensitive_features=groups, tasks=["t"] * 60)
-    kept = [group for group in groups if group is not None]
-    assert found.auc == certify(Constant(), X[known], sensitive_features=kept).auc
-    assert found.notes[0] == "20 rows of unknown group were left out."
-    assert found.rmse == 0.0
+    known = groups != "c"
+    given = {"sensitive_features": np.where(known, groups, None), "tasks": ["t"] * 300}
+    two = certify(Constant(), X, X[:, 0], **given)
+    wanted = certify(Constant(), X[known], sensitive_features=groups[known])
+    assert (two.auc, two.rmse) == (wanted.auc, 0.0)
+    assert two.notes[0] == f"{(~known).sum()} rows of unknown group were left out."
 
 
 def test_record_prints_pickles_and_becomes_a_dict(model):
@@ -192,65 +189,33 @@ def test_bad_input_gets_a_sentence(settings, sentence):
         certify(Constant(), np.arange(60.0).reshape(30, 2), given.pop("y"), **given)
 
 
-def test_a_model_gets_only_the_labels_that_it_needs():
-    X = FRAME.drop(columns=["task", "z"])
-    arrays = MultiTaskRegressor().fit(X, Y, tasks=FRAME["task"])
-    plain = LinearRegression().fit(X, Y)
-    for each, labels in ((arrays, {"tasks": FRAME["task"]}), (plain, {})):
-        expected = roc_auc_score(FRAME["z"], each.predict(X, **labels))
-        found = certify(each, X, tasks=FRAME["task"], sensitive_features=FRAME["z"])
-        assert found.auc == pytest.approx(expected)
-
-
 # What names the groups
 
 
-def test_two_attributes_are_certified_one_by_one():
-    more = FRAME.assign(sex=np.arange(len(Y)) // 2 % 2)
-    fair = RankFairRegressor(0.1, sensitive_features=["z", "sex"], tasks="task")
-    fair.fit(more[TRAIN], Y[TRAIN])
-    rows = more[~TRAIN]
-    with pytest.raises(ValueError, match="one feature is expected"):
-        fair.certify(rows)
-    assert fair.certify(rows, sensitive_features="sex").estimable
-
-
-def test_as_many_groups_are_certified_as_are_fitted():
-    rng = np.random.default_rng(0)
-    groups = np.array([f"g{i % 30}" for i in range(600)])
-    found = certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=groups)
-    assert len(found.parts) == 30
-    many = np.array([f"g{i % 70}" for i in range(600)])
-    with pytest.raises(ValueError, match="at most 60 are expected"):
-        certify(Constant(), rng.normal(size=(600, 1)), sensitive_features=many)
-
-
-@pytest.mark.parametrize("settings", [{"bins": 2}, {"intersect": True}])
-def test_the_function_cuts_and_combines_as_the_fit_did(settings):
+def test_groups_are_cut_and_combined_as_the_fit_did():
     rows = FRAME.drop(columns="task").astype({"z": int})
-    rows["age"] = np.random.default_rng(0).integers(2, size=len(Y))
-    named = "age" if "bins" in settings else ["z", "age"]
-    if "bins" in settings:
-        rows["age"] += np.random.default_rng(1).random(len(Y))
-    models = [RankFairRegressor(0.1, **settings)]
-    if "intersect" in settings:
-        models.append(TiltedRegressor(Ridge(), 0.1, **settings))
-        models.append(RankFairPostprocessor(Ridge(), 0.1))  # which always combines
-    for start in models:
-        fair = start.set_params(sensitive_features=named)
+    rows["age"] = np.random.default_rng(0).normal(size=len(Y))
+    named = ["z", "age"]
+    for settings in ({"bins": 2, "intersect": True}, {"bins": 2}):
+        fair = RankFairRegressor(0.1, sensitive_features=named, **settings)
+        if "intersect" not in settings:
+            fair.set_params(sensitive_features="age")
         fair.fit(rows[TRAIN], Y[TRAIN])
         (labels,) = fair.group_labels(rows[~TRAIN]).values()
         found = certify(fair, rows[~TRAIN])
         assert found == certify(fair, rows[~TRAIN], sensitive_features=labels)
-
-
-def test_settings_changed_after_the_fit_change_no_group():
-    rows = FRAME.assign(age=np.random.default_rng(0).normal(size=len(Y)))
-    fair = RankFairRegressor(
-        0.1, tasks="task", sensitive_features=["z", "age"], bins=2, intersect=True
-    )
-    fair.fit(rows[TRAIN], Y[TRAIN])
-    expected = fair.certify(rows[~TRAIN])
-    fair.set_params(bins=None, intersect=False, sensitive_features="z")
-    assert list(fair.group_labels(rows)) == ["z × age"]
-    assert fair.certify(rows[~TRAIN]) == expected
+        fair.set_params(bins=None, intersect=False, sensitive_features="z")
+        assert certify(fair, rows[~TRAIN]) == found  # settings of the fit
+    rows["age"] = rows["age"] > 0
+    for made in (
+        TiltedRegressor(Ridge(), 0.1, intersect=True),
+        RankFairPostprocessor(Ridge(), 0.1),  # which always combines
+    ):
+        made.set_params(sensitive_features=named).fit(rows[TRAIN], Y[TRAIN])
+        (labels,) = made.group_labels(rows[~TRAIN]).values()
+        found = certify(made, rows[~TRAIN])
+        assert found == certify(made, rows[~TRAIN], sensitive_features=labels)
+    two = RankFairRegressor(0.1, sensitive_features=named).fit(rows[TRAIN], Y[TRAIN])
+    with pytest.raises(ValueError, match="one feature is expected"):
+        two.certify(rows[~TRAIN])
+    assert two.certify(rows[~TRAIN], sensitive_features="age").estimable

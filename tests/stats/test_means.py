@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from scipy import stats
 
 from comparisons import samples, shifted
-from rankfair.stats.estimate import MeanVariance, TwoGroups, welch_degrees
+from rankfair.stats.estimate import TwoGroups
 from rankfair.stats.means import mean_gap, shares_and_ratio
 
 
@@ -42,17 +42,10 @@ def test_means_over_tasks_are_those_of_task_means():
     assert "12 tasks" in found.method
 
 
-@pytest.mark.parametrize("size", [1e-170, 1e-100, 1e100, 1e170])
+@pytest.mark.parametrize("size", [1e-170, 1e170])
 def test_differences_of_any_size_have_degrees_of_freedom(size):
     m, in_a = shifted()
     groups = TwoGroups.of(in_a, ~in_a)
-
-    def degrees(values):
-        a, b = MeanVariance.of_rows(values[in_a]), MeanVariance.of_rows(values[~in_a])
-        return welch_degrees(a, b)
-
-    if 1e-150 < size < 1e150:  # else the variance itself is lost
-        assert degrees(size * m) == pytest.approx(degrees(m))
     found = mean_gap(size * m[in_a], size * m[~in_a], groups, 0.95)
     one = mean_gap(m[in_a], m[~in_a], groups, 0.95)
     assert found.p_value == pytest.approx(one.p_value)

@@ -11,7 +11,7 @@ from rankfair.stats.estimate import Difference, TwoGroups
 from rankfair.stats.means import mean_gap
 from rankfair.stats.ordered import Ordered, placements
 from rankfair.stats.permutation import normal_p
-from rankfair.stats.within_tasks import adjusted, pooled, task_estimates
+from rankfair.stats.within_tasks import pooled, task_estimates
 
 
 @pytest.mark.parametrize(("seed", "weighted"), [(0, False), (1, False), (1, True)])
@@ -75,15 +75,6 @@ def test_what_cannot_be_pooled():
     assert apart.value == 1.0 and not apart.estimable
 
 
-def test_few_tasks_with_one_row_of_a_group_are_left_out_of_the_pool():
-    m, in_a = shifted(60, 60)
-    tasks = np.arange(120) % 3
-    lone = np.r_[m, 5.0, 0.0], np.r_[in_a, True, False], np.r_[tasks, 9, 9]
-    found, wanted = pooled(within(*lone), 0.95), pooled(within(m, in_a, tasks), 0.95)
-    assert (found.value, found.ci_low) == pytest.approx((wanted.value, wanted.ci_low))
-    assert "1 task with one row" in found.note
-
-
 def test_weights_that_rest_on_one_row():
     m, in_a = shifted(20, 20)
     w = np.r_[1e12, np.full(39, 1.0)]
@@ -126,10 +117,3 @@ def test_small_tasks_have_a_permutation_test_until_time_runs_out(levels):
         assert line.method.endswith("all permutations counted")
     late = task_estimates(*given, budget=0.0)
     assert all(("for want of time" in e.method) == (levels == 9) for e in late)
-
-
-def test_benjamini_and_hochberg():
-    assert adjusted([None, None]) == [None, None]
-    found = adjusted([0.01, None, 0.04, 0.9])
-    assert found[1] is None
-    assert [found[i] for i in (0, 2, 3)] == pytest.approx([0.03, 0.06, 0.9])
