@@ -8,31 +8,7 @@ from audited import compared
 from rankfair import audit
 from rankfair.stats.ordered import Ordered
 
-
-def mixed_tasks(seed, n_tasks=20, rows=20, spread=1.0):
-    rng = np.random.default_rng(seed)
-    t = np.repeat(np.arange(n_tasks), rows)
-    g = np.where(rng.random(len(t)) < 0.5, "M", "F")
-    p = spread * rng.normal(size=n_tasks)[t] + 0.7 * rng.normal(size=len(t))
-    return p, g, t
-
-
 # Distances where tasks mix the groups
-
-
-def test_distances_of_mixed_tasks_draw_tasks_too():
-    held = 0
-    for seed in range(8):
-        p, g, t = mixed_tasks(seed)
-        by_task, by_row = compared(p, g, tasks=t), compared(p, g)
-        assert by_task.ks.p_value is None and "mix the groups" in by_task.ks.note
-        assert "of tasks" in by_task.ks.method
-        for name in ("ks", "wasserstein"):
-            one, other = getattr(by_task, name), getattr(by_row, name)
-            assert one.value == other.value
-            assert one.ci_low <= other.ci_low and one.ci_high >= other.ci_high
-        held += by_task.ks.ci_low <= 0.0
-    assert held >= 7  # 95 % of 8, less what chance takes
 
 
 def test_task_draws_find_groups_that_tasks_hold_unevenly():

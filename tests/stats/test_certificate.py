@@ -112,23 +112,6 @@ def test_small_and_extreme_groups_are_never_of_zero_width():
     assert str(single).startswith("Not estimable (AUC 1.0000; 1 row in A, 4 in B).")
 
 
-@pytest.mark.parametrize(("clustered", "n"), [(True, 10), (False, 200)])
-def test_the_bound_covers_the_population(clustered, n):
-    """A small run of benchmarks/simulate_certificate.py."""
-    rng = np.random.default_rng(n + clustered)
-    in_a = np.arange(2 * n) < n
-    codes = np.arange(2 * n) // (n // 5) if clustered else None
-    held = 0
-    for _ in range(150):
-        m = rng.normal(size=2 * n) + 1.19 * in_a  # population AUC 0.8
-        if codes is not None:
-            m = np.sqrt(0.7) * (m - 1.19 * in_a) + 1.19 * in_a
-            m += np.sqrt(0.3) * rng.normal(size=codes.max() + 1)[codes]
-        held += certify_predictions(m, in_a, codes).bound >= 0.3
-    # 95 % less three standard errors of the count
-    assert held >= 0.95 * 150 - 3 * math.sqrt(150 * 0.05 * 0.95)
-
-
 def test_several_groups_share_the_doubt_and_unknown_ones_are_left_out():
     rng = np.random.default_rng(0)
     groups = rng.choice(["a", "b", "c"], 300)
