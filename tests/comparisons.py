@@ -36,7 +36,7 @@ def distances_of(m, in_a, tasks=None, **settings):
     """Both distances of two groups, as an audit asks for them."""
     rows = Ordered.of(m)
     in_a, tasks = (None if v is None else v[rows.order] for v in (in_a, tasks))
-    draws = GroupDraws(rows, in_a.astype(int), 2, tasks, **settings)
+    draws = GroupDraws(rows, in_a.astype(int), 2, np.ones(len(m)), tasks, **settings)
     groups = TwoGroups.of(in_a, ~in_a, tasks)
     return distances(draws, (1, 0), np.arange(len(m)), groups, 0.95)
 

@@ -179,8 +179,10 @@ class ModelRows:
     ) -> tuple[list[Comparison], list[TaskLine]]:
         """Make all comparisons of a feature; each group is drawn once for all."""
         data, n = self.data, len(grouping.labels)
-        given = grouping.codes, n, data.tasks, data.weights, self.to.seed
-        draws = GroupDraws(self.ordered, *given)
+        mass = np.ones(len(grouping)) if data.weights is None else data.weights
+        draws = GroupDraws(
+            self.ordered, grouping.codes, n, mass, data.tasks, self.to.seed
+        )
         found: list[Comparison] = []
         lines: list[TaskLine] = []
         for pair in pairs_of(grouping):

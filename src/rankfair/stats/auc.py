@@ -311,15 +311,13 @@ class ScoreModel:
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
         """Return the ends of the score interval; either fails in half of the cases."""
         counted = np.asarray(self.auc, np.float64)
-        quantile = student.isf((1.0 - confidence) / 2, self._scaled[2])
-        inner = [counted.copy(), counted.copy()]
-        for side, outermost in enumerate((0.0, 1.0)):
-            outer = np.full_like(counted, outermost)
-            for _ in range(34):  # bisections, far below any digit shown
-                middle = (inner[side] + outer) / 2
-                fits = (counted - middle) ** 2 <= quantile**2 * self.variance(middle)
-                inner[side] = np.where(fits, middle, inner[side])
-                outer = np.where(fits, outer, middle)
+        square = student.isf((1.0 - confidence) / 2, self._scaled[2]) ** 2
+        inner = np.stack((counted, counted))
+        outer = np.stack((np.zeros_like(counted), np.ones_like(counted)))
+        for _ in range(34):  # bisections, far below any digit shown
+            middle = (inner + outer) / 2
+            fits = (counted - middle) ** 2 <= square * self.variance(middle)
+            inner, outer = np.where(fits, middle, inner), np.where(fits, outer, middle)
         # If groups do not overlap: Clopper and Pearson's for the smaller group.
         reach = _reach(np.minimum(self.a.units, self.b.units), confidence)
         low = np.where(counted == 1.0, np.minimum(inner[0], 1.0 - reach), inner[0])

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import ks_2samp, kstwo, kstwobign
 
 from rankfair.input.arrays import Bools, Codes, Floats
-from rankfair.stats.estimate import ROUNDING, Estimate, GroupRows, TwoGroups
+from rankfair.stats.estimate import ROUNDING, Estimate, TwoGroups
 from rankfair.stats.ordered import Ordered
 
 CELLS = 256  # of the grid of quantiles
@@ -36,10 +36,10 @@ class GroupDraws:
         The group of each row in that order, −1 where it is not known.
     n_groups : int
         The number of groups.
+    mass : ndarray of shape (N,)
+        The weight of each row.
     tasks : integer ndarray of shape (N,) or None
         The task of each row.
-    weights : ndarray of shape (N,) or None
-        Weights of the rows.
     seed : int or None
         Seed of the draws.
     n_draws : int
@@ -51,8 +51,8 @@ class GroupDraws:
     ordered: Ordered
     codes: Codes
     n_groups: int
+    mass: Floats
     tasks: Codes | None = None
-    weights: Floats | None = None
     seed: int | None = 0
     n_draws: int = 399
     most_units: int = 4_096
@@ -60,10 +60,9 @@ class GroupDraws:
     @cached_property
     def cells(self) -> Codes:
         """The cell of each row: (N,).  All groups together have equal mass in each."""
-        mass = np.ones(len(self.codes)) if self.weights is None else self.weights
         known = self.codes >= 0
-        whole = np.bincount(self.codes[known], mass[known], self.n_groups)
-        share = np.where(known, mass / whole[self.codes], 0.0)
+        whole = np.bincount(self.codes[known], self.mass[known], self.n_groups)
+        share = np.where(known, self.mass / whole[self.codes], 0.0)
         cells = np.minimum(np.cumsum(share) * (CELLS / self.n_groups), CELLS - 1)
         cells = cells.astype(np.intp)
         starts = self.ordered.starts
@@ -75,9 +74,8 @@ class GroupDraws:
         """The mass in each cell, by group and unit: (n_groups, n_units, CELLS)."""
         at = np.flatnonzero(self.codes >= 0)
         flat = (self.codes[at] * n_units + units[at]) * CELLS + self.cells[at]
-        mass = None if self.weights is None else self.weights[at]
-        found = np.bincount(flat, mass, self.n_groups * n_units * CELLS)
-        return found.reshape(self.n_groups, n_units, CELLS).astype(np.float64)
+        found = np.bincount(flat, self.mass[at], self.n_groups * n_units * CELLS)
+        return np.asarray(found.reshape(self.n_groups, n_units, CELLS))
 
     @cached_property
     def observed(self) -> Floats:
@@ -91,12 +89,10 @@ class GroupDraws:
         rng = np.random.default_rng(self.seed)
         drawn = np.empty((self.n_groups, self.n_draws, CELLS))
         for g in range(self.n_groups):
-            mass = np.diff(self.observed[g, 0], prepend=0.0)
-            own = self.codes == g
-            weights = None if self.weights is None else self.weights[own]
-            size = _size(GroupRows(np.flatnonzero(own), weights=weights))
-            counts = rng.multinomial(size, mass / mass.sum(), self.n_draws)
-            np.cumsum(counts * (mass.sum() / size), axis=1, out=drawn[g])
+            in_cells, own = np.diff(self.observed[g, 0], prepend=0.0), self.codes == g
+            size, whole = _size(self.mass[own]), in_cells.sum()
+            counts = rng.multinomial(size, in_cells / whole, self.n_draws)
+            np.cumsum(counts * (whole / size), axis=1, out=drawn[g])
         return _with_sum(drawn)
 
     @cached_property
@@ -120,12 +116,7 @@ class GroupDraws:
         confidence: float,
     ) -> Floats:
         """Quantiles of both distances between drawn and observed differences."""
-        (a, b), (seen_a, seen_b) = (
-            (every[pair[0]], every[-1] - every[pair[0]])
-            if pair[1] is None
-            else (every[pair[0]], every[pair[1]])
-            for every in (drawn, self.observed)
-        )
+        (a, b), (seen_a, seen_b) = (_of_pair(it, pair) for it in (drawn, self.observed))
         has_both = np.minimum(a[:, -1], b[:, -1]) > ROUNDING * drawn[-1, :, -1]
         if not has_both.all():
             a, b = a[has_both], b[has_both]
@@ -134,6 +125,12 @@ class GroupDraws:
         np.abs(off, out=off)
         far = off.max(axis=1), off @ widths
         return np.asarray(np.quantile(far, confidence, axis=1))
+
+
+def _of_pair(groups: Floats, pair: tuple[int, int | None]) -> tuple[Floats, Floats]:
+    """The masses of two groups, or of one and of all others together."""
+    a, b = pair
+    return groups[a], groups[-1] - groups[a] if b is None else groups[b]
 
 
 def _with_sum(groups: Floats) -> Floats:
@@ -173,7 +170,7 @@ def distances(
     >>> import numpy as np
     >>> codes = np.arange(40) % 2
     >>> groups = TwoGroups.of(codes == 0, codes == 1)
-    >>> draws = GroupDraws(Ordered.of(np.arange(40.0)), codes, 2)
+    >>> draws = GroupDraws(Ordered.of(np.arange(40.0)), codes, 2, np.ones(40))
     >>> ks, moved = distances(draws, (0, 1), np.arange(40), groups, 0.95)
     >>> round(ks.value, 6), round(moved.value, 6), ks.covers(0.1)
     (0.05, 1.0, True)
@@ -188,7 +185,7 @@ def distances(
     unit = "task" if groups.needed else "row"
     units = map(np.unique, groups.tasks) if groups.needed else exact
     lost = ""
-    if min(map(len, units)) < 2 or min(map(_size, (groups.a, groups.b))) < 2:
+    if min(map(len, units)) < 2 or min(groups.a.kish(), groups.b.kish()) < 2:
         lost = f"a group rests on one {unit} only, which shows no spread"
     elif all(values[0] == values[-1] for values in exact):  # they are in order
         lost = "no two rows of a group differ"
@@ -232,9 +229,9 @@ def _widths(values: Floats, cells: Codes) -> Floats:
     return widths
 
 
-def _size(group: GroupRows) -> int:
-    """The effective number of rows, a whole number."""
-    return max(int(group.kish()), 1)
+def _size(mass: Floats) -> int:
+    """The effective number of rows (Kish), a whole number."""
+    return max(int(mass.sum() ** 2 / (mass @ mass)), 1)
 
 
 def _p_value(
@@ -258,7 +255,7 @@ def _p_value(
         return _permuted(groups, cells, seed, deals), f"{deals} deals of the tasks", ""
     if groups.possible:
         return None, "", "no p-value: tasks, which may be clusters, mix the groups"
-    n_a, n_b = _size(groups.a), _size(groups.b)
+    n_a, n_b = max(int(groups.a.kish()), 1), max(int(groups.b.kish()), 1)
     if groups.a.weights is None and max(n_a, n_b) <= most_exact:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scipy says where it falls back
@@ -266,7 +263,7 @@ def _p_value(
     worth = max(round(n_a * n_b / (n_a + n_b)), 1)
     many = worth > most_finite
     p = float(kstwobign.sf(math.sqrt(worth) * ks) if many else kstwo.sf(ks, worth))
-    return min(max(p, 0.0), 1.0), "Kolmogorov's law", ""
+    return min(p, 1.0), "Kolmogorov's law", ""
 
 
 def _permuted(groups: TwoGroups, cells: Codes, seed: int | None, deals: int) -> float:
