@@ -25,7 +25,7 @@ from cells import parts_of, simulated
 from marks import table
 
 from rankfair.stats.estimate import TwoGroups
-from rankfair.stats.explained import Controls, explained_gap
+from rankfair.stats.explained import Controls, GapRegression, explained_gap
 
 DOCS = Path(__file__).parents[1] / "docs" / "explained.md"
 CONFIDENCE, LOWEST, HIGHEST = 0.95, 0.935, 0.965
@@ -121,9 +121,10 @@ def simulate(design: Design, sets: int, seed: tuple[int, ...]) -> Tally:
     held = np.zeros(3, int)
     for _ in range(sets):
         y, in_group, X, tasks, weights = draw(design, rng)
-        groups = TwoGroups.of(in_group, ~in_group, tasks, weights)
-        controls = Controls(X, NAMES)
-        found = explained_gap(y, in_group, controls, groups, CONFIDENCE, weights)
+        groups = TwoGroups.of(in_group, tasks, weights)
+        weights = np.ones(len(y)) if weights is None else weights
+        fit = GapRegression.of(y, in_group, weights, Controls(X, NAMES))
+        found = explained_gap(fit, groups, CONFIDENCE)
         held += (
             found.gap.covers(EXPLAINED + UNEXPLAINED),
             found.explained.covers(EXPLAINED),

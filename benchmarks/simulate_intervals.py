@@ -246,7 +246,7 @@ def agree(design: Design, above, below, low, high) -> None:
     """Check on a few data sets that these are the limits that `audit` gives."""
     n_a, n_b = design.rows
     in_a = np.arange(n_a + n_b) < n_a
-    groups = TwoGroups.of(in_a, ~in_a, design.codes())
+    groups = TwoGroups.of(in_a, design.codes())
     for i in range(min(3, len(low))):
         found = auc_estimate(above[i], 1 - below[i], groups, CONFIDENCE)
         ends = found.ci_low, found.ci_high

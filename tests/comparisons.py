@@ -37,7 +37,7 @@ def distances_of(m, in_a, tasks=None, **settings):
     rows = Ordered.of(m)
     in_a, tasks = (None if v is None else v[rows.order] for v in (in_a, tasks))
     draws = GroupDraws(rows, in_a.astype(int), 2, np.ones(len(m)), tasks, **settings)
-    groups = TwoGroups.of(in_a, ~in_a, tasks)
+    groups = TwoGroups.of(in_a, tasks)
     return distances(draws, (1, 0), np.arange(len(m)), groups, 0.95)
 
 
@@ -46,7 +46,7 @@ def estimate(m, in_a, tasks=None, weights=None, confidence=0.95):
     placed = placements(m, in_a, weights)
     twice = np.rint(2 * rankdata(m)).astype(int)
     ranks = None if weights is not None else (twice[in_a], twice[~in_a])
-    groups = TwoGroups.of(in_a, ~in_a, tasks, weights)
+    groups = TwoGroups.of(in_a, tasks, weights)
     return auc_estimate(*placed, groups, confidence, ranks)
 
 

@@ -375,7 +375,7 @@ class Judge:
     def two_groups(self, g: int) -> TwoGroups:
         """Group g and all others, as in an audit."""
         in_a = self.groups == g
-        return TwoGroups.of(in_a, ~in_a, self.tasks, self.weights)
+        return TwoGroups.of(in_a, self.tasks, self.weights)
 
     def auc(self, predicted: Floats, g: int) -> Estimate:
         """The AUC of a group against all others, with the interval of an audit."""

@@ -116,7 +116,7 @@ def test_weights_are_repeats_within_a_cluster():
     weights = rng.integers(1, 4, 120)
     again = np.repeat(np.arange(120), weights)
     placed = placements(m, in_a, weights.astype(float))
-    groups = TwoGroups.of(in_a, ~in_a, clusters, weights.astype(float))
+    groups = TwoGroups.of(in_a, clusters, weights.astype(float))
     once = Difference.of(*placed, groups, clustered=True)
     repeated = auc_spread(m[again], in_a[again], clusters[again])
     assert once.se == pytest.approx(repeated.se)

@@ -29,14 +29,13 @@ def drawn(seed, n=120, weights=False):
 
 
 def split(y, in_group, X, weights=None, names=("a", "b", "c"), tasks=None):
-    groups = TwoGroups.of(in_group, ~in_group, tasks, weights)
-    controls = Controls(X, names)
-    return explained_gap(y, in_group, controls, groups, 0.95, weights)
+    groups = TwoGroups.of(in_group, tasks, weights)
+    return explained_gap(regression(y, in_group, X, weights, names), groups, 0.95)
 
 
-def regression(y, in_group, X, weights):
-    controls = Controls(X, tuple(map(str, range(X.shape[1]))))
-    return GapRegression.of(y, in_group, weights, controls)
+def regression(y, in_group, X, weights=None, names=("a", "b", "c")):
+    weights = np.ones(len(y)) if weights is None else weights
+    return GapRegression.of(y, in_group, weights, Controls(X, names))
 
 
 def test_professors_are_paid_as_statsmodels_says():

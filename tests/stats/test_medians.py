@@ -15,7 +15,7 @@ NUMBERS = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 
 def two(n_a, n_b, tasks=None, weights=None):
     in_a = np.arange(n_a + n_b) < n_a
-    return TwoGroups.of(in_a, ~in_a, tasks, weights)
+    return TwoGroups.of(in_a, tasks, weights)
 
 
 @settings(max_examples=30)

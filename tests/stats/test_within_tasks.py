@@ -29,7 +29,7 @@ def test_all_tasks_at_once_are_those_one_by_one(seed, weighted):
         here = tasks == t
         own = None if w is None else w[here]
         placed = placements(m[here], in_a[here], own)
-        groups = TwoGroups.of(in_a[here], ~in_a[here], weights=own)
+        groups = TwoGroups.of(in_a[here], weights=own)
         alone = Difference.of(*placed, groups, clustered=False)
         se = alone.se
         assert found.auc[i] == pytest.approx(alone.mean_a)
@@ -80,7 +80,7 @@ def test_weights_that_rest_on_one_row():
     w = np.r_[1e12, np.full(39, 1.0)]
     found = estimate(m, in_a, weights=w)
     assert "rests on one row" in found.note
-    groups = TwoGroups.of(in_a, ~in_a, weights=w)
+    groups = TwoGroups.of(in_a, weights=w)
     assert "rests on" in mean_gap(m[in_a], m[~in_a], groups, 0.95).note
     counted = within(m, in_a, np.arange(40) % 2, w)
     assert "left out: 1 task with one row" in pooled(counted, 0.95).note

@@ -118,7 +118,7 @@ class PairRows:
     def groups(self) -> TwoGroups:
         """The groups, as places among these rows."""
         tasks = self.own(self.data.tasks)
-        return TwoGroups.of(self.in_a, ~self.in_a, tasks, self.weights)
+        return TwoGroups.of(self.in_a, tasks, self.weights)
 
     @cached_property
     def names(self) -> dict[str, Any]:

@@ -142,13 +142,13 @@ def _controls(rows: PairRows) -> Controls:
 def _gap_parts(of: str, values: Floats, rows: PairRows) -> GapParts:
     """Split the mean gap of a pair by what the controls say."""
     y, controls, confidence = rows.own(values), _controls(rows), rows.to.confidence
-    given = rows.in_a, controls, rows.groups, confidence, rows.weights
-    found = explained_gap(y, *given)
+    left = GapRegression.of(y, rows.in_a, rows.mass, controls)
+    found = explained_gap(left, rows.groups, confidence)
     log = Estimate(math.nan, note="not all values are above 0")
     if y.min() > 0.0:
-        log = kennedy(explained_gap(np.log(y), *given).unexplained, confidence)
-    left = GapRegression.of(y, rows.in_a, rows.mass, controls).residuals
-    placed = placements(left, rows.in_a, rows.weights)
+        logs = explained_gap(replace(left, values=np.log(y)), rows.groups, confidence)
+        log = kennedy(logs.unexplained, confidence)
+    placed = placements(left.residuals, rows.in_a, rows.weights)
     return GapParts(
         of=of,
         **rows.names,

@@ -775,7 +775,7 @@ def _near_band(demand: Demand, predicted: Floats, tasks: Ints) -> Estimate | Non
             rows, groups = rows[known], groups.take(known)
         own = tasks[rows].astype(np.intp) if tasks.any() else None
         weights = None if groups.weights is None else groups.weights.astype(float)
-        sides = TwoGroups.of(groups.in_a, ~groups.in_a, own, weights)
+        sides = TwoGroups.of(groups.in_a, own, weights)
         placed = placements(predicted[rows], groups.in_a, weights)
         found = auc_estimate(*placed, sides, 0.95)
         if found.ci_low > 0.5 + epsilon or found.ci_high < low:

@@ -84,7 +84,7 @@ def auc_estimate(
     --------
     >>> import numpy as np
     >>> in_a = np.arange(20) % 2 == 0
-    >>> groups = TwoGroups.of(in_a, ~in_a)
+    >>> groups = TwoGroups.of(in_a)
     >>> print(auc_estimate(np.arange(10) / 10, np.arange(10, 0, -1) / 10, groups, 0.95))
     0.450 (0.235 to 0.690)
     """
@@ -532,7 +532,7 @@ def auc_spread(
     codes = None
     if clusters is not None:
         codes = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    groups = TwoGroups.of(in_a, ~in_a, codes)
+    groups = TwoGroups.of(in_a, codes)
     placed = placements(predicted, in_a)
     found = Difference.of(*placed, groups, clustered=codes is not None)
     a, b = predicted[in_a], predicted[~in_a]

@@ -228,9 +228,9 @@ def certify_predictions(
     ('exact', 6, 0.5, True)
     """
     needed, possible, reason = clusters_of(tasks, in_a)
-    spread = auc_spread(predicted, in_a, needed)
-    if possible is not None:
-        other = auc_spread(predicted, in_a, possible)
+    spread = auc_spread(predicted, in_a, tasks if needed else None)
+    if possible:
+        other = auc_spread(predicted, in_a, tasks)
         spread = max(spread, other, key=lambda each: each.bound(confidence))
     n_a = int(np.count_nonzero(in_a))
     return Certificate(

@@ -169,7 +169,7 @@ def distances(
     --------
     >>> import numpy as np
     >>> codes = np.arange(40) % 2
-    >>> groups = TwoGroups.of(codes == 0, codes == 1)
+    >>> groups = TwoGroups.of(codes == 0)
     >>> draws = GroupDraws(Ordered.of(np.arange(40.0)), codes, 2, np.ones(40))
     >>> ks, moved = distances(draws, (0, 1), np.arange(40), groups, 0.95)
     >>> round(ks.value, 6), round(moved.value, 6), ks.covers(0.1)

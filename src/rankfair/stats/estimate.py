@@ -129,9 +129,7 @@ def _shown(value: float) -> str:
     return format(value, ".3f" if plain else ".4g")
 
 
-def clusters_of(
-    codes: Codes | None, in_a: Bools
-) -> tuple[Codes | None, Codes | None, str]:
+def clusters_of(codes: Codes | None, in_a: Bools) -> tuple[bool, bool, str]:
     """Decide whether tasks are clusters, the independent units of a sample.
 
     If most rows are in tasks with one group only, tasks must be clusters: the groups
@@ -148,8 +146,8 @@ def clusters_of(
 
     Returns
     -------
-    needed, possible : codes or None
-        The codes, if tasks must be clusters, or if they may be; at most one is given.
+    needed, possible : bool
+        Whether tasks must be clusters, and whether they may be; at most one holds.
     reason : str
         A sentence.
 
@@ -157,19 +155,19 @@ def clusters_of(
     --------
     >>> import numpy as np
     >>> needed, _, why = clusters_of(np.array([0, 0, 1]), np.array([True, True, False]))
-    >>> needed.tolist(), why
-    ([0, 0, 1], 'Most rows are in tasks of one group only: tasks are clusters.')
+    >>> needed, why
+    (True, 'Most rows are in tasks of one group only: tasks are clusters.')
     """
     if codes is None:
-        return None, None, "No tasks: rows are taken as independent."
+        return False, False, "No tasks: rows are taken as independent."
     of_a, of_b = np.bincount(codes, in_a), np.bincount(codes, ~in_a)
     alone = (of_a == 0) | (of_b == 0)
     if 2 * (of_a + of_b)[alone].sum() >= len(codes):
         why = "Most rows are in tasks of one group only: tasks are clusters."
-        return codes, None, why
+        return True, False, why
     if min((of_a > 0).sum(), (of_b > 0).sum()) < ENOUGH_TASKS:
-        return None, None, "Few tasks, which mix the groups: they are taken as given."
-    return None, codes, "Tasks mix the groups: rows or tasks, whichever is less sure."
+        return False, False, "Few tasks, which mix the groups: they are taken as given."
+    return False, True, "Tasks mix the groups: rows or tasks, whichever is less sure."
 
 
 @dataclass(frozen=True)
@@ -215,27 +213,20 @@ class TwoGroups:
 
     @classmethod
     def of(
-        cls,
-        a: Bools,
-        b: Bools,
-        tasks: Codes | None = None,
-        weights: Floats | None = None,
+        cls, in_a: Bools, tasks: Codes | None = None, weights: Floats | None = None
     ) -> TwoGroups:
-        """Return the groups of two masks over the same rows."""
-        group_a, group_b = (
+        """Return the groups of a mask, as places among its rows."""
+        a, b = (
             GroupRows(
                 np.flatnonzero(mask),
                 None if tasks is None else tasks[mask],
                 None if weights is None else weights[mask],
             )
-            for mask in (a, b)
+            for mask in (in_a, ~in_a)
         )
-        if tasks is None:
-            return cls(group_a, group_b, 1, False, False)
-        tasks, in_a = tasks[a | b], a[a | b]
         needed, possible, _ = clusters_of(tasks, in_a)
-        n_tasks = int(tasks.max(initial=-1)) + 1
-        return cls(group_a, group_b, n_tasks, needed is not None, possible is not None)
+        n_tasks = 1 if tasks is None else int(tasks.max(initial=-1)) + 1
+        return cls(a, b, n_tasks, needed, possible)
 
     @property
     def tasks(self) -> tuple[Codes, Codes]:

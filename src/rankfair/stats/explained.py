@@ -207,10 +207,10 @@ class ExplainedGap:
     >>> woman, years = rng.random(2000) < 0.5, rng.normal(10, 3, 2000)
     >>> years[woman] -= 2
     >>> pay = 30 + 2 * years - 1 * woman + rng.normal(size=2000)
-    >>> groups = TwoGroups.of(woman, ~woman)
+    >>> groups = TwoGroups.of(woman)
     >>> controls = Controls(years[:, None], ("years",))
-    >>> found = explained_gap(pay, woman, controls, groups, 0.95)
-    >>> print(found.unexplained)
+    >>> found = GapRegression.of(pay, woman, np.ones(2000), controls)
+    >>> print(explained_gap(found, groups, 0.95).unexplained)
     -1.012 (-1.102 to -0.922)
     """
 
@@ -224,38 +224,25 @@ class ExplainedGap:
 
 
 def explained_gap(
-    values: Floats,
-    in_group: Bools,
-    controls: Controls,
-    groups: TwoGroups,
-    confidence: float,
-    weights: Floats | None = None,
+    found: GapRegression, groups: TwoGroups, confidence: float
 ) -> ExplainedGap:
     """Split a mean gap into what the controls explain and what they do not.
 
     Parameters
     ----------
-    values : ndarray of shape (N,)
-        What is explained, of the rows of two groups.
-    in_group : boolean ndarray of shape (N,)
-        Rows of the group; the others are the reference.
-    controls : Controls
-        The controls of the same rows.
+    found : GapRegression
+        The regression of the values.
     groups : TwoGroups
-        ``TwoGroups.of(in_group, ~in_group, …)``: whether rows or tasks are independent.
+        The groups of its rows: whether rows or tasks are independent.
     confidence : float
         Between 0 and 1.
-    weights : ndarray of shape (N,), optional
-        Weights of the rows.
 
     Returns
     -------
     ExplainedGap
         In the units of the values.
     """
-    s = np.ones(len(values)) if weights is None else weights
-    found = GapRegression.of(values, in_group, s, controls)
-
+    values, in_group, s = found.values, found.in_group, found.weights
     size = float(np.abs(values).max(initial=0.0))
 
     def estimate(z: Floats, value: float) -> Estimate:

@@ -57,7 +57,7 @@ def mean_gap(
     --------
     >>> import numpy as np
     >>> in_a = np.array([True, True, True, False, False, False])
-    >>> groups = TwoGroups.of(in_a, ~in_a)
+    >>> groups = TwoGroups.of(in_a)
     >>> found = mean_gap(np.array([2.0, 3, 4]), np.array([1.0, 2, 3]), groups, 0.95)
     >>> print(found)
     1.000 (-1.267 to 3.267)
@@ -96,7 +96,7 @@ def relative_gap(
     >>> import numpy as np
     >>> in_a = np.arange(40) < 20
     >>> pay = np.linspace(80, 120, 20)
-    >>> print(relative_gap(0.9 * pay, pay, TwoGroups.of(in_a, ~in_a), 0.95))
+    >>> print(relative_gap(0.9 * pay, pay, TwoGroups.of(in_a), 0.95))
     -0.100 (-0.172 to -0.028)
     """
     mean_b = float(np.average(values_b, weights=groups.b.weights))
@@ -263,7 +263,7 @@ def shares_and_ratio(
     --------
     >>> import numpy as np
     >>> in_a = np.arange(60) < 20
-    >>> groups = TwoGroups.of(in_a, ~in_a)
+    >>> groups = TwoGroups.of(in_a)
     >>> of_a, of_b, ratio = shares_and_ratio(
     ...     np.arange(20) < 12, np.arange(40) < 18, groups, 0.95
     ... )

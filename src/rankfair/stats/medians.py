@@ -85,7 +85,7 @@ def median_gaps(
     --------
     >>> import numpy as np
     >>> in_a = np.arange(40) < 20
-    >>> groups, pay = TwoGroups.of(in_a, ~in_a), np.linspace(80, 120, 20)
+    >>> groups, pay = TwoGroups.of(in_a), np.linspace(80, 120, 20)
     >>> *_, gap, share = median_gaps(0.9 * pay, pay, groups, 0.95)
     >>> print(gap, share, sep="\n")
     -10.000 (-22.754 to 2.754)
