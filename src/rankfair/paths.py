@@ -276,6 +276,20 @@ class Path:
             f"{self.n_held_out:,} {judged} rows)"
         )
 
+    def _repr_html_(self) -> str:
+        """A table of some ε, the chosen one among them, for notebooks."""
+        names = "epsilon", "rmse", "auc", "md", "ks"
+        step = max(1, len(self.rows) // MOST_SHOWN)
+        shown = {*self.rows[::step], self.rows[-1]}
+        shown |= {row for row in self.rows if row.epsilon == self.chosen}
+        cells = [
+            "".join(f"<td>{getattr(row, name):.4g}</td>" for name in names)
+            for row in sorted(shown, key=lambda row: row.epsilon)
+        ]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        lines = "".join(f"<tr>{each}</tr>" for each in (head, *cells))
+        return f"<p>{self!r}</p><table>{lines}</table>"
+
     def plot(self, ax: Any = None) -> Any:
         """Draw RMSE against ``|AUC − 1/2|`` of held-out and of training rows.
 
@@ -292,6 +306,7 @@ class Path:
         return import_module("rankfair.report.pictures").draw_path(self, ax)
 
 
+MOST_SHOWN = 10  # ε of a path in a notebook, about
 CONFIDENCE = 0.95
 MIN_GROUP = 5  # rows of a group that is judged, as in an audit
 
