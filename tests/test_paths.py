@@ -287,9 +287,12 @@ def test_the_smallest_epsilon_within_one_standard_error_is_chosen(
 ):
     path = curve([3.0, 1.0, 0.9], costs, ses)
     assert (path.chosen, path.is_free) == (chosen, free)
-    marked = [text.get_text() for text in path.plot().texts]
+    _, _, *marked = path.plot().get_legend_handles_labels()[1]
     plt.close("all")
-    assert marked == ([] if chosen is None else [f"ε = {chosen:g}"])
+    named = [label for label in marked if "ε" in label]
+    assert named == ([] if chosen is None else [f"ε = {chosen:g}, marked"])
+    html = path._repr_html_()
+    assert all(f"<td>{row.epsilon:g}</td>" in html for row in path.rows)
     assert repr(path) == (
         f"Path(3 ε from 0 to 0.2, chosen {'none' if chosen is None else f'{chosen:g}'},"
         " 10 held-out rows)"
