@@ -20,6 +20,7 @@ from rankfair.cli.errors import telling
 from rankfair.cli.methods import METHODS
 from rankfair.input.errors import counted, printable
 
+METAVARS = {"list[str]": "COLUMN", "int": "N", "float": "NUMBER", "Path": "FILE"}
 GAP: Any = {"metavar": "GAP", "min": 0.0, "max": 0.5}
 PenaltyName = Literal["pool", "task", "feature", "shared", "ridge"]
 # A list of words must be one of an enum.
@@ -30,16 +31,10 @@ HALF_WIDTH = (
 )
 
 
-def option(
-    meaning: str,
-    metavar: str | None = None,
-    default: Any = None,
-    *names: str,
-    **more: Any,
-) -> Any:
+def option(meaning: str, default: Any = None, *names: str, **more: Any) -> Any:
     """Return a field that is an option of the command line, called as the field is."""
     kept = {} if default is MISSING else {"default": default}
-    return field(**kept, metadata={"said": (meaning, metavar, names, more)})
+    return field(**kept, metadata={"said": (meaning, names, more)})
 
 
 def argument(metavar: str, meaning: str, **more: Any) -> Any:
@@ -56,16 +51,15 @@ def _declared(each: Field[Any]) -> Any:
     """
     if "argument" in each.metadata:
         return each.metadata["argument"]
-    meaning, metavar, names, more = each.metadata["said"]
-    short = all(not name.startswith("--") for name in names)
-    if short and (names or each.default is False):
+    meaning, names, more = each.metadata["said"]
+    if each.default is False or (names and not names[0].startswith("--")):
         names = (f"--{each.name.replace('_', '-')}", *names)
-    if get_origin(each.type) is Literal:
-        metavar = "|".join(get_args(each.type))
+    choices = get_args(each.type) if get_origin(each.type) is Literal else ()
+    of_type = (name for kind, name in METAVARS.items() if kind in str(each.type))
+    usual = "|".join(choices) or next(of_type, None)
     told = "by default" not in meaning.lower() and "[default" not in meaning
-    return typer.Option(
-        *names, metavar=metavar, help=meaning, show_default=told, **more
-    )
+    more = {"metavar": usual, "show_default": told, **more}
+    return typer.Option(*names, help=meaning, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,29 +71,29 @@ class FileOptions:
         "CSV, Excel or Parquet, some alike, a folder of Parquet files, - for a pipe.",
     )
     file_column: str | None = option(
-        "Add a column with the name of each row's file.", "NAME"
+        "Add a column with the name of each row's file.", metavar="NAME"
     )
-    text: list[str] | None = option(
-        "Read a column as text, whatever it holds.", "COLUMN"
-    )
+    text: list[str] | None = option("Read a column as text, whatever it holds.")
     numbers: list[str] | None = option(
-        "Read a column as numbers, 007 as 7; else stop.", "COLUMN", None, "--number"
+        "Read a column as numbers, 007 as 7; else stop.", None, "--number"
     )
-    missing: list[str] | None = option("A cell that means “not known”, NA say.", "CELL")
-    trim: bool = option("Ignore spaces around names and labels.", default=False)
-    drop_missing: bool = option("Leave out rows with an empty cell.", default=False)
-    sheet: str | None = option("The sheet of a workbook; by default the first.", "NAME")
+    missing: list[str] | None = option(
+        "A cell that means “not known”, NA say.", metavar="CELL"
+    )
+    trim: bool = option("Ignore spaces around names and labels.", False)
+    drop_missing: bool = option("Leave out rows with an empty cell.", False)
+    sheet: str | None = option(
+        "The sheet of a workbook; by default the first.", metavar="NAME"
+    )
     delimiter: str | None = option(
-        "Between cells; by default as the header shows.", "SIGN"
+        "Between cells; by default as the header shows.", metavar="SIGN"
     )
-    decimal: str = option("The decimal sign, . or ,", "SIGN", ".")
-    thousands: str | None = option("Between groups of three digits.", "SIGN")
+    decimal: str = option("The decimal sign, . or ,", ".", metavar="SIGN")
+    thousands: str | None = option("Between groups of three digits.", metavar="SIGN")
     encoding: str | None = option(
-        "By default UTF-8, or what the file's mark says.", "NAME"
+        "By default UTF-8, or what the file's mark says.", metavar="NAME"
     )
-    max_bytes: int = option(
-        "Refuse larger files.  [default: 4 GiB]", "N", 4 << 30, min=1
-    )
+    max_bytes: int = option("Refuse larger files.  [default: 4 GiB]", 4 << 30, min=1)
 
     def reading(self) -> Any:
         """Return what the reader has to know."""
@@ -117,13 +111,11 @@ class FileOptions:
 class OutputOptions:
     """Where the answer goes."""
 
-    html: Path | None = option("Write the page there.", "FILE", dir_okay=False)
-    title: str | None = option("The title of the page.", "TEXT")
-    suppress: int = option(
-        "Show no group or task of fewer rows on the page.", "N", 5, min=1
-    )
-    json: bool = option("Print JSON instead of a table.", default=False)
-    quiet: bool = option("Show no progress and no notes.", None, False, "-q")
+    html: Path | None = option("Write the page there.", dir_okay=False)
+    title: str | None = option("The title of the page.", metavar="TEXT")
+    suppress: int = option("Show no group or task of fewer rows on the page.", 5, min=1)
+    json: bool = option("Print JSON instead of a table.", False)
+    quiet: bool = option("Show no progress and no notes.", False, "-q")
 
     @property
     def table(self) -> str | None:
@@ -136,7 +128,11 @@ class TableOptions(OutputOptions):
     """Where the answer goes, and its table."""
 
     table: str | None = option(
-        "The table: CSV, Excel, Parquet, - for a pipe.", "FILE", None, "--out", "-o"
+        "The table: CSV, Excel, Parquet, - for a pipe.",
+        None,
+        "--out",
+        "-o",
+        metavar="FILE",
     )
 
 
@@ -151,7 +147,7 @@ class GateOptions:
         "As --max-gap, for flagged tasks; code 3 if no task can be judged.", **GAP
     )
     ignore_small_groups: bool = option(
-        "Let --max-gap hold though groups of few rows are not judged.", default=False
+        "Let --max-gap hold though groups of few rows are not judged.", False
     )
 
     @property
@@ -164,18 +160,16 @@ class GateOptions:
 class ColumnOptions:
     """What the columns are for."""
 
-    target: str | None = option("What is to be predicted.", "COLUMN")
+    target: str | None = option("What is to be predicted.", metavar="COLUMN")
     sensitive: list[str] = option(
-        "The sensitive column; repeat it for several.", "COLUMN", MISSING
+        "The sensitive column; repeat it for several.", MISSING
     )
-    task: list[str] | None = option("The task of a row: a job, a county.", "COLUMN")
-    weight: str | None = option("How much a row counts.", "COLUMN")
+    task: list[str] | None = option("The task of a row: a job, a county.")
+    weight: str | None = option("How much a row counts.", metavar="COLUMN")
     bins: int | None = option(
-        "Cut sensitive numbers into N groups of equal size, or weight.", "N", min=2
+        "Cut sensitive numbers into N groups of equal size, or weight.", min=2
     )
-    intersect: bool = option(
-        "Compare combinations of sensitive columns.", default=False
-    )
+    intersect: bool = option("Compare combinations of sensitive columns.", False)
 
     def roles(self, **more: Any) -> Any:
         """Return what each column is for."""
@@ -202,23 +196,21 @@ class ColumnOptions:
 class ModelOptions(ColumnOptions):
     """What the model is, and what it predicts from."""
 
-    penalty: PenaltyName = option("What keeps the weights small.", default="pool")
+    penalty: PenaltyName = option("What keeps the weights small.", "pool")
     beta: str = option(
-        "Weight of the penalty; auto: cross-validated.", "NUMBER|auto", "auto"
+        "Weight of the penalty; auto: cross-validated.", "auto", metavar="NUMBER|auto"
     )
     unseen: Literal["error", "shared"] = option(
-        "Tasks not seen in training: refuse, or the model all share.", default="error"
+        "Tasks not seen in training: refuse, or the model all share.", "error"
     )
-    blind: bool = option("Do not predict from the sensitive column.", default=True)
-    feature: list[str] | None = option("Predict from these columns alone.", "COLUMN")
-    drop: list[str] | None = option("Do not predict from this column.", "COLUMN")
+    blind: bool = option("Do not predict from the sensitive column.", True)
+    feature: list[str] | None = option("Predict from these columns alone.")
+    drop: list[str] | None = option("Do not predict from this column.")
     predictor: list[str] | None = option(
-        "Predict from it, though it looks like an identifier or a date.", "COLUMN"
+        "Predict from it, though it looks like an identifier or a date."
     )
-    max_categories: int = option(
-        "The most categories of a text column.", "N", 50, min=2
-    )
-    seed: int = option("Seed of all that is random.", "N", 0, min=0)
+    max_categories: int = option("The most categories of a text column.", 50, min=2)
+    seed: int = option("Seed of all that is random.", 0, min=0)
 
     def regressor(self, **settings: Any) -> Any:
         """Return the estimator that is asked for, not fitted."""
@@ -256,12 +248,12 @@ class ConstraintOptions(ModelOptions):
 
     constraint: list[ConstraintName] | None = option(
         "What is balanced; repeat it for several.  [default: rank]",
-        "|".join(ConstraintName),
+        metavar="|".join(ConstraintName),
     )
     scope: Literal["global", "task", "both"] = option(
         "Over all rows, within every task, or both; the last two take two groups of "
         "one column, known for all rows.",
-        default="global",
+        "global",
     )
 
     @property
@@ -284,51 +276,57 @@ def one_or_all(values: list[Any]) -> Any:
 class AuditCommand(FileOptions, TableOptions, GateOptions, ColumnOptions):
     """What `rankfair audit` is asked for."""
 
-    prediction: list[str] | None = option(
-        "Predictions; repeat it for several.", "COLUMN"
+    prediction: list[str] | None = option("Predictions; repeat it for several.")
+    model: str | None = option(
+        "Audit the predictions of a model file.", metavar="MODEL"
     )
-    model: str | None = option("Audit the predictions of a model file.", "MODEL")
     reference: list[str] | None = option(
-        "The group to compare others with, by default the largest.", "LABEL"
+        "The group to compare others with, by default the largest.", metavar="LABEL"
     )
     control: list[str] | None = option(
-        "A column that may explain the gap; repeat it for several.", "COLUMN"
+        "A column that may explain the gap; repeat it for several."
     )
     close_to: float | None = option(
-        "Find the least raises that leave a gap of, say, 0.02.", "SHARE", min=0, max=1
+        "Find the least raises that leave a gap of, say, 0.02.",
+        metavar="SHARE",
+        min=0,
+        max=1,
     )
-    raises: str | None = option("Write these raises there, a row each.", "FILE")
+    raises: str | None = option("Write these raises there, a row each.", metavar="FILE")
     layout: Literal["audit", "pay-transparency"] = option(
-        "The page; or Article 9 of directive (EU) 2023/970.", default="audit"
+        "The page; or Article 9 of directive (EU) 2023/970.", "audit"
     )
     complementary: str | None = option(
-        "Complementary or variable pay, for that page.", "COLUMN"
+        "Complementary or variable pay, for that page.", metavar="COLUMN"
     )
-    unit: str = option("What a row is, in the headline: a person.", "NOUN", "row")
+    unit: str = option(
+        "What a row is, in the headline: a person.", "row", metavar="NOUN"
+    )
     frequency_weights: bool = option(
-        "A weight is how often a row was seen; else a row is seen once.", default=False
+        "A weight is how often a row was seen; else a row is seen once.", False
     )
-    confidence: float = option("Of all intervals, from 0.5 to below 1.", "NUMBER", 0.95)
-    min_group: int = option("Judge no group of fewer rows.", "N", 5, min=1)
-    seed: int = option("Seed of permutations.", "N", 0, min=0)
+    confidence: float = option("Of all intervals, from 0.5 to below 1.", 0.95)
+    min_group: int = option("Judge no group of fewer rows.", 5, min=1)
+    seed: int = option("Seed of permutations.", 0, min=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitCommand(FileOptions, OutputOptions, GateOptions, ConstraintOptions):
     """What `rankfair fit` is asked for."""
 
-    out: Path | None = option("The model file.", "MODEL", None, "-o", dir_okay=False)
+    out: Path | None = option(
+        "The model file.", None, "-o", metavar="MODEL", dir_okay=False
+    )
     epsilon: list[float] | None = option(
         f"{HALF_WIDTH} Once for all, or once for each --constraint in order.  "
         "[default: 0.01]",
-        "NUMBER",
         min=0.0,
     )
     folds: int = option(
-        "Folds, if rows cannot be left out; 0 reports on rows fitted.", "N", 5, min=0
+        "Folds, if rows cannot be left out; 0 reports on rows fitted.", 5, min=0
     )
-    memory_rows: int = option("A folder of more is not held in memory.", "N", 200_000)
-    notes: str | None = option("A few words to keep in the model file.", "TEXT")
+    memory_rows: int = option("A folder of more is not held in memory.", 200_000)
+    notes: str | None = option("A few words to keep in the model file.", metavar="TEXT")
 
     def regressor(self, **settings: Any) -> Any:
         """Return the estimator, with an ε for all constraints or for each."""
@@ -352,10 +350,10 @@ class PathCommand(FileOptions, TableOptions, ConstraintOptions):
     """What `rankfair path` is asked for."""
 
     at: list[float] | None = option(
-        "Try this ε; repeat it; by default up to forty.", "EPSILON"
+        "Try this ε; repeat it; by default up to forty.", metavar="EPSILON"
     )
     folds: int | None = option(
-        "By default each row is left out of one fit; else there are 5.", "N", min=2
+        "By default each row is left out of one fit; else there are 5.", min=2
     )
 
 
@@ -364,12 +362,13 @@ class CompareCommand(FileOptions, TableOptions, ModelOptions):
     """What `rankfair compare` is asked for."""
 
     method: list[str] | None = option(
-        f"Try this method; repeat it; by default all: {'; '.join(METHODS)}.", "NAME"
+        f"Try this method; repeat it; by default all: {'; '.join(METHODS)}.",
+        metavar="NAME",
     )
-    epsilon: float = option(HALF_WIDTH, "NUMBER", 0.01, min=0.0)
-    folds: int = option("Folds of the cross-validation.", "N", 5, min=2)
+    epsilon: float = option(HALF_WIDTH, 0.01, min=0.0)
+    folds: int = option("Folds of the cross-validation.", 5, min=2)
     within: float = option(
-        "Name a method with a rank gap of at most this.", default=0.05, **GAP
+        "Name a method with a rank gap of at most this.", 0.05, **GAP
     )
 
 
@@ -378,12 +377,14 @@ class PredictCommand(FileOptions):
     """What `rankfair predict` is asked for."""
 
     model: str = argument("MODEL", "A model file.")
-    out: str = option("CSV, Excel or Parquet, - for CSV to a pipe.", "FILE", "-", "-o")
-    name: str = option("The name of the new column.", "NAME", "prediction")
-    keep: list[str] | None = option(
-        "Write this column beside it; repeat it; by default all.", "COLUMN"
+    out: str = option(
+        "CSV, Excel or Parquet, - for CSV to a pipe.", "-", "-o", metavar="FILE"
     )
-    quiet: bool = option("Show no notes.", None, False, "-q")
+    name: str = option("The name of the new column.", "prediction", metavar="NAME")
+    keep: list[str] | None = option(
+        "Write this column beside it; repeat it; by default all."
+    )
+    quiet: bool = option("Show no notes.", False, "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -391,8 +392,8 @@ class DescribeCommand:
     """What `rankfair describe` is asked for."""
 
     model: str = argument("MODEL", "A model file.")
-    json: bool = option("Print JSON instead of text.", default=False)
-    card: bool = option("Print a model card, in Markdown.", default=False)
+    json: bool = option("Print JSON instead of text.", False)
+    card: bool = option("Print a model card, in Markdown.", False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,7 +402,7 @@ class OnnxCommand:
 
     model: str = argument("MODEL", "A model file.")
     out: Path = argument("OUT", "The ONNX file.", dir_okay=False)
-    quiet: bool = option("Do not say what was written.", None, False, "-q")
+    quiet: bool = option("Do not say what was written.", False, "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,11 +410,11 @@ class DemoCommand:
     """What `rankfair demo` is asked for."""
 
     out: Path = option(
-        "For pictures and records.", "FOLDER", Path("demo"), file_okay=False
+        "For pictures and records.", Path("demo"), metavar="FOLDER", file_okay=False
     )
-    seed: int = option("Seed of the synthetic data.", "N", 0, min=0)
-    draws: int = option("How many times the data are drawn.", "N", 20, min=1)
-    quiet: bool = option("Show no progress, only the table.", None, False, "-q")
+    seed: int = option("Seed of the synthetic data.", 0, min=0)
+    draws: int = option("How many times the data are drawn.", 20, min=1)
+    quiet: bool = option("Show no progress, only the table.", False, "-q")
 
 
 def expanded(command: Callable[[Any], None]) -> Callable[..., None]:
