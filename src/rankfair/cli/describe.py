@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from rankfair.audit import Audit
-from rankfair.audit.records import plain
+from rankfair.audit.records import Comparison, plain
 from rankfair.audit.summary import interval, number
 from rankfair.files.codec import fits
 from rankfair.input.errors import counted, printable
@@ -51,8 +50,10 @@ LIMITS = (
 Facts = list[tuple[str, Any]]
 
 
-def report_of(audits: Sequence[Audit], measured: str, n_rows: int) -> dict[str, Any]:
-    """Return what the card of a model file says of audits, as plain JSON types."""
+def report_of(
+    comparisons: Sequence[Comparison], measured: str, n_rows: int
+) -> dict[str, Any]:
+    """Return what the card of a model file says of an audit, as plain JSON types."""
     lines = [
         {
             "model": each.model,
@@ -64,8 +65,7 @@ def report_of(audits: Sequence[Audit], measured: str, n_rows: int) -> dict[str, 
                 for end in ENDS
             },
         }
-        for found in audits
-        for each in found.comparisons
+        for each in comparisons
     ]
     versions = {name: version(name) for name in PACKAGES}
     return {

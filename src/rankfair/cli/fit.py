@@ -189,16 +189,20 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         rows = counted(len(data.y) - len(judged), "row is", "rows are")
         single = "the only row of a task, or of weight 0, cannot be held out"
         notes.append(f"{rows} not in the report: {single}.")
-    if measured == "left out" and data.roles.tasks:
-        found = _within_fitted(found, data, free, final)
-        notes.append(FITTED_WITHIN)
-    reports = [found]
-    if asked.out is not None and measured != "fitted":
-        trained = _of_fitted(data, final, {f"{AFTER}, training rows": final})
-        reports.append(trained)
+    trained = []
+    within = measured == "left out" and bool(data.roles.tasks)
+    if within or (asked.out is not None and measured != "fitted"):
+        models = {BEFORE: free, AFTER: final} if within else {AFTER: final}
+        fitted = _of_fitted(data, final, models)
+        after_too = [c for c in fitted.comparisons if c.model == AFTER]
+        trained = [replace(c, model=f"{AFTER}, training rows") for c in after_too]
+        if within:
+            found = _with_tasks_of(found, fitted)
+            notes.append(FITTED_WITHIN)
+    lines = [*found.comparisons, *trained]
     kept = data.weights is None or data.weights > 0
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
-    report = report_of(reports, MEASURED[measured], n_rows)
+    report = report_of(lines, MEASURED[measured], n_rows)
     path = _save(asked, final, {**data.design.to_dict(), **report})
     return Fitted(
         model=final,
@@ -257,12 +261,11 @@ def _of_fitted(data: FitData, final: Any, models: dict[str, Any]) -> Audit:
     )
 
 
-def _within_fitted(found: Audit, data: FitData, free: Any, final: Any) -> Audit:
+def _with_tasks_of(found: Audit, fitted: Audit) -> Audit:
     """Take the figures within tasks of the rows fitted, not of those left out.
 
     Left out one by one, rows of a small task are ordered against their own values.
     """
-    fitted = _of_fitted(data, final, {BEFORE: free, AFTER: final})
     within = {pair_of(c): c.within_task_auc for c in fitted.comparisons}
     comparisons = tuple(
         replace(c, within_task_auc=within.get(pair_of(c), c.within_task_auc))
