@@ -16,6 +16,7 @@ import pytest
 import typer
 
 from commands import answer
+from rankfair.audit.summary import figures, table_lines
 from rankfair.cli import errors
 from rankfair.cli.errors import (
     NotEstimableError,
@@ -24,7 +25,7 @@ from rankfair.cli.errors import (
     ending,
     telling,
 )
-from rankfair.cli.screen import figures, progress, say, show_table, table_lines
+from rankfair.cli.screen import progress, say, show_table
 from rankfair.files.columns import Roles
 from rankfair.files.read import load
 from rankfair.files.table import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unicodedata import combining, east_asian_width
 
 from rankfair.input.errors import clipped, listed, printable, shown
@@ -18,6 +18,7 @@ FIGURE = re.compile(
     r"[-−]?[\d.,]+(e[-+]?\d+)?|[-−]?(nan|inf)|-|"
     r"\d[\d.,]*–\d[\d.,]*|-?[\d.,]+ to -?[\d.,]+|"
 )
+LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
 WIDEST = 30  # characters of a label; a cell can hold two labels
 
 
@@ -170,21 +171,43 @@ def not_judged(audit: Audit) -> str:
 
 def audit_table(audit: Audit) -> str:
     """Return title, verdict and a line for each comparison."""
-    head = ("model", "feature", "groups", "AUC", "CI", "p", "within tasks", "MD")
-    rows = [
-        (
-            c.model,
-            c.sensitive_feature,
-            f"{clipped(c.group, WIDEST)} v {clipped(c.against, WIDEST)}",
-            number(c.auc),
-            interval(c.auc),
-            _p_value(c.auc.p_value),
-            number(c.within_task_auc),
-            number(c.mean_difference, ".4g"),
-        )
-        for c in audit.comparisons
+    heads, columns = zip(*comparison_columns(audit), strict=True)
+    lines = table_lines(heads, [*zip(*columns, strict=True)])
+    return "\n".join([audit.title, audit.verdict, "", *lines])
+
+
+def comparison_columns(audit: Audit) -> list[tuple[str, list[str]]]:
+    """Return the comparisons as columns of a table, each with its name."""
+    lines = audit.comparisons
+    errors = {line.name: line.rmse for line in audit.models}
+    several = len(audit.sensitive_features) > 1
+    return [
+        ("model", [c.model for c in lines]),
+        ("column", [c.sensitive_feature if several else "" for c in lines]),
+        ("groups", [pair_of_groups(c) for c in lines]),
+        ("rows", [f"{c.n_group} v {c.n_against}" for c in lines]),
+        ("AUC", [number(c.auc) for c in lines]),
+        ("CI", [interval(c.auc) for c in lines]),
+        ("in tasks", [number(c.within_task_auc) for c in lines]),
+        ("MD", figures([c.mean_difference for c in lines], 3)),
+        ("KS", [number(c.ks) for c in lines]),
+        ("RMSE", figures([errors[c.model] for c in lines], 4)),
     ]
-    return "\n".join([audit.title, audit.verdict, "", *table_lines(head, rows)])
+
+
+def pair_of_groups(of: Any) -> str:
+    """Return the groups of a comparison or of another record, as a table has them."""
+    return f"{clipped(of.group, WIDEST)} v {clipped(of.against, WIDEST)}"
+
+
+def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
+    """Return a column of numbers with the same decimals, ``digits`` in the largest."""
+    plain = [v.value if isinstance(v, Estimate) else v for v in values]
+    largest = max((abs(v) for v in plain if math.isfinite(v)), default=0.0)
+    if not SMALL <= largest < LARGE:
+        return [number(v, f".{digits}g") for v in plain]
+    decimals = max(digits - 1 - math.floor(math.log10(largest)), 0)
+    return [number(v, f",.{decimals}f") for v in plain]
 
 
 def number(value: Estimate | float, form: str = ".3f") -> str:
@@ -214,12 +237,6 @@ def interval(value: Estimate, form: str = ".3f") -> str:
         return "unknown"
     ends = (value.ci_low, value.ci_high)
     return (" to " if min(ends) < 0.0 else "–").join(format(e, form) for e in ends)
-
-
-def _p_value(p: float | None) -> str:
-    if p is None:
-        return "-"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

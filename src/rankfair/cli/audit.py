@@ -16,18 +16,23 @@ from rankfair.audit import Audit, audit
 from rankfair.audit.records import (
     LABELS,
     MEASURES,
-    Comparison,
     TaskLine,
     raises_columns,
 )
-from rankfair.audit.summary import WIDEST, interval, number
+from rankfair.audit.summary import (
+    WIDEST,
+    comparison_columns,
+    figures,
+    interval,
+    number,
+    pair_of_groups,
+)
 from rankfair.cli.errors import echo
 from rankfair.cli.options import AuditCommand
 from rankfair.cli.screen import (
     Answer,
     OnStep,
     column_of,
-    figures,
     say,
     show_table,
     table_of,
@@ -67,7 +72,7 @@ class Audited(Answer):
     def say(self, quiet: bool) -> None:
         """Print the verdict, the comparisons, and what their columns mean."""
         say(self.audit.verdict, "")
-        show_comparisons(self.audit)
+        show_table(*comparison_columns(self.audit))
         _show_gaps(self.audit)
         _show_parts(self.audit)
         _show_remedies(self.audit)
@@ -240,30 +245,6 @@ def _gap_of(line: TaskLine) -> float:
     return -1.0 if math.isnan(gap) else gap
 
 
-def _pair(of: Any) -> str:
-    """The groups of a comparison or of another record, as a table shows them."""
-    return f"{clipped(of.group, WIDEST)} v {clipped(of.against, WIDEST)}"
-
-
-def show_comparisons(found: Audit) -> None:
-    """Print a row for each comparison of groups."""
-    lines: Sequence[Comparison] = found.comparisons
-    errors = {line.name: line.rmse for line in found.models}
-    several = len(found.sensitive_features) > 1
-    show_table(
-        ("model", [c.model for c in lines]),
-        ("column", [c.sensitive_feature if several else "" for c in lines]),
-        ("groups", map(_pair, lines)),
-        ("rows", [f"{c.n_group} v {c.n_against}" for c in lines]),
-        ("AUC", [number(c.auc) for c in lines]),
-        ("CI", [interval(c.auc) for c in lines]),
-        ("in tasks", [number(c.within_task_auc) for c in lines]),
-        ("MD", figures([c.mean_difference for c in lines], 3)),
-        ("KS", [number(c.ks) for c in lines]),
-        ("RMSE", figures([errors[c.model] for c in lines], 4)),
-    )
-
-
 def _show_gaps(found: Audit) -> None:
     """Print the gap in units and percent, over all rows and of the worst tasks."""
     tasks = [gap for gap in found.units if gap.task is not None]
@@ -279,7 +260,7 @@ def _show_gaps(found: Audit) -> None:
     echo()
     show_table(
         ("gap in", [gap.of for gap in lines]),
-        ("groups", [_pair(gap) if several else "" for gap in lines]),
+        ("groups", [pair_of_groups(gap) if several else "" for gap in lines]),
         ("rows of", [clipped(gap.task or "all tasks", WIDEST) for gap in lines]),
         ("rows", [f"{gap.n_group} v {gap.n_against}" for gap in lines]),
         ("means", figures(means, 5)),
@@ -327,7 +308,7 @@ def _show_remedies(found: Audit) -> None:
     if costs:
         echo()
         show_table(
-            ("groups", map(_pair, costs)),
+            ("groups", map(pair_of_groups, costs)),
             ("gap closed to", [f"{100.0 * abs(r.left):.1f} %" for r in costs]),
             ("raised", [str(r.n_raised) for r in costs]),
             ("sum", [f"{r.total:,.0f}" for r in costs]),

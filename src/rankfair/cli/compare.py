@@ -13,7 +13,7 @@ import numpy as np
 
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import gap_interval, plain
-from rankfair.audit.summary import interval, number
+from rankfair.audit.summary import figures, interval, number
 from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, read_data, small_groups
 from rankfair.cli.errors import sentence_of
@@ -23,7 +23,6 @@ from rankfair.cli.screen import (
     Answer,
     OnStep,
     figure,
-    figures,
     say,
     show_table,
     table_of,

@@ -10,13 +10,14 @@ import numpy as np
 
 from rankfair.audit import Audit
 from rankfair.audit.records import plain
-from rankfair.cli.audit import audit_table, show_comparisons
+from rankfair.audit.summary import comparison_columns
+from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, needed_target, read_data
 from rankfair.cli.describe import report_of
 from rankfair.cli.errors import NotEstimableError, echo
 from rankfair.cli.methods import without_constraint
 from rankfair.cli.options import FitCommand
-from rankfair.cli.screen import Answer, OnStep, say
+from rankfair.cli.screen import Answer, OnStep, say, show_table
 from rankfair.cli.verdict import (
     AFTER,
     BEFORE,
@@ -90,7 +91,7 @@ class Fitted(Answer):
         if self.audit is not None:
             rows = MEASURED[self.measured]
             say(f"{rows}, without the constraint (before) and with it (after):", "")
-            show_comparisons(self.audit)
+            show_table(*comparison_columns(self.audit))
             say("", *self.verdict)
         if self.path is None and not quiet:
             echo("The model was not kept: -o FILE writes it.", err=True)

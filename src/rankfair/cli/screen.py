@@ -17,7 +17,7 @@ import typer
 
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import estimate_columns
-from rankfair.audit.summary import not_judged, number, table_lines
+from rankfair.audit.summary import not_judged, table_lines
 from rankfair.cli.errors import echo, echo_json
 from rankfair.cli.options import GateOptions
 from rankfair.files.table import Dialect, Table
@@ -27,7 +27,6 @@ from rankfair.stats.estimate import Estimate
 
 # Told of each step: its name, its number and how many there are.
 OnStep: TypeAlias = Callable[[str, int, int], None]
-LARGE, SMALL = 1e6, 1e-3  # beyond them a column is shown with powers of ten
 MOST_LETTERS = 40  # of the name of a step, which leave room for the bar
 
 
@@ -148,16 +147,6 @@ def tell(notes: Sequence[str], quiet: bool = False) -> None:
     if not quiet:
         for note in notes:
             echo(f"Note: {note}", err=True)
-
-
-def figures(values: Sequence[Estimate | float], digits: int) -> list[str]:
-    """Return a column of numbers with the same decimals, ``digits`` in the largest."""
-    plain = [v.value if isinstance(v, Estimate) else v for v in values]
-    largest = max((abs(v) for v in plain if math.isfinite(v)), default=0.0)
-    if not SMALL <= largest < LARGE:
-        return [number(v, f".{digits}g") for v in plain]
-    decimals = max(digits - 1 - math.floor(math.log10(largest)), 0)
-    return [number(v, f",.{decimals}f") for v in plain]
 
 
 def figure(value: float) -> str:
