@@ -154,14 +154,10 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    size = archive.getinfo(name).file_size
     try:
-        with archive.open(name) as stream:
-            content = stream.read(size + 1)
+        return archive.read(name)
     except _ZIP_ERRORS as error:
         raise ModelFileError(f"{name} is damaged ({error})") from None
-    demand(len(content) == size, f"{name} is cut: {len(content)} of {size} bytes")
-    return content
 
 
 def _body(archive: zipfile.ZipFile) -> Any:

@@ -124,24 +124,18 @@ def read_file(
     """Do the work of `read_table`; columns without a use stop nothing."""
     reading.check()
     raw, name = read_bytes(source, reading.max_bytes)
+    book, parquet = is_workbook(raw), raw.startswith(b"PAR1")
+    if reading.sheet is not None and not book:
+        of = "names a sheet of an Excel workbook (.xlsx)"
+        raise InputError("sheet", of, f"{shown(name)}, which is none")
     try:
-        table = _table_of(raw, name, reading, roles or Roles())
+        if parquet:
+            return replace(read_parquet(raw, reading), source=name)
+        sheet = read_workbook(raw, reading) if book else split(raw, reading)
+        return _of_cells(sheet, reading, roles or Roles(), name)
     except TableError as error:
         error.argument = name
         raise
-    return replace(table, source=name)
-
-
-def _table_of(raw: bytes, source: str, reading: Reading, roles: Roles) -> Table:
-    """Return the table that the content of a file is."""
-    if is_workbook(raw):
-        return _of_cells(read_workbook(raw, reading), reading, roles, source)
-    if reading.sheet is not None:
-        of = "names a sheet of an Excel workbook (.xlsx)"
-        raise InputError("sheet", of, f"{shown(source)}, which is none")
-    if raw.startswith(b"PAR1"):
-        return read_parquet(raw, reading)
-    return _of_cells(split(raw, reading), reading, roles, source)
 
 
 def _of_cells(sheet: Sheet, reading: Reading, roles: Roles, source: str) -> Table:
@@ -173,7 +167,7 @@ def _of_cells(sheet: Sheet, reading: Reading, roles: Roles, source: str) -> Tabl
             f"file cut? Its last cell is read as {quoted(sheet.columns[-1][-1])}."
         )
     dialect = Dialect(sheet.delimiter, reading.decimal)
-    table = Table(found, "", tuple(notes), why, sheet.lines, dialect)
+    table = Table(found, source, tuple(notes), why, sheet.lines, dialect)
     if problems and not reading.drop_missing:
         needed = (*roles.numbers, *roles.tasks)
         problems += gaps(table, [name for name in needed if name in found])
