@@ -504,7 +504,11 @@ class RankFairRegressor(FairRegressor):
                 " The group among the predictors (blind=False) can help; what it would "
                 "reach was not computed."
             )
-        columns = [_dummies(each) for each in rows.attributes]
+        columns = []
+        for each in rows.attributes:
+            fill = each.sizes()[1:] / each.sizes().sum()
+            encoder = GroupEncoder(-1, each.name, each.labels, fill)
+            columns.append(encoder.columns_of(each.codes))
         n, seeing = rows.X.shape[1], rows.beside(columns)
         added = range(n, seeing.X.shape[1])
         other = self._solve(seeing, settings, None, added)
@@ -796,14 +800,6 @@ def _exempting(request: Request, own: Sequence[int]) -> Request:
     if not isinstance(request.penalty, Pool):
         return request
     return replace(request, penalty=replace(request.penalty, exempt=tuple(own)))
-
-
-def _dummies(groups: SensitiveGroups) -> Floats:
-    """A column of 0 and 1 for each group but the first; shares where it is unknown."""
-    columns: Floats = (groups.codes[:, None] == np.arange(1, len(groups.labels))) * 1.0
-    if groups.known is not None:
-        columns[~groups.known] = columns[groups.known].mean(axis=0)
-    return columns
 
 
 # Rows that are not in memory
