@@ -202,3 +202,13 @@ def test_tasks_of_one_group_make_gaps_by_chance_larger():
     alone = said(model, x[:, None], y, sensitive_features=in_a)
     sites = said(model, x[:, None], y, tasks=site, sensitive_features=in_a)
     assert not by_chance(alone) and by_chance(sites)
+
+
+def test_a_warning_of_rows_in_files_is_at_the_callers_line(tmp_path):
+    X, y, _, z = mixed(2000)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(y=y, z=z, task=z)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    model = RankFairRegressor(0.1, tasks="task", sensitive_features="z", blind=True)
+    with pytest.warns(UserWarning, match="blind in name only") as caught:
+        model.fit(stream(tmp_path), "y")
+    assert caught[0].filename == __file__

@@ -464,7 +464,10 @@ class RankFairRegressor(FairRegressor):
         advice: str = "",
         auc: float | None = None,
     ) -> None:
-        """Store what a fit came to, and say what there is to say."""
+        """Store what a fit came to, and say what there is to say.
+
+        ``auc`` is that of rows that are not in memory.
+        """
         asked, values = settings.constraints, solution.values
         fitted = fitted_attributes(self, settings, solution, rows, X, auc)
         advice = other_ways(solution, asked) + advice
@@ -472,7 +475,7 @@ class RankFairRegressor(FairRegressor):
         notes += outside_in_tasks(solution, rows)
         progress.close(fitted)
         self._store(fitted)
-        tell(notes, depth=1)
+        tell(notes, depth=2 if isinstance(X, Named) else 1)
 
     def _solve(
         self,
