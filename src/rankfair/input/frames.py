@@ -30,9 +30,9 @@ _PLAIN = {"String": "text", "Categorical": "categories", "Enum": "categories"}
 
 @dataclass(frozen=True)
 class ArrayTable:
-    """A two-dimensional array; its columns have positions only."""
+    """A two-dimensional array, dense or sparse by rows; columns have positions only."""
 
-    values: NDArray[Any]
+    values: Any
 
     names = None
 
@@ -42,42 +42,20 @@ class ArrayTable:
         return self.values.shape[0], self.values.shape[1]
 
     def column(self, j: int) -> Column:
-        """Return column ``j`` as a view."""
-        return self.values[:, j]
+        """Return column ``j``, as a view of a dense array."""
+        if issparse(self.values):
+            return np.asarray(self.values[:, [j]].toarray().ravel())
+        return np.asarray(self.values[:, j])
 
-    def numbers(self, columns: Sequence[int]) -> Floats:
+    def numbers(self, columns: Sequence[int]) -> Any:
         """Return these columns as floats, C-ordered; a copy only where needed."""
         if self.values.dtype.kind not in "biuf":
             return _stacked(self, columns)
         whole = len(columns) == self.shape[1]
         values = self.values if whole else self.values[:, list(columns)]
+        if issparse(values):
+            return values.astype(np.float64, copy=False)
         return np.ascontiguousarray(values, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class SparseTable:
-    """Sparse rows, which stay sparse; their columns have positions only."""
-
-    values: Any  # a CSR array
-
-    names = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.values.shape[0], self.values.shape[1]
-
-    def column(self, j: int) -> Column:
-        """Return column ``j`` as an array."""
-        found: Column = self.values[:, [j]].toarray().ravel()
-        return found
-
-    def numbers(self, columns: Sequence[int]) -> Any:
-        """Return these columns as floats, sparse by rows."""
-        refuse_complex(self.values, "X")
-        whole = len(columns) == self.shape[1]
-        values = self.values if whole else self.values[:, list(columns)]
-        return values.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -110,7 +88,7 @@ class FrameTable:
         return _stacked(self, columns)
 
 
-Table: TypeAlias = ArrayTable | SparseTable | FrameTable
+Table: TypeAlias = ArrayTable | FrameTable
 
 
 def _stacked(table: ArrayTable | FrameTable, columns: Sequence[int]) -> Floats:
@@ -134,10 +112,6 @@ def open_table(X: Any) -> Table:
     >>> open_table([[1.0, "a"], [2.0, "b"]]).shape
     (2, 2)
     """
-    if issparse(X):
-        values = csr_array(X)
-        _refuse_empty(values.shape)
-        return SparseTable(values)
     if isinstance(X, str | PathLike):
         raise InputError(
             "X",
@@ -154,18 +128,15 @@ def open_table(X: Any) -> Table:
         )
     frame = _as_frame(X)
     if frame is None:
-        values = as_array(X)
+        values = csr_array(X) if issparse(X) else as_array(X)
         refuse_complex(values, "X")
-        return ArrayTable(check_array(values, dtype=None, ensure_all_finite=False))
-    _refuse_empty(frame.shape)
-    return frame
-
-
-def _refuse_empty(shape: tuple[int, int]) -> None:
-    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        taken = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
+        return ArrayTable(check_array(values, **taken))
+    for count, what in zip(frame.shape, ("sample", "feature"), strict=True):
         if count == 0:  # scikit-learn's words
-            empty = f"has 0 {what}(s) (shape={shape})"
+            empty = f"has 0 {what}(s) (shape={frame.shape})"
             raise InputError("X", f"{empty} while a minimum of 1 is required")
+    return frame
 
 
 def refuse_sparse(X: Any) -> None:
@@ -623,6 +594,10 @@ def label_array(labels: list[Any]) -> NDArray[Any]:
 
 # Labels of new rows
 
+SORTED_ROWS = (
+    " Folds of sorted rows leave out whole tasks and groups: shuffle them, "
+    "cv=KFold(5, shuffle=True)."
+)
 FIT_MORE = ("Use the labels of training, or fit with rows of these too.",)
 
 
@@ -633,16 +608,30 @@ class UnseenError(InputError):
     ----------
     labels, known : sequence
         Those labels, and the ones of training.
-    column : str or None
-        The column of a sensitive feature; None where the labels are of tasks.
     n_rows : int
         How many rows have such labels.
+    column : str or None
+        The column of a sensitive feature; None where the labels are of tasks.
     """
 
-    labels: Sequence[Any] = ()
-    known: Sequence[Any] = ()
-    column: str | None = None
-    n_rows: int = 0
+    def __init__(
+        self,
+        argument: str,
+        labels: Sequence[Any],
+        known: Sequence[Any],
+        n_rows: int,
+        cure: tuple[str | Argument, ...] = FIT_MORE,
+        column: str | None = None,
+    ):
+        super().__init__(
+            argument,
+            f"has labels not seen in training: {listed(labels)} "
+            f"({counted(n_rows, 'row')}); training had {listed(known)}",
+            cure=(*cure, SORTED_ROWS),
+        )
+        self.args = argument, labels, known, n_rows, cure, column
+        self.labels, self.known = labels, known
+        self.n_rows, self.column = n_rows, column
 
 
 def recode(
@@ -687,19 +676,7 @@ def refuse_unseen(
 ) -> None:
     """Raise if new rows have labels that training did not have."""
     if others:
-        error = UnseenError(
-            argument,
-            f"has labels not seen in training: {listed(others)} "
-            f"({counted(n_rows, 'row')}); training had {listed(known.tolist())}",
-            cure=(
-                *cure,
-                " Folds of sorted rows leave out whole tasks and groups: shuffle them, "
-                "cv=KFold(5, shuffle=True).",
-            ),
-        )
-        error.labels, error.known = others, known.tolist()
-        error.column, error.n_rows = column, n_rows
-        raise error
+        raise UnseenError(argument, others, known.tolist(), n_rows, cure, column)
 
 
 def known_codes(

@@ -27,7 +27,6 @@ from rankfair.input.errors import (
 )
 from rankfair.input.frames import (
     FrameTable,
-    SparseTable,
     Table,
     column_name,
     column_numbers,
@@ -490,7 +489,7 @@ def read_predictors(
             end += len(each.names) if each.apart else 0
             places = [*range(start, start + len(each.names))]
             parts.append((places, each.columns_of(known)))
-        if isinstance(table, SparseTable):
+        if issparse(parts[0][1]):
             order = np.argsort([place for places, _ in parts for place in places])
             X = hstack([values for _, values in parts], "csr")[:, order]
         else:
