@@ -70,18 +70,6 @@ def test_fits_are_scikit_learn_s_on_centred_data(where, weighted, beta):
     )
 
 
-@WHERE
-def test_tasks_far_from_zero_have_fits_of_their_own(where):
-    X, y, _ = rows()
-    tasks = np.arange(len(y)) % 3
-    y = y * (1 + tasks) + 4 * tasks
-    model = MultiTaskRegressor(beta=0.0).fit(*moved(X, y, where), tasks=tasks)
-    for task, coef in zip(model.tasks_, model.coef_, strict=True):
-        own = tasks == task
-        reference = LinearRegression().fit(X[own], y[own])
-        assert coef == pytest.approx(reference.coef_, rel=1e-3)
-
-
 @pytest.mark.parametrize("where", ["Xy"])
 @pytest.mark.parametrize("name", MODELS)
 def test_models_are_as_good_far_from_zero(name, where):

@@ -85,16 +85,6 @@ def test_they_are_labels_of_groups(kind):
     assert len(RankFairRegressor(0.3).fit(X, Y, sensitive_features=labels).groups_) == 2
 
 
-@pytest.mark.parametrize("make", [pl.Series, lambda v: pd.Series(v, dtype="Int64")])
-def test_they_are_labels_of_groups_where_some_are_missing(make):
-    codes = LARGE + (GROUPS == "b")
-    labels = make([None, *codes[1:].tolist()])
-    found = metrics.rank_auc_by_group(None, Y, sensitive_features=labels)
-    assert list(found) == [LARGE, LARGE + 1]
-    model = RankFairRegressor(0.3).fit(X, Y, sensitive_features=labels)
-    assert (model.groups_.tolist(), model.n_unknown_) == ([LARGE, LARGE + 1], 1)
-
-
 @kinds
 def test_they_are_labels_of_tasks(kind):
     labels = KINDS[kind](TASKS)
@@ -136,14 +126,6 @@ def test_they_are_labels_in_files(origin, tmp_path):
     same.fit(frame.drop(columns="y"), Y)
     rows = frame.drop(columns="y")
     assert model.predict(rows) == pytest.approx(same.predict(rows))
-
-
-def test_quantiles_of_them_are_as_fine_as_floats():
-    numbers = LARGE + np.arange(N)
-    model = RankFairRegressor(0.5, bins=40).fit(X, Y, sensitive_features=numbers)
-    (edges,) = model.bin_edges_.values()
-    assert (np.diff(edges) > 0).all()
-    assert len(set(model.groups_.tolist())) == len(model.groups_) == len(edges) - 1
 
 
 class Counts:

@@ -13,10 +13,9 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score, root_mean_squared_error
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import cross_validate
 
 from rankfair.metrics import (
-    LOSSES,
     balanced_residuals,
     impact_rank_ratio,
     mean_difference,
@@ -102,13 +101,6 @@ def test_swapping_the_groups_turns_the_sign():
     for metric in (mean_difference, balanced_residuals):
         there, back = (metric(Y, M, sensitive_features=z) for z in (Z, swapped))
         assert there == pytest.approx(-back)
-
-
-def test_constant_predictions_are_balanced():
-    flat = np.ones(N)
-    assert rank_auc(Y, flat, sensitive_features=Z) == 0.5
-    assert impact_rank_ratio(Y, flat, sensitive_features=Z) == 1.0
-    assert mean_difference(Y, flat, sensitive_features=Z) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -232,20 +224,6 @@ def test_scorers_hand_tasks_to_predict_and_weights_to_the_metric():
     assert found == pytest.approx(-rmse(Y, M + tasks, sample_weight=W))
 
 
-def test_scorers_in_cross_validation_with_groups_in_a_column():
-    numbers = np.column_stack([M, Z])
-    scoring = {name: scorer(name, sensitive_features=1) for name in LOSSES}
-    found = cross_validate(LinearRegression(), numbers, Y, cv=3, scoring=scoring)
-    assert all((found[f"test_{name}"] <= 0).all() for name in scoring)
-    search = GridSearchCV(
-        LinearRegression(),
-        {"positive": [False, True]},
-        scoring=scorer("rank_auc", sensitive_features=1),
-        cv=3,
-    )
-    assert search.fit(numbers, Y).best_score_ <= 0
-
-
 def test_scorers_in_cross_validation_with_routed_groups():
     numbers = M.reshape(-1, 1)
     with config_context(enable_metadata_routing=True):
@@ -284,15 +262,6 @@ def test_unknown_scorers_and_requests():
         scorer("rank_auc", sensitive_features="zz")(READER, X, Y)
 
 
-def test_the_column_of_the_model_is_found():
-    class Reader:
-        sensitive_features = "z"
-        predict = READER.predict
-
-    named = scorer("rank_auc", sensitive_features="z")
-    assert scorer("rank_auc")(Reader(), X, Y) == named(READER, X, Y)
-
-
 def test_the_size_of_fractional_weights_does_not_matter():
     weights = np.random.default_rng(0).uniform(0.5, 1.5, len(Y))
     for metric in (rank_auc, mean_difference, balanced_residuals, impact_rank_ratio):
@@ -301,11 +270,6 @@ def test_the_size_of_fractional_weights_does_not_matter():
             for size in (1e-6, 1.0, 1e6)
         ]
         assert values == pytest.approx([values[0]] * 3)
-
-
-def test_a_missing_target_is_named():
-    with pytest.raises(ValueError, match="y_true must hold one number a row; got None"):
-        rmse(None, [1.0])
 
 
 # Three and more groups

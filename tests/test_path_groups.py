@@ -129,17 +129,6 @@ def test_names_of_groups_do_not_matter():
     assert [row.group for row in two.rows] == [names[row.group] for row in one.rows]
 
 
-def test_combinations_are_groups_of_a_path():
-    half = np.arange(N) % 2
-    model = RankFairRegressor(penalty="ridge", intersect=True)
-    both = np.column_stack((GROUPS, half))
-    path = path_of(model, sensitive_features=both, epsilons=[0.5])
-    assert len(path.groups) == 6 and path.rows[0].group in path.groups
-    joined = np.array([f"{a}{b}" for a, b in zip(GROUPS, half, strict=True)])
-    (row,) = path_of(MODELS["linear"], sensitive_features=joined, epsilons=[0.5]).rows
-    assert row.gap == pytest.approx(path.rows[0].gap)
-
-
 def test_combinations_of_a_number_are_cut_as_the_model_cuts_them():
     age, sex = np.arange(N) % 50, np.arange(N) % 3 == 0
     asked = {"penalty": "ridge", "intersect": True, "bins": 2}

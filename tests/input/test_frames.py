@@ -5,11 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from sklearn.exceptions import DataConversionWarning
 
 from rankfair.input.frames import (
     as_columns,
-    column_numbers,
     open_table,
     read_target,
     read_weights,
@@ -85,13 +83,6 @@ def test_text_among_numbers_is_refused_with_a_cure(X, words):
         assert word in str(error.value)
 
 
-@pytest.mark.parametrize("values", [["a", "b"], np.array(["2020", "2021"], "M8[Y]")])
-def test_text_that_is_no_column_of_x_gets_other_advice(values):
-    with pytest.raises(ValueError, match="Turn it into numbers") as error:
-        column_numbers(np.array(values), "y")
-    assert "tasks=" not in str(error.value)
-
-
 @pytest.mark.parametrize("frame", FRAMES)
 def test_dates_are_not_numbers(frame):
     X = frame({"day": [datetime(2020, 1, 1), datetime(2020, 1, 2)]})
@@ -144,12 +135,6 @@ def test_labels_need_one_value_a_row(values):
 )
 def test_targets_of_any_type(y):
     assert read_target(y).tolist() == [1.0, 2.5]
-
-
-def test_a_target_in_a_column_is_taken_with_scikit_learns_warning():
-    for y in (np.ones((3, 1)), pd.DataFrame({"y": [1.0, 1.0, 1.0]})):
-        with pytest.warns(DataConversionWarning, match="column-vector y"):
-            assert read_target(y).shape == (3,)
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,6 @@ def test_what_is_missing_is_of_no_group(labels):
     assert groups.sizes().tolist() == [1, 1]
 
 
-def test_two_attributes_of_one_name_are_refused():
-    words = refusal(source(SEX, RACE, names=("sex", "sex")))
-    assert 'has 2 features called "sex"' in words
-
-
 def test_a_combination_needs_all_its_labels_and_some_weight():
     race = RACE.astype(object)
     race[1] = None
@@ -147,18 +142,6 @@ def test_bins_are_quantiles_in_order(values, bins, weighted):
     repeated = values if weights is None else values.repeat(weights.astype(int))
     (same,) = read_features(source(repeated), None, bins)
     np.testing.assert_array_equal(same.edges, groups.edges)
-
-
-def test_distinct_numbers_make_equal_bins():
-    values = np.random.default_rng(0).permutation(400) * 1.5
-    (groups,) = read_features(source(values), None, 4)
-    assert groups.sizes().tolist() == [100] * 4
-    assert groups.labels.tolist() == [
-        "[0, 150)",
-        "[150, 300)",
-        "[300, 450)",
-        "[450, 598.5]",
-    ]
 
 
 def test_rows_of_weight_zero_make_no_bin():

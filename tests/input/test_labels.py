@@ -132,11 +132,3 @@ def test_encode_finds_known_labels_of_any_number_type():
             *find_labels(as_columns(values, "tasks"), "tasks"), known
         )
         assert (codes.tolist(), others) == ([2, 0], [])
-
-
-@pytest.mark.parametrize("kind", [list, np.array])
-def test_text_keeps_its_last_letter_whatever_it_is(kind):
-    labels = ["a", "a\0", "a"]
-    given = kind(labels) if kind is list else np.array(labels, object)
-    codes, found = find_labels(as_columns(given, "tasks"), "tasks")
-    assert codes.tolist() == [0, 1, 0] and found.tolist() == ["a", "a\0"]

@@ -73,17 +73,6 @@ def test_a_group_column_of_zeros_and_ones_needs_no_copy():
     assert two[:, 2].max() == 7.0
 
 
-def test_several_task_columns_make_tuples_and_none_make_one_task():
-    X = KINDS["polars"]
-    rows = read_training(X, Y, Columns(["school", "sex"]))
-    assert rows.layout.tasks[0] == ("a", "F")
-    assert rows.layout.names == ("u", "v")
-    given_as_array = read_training(NUMBERS, Y, NONE, tasks=X[["school", "sex"]])
-    np.testing.assert_array_equal(rows.codes, given_as_array.codes)
-    rows = read_training(NUMBERS, Y, NONE)
-    assert rows.codes.tolist() == [0] * N and rows.in_a is None
-
-
 TWO = Columns(sensitive_features=["school", "sex"])
 
 
@@ -141,17 +130,6 @@ def test_missing_values_in_many_columns_are_not_all_listed():
     words = sentence(read_training, X, [1.0, 2.0, 3.0], NONE)
     assert "2 NaN and 1 inf" in words
     assert 'column "x4" and 2 more columns' in words
-
-
-def test_what_may_be_odd_is_taken():
-    almost = np.append(Y[:-1], Y[-1] + 1)
-    for X, y in (
-        (np.array([[1.0], [2.0]]), [1.0, 2.0]),  # a toy whose column is the target
-        (np.ones((20, 2)), np.ones(20)),
-        (np.column_stack([NUMBERS, almost]), Y),
-        (np.array([[1e300], [-1e300], [1e200]]), [1e300, 2e300, 0.0]),
-    ):
-        assert np.array_equal(read_training(X, y, NONE).X, X)
 
 
 def test_rows_of_weight_zero_are_absent_with_their_task():
@@ -214,15 +192,6 @@ def test_retyped_tasks_are_told_from_unseen_ones(fitted, new):
         assert part in words
     one = sentence(read_new, open_table(NUMBERS), np.full(N, new(101)), known)
     assert "1 label differs so" in one
-
-
-def test_an_unknown_group_matters_where_it_predicts():
-    X = FRAME.assign(sex="X")
-    words = sentence(read_new, open_table(X), None, layout())
-    assert 'sensitive_features (column "sex") has labels not seen in training' in words
-    assert 'training had "F", "M"' in words
-    blind = layout(named=Columns("school", "sex", blind=True))
-    assert read_new(open_table(X), None, blind)[0].shape == (N, 2)
 
 
 def test_tasks_come_the_way_they_came_in_training():
