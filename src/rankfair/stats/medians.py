@@ -87,9 +87,8 @@ def median_gaps(
     >>> in_a = np.arange(40) < 20
     >>> groups, pay = TwoGroups.of(in_a), np.linspace(80, 120, 20)
     >>> *_, gap, share = median_gaps(0.9 * pay, pay, groups, 0.95)
-    >>> print(gap, share, sep="\n")
-    -10.000 (-22.754 to 2.754)
-    -0.100 (-0.213 to 0.030)
+    >>> print(f"{gap}; {share}")
+    -10.000 (-22.746 to 2.746); -0.100 (-0.213 to 0.030)
     """
     a = Quantiles.of(values_a, groups.a.weights)
     b = Quantiles.of(values_b, groups.b.weights)
