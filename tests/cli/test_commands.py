@@ -290,6 +290,7 @@ def test_a_model_card_says_what_the_file_knows(here):
     shown = f"{auc['value']:.3f} \\({auc['ci_low']:.3f}–{auc['ci_high']:.3f}\\)"
     (last,) = re.findall(r"^\| after \|.*", card, re.M)
     assert shown in last
+    assert len(re.findall(r"^\| after, held-out rows \|.*", card, re.M)) == 1
     (trained,) = re.findall(r"^\| after, training rows \|.*", card, re.M)
     gap = abs(json.loads(fitted.stdout)["rank_auc"] - 0.5)
     (auc, *_) = map(float, re.findall(r"\| (\d\.\d{3}) ", trained))

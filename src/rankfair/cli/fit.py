@@ -168,16 +168,9 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         on_step("fitting folds with the constraint", 4, 4)
         after = data.held_out(model, parts)
     judged = np.flatnonzero(~np.isnan(after.values))
-    found = audit_table(
-        data.table,
-        data.roles,
-        rows=judged,
-        bins=model.bins,
-        models={BEFORE: before.values[judged], AFTER: after.values[judged]},
-        intersect=model.intersect,
-        title=asked.title or _title(model, measured),
-        random_state=model.random_state,
-    )
+    title = asked.title or _title(model, measured)
+    unseen = {BEFORE: before.values, AFTER: after.values}
+    found = _audited(data, model, unseen, title=title)
     quality = Quality.of(data, after.values, judged)
     if quality.useless:
         without = Quality.of(data, before.values, judged)
@@ -194,13 +187,18 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
     within = measured == "left out" and bool(data.roles.tasks)
     if within or (asked.out is not None and measured != "fitted"):
         models = {BEFORE: free, AFTER: final} if within else {AFTER: final}
-        fitted = _of_fitted(data, final, models)
+        known = {name: each.predict(data.X) for name, each in models.items()}
+        fitted = _audited(data, final, known)
         after_too = [c for c in fitted.comparisons if c.model == AFTER]
         trained = [replace(c, model=f"{AFTER}, training rows") for c in after_too]
         if within:
             found = _with_tasks_of(found, fitted)
             notes.append(FITTED_WITHIN)
     lines = [*found.comparisons, *trained]
+    if asked.out is not None and measured == "left out":
+        # Fits to other rows than those measured, for the card of the model.
+        held = {f"{AFTER}, held-out rows": data.held_out(model, parts).values}
+        lines += _audited(data, model, held).comparisons
     kept = data.weights is None or data.weights > 0
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
     report = report_of(lines, MEASURED[measured], n_rows)
@@ -250,15 +248,18 @@ def _title(model: Any, measured: str) -> str:
     return f"Fit before and after the limit ε = {limit}{what}, on {where}"
 
 
-def _of_fitted(data: FitData, final: Any, models: dict[str, Any]) -> Audit:
-    """Audit what models predict for the rows fitted."""
+def _audited(data: FitData, model: Any, values: dict[str, Any], **more: Any) -> Audit:
+    """Audit predictions of the rows that have some: NaN is none."""
+    judged = np.flatnonzero(~np.isnan(np.sum([*values.values()], axis=0)))
     return audit_table(
         data.table,
         data.roles,
-        bins=final.bins,
-        models={name: model.predict(data.X) for name, model in models.items()},
-        intersect=final.intersect,
-        random_state=final.random_state,
+        rows=judged,
+        bins=model.bins,
+        models={name: each[judged] for name, each in values.items()},
+        intersect=model.intersect,
+        random_state=model.random_state,
+        **more,
     )
 
 
