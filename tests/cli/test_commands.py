@@ -95,7 +95,7 @@ BAD = [
         "path no.csv {common} --constraint distribution --at 1.1",
         "--at must be a number in [0, 1]; got 1.1",
     ),
-    ("compare pay.csv {common} --epsilon 0.7", "--epsilon must be a number in [0, 0.5"),
+    ("compare pay.csv {common} --epsilon 1.7", "--epsilon"),
     (
         "path pay.csv {common} --constraint mean",
         "--at is needed with --constraint mean",

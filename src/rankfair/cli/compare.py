@@ -30,7 +30,7 @@ from rankfair.cli.screen import (
 from rankfair.files.table import Table
 from rankfair.input.arrays import Codes
 from rankfair.input.disk import write_whole
-from rankfair.input.errors import InputError, check_choice, check_number, listed
+from rankfair.input.errors import check_choice, listed
 from rankfair.input.folds import Folds
 from rankfair.report.methods_page import MethodLine, MethodTable, render_comparison
 from rankfair.stats.estimate import Estimate
@@ -106,7 +106,6 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
     names = asked.method or list(METHODS)
     for name in names:
         check_choice("method", name, tuple(METHODS))
-    _check_width(names, asked.epsilon)
     model = asked.regressor(epsilon=asked.epsilon)
     data = read_data(asked)
     parts = data.folds(asked.folds, model.random_state)
@@ -144,16 +143,6 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         notes=(*data.notes, *told),
         dialect=data.table.dialect,
     )
-
-
-def _check_width(names: Sequence[str], epsilon: float) -> None:
-    """Refuse an ε that is no width of a band, before the rows are read."""
-    width = check_number("epsilon", epsilon, 0.0)
-    narrow = [name for name in names if width > METHODS[name].widest]
-    if narrow:
-        most = min(METHODS[name].widest for name in narrow)
-        expected = f"must be a number in [0, {most:g}] for {listed(narrow)}"
-        raise InputError("epsilon", expected, f"{width:g}")
 
 
 def _try_all(

@@ -7,7 +7,6 @@ it in `METHODS` with what it cannot do.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,7 +17,6 @@ class Method(NamedTuple):
     """How an estimator is made of the linear model, and what it cannot deal with."""
 
     make: Callable[[Any], Any]
-    widest: float = math.inf  # the largest ε it takes; without one it has no band
     bins: bool = True  # whether it cuts numbers into groups
 
 
@@ -38,7 +36,7 @@ def _tilt(**settings: Any) -> Callable[[Any], Any]:
     return lambda model: changed(model, **{"constraints": "rank", **settings})
 
 
-def _map(constraint: Any, way: Any, widest: float = FREE) -> Method:
+def _map(constraint: Any, way: Any) -> Method:
     def method(model: Any) -> Any:
         from rankfair.estimators.postprocess import RankFairPostprocessor
 
@@ -50,7 +48,7 @@ def _map(constraint: Any, way: Any, widest: float = FREE) -> Method:
             sensitive_features=model.sensitive_features,
         )
 
-    return Method(method, widest, bins=False)
+    return Method(method, bins=False)
 
 
 def _baseline(name: str) -> Method:
@@ -72,10 +70,10 @@ METHODS: dict[str, Method] = {
     "unconstrained": Method(without_constraint),
     "constant shift": _map("rank", "shift"),
     "map of ranks": _map("rank", "least"),
-    "map of distributions": _map("distribution", "least", widest=1.0),
-    "tilt": Method(_tilt(), FREE),
-    "tilt, ranks and means": Method(_tilt(constraints=["rank", "mean"]), FREE),
-    "NC-ADMM": Method(_tilt(solver="ncadmm"), FREE),
+    "map of distributions": _map("distribution", "least"),
+    "tilt": Method(_tilt()),
+    "tilt, ranks and means": Method(_tilt(constraints=["rank", "mean"])),
+    "NC-ADMM": Method(_tilt(solver="ncadmm")),
     "equal means in strata": _baseline("StratifiedEqualMeans"),
     "balanced residuals in strata": _baseline("StratifiedBalancedResiduals"),
     "covariance": _baseline("DecisionBoundaryCovariance"),

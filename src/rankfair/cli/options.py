@@ -365,7 +365,7 @@ class CompareCommand(FileOptions, TableOptions, ModelOptions):
         f"Try this method; repeat it; by default all: {'; '.join(METHODS)}.",
         metavar="NAME",
     )
-    epsilon: float = option(HALF_WIDTH, 0.01, min=0.0)
+    epsilon: float = option(HALF_WIDTH, 0.01, min=0.0, max=1.0)
     folds: int = option("Folds of the cross-validation.", 5, min=2)
     within: float = option(
         "Name a method with a rank gap of at most this.", 0.05, **GAP
