@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
+from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
@@ -151,3 +152,18 @@ def test_routed_weights_reach_the_fits_and_the_scores_of_a_search():
         )
         found = search.cv_results_[f"split{k}_test_score"][1]
         assert found == pytest.approx(-expected)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["linear", "boosting"])
+def test_inspection_takes_columns_of_text(name):
+    rows = ROWS[["school", "sex"]].assign(hours=ROWS["hours"].fillna(40))
+    model = MODELS[name].fit(rows, Y)
+    found = permutation_importance(model, rows, Y, n_repeats=2, random_state=0)
+    lost = dict(zip(rows, found.importances_mean, strict=True))
+    assert lost["hours"] > 0.1
+    assert lost["sex"] == 0  # the group is no predictor
+    curve = partial_dependence(model, rows, ["school"], categorical_features=["school"])
+    assert curve["grid_values"][0].tolist() == ["north", "south", "west"]
+    one = model.predict(rows.assign(school="north")).mean()
+    assert curve["average"][0][0] == pytest.approx(one)
