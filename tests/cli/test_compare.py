@@ -46,7 +46,7 @@ def test_rows_of_unknown_group_are_told_and_numbers_cut(tmp_path):
     (said,) = [note for note in done.notes if note.startswith("2 rows have no gender")]
     assert said in done.page.notes
     done = answer("path", csv, at=[0.1], folds=2)
-    assert done.page.notes[-1] == "2 rows have no group and are left out."
+    assert done.notes[-1] == "2 rows have no group and are left out."
     csv = write_csv(tmp_path / "a.csv", people(), [(0, "age"), (5, "age")])
     asked = {"sensitive": ["age"], "drop": ["gender"], "bins": 2, "blind": False}
     done = answer("path", csv, **asked, at=[0.1, 0.4])

@@ -314,7 +314,8 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     assert sizes[0] / sizes[1] == pytest.approx(abs(ratio), rel=0.05)
     kinds = [bar["kind"] for bar in spans["The whole gap"]]
     assert kinds == ["explained", "unexplained"]
-    totals = {raised.task: raised.total for raised in found.remedies[0].by_task}
+    first = found.remedies[0]
+    totals = {raised.task: raised.total for raised in first.by_task}
     order = [row["task"] for row in parts["raises"]]
     assert order == sorted(totals, key=totals.get, reverse=True)
     for *_, bars in section(found, "bands")["rows"]:
@@ -323,6 +324,11 @@ def test_gaps_in_units_are_shown_with_their_parts_and_their_price():
     assert "joint pay assessment" in html and "compliant" not in html
     low, high = found.bands[0].bands[0].low, found.bands[0].bands[-1].high
     assert f"{low:,.0f}" not in html and f"{high:,.0f}" not in html
+    share = f"{100 * abs(known.unexplained_share.value):.1f}\u00a0% ("
+    side = "below" if known.unexplained.value < 0 else "above"
+    assert f"With the same years, job, {known.group} is {share}" in html
+    raised = f"Closing it takes raises for {first.n_raised} rows"
+    assert f") {side} {known.against}. {raised}" in html
     free = pay_audit(controls=None, close_to=0.5)
     assert section(free, "parts")["name"] == "Closing the gap"
 
@@ -358,7 +364,8 @@ def test_methods_stand_side_by_side():
         unknown("lost"),
     )
     table = MethodTable(lines, MADE, "Two of three.", notes=("Why.",))
-    page = Reader(render_comparison(table))
+    page = Reader(render_comparison(table.noted(("3 rows are left out.",))))
+    assert "3 rows are left out." in page.text("li")
     assert len(page.all("circle")) == 2
     names = [name for tag, name in page.texts if tag == "bdi"]
     assert names == ["unconstrained", "</script>", "lost"]

@@ -98,7 +98,7 @@ class Compared(Answer):
 
     def write_page(self, file: Path, suppress: int) -> None:
         """Write the page of the comparison, which shows no group or task alone."""
-        write_whole(file, render_comparison(self.page))
+        write_whole(file, render_comparison(self.page.noted(self.notes)))
 
 
 def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
@@ -134,7 +134,7 @@ def compare_files(asked: CompareCommand, on_step: OnStep) -> Compared:
         provenance=replace(audit.provenance, seed=model.random_state),
         summary=_summary(audit, {it.method: it for it in lines}, best, least, asked),
         title=asked.title or "Methods compared",
-        notes=(HOW, *told, *not_run(refused)),
+        notes=(HOW, *not_run(refused)),
     )
     return Compared(
         page=page,

@@ -80,8 +80,9 @@ class Priced(Compared):
 
     def write_page(self, file: FilePath, suppress: int) -> None:
         """Write the page of the path."""
-        page = render_comparison(self.page, self.path, self.reference, suppress)
-        write_whole(file, page)
+        page = self.page.noted(self.notes)
+        html = render_comparison(page, self.path, self.reference, suppress)
+        write_whole(file, html)
 
 
 def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
@@ -112,7 +113,7 @@ def path_of_files(asked: PathCommand, on_step: OnStep) -> Priced:
         summary=_summary(path),
         curve=True,
         title=asked.title or "What fairness costs",
-        notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,)), *told),
+        notes=(how, *(() if len(path.groups) == 2 else (OF_MANY,))),
     )
     return Priced(
         page=page,

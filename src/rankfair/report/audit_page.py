@@ -14,6 +14,7 @@ from rankfair.report import text, words
 from rankfair.report.distributions import panels
 from rankfair.report.gap_sections import (
     bands_sections,
+    in_short,
     parts_sections,
     units_sections,
 )
@@ -119,8 +120,9 @@ def view(audit: Audit, most_bytes: int = 900_000, suppress: int = 5) -> View:
         "title": audit.title,
         # A percent sign never starts a line.
         "verdict": audit.verdict.replace(" %", "\u00a0%"),
+        "short": in_short(audit),
         "facts": facts_of(made, confidence, *missing),
-        "notes": [note for note in (*made.notes, hidden) if note],
+        "of_reading": [note for note in (*made.notes, hidden) if note],
         "models": list(audit.model_names),
         # Of a column of model names, in characters: an even number.
         "names_width": min(max(4, longest + longest % 2), 16),

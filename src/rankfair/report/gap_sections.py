@@ -138,6 +138,24 @@ def _axis(
     return x, [(x(v), f"{text.round_number(round(times * v, 9))}{sign}") for v in marks]
 
 
+def in_short(audit: Audit) -> str:
+    """Say what controls leave of the first gap, and what closing it costs."""
+    said = []
+    for parts in audit.parts[:1]:
+        gap, share = abs(parts.unexplained.value), abs(parts.unexplained_share.value)
+        size = f"{percent([share])[0]} ({text.alike([gap])[0]})"
+        side = "below" if parts.unexplained.value < 0.0 else "above"
+        chance = "" if _sure(parts.unexplained, audit) else ", which may be chance"
+        whose = f"{parts.group} is {size} {side} {parts.against}{chance}."
+        said.append(f"With the same {', '.join(parts.controls)}, {whose}")
+    for remedy in audit.remedies[:1]:
+        total, (share,) = text.alike([remedy.total])[0], percent([remedy.share], 2)
+        to = f" to {percent([remedy.close_to])[0]}" if remedy.close_to else ""
+        who = text.number_of(remedy.n_raised, audit.unit)
+        said.append(f"Closing it{to} takes raises for {who}: {total}, {share} of all.")
+    return " ".join(said)
+
+
 def parts_sections(audit: Audit) -> list[View]:
     """Return what controls explain, and what closing a gap costs."""
     names = dict.fromkeys([*map(_key, audit.parts), *map(_key, audit.remedies)])

@@ -93,6 +93,10 @@ class MethodTable:
     title: str = "Methods compared"
     notes: tuple[str, ...] = ()
 
+    def noted(self, notes: tuple[str, ...]) -> MethodTable:
+        """Return the table with what a person should know of its rows."""
+        return replace(self, provenance=replace(self.provenance, notes=notes))
+
     @property
     def of_groups(self) -> str:
         """The groups of all lines; empty if they differ or are not named."""
@@ -144,6 +148,7 @@ def _view(table: MethodTable) -> View:
         "numbers": {k: v for k, v in labels(table).items() if v.isdigit()},
         "forms": [(i, FORMS[i]) for i in shown],
         "of_groups": table.of_groups,
+        "of_reading": made.notes,
         "notes": table.notes,
         "confidence": confidence,
         "provenance": origin(made),
