@@ -149,10 +149,10 @@ def in_short(audit: Audit) -> str:
         whose = f"{parts.group} is {size} {side} {parts.against}{chance}."
         said.append(f"With the same {', '.join(parts.controls)}, {whose}")
     for remedy in audit.remedies[:1]:
-        total, (share,) = text.alike([remedy.total])[0], percent([remedy.share], 2)
+        total, part = text.alike([remedy.total])[0], percent([remedy.share], 2)[0]
         to = f" to {percent([remedy.close_to])[0]}" if remedy.close_to else ""
         who = text.number_of(remedy.n_raised, audit.unit)
-        said.append(f"Closing it{to} takes raises for {who}: {total}, {share} of all.")
+        said.append(f"Closing it{to} takes raises for {who}: {total}, {part} of all.")
     return " ".join(said)
 
 
