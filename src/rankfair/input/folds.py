@@ -75,8 +75,8 @@ def make_folds(
     --------
     >>> codes, groups = np.array([0, 0, 1, 1]), np.zeros(4, int)
     >>> folds = make_folds(2, codes, groups, np.random.default_rng(0))
-    >>> [test.tolist() for _, test in folds]
-    [[1, 3], [0, 2]]
+    >>> [codes[test].tolist() for _, test in folds]
+    [[0, 1], [0, 1]]
     """
     counts = np.ones(len(codes), bool) if weights is None else weights > 0
     if _gives_folds(cv):
