@@ -44,7 +44,7 @@ def test_a_series_and_predictions(cluster):
     done = found.compute()
     np.testing.assert_allclose(done, known.predict(split(frame)[0]))
     assert done.index.equals(frame.index)
-    with pytest.raises(ValueError, match='a column "b", which the frame does not'):
+    with pytest.raises(ValueError, match='"b" is no column of the frame, but'):
         model.predict(there.drop(columns="b"))
 
 

@@ -282,12 +282,12 @@ def test_predictions_that_cannot_be_made(folder, model, tmp_path):
     place = tmp_path.with_name("other")
     place.mkdir(exist_ok=True)
     rows().drop(columns="age").to_parquet(place / "a.parquet")
-    with pytest.raises(ValueError, match='fitted with a column "age", which the files'):
+    with pytest.raises(ValueError, match='"age" is no column of the files, but'):
         model.predict(stream(place))
     with pytest.raises(ValueError, match="tasks must be a column of the rows"):
         model.predict(stream(folder), tasks=np.zeros(120))
     for words, keep in (
-        (r'keep names "pai", which is no column\. Did you mean "pay"', "pai"),
+        (r'keep="pai" is no column of the files\. Did you mean "pay"', "pai"),
         ('"pay", which is the name of the new column', ["pay"]),
     ):
         with pytest.raises(ValueError, match=words):

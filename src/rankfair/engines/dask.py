@@ -248,7 +248,7 @@ def open_frame(X: Any, y: Any, weight: str | None, named: Any) -> DaskRows:
         weight,
         named.blind,
     )
-    refuse_unknown(roles.counted, list(X.columns), "{} is no column of the frame.")
+    refuse_unknown(roles.counted, list(X.columns), "the frame")
     kinds = frame.dtypes.items()
     roles.check({name: kind for name, kind in kinds if not is_numeric_dtype(kind)})
     partitions = cluster.client.compute(frame.to_delayed())
@@ -290,7 +290,7 @@ def _with_target(X: Any, y: Any) -> tuple[str, Any]:
         if names.count(name) > 1:
             raise InputError("X", f"has several columns called {shown(name)}")
     if isinstance(y, str):
-        refuse_unknown([y], names, "{} is no column of the frame.")
+        refuse_unknown([y], names, "the frame")
         return y, X
     if not hasattr(y, "to_delayed"):
         raise InputError(

@@ -18,6 +18,7 @@ from rankfair.input.errors import (
     counted,
     listed,
     nearest,
+    no_column,
     one_group,
     shown,
 )
@@ -119,13 +120,14 @@ def one_column(argument: str, given: Any) -> str | None:
 
 
 def refuse_unknown(
-    names: Iterable[str | None], known: Sequence[str], sentence: str
+    names: Iterable[str | None], known: Sequence[str], where: str, argument: str = ""
 ) -> None:
-    """Raise for a name that is no column; ``sentence`` has a place for it."""
+    """Raise for a name that is no column of the files, or where rows are else."""
     for name in names:
         if name is not None and name not in known:
-            hint = nearest(name, known) or f"There are {listed(known)}."
-            raise ValueError(f"{sentence.format(shown(name))} {hint}")
+            subject = Argument(argument, name) if argument else shown(name)
+            there = nearest(name, known) or f"There are {listed(known)}."
+            raise no_column(subject, where=where, cure=there)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Stream:
         """Raise if a name is no column."""
         named = self.task, self.sensitive, self.target, self.weight
         names = (*named, *(self.features or ()))
-        refuse_unknown(names, self.schema.names, "{} is no column of the files.")
+        refuse_unknown(names, self.schema.names, "the files")
 
 
 def stream(
@@ -268,7 +268,7 @@ def predict_elsewhere(model: Any, X: Any, tasks: Any = None) -> Any:
     if isinstance(X, Stream):
         parts = [values for _, values in _predicted_batches(model, replace(X))]
         return np.concatenate(parts) if parts else np.zeros(0)
-    names = _names_of(model, X.columns, list(X.columns), "the frame does")
+    names = _names_of(model, X.columns, list(X.columns), "the frame")
     return X[names].map_partitions(
         _predict_part, model=model, meta=("prediction", "f8")
     )
@@ -332,7 +332,7 @@ def predict_parquet(
     rows = replace(rows) if isinstance(rows, Stream) else stream(rows)
     parquet.refuse_own(path, rows.files, rows.given)
     kept = column_names("keep", keep)
-    refuse_unknown(kept, rows.schema.names, "keep names {}, which is no column.")
+    refuse_unknown(kept, rows.schema.names, "the files", "keep")
     if name in kept:
         raise InputError(
             "keep",
@@ -373,7 +373,7 @@ def _predicted_batches(
     import pyarrow as pa
 
     files = parquet.UnchangedFiles.of(rows.files)
-    names = _names_of(model, rows.names, rows.schema.names, "the files do")
+    names = _names_of(model, rows.names, rows.schema.names, "the files")
     for name in names:
         kind = rows.schema.field(name).type
         if pa.types.is_nested(kind):
@@ -388,9 +388,8 @@ def _predicted_batches(
         yield batch, model.predict(X)
 
 
-def _names_of(model: Any, default: Any, known: list[str], who: str) -> list[str]:
+def _names_of(model: Any, default: Any, known: list[str], where: str) -> list[str]:
     """The columns that a model was fitted with, if all are there."""
     names = list(getattr(model, "feature_names_in_", default))
-    sentence = f"the model was fitted with a column {{}}, which {who} not have."
-    refuse_unknown(names, known, sentence)
+    refuse_unknown(names, known, f"{where}, but the model was fitted with it")
     return names
