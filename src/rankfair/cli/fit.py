@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankfair.audit import Audit
-from rankfair.audit.records import plain
+from rankfair.audit.records import Comparison, plain
 from rankfair.audit.summary import comparison_columns
 from rankfair.cli.audit import audit_table
 from rankfair.cli.data import FitData, HeldOut, needed_target, read_data
@@ -183,26 +183,17 @@ def _fit_in_memory(asked: FitCommand, on_step: OnStep) -> Fitted:
         rows = counted(len(data.y) - len(judged), "row is", "rows are")
         single = "the only row of a task, or of weight 0, cannot be held out"
         notes.append(f"{rows} not in the report: {single}.")
-    trained = []
-    within = measured == "left out" and bool(data.roles.tasks)
-    if within or (asked.out is not None and measured != "fitted"):
-        models = {BEFORE: free, AFTER: final} if within else {AFTER: final}
-        known = {name: each.predict(data.X) for name, each in models.items()}
-        fitted = _audited(data, final, known)
-        after_too = [c for c in fitted.comparisons if c.model == AFTER]
-        trained = [replace(c, model=f"{AFTER}, training rows") for c in after_too]
-        if within:
-            found = _with_tasks_of(found, fitted)
-            notes.append(FITTED_WITHIN)
-    lines = [*found.comparisons, *trained]
-    if asked.out is not None and measured == "left out":
-        # Fits to other rows than those measured, for the card of the model.
-        held = {f"{AFTER}, held-out rows": data.held_out(model, parts).values}
-        lines += _audited(data, model, held).comparisons
+    if measured == "left out" and data.roles.tasks:
+        known = {BEFORE: free.predict(data.X), AFTER: final.predict(data.X)}
+        found = _with_tasks_of(found, _audited(data, model, known))
+        notes.append(FITTED_WITHIN)
     kept = data.weights is None or data.weights > 0
     n_rows = int(np.count_nonzero(np.broadcast_to(kept, data.y.shape)))
-    report = report_of(lines, MEASURED[measured], n_rows)
-    path = _save(asked, final, {**data.design.to_dict(), **report})
+    path = None
+    if asked.out is not None:
+        lines = [*found.comparisons, *_others(data, final, parts, measured)]
+        report = report_of(lines, MEASURED[measured], n_rows)
+        path = _save(asked, final, {**data.design.to_dict(), **report})
     return Fitted(
         model=final,
         path=path,
@@ -246,6 +237,17 @@ def _title(model: Any, measured: str) -> str:
     what = "" if names == ["rank"] else f" on {listed(names)}"
     limit = ", ".join(f"{width:g}" for width in widths)
     return f"Fit before and after the limit ε = {limit}{what}, on {where}"
+
+
+def _others(data: FitData, final: Any, parts: Any, measured: str) -> list[Comparison]:
+    """Compare groups on rows that the report is not of: those fitted, and held out."""
+    values = {}
+    if measured != "fitted":
+        values["training rows"] = final.predict(data.X)
+    if measured == "left out":
+        values["held-out rows"] = data.held_out(final, parts).values
+    named = {f"{AFTER}, {rows}": each for rows, each in values.items()}
+    return [*_audited(data, final, named).comparisons] if named else []
 
 
 def _audited(data: FitData, model: Any, values: dict[str, Any], **more: Any) -> Audit:
