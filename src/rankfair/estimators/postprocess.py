@@ -37,7 +37,7 @@ from rankfair.input.errors import (
 )
 from rankfair.input.folds import check_cv, group_means, out_of_fold
 from rankfair.input.frames import Table, finite_predictions, known_codes, open_table
-from rankfair.input.groups import Source, group_labels, label_source
+from rankfair.input.groups import group_labels, label_source
 from rankfair.input.training import (
     TrainingRows,
     as_in_training,
@@ -356,11 +356,10 @@ class RankFairPostprocessor(MetaRegressor):
         """
         check_is_fitted(self)
         table, seen = self._read_new(X)
-        source = self._new_labels(table, sensitive_features)
+        codes = self._new_codes(table, sensitive_features)
         m = rounded(predictions_of(self.estimator_, seen), self.resolution_)
-        if source is None:
+        if codes is None:
             return m
-        codes = self._codes_of(source)
         unknown = np.flatnonzero(codes < 0)
         average = np.zeros(len(unknown))
         for g, label in enumerate(self.groups_.tolist()):
@@ -488,8 +487,8 @@ class RankFairPostprocessor(MetaRegressor):
 
         return models[0], out_of_fold(len(rows.y), refits.folds, predicted, self.n_jobs)
 
-    def _new_labels(self, table: Table, passed: Any) -> Source | None:
-        """Return the labels of new rows, in the columns of training."""
+    def _new_codes(self, table: Table, passed: Any) -> Codes | None:
+        """Return the group of each new row, −1 if it is not known; refuse others."""
         source = label_source(GROUPS, self._group_columns, passed, table)
         trained = None if self.groups_ is None else ()
         check_same_source(source, trained, GROUPS, "group")
@@ -504,10 +503,6 @@ class RankFairPostprocessor(MetaRegressor):
                 f"{len(self._names)}",
                 cure="Pass labels of the same columns as to fit.",
             )
-        return source
-
-    def _codes_of(self, source: Source) -> Codes:
-        """Return the group of each new row, −1 if it is not known; refuse others."""
         (labels,) = group_labels(source, {}, self._intersect).values()
         return known_codes(labels, source.argument, self.groups_)
 
