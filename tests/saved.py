@@ -28,7 +28,6 @@ ODD = [
     *({"a": 1}, {"$tuple": []}, {"$tuple": [0]}, {"$tuple": ["a", 1]}, {"$tuple": 3}),
     *({"$float": "nan"}, {"$float": "inf"}, {"$float": []}, {"$what": 1}),
     *({"$objects": []}, {"$objects": ["a"]}, {"$objects": [[1]]}, {"$objects": [None]}),
-    *({"$whole": ["<i8", [1, 2]]}, {"$whole": ["|b1", [True]]}, {"$whole": [[], 3]}),
     *({"$array": 0}, {"$array": 1}, {"$array": 99}, {"$array": "0"}),
     *({"$scalar": ["float64", [1, 2]]}, {"$scalar": ["int64", "a"]}, {"$scalar": 3}),
     *({"$dict": [[1, 2]]}, {"$dict": [["a", 1, 2]]}, {"$dict": [[[], 1]]}),
