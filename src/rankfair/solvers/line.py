@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -55,6 +56,11 @@ def _crossings(counted: Counted, at: Bracket, sign: float) -> Iterator[Place]:
     enough = partial(_enough, counted)
     # A little deeper than the edge, since histograms are a little off.
     deep = min(CLOSE * demand.unit, high - low) / 2
+
+    def exact(x: float, _: bool) -> float:
+        return sign * (counted.value(float(x)) - edge)
+
+    wide = copy(at)
     if deep > MANY_PAIRS:
 
         def beyond(x: float, _: bool) -> float:
@@ -65,8 +71,9 @@ def _crossings(counted: Counted, at: Bracket, sign: float) -> Iterator[Place]:
         root, off = at.b + at.fb / slope, 4 * CLOSE * demand.unit
         yield counted.place(np.array([root]))
         at = Bracket(root - off / slope, off, root + off / slope, -off)
-    at = close_in(lambda x, _: sign * (counted.value(float(x)) - edge), at, enough)
-    yield counted.place(np.array([at.b]))
+        yield counted.place(np.array([close_in(exact, at, enough).b]))
+    # Where histograms are further off, as far from zero: by exact counts alone.
+    yield counted.place(np.array([close_in(exact, wide, enough).b]))
 
 
 def _enough(counted: Counted, at: Bracket) -> bool:
