@@ -152,7 +152,8 @@ def in_short(audit: Audit) -> str:
         total, part = text.alike([remedy.total])[0], percent([remedy.share], 2)[0]
         to = f" to {percent([remedy.close_to])[0]}" if remedy.close_to else ""
         who = text.number_of(remedy.n_raised, audit.unit)
-        said.append(f"Closing it{to} takes raises for {who}: {total}, {part} of all.")
+        cost = f"{total}, {part} of all {remedy.of}"
+        said.append(f"Closing it{to} takes raises for {who}: {cost}.")
     return " ".join(said)
 
 

@@ -192,7 +192,6 @@ class Picture:
     height: int = HEIGHT
     left: float = LEFT
     right: float = WIDTH - RIGHT
-    top: float = TOP
     base: float = HEIGHT - BOTTOM
 
 
