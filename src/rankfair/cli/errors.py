@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -88,6 +88,13 @@ def echo_json(value: Any) -> None:
     """Print plain JSON, characters of all languages as they are."""
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     typer.echo(printable(text, keep="\n", form="\\u{:04x}"))
+
+
+def tell(notes: Sequence[str], quiet: bool) -> None:
+    """Print notes on stderr."""
+    if not quiet:
+        for note in notes:
+            echo(f"Note: {note}", err=True)
 
 
 def fail(*lines: str, code: int = 2) -> NoReturn:
@@ -194,11 +201,9 @@ def telling(quiet: bool = False) -> Iterator[None]:
             with _sentences():
                 yield
         finally:
-            if not quiet:
-                told = (it.message for it in caught)
-                said = (sentence_of(it) for it in told if isinstance(it, Warning))
-                for line in dict.fromkeys(said):
-                    echo(f"Note: {line}", err=True)
+            told = (it.message for it in caught)
+            said = (sentence_of(it) for it in told if isinstance(it, Warning))
+            tell([*dict.fromkeys(said)], quiet)
 
 
 @contextmanager

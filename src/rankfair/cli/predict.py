@@ -7,9 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from rankfair.cli.errors import echo
+from rankfair.cli.errors import echo, tell
 from rankfair.cli.options import PredictCommand
-from rankfair.cli.screen import tell
 from rankfair.files.columns import refuse_taken
 from rankfair.files.encoding import ModelColumns
 from rankfair.files.read import files_of, load

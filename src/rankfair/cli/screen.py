@@ -18,7 +18,7 @@ import typer
 from rankfair.audit import Audit, Gate
 from rankfair.audit.records import estimate_columns
 from rankfair.audit.summary import not_judged, table_lines
-from rankfair.cli.errors import echo, echo_json
+from rankfair.cli.errors import echo, echo_json, tell
 from rankfair.cli.options import GateOptions
 from rankfair.files.table import Dialect, Table
 from rankfair.files.write import write_table
@@ -140,13 +140,6 @@ def _judgement(audit: Audit, asked: GateOptions, result: Gate) -> str:
 
 def _gap(value: float) -> str:
     return "unknown" if math.isnan(value) else f"{value:.4f}"
-
-
-def tell(notes: Sequence[str], quiet: bool = False) -> None:
-    """Print notes on stderr."""
-    if not quiet:
-        for note in notes:
-            echo(f"Note: {note}", err=True)
 
 
 def figure(value: float) -> str:
