@@ -141,7 +141,7 @@ def test_a_change_before_a_fit_is_none(tmp_path):
     (model,) = models
     assert "x0" not in model.feature_names_in_
     for predict in (model.predict, lambda rows: predict_parquet(model, rows, "p.pq")):
-        with pytest.raises(ValueError, match='a column "x1", which the files do not'):
+        with pytest.raises(ValueError, match='"x1" is no column of the files, but'):
             predict(rows)
 
 
