@@ -279,7 +279,9 @@ def _edges_of(rows: ScoredRows, bins: int = 40) -> Floats:
     """Return edges of bins that hold the predictions of all models."""
     low = min(float(p.min()) for p in rows.predicted.values())
     high = max(float(p.max()) for p in rows.predicted.values())
-    middle = max(float(np.median(p)) for p in rows.predicted.values())
+    # A median of two rows could overflow.
+    predicted = rows.predicted.values()
+    middle = max(float(np.quantile(p, 0.5, method="lower")) for p in predicted)
     if 0.0 < 10.0 * low < high < np.inf and middle - low < 0.25 * (high - low):
         # Most are small, as pay is: even on a scale of logarithms.
         return np.geomspace(low, high, bins + 1)
