@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankfair.constraints import Constraint, Mean, Rank, Residual
+from rankfair.constraints import Mean, Rank, Residual
 from rankfair.constraints.by_task import in_every_task
 from rankfair.core.by_task import Segments
 from rankfair.core.problem import Groups
@@ -61,35 +61,3 @@ def test_the_direction_of_a_linear_constraint_is_its_derivative(constraint, weig
     w = np.ones(N) if weights is None else weights
     rise = every.segments.total(every.direction * w * step)
     np.testing.assert_allclose(every.values(M + step) - every.values(M), rise)
-
-
-def test_rows_without_weight_have_no_direction():
-    weights = rng.integers(0, 2, N)
-    for constraint in (Rank(), Mean(), Residual()):
-        g = asked(constraint, weights).direction
-        assert not g[weights == 0].any()
-
-
-@pytest.mark.parametrize("constraint", [Rank(0.1), Mean(0.1), Residual(0.1)])
-def test_some_tasks_are_the_same_tasks(constraint):
-    every = asked(constraint)
-    places = np.array([2, 4])
-    some, rows = every.of_tasks(places)
-    np.testing.assert_array_equal(rows, np.concatenate([ROWS[j] for j in places]))
-    np.testing.assert_allclose(some.values(M[rows]), every.values(M)[places])
-    for name in ("low", "high", "level", "unit"):
-        part = getattr(every, name)[places]
-        np.testing.assert_array_equal(getattr(some, name), part)
-
-
-def test_another_constraint_is_refused():
-    class Odd(Rank):
-        pass
-
-    assert asked(Odd()).whole == Odd()
-
-    class Own(Constraint):
-        band = value = slope = None
-
-    with pytest.raises(ValueError, match=r"cannot be asked of every task.*got Own"):
-        asked(Own())

@@ -34,15 +34,6 @@ def test_the_value_is_the_largest_difference_of_shares(weights, seed):
     assert both.value(-m, groups) == pytest.approx(value, abs=1e-9)
 
 
-def test_whole_weights_are_repeated_rows():
-    m, groups = sample(weights="whole")
-    i = np.repeat(np.arange(len(m)), groups.weights)
-    repeated = Groups(groups.in_a[i])
-    both = Distribution(0.03)
-    assert both.value(m, groups) == both.value(m[i], repeated)
-    assert both.band(groups) == both.band(repeated)
-
-
 @given(
     n_a=st.integers(1, 300),
     n_b=st.integers(1, 300),
@@ -85,15 +76,6 @@ def test_the_slope_is_the_derivative_of_the_smoothed_distance(weights, sign):
         step[i] = 1e-5
         slope = (smoothed(m + step) - smoothed(m - step)) / 2e-5
         assert w[i] * g[i] == pytest.approx(slope * rate[i], abs=1e-8)
-
-
-def test_equal_predictions_have_the_direction_of_the_means():
-    _, groups = sample()
-    flat = np.zeros(len(groups.in_a))
-    np.testing.assert_array_equal(
-        Distribution().slope(flat, groups), Mean().slope(flat, groups)
-    )
-    assert Distribution().value(flat, groups) == 0
 
 
 def test_ranks_beside_distributions_are_refused_with_the_reason():

@@ -12,23 +12,6 @@ every_weight = pytest.mark.parametrize("weights", WEIGHTS)
 either = pytest.mark.parametrize("constraint", [Mean(0.2), Residual(0.2)])
 
 
-def gap(values, weights):
-    """The difference of the groups' means."""
-    w = np.ones(30) if weights is None else weights
-    return np.average(values[IN_A], weights=w[IN_A]) - np.average(
-        values[~IN_A], weights=w[~IN_A]
-    )
-
-
-@every_weight
-def test_values_are_differences_of_means(weights):
-    groups = Groups(IN_A, weights)
-    assert Mean().value(M, groups) == pytest.approx(gap(M, weights))
-    known = Residual().on(Y, groups)
-    assert known.value(M, groups) == pytest.approx(gap(Y - M, weights))
-    assert known.value(Y, groups) == pytest.approx(0, abs=1e-12)
-
-
 @either
 @every_weight
 def test_the_value_is_the_direction_less_what_is_due(constraint, weights):
@@ -41,18 +24,6 @@ def test_the_value_is_the_direction_less_what_is_due(constraint, weights):
     # A constant more for everybody changes nothing.
     assert known.value(M + 5, groups) == pytest.approx(value)
     assert known.show(value, groups) == value
-
-
-@either
-@every_weight
-def test_the_slope_is_the_derivative_by_each_prediction(constraint, weights):
-    groups = Groups(IN_A, weights)
-    w = np.ones(30) if weights is None else weights
-    known = constraint.on(Y, groups)
-    slope = known.slope(M, groups)
-    for i in range(30):
-        rise = known.value(M + (np.arange(30) == i), groups) - known.value(M, groups)
-        assert rise == pytest.approx(w[i] * slope[i], abs=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.5])

@@ -148,14 +148,6 @@ def test_columns_of_extreme_size_get_a_unit(size):
     assert problem.predict(np.ones((10, 4))) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("n_tasks", [3, 70_000])
-def test_many_tasks_are_placed_as_few_are(n_tasks):
-    codes = np.random.default_rng(3).permutation(n_tasks)
-    order, tasks, sizes = sorted_by_task(codes, n_tasks)
-    assert np.array_equal(codes[order], tasks)
-    assert sizes.tolist() == [1] * n_tasks
-
-
 # Work shared between threads
 
 
@@ -164,15 +156,6 @@ def allow(monkeypatch, threads):
     some = set(range(8))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: some, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-
-
-@pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("n_rows", [10, 10**7])
-def test_each_item_is_handled_once(monkeypatch, threads, n_rows):
-    allow(monkeypatch, threads)
-    done, items = [], list(range(40))
-    each(done.append, items, n_rows)
-    assert sorted(done) == items
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -214,11 +197,3 @@ def test_threads_over_batches_change_no_bit(monkeypatch, weights):
 
     for ours, wanted in zip(results(3), results(1), strict=True):
         assert np.array_equal(ours, wanted)
-
-
-def test_threads_heed_the_caller_s_error_state(monkeypatch):
-    allow(monkeypatch, 2)
-    with np.errstate(over="ignore"):
-        each(lambda x: x * x, [np.array([1e300])] * 4, 10**6)
-    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
-        each(lambda x: x * x, [np.array([1e300])] * 4, 10**6)

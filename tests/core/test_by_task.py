@@ -68,26 +68,6 @@ def test_values_that_differ_in_their_last_bit_are_no_ties(seed):
     assert found.tolist() == [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
 
 
-def test_few_tied_tasks_among_many_and_infinite_values():
-    sizes = np.full(3000, 4)
-    in_a, m = rng.random(12_000) < 0.5, rng.normal(size=12_000)
-    m[:40] = np.round(m[:40])
-    every = Segments.of(sizes, Groups(in_a))
-    wanted = [brute_twice_u(m[i], in_a[i]) for i in rows_of(sizes)]
-    assert every.twice_u(m).tolist() == wanted
-    m[100:104] = [np.inf, -np.inf, np.inf, 0.0]
-    wanted[25] = brute_twice_u(m[100:104], in_a[100:104])
-    assert every.twice_u(m).tolist() == wanted
-
-
-def test_some_tasks_are_counted_as_among_all(segments):
-    places = np.array([2, 4, 4, 7, 9])
-    some, rows = segments.take(places)
-    m = rng.integers(0, 4, N) / 7
-    np.testing.assert_allclose(some.twice_u(m[rows]), segments.twice_u(m)[places])
-    np.testing.assert_allclose(some.total_a, segments.total_a[places])
-
-
 def test_totals_and_pairs_are_those_of_groups(segments):
     for j, rows in enumerate(rows_of(SIZES)):
         alone = Groups(IN_A, segments.groups.weights).take(rows)
@@ -98,19 +78,9 @@ def test_totals_and_pairs_are_those_of_groups(segments):
             assert segments.pair[j] == pytest.approx(alone.pair)
 
 
-def test_constant_predictions_have_level_ranks(segments):
-    m = np.full(N, 2.5)
-    assert segments.twice_u(m) == pytest.approx(segments.total_a * segments.total_b)
-
-
 def test_means_are_those_of_each_task(segments):
     m, w = rng.normal(size=N), segments.weights
     found = segments.means(m)
     for j, rows in enumerate(rows_of(SIZES)):
         if w[rows].sum() > 0:
             assert found[j] == pytest.approx(np.average(m[rows], weights=w[rows]))
-
-
-def test_no_rows_at_all():
-    none = Segments.of(np.array([0, 0]), Groups(np.zeros(0, bool)))
-    assert none.twice_u(np.zeros(0)).tolist() == [0, 0]

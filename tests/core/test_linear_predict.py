@@ -16,13 +16,6 @@ def model(n_rows=200, n=5, k=7, seed=0):
     )
 
 
-def test_is_the_sum_of_products():
-    X, codes, coef, intercept = model()
-    m = linear_predict(X, codes, coef, intercept)
-    for x, j, value in zip(X, codes, m, strict=True):
-        assert value == pytest.approx(x @ coef[j] + intercept[j])
-
-
 @pytest.mark.parametrize("n", [1, 2, 5, 17])
 @given(data=st.data())
 def test_a_prediction_does_not_depend_on_other_rows(n, data):
@@ -31,14 +24,6 @@ def test_a_prediction_does_not_depend_on_other_rows(n, data):
     some = data.draw(st.lists(st.integers(0, len(X) - 1), min_size=1, max_size=30))
     part = linear_predict(X[some], codes[some], coef, intercept)
     assert part.tobytes() == whole[some].tobytes()
-
-
-@pytest.mark.parametrize("threads", ["1", "4"])
-def test_nor_on_threads(monkeypatch, threads):
-    X, codes, coef, intercept = model(n_rows=200_000)
-    plain = linear_predict(X, codes, coef, intercept)
-    monkeypatch.setenv("OMP_NUM_THREADS", threads)
-    assert linear_predict(X, codes, coef, intercept).tobytes() == plain.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -58,12 +43,6 @@ def test_nor_on_the_layout_of_memory(layout):
     assert other.tobytes() == plain.tobytes()
     few = linear_predict(layout(X)[3:8], codes[3:8], coef, intercept)
     assert few.tobytes() == plain[3:8].tobytes()
-
-
-def test_equal_rows_of_a_task_tie():
-    X, codes, coef, intercept = model()
-    twice = linear_predict(np.tile(X, (2, 1)), np.tile(codes, 2), coef, intercept)
-    assert np.array_equal(twice[: len(X)], twice[len(X) :])
 
 
 def test_no_columns_and_no_rows():

@@ -75,31 +75,6 @@ def rows_of(k=1, n_rows=40, seed=0):
     return X, y, codes, np.arange(n_rows) % 2 == 0
 
 
-def left_out_error(rows, beta):
-    """The squared error of each row by the ridge fitted without it."""
-    X, y, codes, in_a = rows
-    problem = posed(X, y, codes, in_a)
-    Z = (X - X.mean(axis=0)) * problem.scale
-    errors = []
-    for i in range(len(y)):
-        rest = np.arange(len(y)) != i
-        mean, centre = y[rest].mean(), Z[rest].mean(axis=0)
-        C = Z[rest] - centre
-        w = np.linalg.solve(C.T @ C + beta * np.eye(3), C.T @ (y[rest] - mean))
-        errors.append(y[i] - mean - (Z[i] - centre) @ w)
-    return float(np.mean(np.square(errors)))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_chosen_beta_is_good_for_rows_left_out(seed):
-    rows = rows_of(seed=seed)
-    problem = posed(*rows)
-    solution = unconstrained(problem, Request(Ridge(1.0)))
-    grid = 10.0 ** np.arange(-3, 5)
-    least = min(left_out_error(rows, beta) for beta in grid)
-    assert left_out_error(rows, solution.penalty.beta) <= 1.1 * least
-
-
 def test_the_chosen_beta_has_the_least_generalised_cross_validation():
     problem = posed(*rows_of())
 

@@ -12,7 +12,6 @@ from rankfair.estimators.maps import Standing
 from rankfair.projections.least_movement import (
     Sample,
     bounds,
-    ladder,
     least_movement,
     pair,
 )
@@ -66,14 +65,6 @@ def test_as_a_quadratic_programme_finds_it(slack, sizes, seed, decimals):
     assert cost(samples, found) <= cost(samples, wanted) * (1 + 1e-6) + 1e-9
 
 
-@pytest.mark.parametrize("slack", [0.0, 0.02, 0.2])
-@pytest.mark.parametrize("seed", range(6))
-def test_the_ladder_of_two_groups_is_the_pair(slack, seed):
-    samples = drawn(seed, (60, 83))
-    for one, other in zip(pair(*samples, slack), ladder(samples, slack), strict=True):
-        assert one == pytest.approx(other, abs=1e-9)
-
-
 def test_where_one_group_lies_above_it_is_the_pairing_of_quantiles():
     rng = np.random.default_rng(0)
     n, slack = 400, 0.05
@@ -105,32 +96,6 @@ def test_maps_are_monotone_and_ks_is_kept(seed, sizes, slack, decimals):
         assert ks <= (g + h) / 2 + 1e-9
     for again, once in zip(least_movement(samples, 1.0), samples, strict=True):
         assert again == pytest.approx(once.values, abs=1e-12)
-
-
-@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.05, 0.3]))
-def test_swapped_and_mirrored_groups(seed, slack):
-    first, second = drawn(seed, (13, 21))
-    a, b = pair(first, second, slack)
-    turned_b, turned_a = pair(second, first, slack)
-    assert a == pytest.approx(turned_a) and b == pytest.approx(turned_b)
-    flipped = [Sample(-s.values[::-1], s.weights[::-1], s.row) for s in (first, second)]
-    mirrored_a, mirrored_b = pair(*flipped, slack)
-    assert -mirrored_a[::-1] == pytest.approx(a)
-    assert -mirrored_b[::-1] == pytest.approx(b)
-
-
-def test_whole_weights_are_repeated_rows():
-    rng = np.random.default_rng(0)
-    values, weights = rng.normal(size=20), rng.integers(1, 5, 20)
-    weighted, repeated = (
-        Sample.of(values, weights),
-        Sample.of(np.repeat(values, weights)),
-    )
-    assert np.array_equal(weighted.values, repeated.values)
-    assert np.array_equal(weighted.weights, repeated.weights)
-    assert weighted.row == repeated.row
-    halves = Sample.of(values, weights / 2)
-    assert halves.ends == pytest.approx(weighted.ends)
 
 
 @pytest.mark.parametrize(

@@ -26,26 +26,6 @@ def test_many_steps_lead_to_the_exact_solution(penalty, demand, rho):
     )
 
 
-def test_weights_are_kept_in_the_limit():
-    weights = np.random.default_rng(0).integers(1, 4, len(PROBLEM.y)).astype(float)
-    problem, own = biased(k=4, per_task=20, weights=weights), make_penalty("ridge")
-    exact = solve_linear(problem, own, [Demand(Mean(0.0), problem.groups)])
-    found = ADM(max_iter=3000, random_state=0).solve(problem, own, Mean(0.0))
-    assert found.objective == pytest.approx(exact.objective, rel=1e-6)
-
-
-def test_the_seed_decides():
-    def coef(seed):
-        steps = ADM(1e-3, max_iter=20, random_state=seed)
-        return steps.solve(PROBLEM, make_penalty("task"), Mean(0.0)).coef
-
-    np.testing.assert_array_equal(coef(3), coef(3))
-    assert not np.array_equal(coef(3), coef(4))
-    np.testing.assert_array_equal(
-        coef(np.random.default_rng(3)), coef(np.random.default_rng(3))
-    )
-
-
 def test_few_weak_steps_leave_a_gap_and_say_so():
     steps = ADM(1e-3, max_iter=5, random_state=0)
     found = steps.solve(PROBLEM, make_penalty("task"), Mean(0.0))

@@ -8,7 +8,6 @@ from problems import (
     free_fit,
     posed,
     predictions,
-    rmse,
     solved,
     target,
 )
@@ -34,8 +33,7 @@ def with_weights(problem, weights):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("epsilon", [0.0, 0.02])
-@pytest.mark.parametrize("rho", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 0.02), (1.0, 0.0)])
 def test_the_shift_settles_in_the_band(penalty, epsilon, rho):
     problem = biased(auc=0.9)
     solution = solved(problem, NCADMM(rho, max_iter=100), penalty, epsilon)
@@ -45,12 +43,6 @@ def test_the_shift_settles_in_the_band(penalty, epsilon, rho):
     # The least mean squares and penalty are found along the groups' means, too.
     tilted = solved(problem, Tilt("train"), penalty, epsilon)
     assert solution.objective == pytest.approx(tilted.objective, rel=0.02)
-
-
-def test_the_limit_does_not_depend_on_rho():
-    problem = biased(auc=0.9)
-    one, two = (solved(problem, NCADMM(rho)).objective for rho in (0.7, 1.5))
-    assert two == pytest.approx(one, rel=1e-3)
 
 
 @pytest.mark.parametrize("projection", ["shift", *PAPER])
@@ -74,14 +66,6 @@ def test_weights(penalty, weights):
     assert miss(weighted, solution, 0.01) == 0
 
 
-@pytest.mark.parametrize("projection", PAPER)
-def test_the_papers_projection_cannot_count_weights(projection):
-    problem = biased(auc=0.9)
-    weighted = with_weights(problem, np.full(len(problem.y), 2.0))
-    with pytest.raises(ValueError, match="every row once"):
-        solved(weighted, NCADMM(projection=projection))
-
-
 def test_other_constraints_need_tilt():
     for solver in (NCADMM(), NCADMM(projection="paper")):
         with pytest.raises(ValueError, match=r'"rank".*got Mean.*solver="tilt"'):
@@ -89,7 +73,7 @@ def test_other_constraints_need_tilt():
 
 
 @pytest.mark.parametrize("projection", PAPER)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0])
 def test_the_best_iterate_is_kept(projection, seed):
     problem, steps = biased(auc=0.8, seed=seed), []
     solver = NCADMM(projection=projection, max_iter=12)
@@ -150,27 +134,6 @@ def fitted_by_normal_equations(problem):
         return m
 
     return fit
-
-
-def test_a_jump_across_the_band_costs_no_more_than_one_constant():
-    rng = np.random.default_rng(0)
-    in_a = np.arange(40) < 20
-    x = np.where(rng.random(40) < 0.9, in_a, ~in_a).astype(float)
-    problem = posed(x[:, None], x + rng.normal(size=40), np.zeros(40), in_a)
-    solution = solved(problem, NCADMM())
-    outside = solution.status is Status.INFEASIBLE
-    assert outside == (miss(problem, solution) != 0)
-    m = predictions(problem, solution)
-    assert rmse(problem, m) <= target(problem).std() * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_the_last_step_is_landed_when_steps_run_out(penalty):
-    for seed in range(5):
-        problem = biased(k=6, auc=0.8, seed=seed)
-        solution = solved(problem, NCADMM(max_iter=3), penalty, epsilon=0.01)
-        assert solution.status in (Status.MAX_ITER, Status.SATISFIED)
-        assert miss(problem, solution, 0.01) == 0
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def below_one_constant(line, lam):
     return (s * (m - y) ** 2).sum() <= constant * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.02, 0.0])
+@pytest.mark.parametrize("epsilon", [0.1, 0.0])
 def test_five_demands_are_met_and_no_place_tried_at_random_is_cheaper(epsilon):
     X, y, t, group, sex = school(n=5000)
     rank = Rank(epsilon)
@@ -185,20 +185,7 @@ def test_contradictory_linear_constraints_end_as_close_as_can_be():
     assert below_one_constant(line, place.lam)
 
 
-def test_what_predictors_cannot_give_is_capped_by_the_error_of_one_constant():
-    rng = np.random.default_rng(0)
-    X, t, sex = rng.standard_normal((400, 3)), np.zeros(400, int), rng.random(400) < 0.5
-    y = X @ [1.0, 0.5, 0.2] + 5.0 * sex + rng.standard_normal(400)
-    asked = [(Residual(0.0), sex, None), (Mean(1.0), X[:, 0] > 0, None)]
-    line, counted = make(X, y, t, asked)
-    place = solve(line, counted)
-    assert not place.inside
-    free = gaps(counted, counted.values(np.zeros(2))).max()
-    assert gaps(counted, place.values).max() < free
-    assert below_one_constant(line, place.lam)
-
-
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_least_distance_is_that_of_a_quadratic_programme(seed):
     rng = np.random.default_rng(seed)
     r, n = rng.integers(1, 6, 2)
@@ -215,11 +202,6 @@ def test_the_least_distance_is_that_of_a_quadratic_programme(seed):
     assert u @ u == pytest.approx(least, rel=1e-5, abs=1e-7)
     tighter, _ = least_distance(J, low + 1e-6 * (width[0] > 0), high) or (u, 0.0)
     assert tighter @ tighter - u @ u <= price * 1e-6 + 1e-9
-
-
-def test_no_distance_where_bounds_contradict_each_other():
-    J = np.array([[1.0, 0.0], [2.0, 0.0]])
-    assert least_distance(J, np.array([1.0, 3.0]), np.array([1.1, 4.0])) is None
 
 
 # Lists of constraints between the same groups
@@ -247,21 +229,6 @@ def test_rank_and_mean_of_two_groups_need_a_second_direction():
     # Along the mean direction alone, the first line, both are not met.
     ways = [counted.values(np.array([0.0, x])) for x in np.linspace(-2, 2, 401)]
     assert min(gaps(counted, values).max() for values in ways) > 1e-3
-
-
-def test_directions_of_their_own_leave_rows_of_unknown_group_alone():
-    X, y, t, in_a = skewed(n=600)
-    known = np.arange(len(y)) % 4 > 0
-    problem = Problem.from_rows(X, y, t, t.max() + 1)
-    groups = Groups(in_a, counted_weights(None, known)).take(problem.order)
-    demands = [Demand(each, groups) for each in (Rank(0.01), Mean(0.01))]
-    request = Request(Pool(30.0, 3.0, 3.0), fixed=True)
-    fits = TiltedFits.of(problem, request, demands, "loo")
-    of_rank, of_mean = density_directions(fits)
-    np.testing.assert_array_equal(of_mean, demands[1].direction())
-    assert not of_rank[~known[problem.order]].any()
-    a = groups.in_a & known[problem.order]
-    assert of_rank[a].std() > 0.1 * of_rank[a].mean() > 0
 
 
 @both_counts
@@ -293,14 +260,6 @@ def test_lists_of_constraints_are_met(several, count):
         }[type(each)]()
         assert abs(found) <= each.epsilon + (1e-6 if each.linear else 5e-4)
     assert below_one_constant(line, place.lam)
-
-
-def test_means_that_miss_each_other_by_little_are_not_met():
-    X, y, t, _, sex = school(n=600)
-    y_gap = (y[sex].mean() - y[~sex].mean()) / y.std()
-    for short in (-1e-4, 1e-4):
-        asked = [(Mean(0.0), sex, None), (Residual(y_gap - short), sex, None)]
-        assert solve(*make(X, y, t, asked)).inside == (short < 0)
 
 
 # Groups
@@ -404,78 +363,10 @@ def test_rows_of_unknown_group_are_not_counted():
     np.testing.assert_allclose(again.lam, place.lam, rtol=1e-6, atol=1e-9)
 
 
-def test_whole_weights_are_repeated_rows():
-    X, y, t, group, _ = school(n=500, groups=3)
-    w = np.random.default_rng(1).integers(1, 4, len(y))
-    rows, rank = np.repeat(np.arange(len(y)), w), Rank(0.02)
-    weighted = against_rest(rank, group), w * 1.0, "trained"
-    repeated = against_rest(rank, group[rows]), None, "trained"
-    places = [
-        solve(*make(X, y, t, *weighted)),
-        solve(*make(X[rows], y[rows], t[rows], *repeated)),
-    ]
-    assert all(place.inside for place in places)
-    np.testing.assert_allclose(places[0].lam, places[1].lam, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("epsilon", [0.05, 0.0])
-def test_the_order_of_groups_and_of_rows_is_no_matter(epsilon):
-    X, y, t, group, sex = school(n=800)
-    rank = Rank(epsilon)
-    asked = [*against_rest(rank, group), (rank, sex, None)]
-    place = solve(*make(X, y, t, asked))
-    rng = np.random.default_rng(0)
-    new, rows = rng.permutation(5), rng.permutation(len(y))
-    moved = solve(*make(X, y, t, [asked[i] for i in new]))
-    np.testing.assert_allclose(moved.lam, place.lam[new], rtol=1e-4, atol=1e-6)
-    assert moved.inside == place.inside
-    asked = [(rank, mask[rows], None) for _, mask, _ in asked]
-    moved = solve(*make(X[rows], y[rows], t[rows], asked))
-    np.testing.assert_allclose(moved.lam, place.lam, rtol=1e-4, atol=1e-6)
-
-
-def test_a_free_fit_inside_all_bands_is_kept():
-    X, y, t, group, sex = school(n=400)
-    asked = [*against_rest(Rank(0.5), group), (Mean(5.0), sex, None)]
-    line, counted = make(X, y, t, asked)
-    place = solve(line, counted)
-    assert place.inside
-    assert not place.lam.any()
-    assert place.values == counted.values(np.zeros(len(asked)))
-
-
-def test_predictors_that_say_nothing_leave_the_free_fit():
-    rng = np.random.default_rng(0)
-    group, y = rng.integers(0, 3, 60), rng.standard_normal(60)
-    asked = against_rest(Rank(0.0), group)
-    line, counted = make(np.zeros((60, 2)), y, np.zeros(60, int), asked)
-    place = solve(line, counted)
-    assert below_one_constant(line, place.lam)
-    assert np.isfinite(place.lam).all()
-
-
 # Counts
 
 
-def test_a_group_of_two_rows_lands_within_one_pair_or_is_told():
-    found = []
-    for seed in range(12):
-        X, y, t, group, _ = school(n=80, tasks=3, groups=3, seed=seed)
-        group = np.where(np.arange(80) < 2, 3, group)
-        asked = against_rest(Rank(0.1), group)
-        line, counted = make(X, y, t, asked, count="trained")
-        place = solve(line, counted)
-        m, groups = counted.at(place.lam), [each.groups for each in counted.demands]
-        off = np.array([abs(auc(m, it) - 0.5) - 0.1 for it in groups])
-        pairs = np.array([it.total_a * it.total_b for it in groups])
-        met = bool((off <= np.maximum(5e-4, 1 / pairs) + 1e-12).all())
-        assert met >= place.inside
-        assert below_one_constant(line, place.lam)
-        found.append(place.inside)
-    assert np.mean(found) > 0.7
-
-
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(12, 120),

@@ -148,15 +148,6 @@ def test_whole_weights_are_repeated_rows(settings):
     np.testing.assert_allclose(left_out[i], repeated.loo_predictions_, atol=1e-6)
 
 
-def test_weights_of_one_in_all_are_none():
-    X, y, tasks, in_a = rows()
-    model = RankFairRegressor(0.02)
-    given = {"tasks": tasks, "sensitive_features": in_a}
-    plain = quiet(model, X, y, **given).predict(X, tasks=tasks)
-    small = quiet(model, X, y, **given, sample_weight=np.full(len(y), 1 / len(y)))
-    np.testing.assert_allclose(small.predict(X, tasks=tasks), plain, atol=1e-8)
-
-
 # The band
 
 
@@ -223,17 +214,6 @@ def test_the_multiplier_takes_either_sign():
 
 
 # Without the group, and with it
-
-
-def test_frames_without_the_group_column_are_predicted():
-    X, y, tasks, in_a = rows(alone=0)
-    frame = framed(X, tasks, in_a)
-    model = quiet(fair(), frame, y)
-    np.testing.assert_array_equal(
-        model.predict(frame.drop(columns="z")), model.predict(frame)
-    )
-    with pytest.raises(ValueError, match="feature names should match"):
-        fair(blind=False).fit(frame, y).predict(frame.drop(columns="z"))
 
 
 def test_with_the_group_the_line_is_a_constant_shift():

@@ -52,41 +52,6 @@ def test_the_fit_is_the_convex_optimum(penalty, kind, beta):
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "fractional"])
-def test_weights_and_uneven_tasks(penalty, whole):
-    rng = np.random.default_rng(5)
-    codes = np.repeat(np.arange(5), (2, 5, 9, 20, 40))
-    in_a = rng.random(76) < 0.4
-    X = rng.normal(size=(76, 3)) + in_a[:, None]
-    y = X @ [1.0, 0.5, -1.0] + in_a + rng.normal(size=76)
-    weights = rng.integers(1, 4, 76) * 1.0 if whole else rng.uniform(0.2, 2, 76)
-    problem = posed(X, y, codes, in_a, weights)
-    own = make_penalty(penalty, 1.0)
-    solution = solve_linear(problem, own, [demand(problem, "mean")])
-    assert abs(gap(problem, predictions(problem, solution), "mean")) <= 1e-8
-    least = least_by_cvxpy(problem, penalty, 1.0, [("mean", 0.0, np.ones(76, bool))])
-    assert solution.objective == pytest.approx(least, rel=1e-6)
-
-
-@pytest.mark.parametrize("penalty", ["task", "feature"])
-@pytest.mark.parametrize("beta", [100.0, 150.0])
-def test_a_penalty_that_holds_the_fit_at_zero_is_overcome(penalty, beta):
-    rng = np.random.default_rng(0)
-    in_a = np.arange(80) % 2 == 0
-    X = rng.normal(size=(80, 2)) + in_a[:, None]
-    y = X.sum(axis=1) + rng.normal(size=80)
-    problem = posed(X, y, np.zeros(80), in_a)
-    assert not free_fit(problem, penalty, beta).coef.any()
-    own = make_penalty(penalty, beta)
-    solution = solve_linear(problem, own, [demand(problem, "residual")])
-    assert solution.status is Status.SATISFIED
-    assert abs(gap(problem, predictions(problem, solution), "residual")) <= 1e-8
-    asked = [("residual", 0.0, np.ones(80, bool))]
-    least = least_by_cvxpy(problem, penalty, beta, asked)
-    assert solution.objective == pytest.approx(least, rel=1e-6)
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
 def test_strata_are_demands_of_their_own(penalty):
     problem, strata = biased(k=3, per_task=30, auc=0.8), np.arange(90) % 3
     demands = [demand(problem, "mean", strata == s) for s in range(3)]

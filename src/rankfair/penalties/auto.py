@@ -120,20 +120,19 @@ def _pool_errors(
     ``W = V + A P w⁰`` with ``V = A B``, so that RSS is quadratic in ``w⁰``.
     """
     k, n, _ = G.shape
-    A = shrunk_inverse(G, P)
-    AG = np.matmul(A, G)
-    V = np.matmul(A, B)
-    GV = np.matmul(G, V)
-    AGA = AG.transpose(1, 0, 2).reshape(n, k * n) @ A.reshape(k * n, n)
-    H = P[:, None] * AG.sum(axis=0)
-    Q = P[:, None] * AGA * P
-    b = P[:, None] * V.sum(axis=0)
-    linear = 2.0 * (P[:, None] * np.matmul(AG, V).sum(axis=0) - b)
-    constant = squares + np.einsum("jfr,jfr->r", V, GV - 2.0 * B)
+    A, side = shrunk_inverse(G, P), P[:, None]
+    V, of_all, rows = np.matmul(A, B), A.sum(axis=0), A.reshape(k * n, n)
+    # With A G = I − A P no other product with every task is needed.
+    H = side * (k * np.eye(n) - of_all * P)
+    APV = rows.T @ (side * V).reshape(k * n, -1)
+    Q = side * (of_all - rows.T @ (side * A).reshape(k * n, n)) * P
+    b = side * V.sum(axis=0)
+    linear = -2.0 * side * APV
+    constant = squares - (V * (B + side * V)).sum(axis=(0, 1))
     S = pseudo_inverse((H + H.T) / 2 + C[:, :, None] * np.eye(n))
     w0 = np.matmul(S, b)
     rss = constant + (w0 * (linear + np.matmul(Q, w0))).sum(axis=1)
-    df = np.einsum("jff->", AG) + np.einsum("cfg,gf->c", S, Q)
+    df = k * n - of_all.diagonal() @ P + np.einsum("cfg,gf->c", S, Q)
     return rss, df
 
 
