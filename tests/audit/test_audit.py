@@ -169,6 +169,19 @@ def test_a_pair_is_compared_as_if_there_were_no_other_rows(ties, clustered):
     assert all(same(a.auc, b.auc) for a, b in zip(rest, two.tasks, strict=True))
 
 
+def test_the_rest_is_drawn_as_one_group():
+    rng = np.random.default_rng(0)
+    g = rng.integers(0, 6, 1200)  # groups that stand apart: how many of each matters
+    p = rng.normal(size=1200) + 3.0 * g
+    first = audit(None, p, sensitive_features=g.astype(str)).comparisons[0]
+    rest = compared(p, np.where(g == 0, "0", "x"), reference="x")
+    for name in ("ks", "wasserstein"):
+        one, other = getattr(first, name), getattr(rest, name)
+        assert one.value == pytest.approx(other.value)
+        width = other.value - other.ci_low
+        assert one.value - one.ci_low == pytest.approx(width, rel=0.2)
+
+
 def same(one, other):
     """Whether two estimates differ by no more than sums in another order do."""
     numbers = [

@@ -87,12 +87,18 @@ class GroupDraws:
     def of_rows(self) -> Floats:
         """The same of drawn rows, each group apart: (n_groups + 1, n_draws, CELLS)."""
         rng = np.random.default_rng(self.seed)
+        sizes = np.array(
+            [_size(self.mass[self.codes == g]) for g in range(self.n_groups)]
+        )
+        # How many rows each group has is drawn too: it matters where groups are joined.
+        times = rng.multinomial(sizes.sum(), sizes / sizes.sum(), self.n_draws) / sizes
         drawn = np.empty((self.n_groups, self.n_draws, CELLS))
         for g in range(self.n_groups):
-            in_cells, own = np.diff(self.observed[g, 0], prepend=0.0), self.codes == g
-            size, whole = _size(self.mass[own]), in_cells.sum()
-            counts = rng.multinomial(size, in_cells / whole, self.n_draws)
-            np.cumsum(counts * (whole / size), axis=1, out=drawn[g])
+            in_cells = np.diff(self.observed[g, 0], prepend=0.0)
+            whole = in_cells.sum()
+            counts = rng.multinomial(sizes[g], in_cells / whole, self.n_draws)
+            scale = times[:, g, None] * (whole / sizes[g])
+            np.cumsum(counts * scale, axis=1, out=drawn[g])
         return _with_sum(drawn)
 
     @cached_property
