@@ -81,7 +81,10 @@ def test_the_chosen_beta_has_the_least_generalised_cross_validation():
     def gcv(beta):
         fitter = Fitter.of(problem, Ridge(beta))
         W = fitter.solve(problem.target_moments)
-        freedom = problem.along([], [fitter.inverse_blocks(W)])[1].sum()
+        leverages = []
+        blocks = fitter.inverse_blocks(W).__getitem__
+        problem.each_along([], [blocks], lambda *found: leverages.append(found[2]))
+        freedom = sum(h.sum() for h in leverages)
         left = np.square(problem.y - problem.predict(W)).mean()
         return left / (1 - freedom / len(problem.y)) ** 2
 

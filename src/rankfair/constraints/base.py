@@ -68,10 +68,6 @@ class Constraint(ABC):
         """``value`` of the same rows for each of several pairs of groups."""
         return [self.value(m, groups, unit) for groups in several]
 
-    def estimate(self, m: Floats, groups: Groups) -> tuple[float, float]:
-        """A quick ``value`` and the most it can be off; exact for small data."""
-        return self.value(m, groups), 0.0
-
     @abstractmethod
     def slope(self, m: Floats, groups: Groups) -> Floats:
         """The derivative of the shown value by each ``m_i``, per unit of weight."""

@@ -296,21 +296,14 @@ class Problem(Engine):
             weighted,
         )
 
-    def along(
-        self, W: Sequence[Floats], K: Sequence[Floats] = ()
-    ) -> tuple[Floats, Floats]:
-        """All that `each_along` gives: (r, N) and (s, N)."""
-        M, H = np.empty((len(W), len(self.y))), np.empty((len(K), len(self.y)))
-
-        def visit(rows: slice, m: Floats, h: Floats) -> None:
-            M[:, rows], H[:, rows] = m, h
-
-        self.each_along(W, [each.__getitem__ for each in K], visit)
-        return M, H
-
     def predict(self, W: Floats) -> Floats:
         """Predictions of the sorted rows in standard units."""
-        m: Floats = self.along([W])[0][0]
+        m = np.empty(len(self.y))
+
+        def visit(rows: slice, found: Floats, _: Floats) -> None:
+            m[rows] = found[0]
+
+        self.each_along([W], [], visit)
         return m
 
     def twins(self) -> Ints | None:

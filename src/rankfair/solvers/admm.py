@@ -320,7 +320,7 @@ class Best:
         B0 = problem.target_moments
         W0 = fitter.solve(B0)
         D = (W0 - fitter.solve(B0 - problem.moments(g)))[None]
-        M = problem.along([W0, *D])[0]
+        M = np.stack([problem.predict(W) for W in (W0, *D)])
         trained = training_rows(problem, W0, D, M, [self.demand])
         line = Line(fitter, W0, D, trained, None, None, 0)
         self.offer(line.coefficients(nearest(trained, line.curve.cap).lam))
