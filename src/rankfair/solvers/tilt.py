@@ -84,7 +84,7 @@ class Tilt:
         """Fit y and each direction once, then count along the line between them."""
         fits = TiltedFits.of(problem, request, demands, self.count)
         tried = [fits]
-        if shared(demands).any():
+        if len(demands) > 1 and shared(demands).any():
             own = density_directions(fits)
             tried = [fits.along(own)]
             if fits.of_g is not fits.fitter:  # other directions, other penalties
