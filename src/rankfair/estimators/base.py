@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,12 +43,14 @@ from rankfair.input.errors import (
     check_choice,
     check_count,
     check_flag,
+    check_jobs,
     check_number,
     check_seed,
     check_verbose,
     counted,
     shown,
 )
+from rankfair.input.folds import check_cv
 from rankfair.input.frames import (
     FrameTable,
     Table,
@@ -144,12 +147,6 @@ class FittedRegressor(RegressorMixin, BaseEstimator):
             bundle["text/html"] = self._repr_html_inner()
         return bundle
 
-
-class TaskScore:
-    """The score of regressors that predict tasks."""
-
-    predict: Callable[..., Any]
-
     def score(
         self, X: Any, y: Any, sample_weight: Any = None, *, tasks: Any = None
     ) -> float:
@@ -244,7 +241,7 @@ def is_elsewhere(X: Any) -> bool:
     return of_dask or getattr(X, "is_stream", False) is True
 
 
-class TaskRegressor(TaskScore, FittedRegressor, ABC):
+class TaskRegressor(FittedRegressor, ABC):
     """What all linear estimators share: one linear model a task."""
 
     # Set by `fit`.
@@ -308,9 +305,7 @@ class TaskRegressor(TaskScore, FittedRegressor, ABC):
 
     def state_without_rows(self) -> dict[str, Any]:
         """Return all attributes for a file: nothing in them is of a single row."""
-        state = dict(vars(self))
-        if "loo_predictions_" in state:
-            state["loo_predictions_"] = None
+        state = {**vars(self), "loo_predictions_": None}
         trade_off = state.get("_trade_off")
         if trade_off is not None:
             state["_trade_off"] = trade_off.without_rows()
@@ -321,6 +316,7 @@ class TaskRegressor(TaskScore, FittedRegressor, ABC):
 
     def _check_settings(self) -> Request:
         """Check all settings; return the penalty asked for."""
+        check_settings(self)
         return check_penalty(self)
 
     def _problem(self, rows: TrainingRows) -> Problem:
@@ -394,6 +390,26 @@ class Progress:
 
 # Settings
 
+# How each setting of a constructor is checked by itself.
+CHOICES = {
+    "count": ("loo", "train"),
+    "direction": ("mean", "density"),
+    "scope": ("global", "task", "both"),
+    "side": SIDES,
+    "unseen": ("error", "shared"),
+}
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    **{name: partial(check_choice, valid=valid) for name, valid in CHOICES.items()},
+    **dict.fromkeys(("blind", "intersect", "prefit", "standardize"), check_flag),
+    **dict.fromkeys(("max_iter", "n_strata"), check_count),
+    **dict.fromkeys(("tol", "trade_off"), partial(check_number, low=0.0)),
+    "random_state": check_seed,
+    "bins": lambda _, value: check_bins(value),
+    "cv": lambda _, value: check_cv(value),
+    "n_jobs": lambda _, value: check_jobs(value),
+    "verbose": lambda _, value: check_verbose(value),
+}
+
 
 class FairSettings(NamedTuple):
     """What a fit is asked for."""
@@ -420,43 +436,33 @@ def use(argument: str, value: str, otherwise: str = "") -> Words:
 
 def read_settings(model: Any) -> FairSettings:
     """Check the settings of a `RankFairRegressor`."""
-    check_choice("scope", model.scope, ("global", "task", "both"))
-    check_flags(model)
+    check_settings(model)
     asked = read_constraints(model)
     if not hasattr(model.solver, "solve"):
         check_choice("solver", model.solver, SOLVERS)
-    check_seed("random_state", model.random_state)
-    solver = make_solver(
-        model.solver,
-        count=check_choice("count", model.count, ("loo", "train")),
-        direction=check_choice("direction", model.direction, ("mean", "density")),
-        max_iter=check_count("max_iter", model.max_iter),
-        tol=check_number("tol", model.tol, 0.0),
-        random_state=model.random_state,
-    )
+    given = ("count", "direction", "max_iter", "tol", "random_state")
+    settings = {name: getattr(model, name) for name in given}
+    solver = make_solver(model.solver, **settings)
     request = check_penalty(model, "task" if isinstance(solver, Paper) else "pool")
     _check_together(model, solver, request, asked)
     return FairSettings(request, asked, solver)
 
 
-def check_flags(model: Any) -> None:
-    """Check how groups are read."""
-    check_flag("blind", model.blind)
-    check_flag("intersect", model.intersect)
-    check_bins(model.bins)
+def check_settings(model: Any) -> None:
+    """Check each setting of a constructor by itself."""
+    for name, check in CHECKS.items():
+        if hasattr(model, name):
+            check(name, getattr(model, name))
 
 
 def check_penalty(model: Any, default: str = "pool") -> Request:
-    """Return the penalty asked for; check the settings that all linear models have.
+    """Return the penalty asked for.
 
     ``default`` is what ``penalty="pool"`` stands for.
     """
-    check_flag("standardize", model.standardize)
-    check_verbose(model.verbose)
     plain = isinstance(model.penalty, str) and model.penalty == "pool"
     penalty = default if plain else model.penalty
     request = _request(penalty, model.beta)
-    check_choice("unseen", model.unseen, ("error", "shared"))
     if model.unseen == "shared" and not request.penalty.shares:
         raise InputError(
             "unseen",
@@ -491,14 +497,13 @@ def _request(penalty: Any, beta: Any) -> Request:
 
 def read_constraints(model: Any) -> tuple[Constraint, ...]:
     """Return the constraints asked for, the one that is counted first."""
-    side = check_choice("side", model.side, SIDES)
     constraints = []
     for name, width in _named_constraints(model.constraints, model.epsilon):
         if not isinstance(name, Constraint):
             check_choice("constraints", name, CONSTRAINTS)
         kind = type(name) if isinstance(name, Constraint) else CONSTRAINTS[name]
         epsilon = check_number("epsilon", width, 0.0, kind.widest)
-        constraints.append(make_constraint(name, epsilon, side))
+        constraints.append(make_constraint(name, epsilon, model.side))
     kinds = [name_of(each) for each in constraints]
     for own in kinds:
         if kinds.count(own) > 1:

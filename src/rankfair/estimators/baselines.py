@@ -14,13 +14,7 @@ from rankfair.constraints.linear import Linear, Mean, Residual
 from rankfair.core.problem import Groups, Problem, counted_weights
 from rankfair.estimators.base import Progress, TaskRegressor
 from rankfair.estimators.outcome import linear_attributes, no_groups, tell
-from rankfair.input.errors import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_seed,
-)
+from rankfair.input.errors import check_choice
 from rankfair.input.frames import refuse_sparse
 from rankfair.input.training import Columns, TrainingRows, read_training
 from rankfair.penalties.base import Penalty
@@ -112,10 +106,6 @@ class _Baseline(TaskRegressor):
         self._store(fitted)
         tell([no_groups()] if rows.in_a is None else [])
         return self
-
-    def _check_settings(self) -> Request:
-        check_flag("blind", self.blind)
-        return super()._check_settings()
 
     @abstractmethod
     def _solve(
@@ -211,12 +201,10 @@ class DecisionBoundaryCovariance(_Baseline):
 
     def _check_settings(self) -> Request:
         check_choice("method", self.method, METHODS)
-        check_number("trade_off", self.trade_off, 0.0)
-        check_count("max_iter", self.max_iter)
-        check_seed("random_state", self.random_state)
+        request = super()._check_settings()
         if not self.trade_off > 0:
             raise ValueError(f"trade_off must be above 0; got {self.trade_off}.")
-        return super()._check_settings()
+        return request
 
     def _solve(
         self, rows: TrainingRows, problem: Problem, penalty: Penalty
@@ -255,10 +243,6 @@ class _Stratified(_Baseline):
         verbose: int = 0,
     ):
         self._keep(locals())
-
-    def _check_settings(self) -> Request:
-        check_count("n_strata", self.n_strata)
-        return super()._check_settings()
 
     def _solve(
         self, rows: TrainingRows, problem: Problem, penalty: Penalty

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from rankfair.constraints import refuse_own_epsilon
+from rankfair.estimators.base import check_settings
 from rankfair.estimators.linear import FairRegressor, RankFairRegressor
 from rankfair.estimators.refits import check_unit
 from rankfair.input.arrays import Codes, Floats
-from rankfair.input.errors import check_jobs, check_number, check_seed, values_to_try
+from rankfair.input.errors import check_number, values_to_try
 from rankfair.input.folds import Folds, make_folds, take_rows
 from rankfair.input.frames import open_table
 from rankfair.input.groups import SensitiveFeatures, label_table
@@ -165,8 +166,7 @@ count, direction, solver, standardize, unseen, max_iter, tol, verbose
         0.1
         """
         candidates = self._candidates()
-        check_seed("random_state", self.random_state)
-        check_jobs(self.n_jobs)
+        check_settings(self)
         rows = _Trials.of(self, X, y, tasks, sensitive_features, sample_weight)
         with warnings.catch_warnings():
             # What is chosen is fitted once more, and warns then.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import resolution_of, rounded
 from rankfair.core.ranks import counts_of
-from rankfair.estimators.base import check_estimator, r_squared
+from rankfair.estimators.base import check_estimator, check_settings, r_squared
 from rankfair.estimators.maps import CONSTRAINTS_OF, GAPS, Moved, between, move, nearest
 from rankfair.estimators.outcome import group_attributes, no_groups, rank_auc, tell
 from rankfair.estimators.refits import (
@@ -28,14 +28,11 @@ from rankfair.input.errors import (
     CUT_FIRST,
     InputError,
     check_choice,
-    check_flag,
-    check_jobs,
     check_number,
-    check_seed,
     counted,
     listed,
 )
-from rankfair.input.folds import check_cv, group_means, out_of_fold
+from rankfair.input.folds import group_means, out_of_fold
 from rankfair.input.frames import Table, finite_predictions, known_codes, open_table
 from rankfair.input.groups import group_labels, label_source
 from rankfair.input.training import (
@@ -375,7 +372,7 @@ class RankFairPostprocessor(MetaRegressor):
         knots = self.maps_[label]
         return between(knots, m) if self._straight else nearest(knots, m)
 
-    def score(
+    def score(  # type: ignore[override]
         self,
         X: Any,
         y: Any,
@@ -419,6 +416,7 @@ class RankFairPostprocessor(MetaRegressor):
 
     def _read_settings(self, y: Any) -> tuple[str, float]:
         """Check the settings; return the method settled on, and ε."""
+        check_settings(self)
         constraint, method = self.constraints, self.method
         check_choice("constraints", constraint, tuple(GAPS))
         check_choice("method", method, ("auto", *CONSTRAINTS_OF))
@@ -434,8 +432,6 @@ class RankFairPostprocessor(MetaRegressor):
         epsilon = check_number(
             "epsilon", self.epsilon, 0.0, MOST.get(constraint, np.inf)
         )
-        for flag in ("blind", "prefit"):
-            check_flag(flag, getattr(self, flag))
         methods: tuple[str, ...] = ("predict",)
         cure = ""
         if not self.prefit:
@@ -448,9 +444,6 @@ class RankFairPostprocessor(MetaRegressor):
                 "refits the estimator on folds, which prefit=True rules out",
                 cure="Leave it out, and pass rows that the estimator has not seen.",
             )
-        check_cv(self.cv)
-        check_seed("random_state", self.random_state)
-        check_jobs(self.n_jobs)
         if self.prefit and y is None and constraint not in MOST:
             wrong = "is missing, and epsilon is in its standard deviations with"
             raise InputError("y", f'{wrong} constraints="{constraint}"', cure="Pass y.")

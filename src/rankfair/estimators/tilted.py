@@ -18,9 +18,8 @@ from rankfair.constraints.rank import deviation
 from rankfair.core.blocks import CONSTANT, resolution_of, rounded
 from rankfair.estimators.base import (
     Progress,
-    TaskScore,
     check_estimator,
-    check_flags,
+    check_settings,
     read_constraints,
 )
 from rankfair.estimators.outcome import (
@@ -42,8 +41,7 @@ from rankfair.estimators.refits import (
     unweighted,
 )
 from rankfair.input.arrays import Bools, Floats
-from rankfair.input.errors import InputError, check_jobs, check_seed, check_verbose
-from rankfair.input.folds import check_cv
+from rankfair.input.errors import InputError
 from rankfair.input.frames import finite_predictions, refuse_unseen
 from rankfair.input.training import TrainingRows, feature_record, read_new
 from rankfair.solvers.base import OnStep, Status, Step, noted_in
@@ -204,7 +202,7 @@ def search(refits: EstimatorRefits, target: Target, on_step: OnStep) -> Found:
     return replace(best, models=models, trace=tuple(trace))
 
 
-class TiltedRegressor(TaskScore, MetaRegressor):
+class TiltedRegressor(MetaRegressor):
     r"""Any regressor, refitted so that it does not rank one group above another.
 
     A fair fit is an ordinary fit to tilted targets,
@@ -407,7 +405,9 @@ class TiltedRegressor(TaskScore, MetaRegressor):
         >>> model.fit(X, y, sensitive_features=["F", "F", "M", "M"]).predict(X).round(6)
         array([1., 2., 1., 2.])
         """
-        asked = self._check_settings()
+        check_estimator(self.estimator, "fit", "predict", "get_params")
+        check_settings(self)
+        asked = read_constraints(self)
         rows = self._read_rows(
             X,
             y,
@@ -473,16 +473,6 @@ class TiltedRegressor(TaskScore, MetaRegressor):
         models = models if isinstance(models, list) else [models]
         m = predictions_by_task(models, seen, codes)
         return finite_predictions(rounded(m, self.resolution_))
-
-    def _check_settings(self) -> tuple[Constraint, ...]:
-        """Check the settings; return what is asked for."""
-        check_estimator(self.estimator, "fit", "predict", "get_params")
-        check_flags(self)
-        check_verbose(self.verbose)
-        check_seed("random_state", self.random_state)
-        check_jobs(self.n_jobs)
-        check_cv(self.cv)
-        return read_constraints(self)
 
 
 def _attributes(
