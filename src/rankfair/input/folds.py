@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.parallel import Parallel, delayed
 
 from rankfair.input.arrays import Codes, Floats
 from rankfair.input.errors import InputError, check_count, counted, listed
@@ -203,6 +202,8 @@ def out_of_fold(
     >>> out_of_fold(3, folds, lambda train, test: y[train].mean()).tolist()
     [4.0, 1.0, nan]
     """
+    from sklearn.utils.parallel import Parallel, delayed  # a second to import
+
     m = np.full(n_rows, np.nan)
     found = Parallel(n_jobs=n_jobs)(delayed(predicted)(*fold) for fold in folds)
     for (_, test), own in zip(folds, found, strict=True):

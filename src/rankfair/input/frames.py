@@ -15,7 +15,6 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.utils import check_array, column_or_1d
 
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import Argument, InputError, Words, counted, listed, shown
@@ -128,6 +127,8 @@ def open_table(X: Any) -> Table:
         )
     frame = _as_frame(X)
     if frame is None:
+        from sklearn.utils import check_array  # a second to import
+
         values = csr_array(X) if issparse(X) else as_array(X)
         refuse_complex(values, "X")
         taken = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
@@ -389,7 +390,9 @@ def _finite_column(
     if len(shape) == 1:
         (column,) = as_columns(values, argument)
     elif warn:
-        # scikit-learn's words for (N, 1), which it accepts, and for all else.
+        from sklearn.utils import column_or_1d  # a second to import
+
+        # Its words for (N, 1), which it accepts, and for all else.
         column = column_or_1d(as_array(values), warn=True)
     else:
         raise InputError(argument, "must be 1D", f"shape {shape}")

@@ -13,9 +13,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.pipeline import Pipeline
 
 from rankfair.input.arrays import Codes, Column, Floats
 from rankfair.input.errors import (
@@ -232,6 +229,9 @@ def _reader_of(model: Any, name: str) -> Any:
     Of a pipeline it is the last step.  With metadata routing enabled a step gets only
     what it asked for.
     """
+    from sklearn import get_config  # a second to import
+    from sklearn.pipeline import Pipeline
+
     if not isinstance(model, Pipeline):
         takes = inspect.signature(model.predict).parameters
         return model if name in takes else None
@@ -270,6 +270,9 @@ def naming(model: Any, X: Any, name: str) -> tuple[Any, Any]:
 
 def _inside(model: Any, X: Any) -> tuple[Any, Any] | None:
     """The model inside a fitted one, and the X that it sees; None if there is none."""
+    from sklearn.compose import TransformedTargetRegressor  # a second to import
+    from sklearn.pipeline import Pipeline
+
     if isinstance(model, Pipeline):
         steps = model[:-1]
         return model.steps[-1][1], steps.transform(X) if len(steps) else X

@@ -21,10 +21,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtr, ndtri, owens_t, rel_entr
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.special import (
+    expit,
+    logit,
+    ndtr,
+    ndtri,
+    owens_t,
+    rel_entr,
+    stdtr,
+    stdtrit,
+)
 
 from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.stats.estimate import (
@@ -311,7 +317,7 @@ class ScoreModel:
     def interval(self, confidence: float) -> tuple[Floats, Floats]:
         """Return the ends of the score interval; either fails in half of the cases."""
         counted = np.asarray(self.auc, np.float64)
-        square = student.isf((1.0 - confidence) / 2, self._scaled[2]) ** 2
+        square = stdtrit(self._scaled[2], (1.0 - confidence) / 2) ** 2
         inner = np.stack((counted, counted))
         outer = np.stack((np.zeros_like(counted), np.ones_like(counted)))
         for _ in range(34):  # bisections, far below any digit shown
@@ -328,7 +334,7 @@ class ScoreModel:
         """Return the p-value of AUC = 1/2, below α if the interval leaves out 1/2."""
         counted = np.asarray(self.auc, np.float64)
         error = np.sqrt(self.variance(np.full_like(counted, 0.5)))
-        p: Floats = 2.0 * student.sf(np.abs(counted - 0.5) / error, self._scaled[2])
+        p: Floats = 2.0 * stdtr(self._scaled[2], -np.abs(counted - 0.5) / error)
         # If groups do not overlap, the interval is wider than the model's: so is p.
         least = _apart_p(np.minimum(self.a.units, self.b.units))
         apart = (counted == 0.0) | (counted == 1.0)
@@ -468,7 +474,7 @@ class Spread(Difference):
         alpha = (1.0 - confidence) / 2
         low, high = self._one_sided(alpha)
         if self.estimable and self.few and not self.exact:
-            widest = wilson(self.auc, self.worth, float(norm.isf(alpha)))
+            widest = wilson(self.auc, self.worth, -float(ndtri(alpha)))
             if self.auc >= 0.5:
                 low = min(low, widest[0])
             if self.auc <= 0.5:
@@ -484,9 +490,7 @@ class Spread(Difference):
             high = _hoeffding(self.auc, units, alpha)
             return 1.0 - _hoeffding(1.0 - self.auc, units, alpha), high
         low, high = (
-            on_logit(
-                start.mean_a, sign * float(student.isf(alpha, start.df)) * start.se
-            )
+            on_logit(start.mean_a, -sign * float(stdtrit(start.df, alpha)) * start.se)
             for sign, start in ((-1.0, self._start(0.0)), (1.0, self._start(1.0)))
         )
         return low, high
@@ -586,4 +590,6 @@ def _hoeffding(auc: float, n: float, alpha: float) -> float:
     nearly_one = 1.0 - 1e-15
     if auc == 1.0 or excess(nearly_one) <= 0:
         return 1.0
+    from scipy.optimize import brentq  # slow to import, and seldom needed
+
     return float(brentq(excess, auc, nearly_one))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import ks_2samp, kstwo, kstwobign
+from scipy.special import kolmogorov
 
 from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.stats.estimate import ROUNDING, Estimate, TwoGroups
@@ -262,14 +262,17 @@ def _p_value(
     if groups.possible:
         return None, "", "no p-value: tasks, which may be clusters, mix the groups"
     n_a, n_b = max(int(groups.a.kish()), 1), max(int(groups.b.kish()), 1)
+    worth = max(round(n_a * n_b / (n_a + n_b)), 1)
+    if worth > most_finite:
+        p = float(kolmogorov(math.sqrt(worth) * ks))
+        return min(p, 1.0), "Kolmogorov's law", ""
+    from scipy.stats import ks_2samp, kstwo  # half a second, for few rows only
+
     if groups.a.weights is None and max(n_a, n_b) <= most_exact:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scipy says where it falls back
             return float(ks_2samp(*exact).pvalue), "scipy's ks_2samp", ""
-    worth = max(round(n_a * n_b / (n_a + n_b)), 1)
-    many = worth > most_finite
-    p = float(kstwobign.sf(math.sqrt(worth) * ks) if many else kstwo.sf(ks, worth))
-    return min(p, 1.0), "Kolmogorov's law", ""
+    return min(float(kstwo.sf(ks, worth)), 1.0), "Kolmogorov's law", ""
 
 
 def _permuted(groups: TwoGroups, cells: Codes, seed: int | None, deals: int) -> float:

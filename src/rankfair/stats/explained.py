@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from rankfair.input.arrays import Bools, Floats
 from rankfair.stats.estimate import Estimate, TwoGroups
@@ -292,7 +292,7 @@ def kennedy(estimate: Estimate, confidence: float) -> Estimate:
     -0.095 (-0.131 to -0.058)
     """
     half = (estimate.ci_high - estimate.ci_low) / 2.0
-    variance = (half / norm.isf((1.0 - confidence) / 2.0)) ** 2
+    variance = (half / ndtri((1.0 - confidence) / 2.0)) ** 2
     shift = variance / 2.0 if estimate.estimable else 0.0
     return replace(
         estimate.mapped(math.expm1), value=math.expm1(estimate.value - shift)

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from rankfair.input.arrays import Codes, Floats
 
@@ -84,7 +84,7 @@ def normal_p(
     variance = n_a * n_b / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
     distance = np.abs(auc - 0.5) * n_a * n_b - 0.5
     z = np.where(variance > 0, distance / np.sqrt(np.maximum(variance, 1e-300)), 0.0)
-    p: Floats = np.minimum(2.0 * norm.sf(z), 1.0)
+    p: Floats = np.minimum(2.0 * ndtr(-z), 1.0)
     return p
 
 

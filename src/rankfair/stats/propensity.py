@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 from rankfair.core.blocks import linear_predict
 from rankfair.core.problem import Problem
@@ -32,6 +31,8 @@ def log_odds(X: Floats, in_a: Bools, weights: Floats | None = None) -> Floats:
     Z = X * problem.blocks.unit
     Z -= problem.off.sum(axis=0)
     Z = Z[:, varies] * scale[varies]
+    from sklearn.linear_model import LogisticRegression  # a second to import
+
     model = LogisticRegression(solver="newton-cholesky", C=1 / RIDGE, tol=1e-8)
     model.fit(Z, in_a, sample_weight=share)
     # Rows that are alike get the same score to the last digit, and one stratum.

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.stats import false_discovery_control, rankdata
 
 from rankfair.input.arrays import Bools, Codes, Floats
 from rankfair.input.errors import counted
@@ -210,7 +209,11 @@ def task_estimates(
                 tests[i] = "normal law, for want of time"
                 continue
             at = slice(found.starts[i], found.starts[i] + n)
-            ranks = np.rint(2.0 * rankdata(ranked[0].exact[at])).astype(np.intp)
+            values = ranked[0].exact[at]
+            ordered = np.sort(values)
+            ranks = (
+                1 + ordered.searchsorted(values) + ordered.searchsorted(values, "right")
+            )
             budget -= 2.0 * n * few * few * n
             p[i], tests[i] = mann_whitney(
                 int(ranks[ranked[1][at]].sum()), ranks, n_a, seed
@@ -336,5 +339,8 @@ def adjusted(p_values: list[float | None]) -> list[float | None]:
     known = [p for p in p_values if p is not None]
     if not known:
         return list(p_values)
-    corrected = iter(false_discovery_control(known).tolist())
+    order = np.argsort(known)[::-1]
+    lowered = np.array(known)[order] * (len(known) / np.arange(len(known), 0, -1))
+    lowered = np.minimum.accumulate(lowered).clip(0.0, 1.0)
+    corrected = iter(lowered[np.argsort(order)].tolist())
     return [None if p is None else next(corrected) for p in p_values]
