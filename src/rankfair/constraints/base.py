@@ -72,6 +72,10 @@ class Constraint(ABC):
     def slope(self, m: Floats, groups: Groups) -> Floats:
         """The derivative of the shown value by each ``m_i``, per unit of weight."""
 
+    def slopes(self, m: Floats, several: Sequence[Groups]) -> list[Floats]:
+        """``slope`` of the same rows for each of several pairs of groups."""
+        return [self.slope(m, groups) for groups in several]
+
     def show(self, value: float, groups: Groups) -> float:
         """The value as people read it: a linear function of it."""
         return value

@@ -111,16 +111,30 @@ class Rank(Constraint):
 
     def slope(self, m: Floats, groups: Groups) -> Floats:
         """The other group's density: ``f_B(m_i)/n_A`` in A, ``−f_A(m_i)/n_B`` in B."""
-        t, rate = drawn_in(m, groups.weights)
-        if not rate.any():
-            return self.direction(groups)
-        low, high, width = float(t.min()), float(t.max()), self.bandwidth
-        grid = Grid.between(low, high, _bins((high - low) / width), margin=width)
-        above, below = grid.count_both(t, groups.in_a, groups.weights)
-        of_a = smooth_density(below, grid, width) / groups.total_a
-        of_b = smooth_density(above, grid, width) / -groups.total_b
-        cells = grid.index(t)
-        return np.where(groups.in_a, of_a[cells], of_b[cells]) * rate
+        return self.slopes(m, [groups])[0]
+
+    def slopes(self, m: Floats, several: Sequence[Groups]) -> list[Floats]:
+        """``slope`` of each A over its B; rows that weigh the same are binned once."""
+        binned, width, found = {}, self.bandwidth, []
+        for groups in several:
+            w = groups.weights
+            if id(w) not in binned:
+                t, rate = drawn_in(m, w)
+                low, high = float(t.min()), float(t.max())
+                grid = Grid.between(low, high, _bins((high - low) / width), width)
+                cells = grid.index(t)
+                binned[id(w)] = rate, grid, cells, np.bincount(cells, w, grid.bins)
+            rate, grid, cells, every = binned[id(w)]
+            if not rate.any():
+                found.append(self.direction(groups))
+                continue
+            own = None if w is None else w[groups.index_a]
+            above = np.bincount(cells[groups.index_a], own, grid.bins)
+            below = np.maximum(every - above, 0)
+            of_a = smooth_density(below, grid, width) / groups.total_a
+            of_b = smooth_density(above, grid, width) / -groups.total_b
+            found.append(np.where(groups.in_a, of_a[cells], of_b[cells]) * rate)
+        return found
 
     def show(self, value: float, groups: Groups) -> float:
         """AUC: the chance that a row of A stands above a row of B, ties half."""

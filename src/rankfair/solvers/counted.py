@@ -199,15 +199,34 @@ class Counted:
 
         Ties are no matter to linear ones: they keep all digits.
         """
-        found, linear = dict[int, float](), self._linear
+        linear = self._linear
         exact = self.standard(lam) if any(linear) else self.q
         seen = exact if all(linear) else self.at(lam)
-        for places in self._by_constraint:
-            several = [self.demands[i].groups for i in places]
-            constraint = self.demands[places[0]].constraint
+
+        def values(constraint: Constraint, several: list[Groups]) -> list[float]:
             m, unit = (exact, 1.0) if constraint.linear else (seen, self.units.unit)
-            found.update(zip(places, constraint.values(m, several, unit), strict=True))
-        return [found[i] for i in range(len(self.demands))]
+            return constraint.values(m, several, unit)
+
+        return self._of_constraints(values)
+
+    def slopes(self, lam: Floats) -> list[Floats]:
+        """The derivative of every shown value by every prediction."""
+        m = self.standard(lam)
+        found = self._of_constraints(lambda asked, several: asked.slopes(m, several))
+        pairs = zip(self.demands, found, strict=True)
+        return [it.weighted(it.groups.of_known(slope)) for it, slope in pairs]
+
+    def _of_constraints(
+        self, ask: Callable[[Constraint, list[Groups]], list[Any]]
+    ) -> list[Any]:
+        """What constraints say of the groups of every demand, each asked once."""
+        found = [None] * len(self.demands)
+        for places in self._by_constraint:
+            demands = [self.demands[i] for i in places]
+            answers = ask(demands[0].constraint, [it.groups for it in demands])
+            for i, answer in zip(places, answers, strict=True):
+                found[i] = answer
+        return found
 
     @property
     def linear(self) -> bool:

@@ -207,10 +207,7 @@ class JointSearch:
 
     def slopes(self, u: Floats) -> Floats:
         """``J``: the derivative of each shown value by ``u``."""
-        m, J = self.counted.standard(self.T @ u), self.means[1].copy()
-        some = [self.counted.demands[i] for i in np.flatnonzero(~self.linear)]
-        J[~self.linear] = self.answers(it.weighted(it.slope(m)) for it in some)
-        return J
+        return self.answers(self.counted.slopes(self.T @ u))
 
     def answers(self, directions: Iterable[Floats]) -> Floats:
         """How much each ``u`` adds to ``Σ g m`` of each direction."""
