@@ -108,11 +108,11 @@ def only_the_group(n_rows=300):
     return x[:, None], x + 0.3 * RNG.normal(size=n_rows), in_a
 
 
-def three_groups_in_a_row():
+def three_groups_in_a_row(n_rows=300):
     """One predictor: what levels one group cannot level the others."""
-    z = RNG.integers(0, 3, 300)
-    X = z[:, None] + 0.2 * RNG.normal(size=(300, 1))
-    return X, X[:, 0] + 0.2 * RNG.normal(size=300), z
+    z = RNG.integers(0, 3, n_rows)
+    X = z[:, None] + 0.2 * RNG.normal(size=(n_rows, 1))
+    return X, X[:, 0] + 0.2 * RNG.normal(size=n_rows), z
 
 
 @pytest.mark.filterwarnings("ignore:predictor .* blind in name only:UserWarning")
@@ -133,9 +133,11 @@ def test_where_blindness_does_not_reach_the_band_seeing_is_measured(penalty):
     assert error != own
 
 
-def test_what_needs_many_fits_is_not_measured():
-    X, y, z = three_groups_in_a_row()
-    model = RankFairRegressor(0.0, penalty="task")
+@pytest.mark.filterwarnings("ignore:predictor .* blind in name only:UserWarning")
+@pytest.mark.parametrize(("penalty", "n_rows"), [("task", 300), ("pool", 140_000)])
+def test_what_takes_many_fits_or_a_large_one_is_not_measured(penalty, n_rows):
+    X, y, z = three_groups_in_a_row(n_rows)
+    model = RankFairRegressor(0.0, penalty=penalty)
     told = said(model, X, y, sensitive_features=z)
     (told,) = (each for each in told if each.startswith("No fit reached the band"))
     assert "(blind=False) can help; what it would reach was not computed" in told

@@ -68,6 +68,7 @@ from rankfair.solvers.counted import Demand
 from rankfair.solvers.tilt import Tilt, unconstrained
 from rankfair.stats.certificate import Certificate, certify
 
+FEW_ROWS = 1 << 17  # that are fitted once more for a word of advice
 ALIKE = 1e-3  # of pairs of A and B: so many that are alike are worth a warning
 
 
@@ -500,9 +501,13 @@ class RankFairRegressor(FairRegressor):
     def _with_the_group(
         self, rows: TrainingRows, settings: FairSettings, solution: Solution
     ) -> str:
-        """Say what the group among the predictors would reach: one more fit."""
+        """Say what the group among the predictors would reach: one more fit.
+
+        Where there are many rows that would take as long again: it is not made.
+        """
         line = solution.line
-        if line is None or not line.fitter.penalty.quadratic or self.scope != "global":
+        quick = line is not None and line.fitter.penalty.quadratic
+        if line is None or not quick or len(rows.y) > FEW_ROWS:
             return (
                 " The group among the predictors (blind=False) can help; what it would "
                 "reach was not computed."
