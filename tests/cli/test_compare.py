@@ -12,9 +12,7 @@ from rankfair import RankFairRegressor
 from rankfair.cli.compare import not_run
 from rankfair.cli.errors import NotEstimableError
 from rankfair.cli.methods import METHODS, Method
-from rankfair.cli.path import MARK, NO_COST
 from rankfair.files.read import read_table
-from rankfair.paths import Path, PathRow
 from sheets import pay_csv, people, write_csv
 
 FEW = ["--folds", 2, "--method", "tilt"]
@@ -44,8 +42,6 @@ def test_rows_of_unknown_group_are_told_and_numbers_cut(tmp_path):
     csv = write_csv(tmp_path / "a.csv", people(), [(3, "gender"), (9, "gender")])
     done = answer("compare", csv, method=["tilt"], folds=2)
     assert [note for note in done.notes if note.startswith("2 rows have no gender")]
-    done = answer("path", csv, at=[0.1], folds=2)
-    assert done.notes[-1] == "2 rows have no group and are left out."
     csv = write_csv(tmp_path / "a.csv", people(), [(0, "age"), (5, "age")])
     asked = {"sensitive": ["age"], "drop": ["gender"], "bins": 2, "blind": False}
     done = answer("path", csv, **asked, at=[0.1, 0.4])
@@ -113,31 +109,6 @@ def test_settings_are_the_same_for_all_methods():
         assert (model.penalty, model.beta, model.blind) == ("ridge", 3.0, True), name
 
 
-def test_an_epsilon_that_is_no_width_is_a_reason_not_to_run(tmp_path):
-    some = ["tilt", "map of distributions"]
-    done = answer("compare", pay_csv(tmp_path), epsilon=0.7, method=some, folds=2)
-    assert [line.method for line in done.page.lines] == some[1:]
-    assert "--epsilon must be a number in [0, 0.5]" in done.refused["tilt"]
-
-
-@pytest.mark.parametrize(
-    ("cost", "marked", "said"),
-    [(9.0, 2, "Every smaller"), (0.1, 0, NO_COST), (math.nan, None, "instead of 0.2")],
-)
-def test_a_path_marks_an_epsilon_only_where_errors_can_be_told_apart(
-    tmp_path, monkeypatch, cost, marked, said
-):
-    row = PathRow(*[0.0] * 13, "satisfied", "m", cost=cost, cost_se=1.0)
-    rows = [row._replace(epsilon=e / 9, rmse=1.0, gap=e / 10) for e in range(3)]
-    rows[2] = rows[2]._replace(cost=0.0 * cost)
-    found = Path(tuple(rows), 10, 10, groups=("f", "m"))
-    monkeypatch.setattr("rankfair.cli.path.fairness_path", lambda *_, **__: found)
-    page = answer("path", pay_csv(tmp_path)).page
-    chosen = [i for i, line in enumerate(page.lines) if line.chosen]
-    assert chosen == ([] if marked is None else [marked])
-    assert said in page.summary and MARK in page.notes[0]
-
-
 def test_a_path_of_noise_has_no_cost_and_is_short_in_a_terminal(tmp_path):
     pay = np.random.default_rng(0).normal(size=150).round(3)
     csv = write_csv(tmp_path / "noise.csv", people() | {"pay": pay})
@@ -149,17 +120,14 @@ def test_a_path_of_noise_has_no_cost_and_is_short_in_a_terminal(tmp_path):
     assert f"{len(printed)} of 40 ε are shown" in done.stdout
 
 
-@pytest.mark.parametrize("close", [0.1001, 0.1 + 1e-12])
-def test_a_path_tells_of_each_epsilon_by_a_name_of_its_own(tmp_path, close):
-    told, csv = [], pay_csv(tmp_path)
+def test_a_path_tells_of_each_epsilon_by_a_name_of_its_own(tmp_path):
+    told, csv, close = [], pay_csv(tmp_path), 0.1 + 1e-12
     done = answer("path", csv, at=[close, 0.1], folds=2, told=told)
     assert [row.epsilon for row in done.path.rows] == [0.1, close]
     assert [step[1:] for step in told] == [(1, 2), (2, 2)]
     names = [line.method for line in done.page.lines]
     assert len({*names}) == 2 and all(name.startswith("ε = 0.1") for name in names)
     assert done.page.curve and "instead of" in done.page.summary
-    one = answer("path", csv, at=[0.1], folds=2)
-    assert "instead of" not in one.page.summary
 
 
 @pytest.mark.parametrize("command", ["compare", "fit", "path"])
@@ -170,22 +138,6 @@ def test_a_column_without_two_groups_is_named_whatever_is_asked(tmp_path, comman
     for csv, what in ((none, "is unknown in all 20 rows"), (one, "has one group only")):
         with pytest.raises(ValueError, match=f"{what}.*: there is nothing to"):
             answer(command, csv, folds=2)
-    data["site"] = ["a", "a", "b", "b"] * 5
-    apart = [(i, ("gender", "site")[i % 2]) for i in range(20)]  # never both
-    csv = write_csv(tmp_path / "b.csv", data, apart)
-    if command == "path":
-        with pytest.raises(NotEstimableError, match="0 rows are too few"):
-            answer("path", csv, sensitive=["gender", "site"], intersect=True, folds=2)
-
-
-def test_a_path_of_three_groups_says_whose_gap_it_is(tmp_path):
-    how = [*COMMON, "--folds", 2, "--at", 0.5, "--no-blind"]
-    csv, page = pay_csv(tmp_path, groups="fmx"), tmp_path / "path.html"
-    found = valid(run("path", csv, *how, "--json"), "path")
-    assert [row["group"] for row in found["rows"]] == ["x"]
-    done = run("path", csv, *how, "--html", page, code=0)
-    assert "The groups compared: x v the rest." in done.stdout
-    assert "Each group is compared with all others" in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize("command", ["path", "compare"])
@@ -252,18 +204,3 @@ def test_a_column_that_cannot_be_judged_leaves_no_method_fair(tmp_path):
     flat = write_csv(tmp_path / "flat.csv", {**people(), "pay": np.ones(150)})
     said = prose(run("compare", flat, *COMMON, *FEW))
     assert "can be estimated from these rows: no row is placed differently" in said
-
-
-def test_a_path_and_a_comparison_are_a_table_a_page_and_a_file(tmp_path):
-    csv = pay_csv(tmp_path, groups="fmx")
-    page, sheet = tmp_path / "c.html", tmp_path / "c.parquet"
-    out = ["--html", page, "-o", sheet]
-    done = run("compare", csv, *COMMON, *FEW, "--method", "NC-ADMM", *out, code=0)
-    assert '"NC-ADMM" was not run: solver' in prose(done)
-    assert read_table(str(sheet))["method"].tolist() == ["tilt"]
-    assert "was not run" in page.read_text("utf-8")
-    options = ["--at", 0, "--at", 0.3, "--folds", 2]
-    done = run("path", csv, *COMMON, *options, *out, code=0)
-    assert re.search(r"^0\.3 ", done.stdout, re.M)
-    assert read_table(str(sheet))["epsilon"].tolist() == [0.0, 0.3]
-    assert "</html>" in page.read_text("utf-8")

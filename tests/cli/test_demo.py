@@ -2,12 +2,10 @@
 
 import csv
 import re
-import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.image import imread
 
 from commands import prose, run
 from rankfair.cli.demo import DEFAULT, DEMO_METHODS
@@ -23,10 +21,7 @@ def rows_of(file):
 def demo(tmp_path_factory):
     out = tmp_path_factory.mktemp("demo") / "new" / "folder"
     done = run("demo", "--out", out, "--seed", 3, "--draws", 2, "--quiet", code=0)
-    tables = (rows_of(out / f"{name}.csv") for name in ("records", "paths"))
-    return SimpleNamespace(
-        done=done, out=out, **dict(zip(("records", "paths"), tables, strict=True))
-    )
+    return SimpleNamespace(done=done, out=out, records=rows_of(out / "records.csv"))
 
 
 def values(demo, method, name, rows="held-out"):
@@ -44,15 +39,6 @@ def test_every_method_is_measured_on_both_parts_of_every_draw(demo):
     assert "paper's solver, in 2 of 2 draws:" in demo.done.stdout
 
 
-def test_with_the_group_tilt_is_the_constant_shift(demo):
-    # Both are in the band of one pair, at different places.
-    for name in ("rmse", "auc", "md", "ks"):
-        tilt, shift = (
-            values(demo, it, name) for it in ("tilt, with group", "constant shift")
-        )
-        assert tilt == pytest.approx(shift, abs=0.02)
-
-
 def test_fair_methods_are_fair_on_held_out_rows_and_no_better_than_the_best(demo):
     def mean(method, name):
         return values(demo, method, name).mean()
@@ -68,24 +54,8 @@ def test_fair_methods_are_fair_on_held_out_rows_and_no_better_than_the_best(demo
     assert blind == {"unconstrained, blind", DEFAULT}
 
 
-@pytest.mark.parametrize("draw", [0, 1])
-def test_a_path_runs_from_balanced_to_the_blind_free_fit(demo, draw):
-    path = [row for row in demo.paths if row["seed"] == SEEDS[draw]]
-    free, fair = (
-        values(demo, name, "rmse", "train")[draw]
-        for name in ("unconstrained, blind", DEFAULT)
-    )
-    epsilons = [float(row["epsilon"]) for row in path]
-    assert epsilons[0] == 0 and epsilons == sorted(set(epsilons))
-    errors = [float(row["train_rmse"]) for row in path]
-    assert errors == sorted(errors, reverse=True)
-    assert (errors[-1], errors[0]) == (pytest.approx(free), pytest.approx(fair))
-    assert all(float(row["gap"]) <= float(row["epsilon"]) + 1e-4 for row in path)
-
-
-def test_pictures_can_be_seen_and_files_are_listed(demo):
-    assert imread(demo.out / "frontier.png").std() > 0
-    assert ET.parse(demo.out / "frontier.svg").getroot().tag.endswith("svg")
+def test_files_are_listed(demo):
+    assert (demo.out / "frontier.png").stat().st_size > 1000
     wrote = re.findall(r"^wrote (.*)$", demo.done.stdout, re.M)
     assert sorted(map(str, demo.out.iterdir())) == sorted(wrote)
 

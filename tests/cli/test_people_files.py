@@ -128,7 +128,21 @@ def test_a_model_of_no_use_is_said_first_with_what_helps(tmp_path):
     assert again["status"] == again["constraint_status"]
 
 
-def test_where_nothing_helps_other_predictors_are_advised(tmp_path):
-    file = write_csv(tmp_path / "a.csv", proxies(effect=0.0, noise=9.0))
-    quality = answer("fit", file, task=None, epsilon=[0.5]).quality
-    assert quality.useless and quality.advice.startswith("other predictors")
+@pytest.mark.filterwarnings("ignore:predictor:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("row", "more", "advice"),
+    [
+        ({"effect": 0.0, "noise": 9.0}, {"epsilon": [0.5]}, "other predictors"),
+        ({"effect": 4.0}, {"epsilon": [0], "penalty": "task", "beta": "1"}, "a larger"),
+        (
+            {"effect": 4.0},
+            {"epsilon": [0.5], "penalty": "ridge", "beta": "1e9"},
+            "--penalty pool",
+        ),
+    ],
+)
+def test_what_is_advised_where_no_epsilon_is_known_to_help(tmp_path, row, more, advice):
+    file = write_csv(tmp_path / "a.csv", proxies(**row))
+    quality = answer("fit", file, task=None, **more).quality
+    assert quality.useless and quality.advice.startswith(advice)

@@ -37,15 +37,6 @@ def test_rows_keep_their_columns_and_order(model, tmp_path):
     assert 'no column "agee"' in said
 
 
-def test_parquet_is_predicted_as_csv_is(model, tmp_path):
-    csv = pay_csv(tmp_path, seed=5)
-    parquet, out = str(tmp_path / "a.parquet"), str(tmp_path / "p.parquet")
-    write_table(read_table(csv), parquet)
-    by_csv = read_table(run("predict", model, csv).stdout.encode())
-    run("predict", model, parquet, "-o", out, code=0)
-    assert (read_table(out)["prediction"] == by_csv["prediction"]).all()
-
-
 def test_new_rows_need_no_target_and_unknown_categories_are_counted(model, tmp_path):
     data = people(n=5)
     del data["pay"]
@@ -60,15 +51,12 @@ def test_new_rows_need_no_target_and_unknown_categories_are_counted(model, tmp_p
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"job": ["vet"] * 5}, '5 rows have a task that {} was not fitted to: "vet"'),
         (
             {"gender": ["x"] * 5},
             'has a group that {} was not fitted to: "x". It knows "f", "m". Fit again '
             "with rows of such groups, or leave the cells empty",
         ),
-        ({"age": ["old"] * 5}, "held numbers when the model was fitted"),
         ({"age": ['"30,5"'] * 5}, "--decimal"),
-        ({"prediction": [1] * 5}, "--name"),
     ],
 )
 def test_rows_that_cannot_be_predicted_are_named(model, tmp_path, change, sentence):
@@ -76,14 +64,6 @@ def test_rows_that_cannot_be_predicted_are_named(model, tmp_path, change, senten
     done = run("predict", model, csv, "-o", tmp_path / "p.csv", code=2)
     assert sentence.format(model) in done.stderr
     assert not (tmp_path / "p.csv").exists()
-
-
-def test_columns_that_the_model_does_not_need_do_not_stop_it(model, tmp_path):
-    data = people(n=5)
-    cells = [f"{pay:.2f}".replace(".", ",") for pay in data["pay"]]
-    csv = write_csv(tmp_path / "new.csv", {**data, "pay": [f'"{c}"' for c in cells]})
-    done = run("predict", model, csv, code=0)
-    assert read_table(done.stdout.encode(), text=["pay"])["pay"].tolist() == cells
 
 
 def test_tasks_not_seen_are_predicted_if_the_model_can(tmp_path):
@@ -137,26 +117,20 @@ def test_predictions_of_a_folder_go_to_another(folder, model, tmp_path):
         assert "is no folder, as predictions" in said
 
 
-@pytest.mark.parametrize("there", [False, True])
-def test_predictions_of_a_folder_are_whole_and_alone(folder, model, tmp_path, there):
-    out, mine = tmp_path / "out", []
+def test_predictions_of_a_folder_are_whole_and_alone(folder, model, tmp_path):
+    out = tmp_path / "out"
     line = ["predict", model, folder, "-o", out]
-    if there:
-        out.mkdir()
-        (out / "notes.txt").write_text("mine")
-        (out / ".hidden.parquet").write_text("read by nobody")
-        mine = names(out)
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    mine = names(out)
     rows, whole = folder / "b.parquet", (folder / "b.parquet").read_bytes()
     rows.write_bytes(b"PAR1 no")
     run(*line, code=2)
-    assert (names(out) if there else []) == mine
+    assert names(out) == mine
     rows.write_bytes(whole)
     assert run(*line, code=0).stderr == f"wrote 240 rows to {out}\n"
     assert names(out) == sorted([*mine, "a.parquet", "b.parquet"])
-    plain = tmp_path / "plain"
-    plain.mkdir()
-    assert out.stat().st_mode == plain.stat().st_mode
-    assert names(tmp_path) == ["out", "plain", "rows"]
+    assert names(tmp_path) == ["out", "rows"]
     before = (out / "b.parquet").read_bytes()
     (out / "a.parquet").unlink()
     said = run(*line, code=2).stderr

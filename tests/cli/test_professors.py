@@ -55,6 +55,13 @@ def test_the_headline_is_what_a_person_would_say(whole):
     assert "Within tasks Male ranks higher in 57.3 % of pairs" in verdict
 
 
+def test_a_terminal_shows_the_parts_and_the_price(whole, professors):
+    done = run("audit", professors[0], *ALL, "--close-to", 0.02, code=0)
+    for name, wanted in (("explained", "-9,305"), ("unexplained", "-4,783")):
+        assert re.search(rf"^ *{name} +{wanted} ", done.stdout, re.M)
+    assert f"{whole[0]['remedies'][0]['total']:,.0f}" in done.stdout
+
+
 def test_the_page_shows_what_json_says(whole):
     page = whole[1]
     for figure in ("−14,088", "−12.2", "−9,305", "−4,783", "−6.7", "−4.0", "−4.1"):
@@ -135,18 +142,10 @@ def test_a_reversal_is_said_first_and_judged(tmp_path):
     done = run("audit", file, *words, "--max-gap", 0.25, code=0)
     assert "Warning: a flagged task has a gap of" in done.output
     done = run("audit", file, *words, "--max-task-gap", 0.25, "--json", code=1)
-    assert valid_gate(done) == {
-        "max_gap": None,
-        "max_task_gap": 0.25,
-        "result": "exceeded",
-    }
+    gate = {"max_gap": None, "max_task_gap": 0.25, "result": "exceeded"}
+    assert valid(done, "audit")["gate"] == gate
     run("audit", file, *words, "--max-gap", 0.45, "--max-task-gap", 0.49, code=0)
     run("audit", file, *words[:4], "--max-task-gap", 0.4, code=3)
-
-
-def valid_gate(done):
-    """Return the gate of valid JSON; the sentence beside it is on stderr."""
-    return valid(done, "audit")["gate"]
 
 
 def test_raises_need_something_to_close(professors, tmp_path):
