@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from joblib import parallel_config
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from rankfair import RankFairRegressor, RankFairRegressorCV
@@ -9,7 +9,6 @@ from rankfair.constraints import Rank
 from rankfair.datasets.synthetic import make_biased_tasks
 from rankfair.penalties import Ridge as RidgePenalty
 
-NO_GROUPS = "ignore:sensitive_features was not given:UserWarning"
 DATA = make_biased_tasks(6, 30, random_state=1)
 FRAME, Y = DATA.frame, DATA.target
 NUMBERS = FRAME.drop(columns=["task", "z"])
@@ -23,11 +22,11 @@ def chosen(**settings):
     return RankFairRegressorCV(**given).fit(FRAME, Y)
 
 
-def held_out(beta, epsilon=0.01, penalty="pool"):
+def held_out(beta):
     """Mean squared errors of the folds, by hand."""
     errors = []
     for train, test in FOLDS:
-        model = RankFairRegressor(epsilon, beta=beta, penalty=penalty, **COLUMNS)
+        model = RankFairRegressor(0.01, beta=beta, **COLUMNS)
         model.fit(FRAME.iloc[train], Y[train])
         errors.append(np.mean((Y[test] - model.predict(FRAME.iloc[test])) ** 2))
     return np.array(errors)
@@ -41,18 +40,11 @@ def test_beta_is_the_one_with_the_least_held_out_error():
     assert model.beta_ == BETAS[int(np.argmin(by_hand.mean(axis=1)))]
     assert model.best_score_ == pytest.approx(-by_hand.mean(axis=1).min())
     assert (model.epsilon_, model.penalty_) == (0.01, "pool")
-
-
-def test_the_last_fit_is_a_plain_one_with_what_was_chosen():
-    model = chosen()
+    # The last fit is a plain one with what was chosen.
     plain = RankFairRegressor(0.01, beta=model.beta_, **COLUMNS).fit(FRAME, Y)
     assert (model.predict(FRAME) == plain.predict(FRAME)).all()
-    assert (model.estimator_.predict(FRAME) == plain.predict(FRAME)).all()
-    for name in vars(plain):
-        if name.endswith("_"):
-            assert hasattr(model, name)
+    assert all(hasattr(model, it) for it in vars(plain) if it.endswith("_"))
     assert model.score(FRAME, Y) == plain.score(FRAME, Y)
-    assert abs(model.rank_auc_ - 0.5) <= 0.01
 
 
 def test_epsilon_is_the_smallest_within_one_standard_error():
@@ -112,9 +104,6 @@ def test_only_the_last_fit_warns():
     with pytest.warns(UserWarning, match="sensitive_features was not given") as record:
         RankFairRegressorCV([1.0, 2.0], cv=2).fit(NUMBERS, Y)
     assert len(record) == 1
-    with pytest.warns(ConvergenceWarning) as record:
-        chosen(betas=[1.0, 2.0], max_iter=1, solver="paper")
-    assert len(record) == 1
 
 
 @pytest.mark.parametrize(
@@ -122,10 +111,8 @@ def test_only_the_last_fit_warns():
     [
         ({"betas": 1.0}, "betas must be a list of values to try; got 1.0"),
         ({"betas": [-1.0]}, "each of betas must be a number ≥ 0; got -1.0"),
-        ({"epsilons": 0.1}, "epsilons must be a list of values to try; got 0.1"),
         ({"epsilons": ["x"]}, 'each of epsilons must be a number ≥ 0; got "x"'),
         ({"epsilons": [0.7]}, r"epsilon must be a number in \[0, 0.5\]; got 0.7"),
-        ({"penalties": "task"}, "penalties must be a list of values to try"),
         ({"penalties": ["taks"]}, 'penalty must be one of .* Did you mean "task"'),
         ({"cv": 1}, "cv must be a whole number ≥ 2"),
         ({"cv": []}, "cv holds out no row that counts"),
@@ -133,8 +120,8 @@ def test_only_the_last_fit_warns():
             {"constraints": Rank(0.1), "epsilons": [0.1, 0.2]},
             r"brings its own epsilon.*got Rank\(.* Use constraints=\"rank\"",
         ),
-        ({"random_state": "x"}, "random_state must be None"),
-        ({"tasks": "tsak"}, 'tasks="tsak" is no column of X. Did you mean "task"'),
+        ({"epsilon": [0.1, 0.2]}, "epsilon must be one number"),
+        ({"n_jobs": 0}, "n_jobs must be"),
     ],
 )
 def test_bad_input_gets_a_sentence(settings, sentence):
@@ -142,35 +129,21 @@ def test_bad_input_gets_a_sentence(settings, sentence):
         chosen(**settings)
 
 
-def test_one_fold_has_no_spread():
-    model = chosen(betas=[1.0], epsilons=[0.1, 0.4], cv=FOLDS[:1])
-    assert (model.cv_results_["standard_error"] == 0).all()
-
-
 @pytest.mark.filterwarnings("ignore:predictor:UserWarning")  # by the only row
-@pytest.mark.parametrize("extra", [{}, {"sex": np.arange(len(Y)) % 2}])
-def test_a_group_of_one_row_is_never_held_out(extra):
-    groups = {"race": np.where(np.arange(len(Y)) == 7, "rare", FRAME["z"].astype(str))}
+def test_a_group_of_one_row_is_never_held_out():
+    race = np.where(np.arange(len(Y)) == 7, "rare", FRAME["z"].astype(str))
     model = RankFairRegressorCV([1.0], epsilon=0.4, cv=3, random_state=0)
-    model.fit(NUMBERS, Y, sensitive_features={**groups, **extra})
+    for more in ({}, {"sex": np.arange(len(Y)) % 2}):
+        model.fit(NUMBERS, Y, sensitive_features={"race": race, **more})
+        assert np.isfinite(model.best_score_)
+    model.set_params(**COLUMNS).fit(FRAME.assign(z=race), Y)
     assert np.isfinite(model.best_score_)
-    frame = FRAME.assign(z=groups["race"])
-    named = RankFairRegressorCV([1.0], epsilon=0.4, cv=3, random_state=0, **COLUMNS)
-    assert np.isfinite(named.fit(frame, Y).best_score_)
-
-
-def test_a_number_that_bins_cut_is_held_out_as_usual():
-    frame = FRAME.assign(z=np.arange(len(Y)) / 3)
-    model = RankFairRegressorCV(
-        [1.0], epsilon=0.4, cv=3, bins=2, blind=False, random_state=0, **COLUMNS
-    )
-    assert model.fit(frame, Y).cv_results_["split_mse"].shape == (1, 3)
+    # A number that bins cut is held out as usual.
+    model.set_params(bins=2, blind=False).fit(FRAME.assign(z=np.arange(len(Y)) / 3), Y)
+    assert model.cv_results_["split_mse"].shape == (1, 3)
 
 
 def test_a_list_of_epsilons_is_one_for_each_constraint():
-    model = RankFairRegressorCV([1.0], epsilon=[0.1, 0.2], **COLUMNS)
-    with pytest.raises(ValueError, match="epsilon must be one number"):
-        model.fit(FRAME, Y)
     both = RankFairRegressorCV(
         [1.0], epsilon=[0.3, 0.5], constraints=["rank", "mean"], cv=2, **COLUMNS
     )
@@ -180,15 +153,14 @@ def test_a_list_of_epsilons_is_one_for_each_constraint():
 @pytest.mark.parametrize("power", [300, -100])
 def test_what_is_chosen_does_not_depend_on_the_unit_of_y(power):
     settings = {"betas": [1e4, 0.1], "epsilons": [0.0, 0.1, 0.45], "cv": FOLDS}
-    settings |= {"penalties": ["ridge"]}
-    plain = RankFairRegressorCV(**settings, **COLUMNS).fit(FRAME, Y)
-    unit = 2.0**power
-    other = RankFairRegressorCV(**settings, **COLUMNS).fit(FRAME, Y * unit)
+    model = RankFairRegressorCV(**settings, penalties=["ridge"], **COLUMNS)
+    plain, unit = clone(model).fit(FRAME, Y), 2.0**power
+    other = clone(model).fit(FRAME, Y * unit)
     assert (other.epsilon_, other.beta_) == (plain.epsilon_, plain.beta_)
     assert plain.beta_ == 0.1
     # As far as it goes, the error is in the squared unit of y: 0, or infinite.
     assert other.best_score_ == plain.best_score_ * unit * unit
-    small = RankFairRegressorCV(**settings, **COLUMNS).fit(FRAME, Y / 1024)
+    small = model.fit(FRAME, Y / 1024)
     for name in ("mse", "standard_error", "split_mse"):
         expected = plain.cv_results_[name] / 1024**2
         assert small.cv_results_[name] == pytest.approx(expected)
@@ -201,5 +173,3 @@ def test_candidates_may_be_tried_at_once():
     with parallel_config("threading"):
         model.set_params(n_jobs=2).fit(FRAME, Y)
     np.testing.assert_array_equal(model.cv_results_["split_mse"], alone)
-    with pytest.raises(ValueError, match="n_jobs must be"):
-        model.set_params(n_jobs=0).fit(FRAME, Y)

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -68,36 +68,30 @@ MODELS = {
 
 
 def fitted(name):
-    X = FRAME
+    X, groups = FRAME, FRAME["z"]
     if name == "moved":  # two groups in the first column, which the estimator misses
         X = FRAME.assign(x1=FRAME["z"])[["x1", "x2", "x3", "x4", "task"]]
-    return clone(MODELS[name]).fit(X[OLD], Y[OLD]), X[NEW], Y[NEW]
-
-
-def groups_of(name, X):
     if name == "bins":
-        return X["x4"] >= np.median(FRAME["x4"][OLD])
-    return FRAME["z"][NEW]
+        groups = X["x4"] >= np.median(X["x4"][OLD])
+    return clone(MODELS[name]).fit(X[OLD], Y[OLD]), X[NEW], Y[NEW], groups[NEW]
 
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore:what is outside the band may be:UserWarning")
 def test_scores_and_certificates_are_those_of_groups_that_are_passed(name):
-    model, X, y = fitted(name)
-    gap = rank_gap(y, model.predict(X), sensitive_features=groups_of(name, X))
+    model, X, y, groups = fitted(name)
+    gap = rank_gap(y, model.predict(X), sensitive_features=groups)
     assert GAP(model, X, y) == pytest.approx(-gap)
     found = certify(model, X, y)
-    groups = groups_of(name, X).to_numpy()
 
     class Told:  # knows nothing of columns
         def predict(self, rows):
             return model.predict(rows)
 
-    passed = {"sensitive_features": groups, "tasks": X["task"].to_numpy()}
+    passed = {"sensitive_features": groups.to_numpy(), "tasks": X["task"].to_numpy()}
     told = certify(Told(), X, y, **passed)
     assert abs(found.auc - 0.5) == pytest.approx(abs(told.auc - 0.5))
     assert (found.bound, found.method) == (pytest.approx(told.bound), told.method)
-    assert certify(Told(), X, sensitive_features=groups).bound != told.bound
 
 
 class Odd(RegressorMixin, BaseEstimator):
@@ -121,7 +115,6 @@ class Odd(RegressorMixin, BaseEstimator):
     ("model", "scoring", "told"),
     [
         (Ridge(), GAP, r"scorer\('rank_gap'\) has no groups. Name their column of X"),
-        (make_pipeline(StandardScaler(), Ridge()), GAP, "has no groups"),
         (Ridge(), scorer("rank_gap", sensitive_features="zz"), 'Did you mean "z"'),
         (Ridge(), scorer("rank_auc", sensitive_features="task"), "12 groups"),
         (Odd(), scorer("rank_gap", sensitive_features="z"), "no prediction today"),
@@ -134,9 +127,6 @@ class Odd(RegressorMixin, BaseEstimator):
 )
 def test_a_score_that_cannot_be_had_stops_a_search(model, scoring, told):
     scoring = {"gap": scoring, "rmse": scorer("rmse")}
-    grid = {"alpha": [1.0, 2.0]} if isinstance(model, Ridge) else {}
-    tried = GridSearchCV(model, grid, scoring=scoring, refit=False, cv=FOLDS)
+    tried = GridSearchCV(model, {}, scoring=scoring, refit=False, cv=FOLDS)
     with pytest.raises(ValueError, match=told):
         tried.fit(FRAME, Y)
-    with pytest.raises(ValueError, match=told):
-        cross_validate(model, FRAME, Y, scoring=scoring, cv=FOLDS)

@@ -1,7 +1,5 @@
 """Left-out predictions are those of refits, with weights and several groups too."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +13,6 @@ from rankfair import (
     RankFairRegressor,
     RankFairRegressorCV,
     StratifiedBalancedResiduals,
-    StratifiedEqualMeans,
     load_model,
     save_model,
 )
@@ -31,18 +28,8 @@ def rows(n_rows=90, n_groups=2, seed=0):
     tasks = np.minimum(rng.geometric(0.4, n_rows), 5)
     tasks[:2] = 100, 101
     X = rng.normal(size=(n_rows, 2)) + np.outer(z, [0.8, 0.2])
-    return (
-        X,
-        X @ [1.0, 0.5] + 0.3 * tasks.clip(max=5) + rng.normal(size=n_rows),
-        z,
-        tasks,
-    )
-
-
-def quiet(model, *args, **given):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(*args, **given)
+    y = X @ [1.0, 0.5] + 0.3 * tasks.clip(max=5) + rng.normal(size=n_rows)
+    return X, y, z, tasks
 
 
 class Refits:
@@ -79,31 +66,26 @@ class Refits:
         return found
 
 
-def weights(kind, n_rows):
-    rng = np.random.default_rng(7)
-    if kind is None:
-        return np.ones(n_rows)
-    if kind == "whole":
-        return rng.integers(1, 5, n_rows).astype(float)
-    return rng.uniform(0.1, 2.5, n_rows)
-
-
 def standard(values, w):
     mean = np.average(values, weights=w)
     return mean, np.sqrt(np.average((values - mean) ** 2, weights=w))
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     ("penalty", "kind", "n_groups"),
     [("pool", None, 2), ("pool", "fractions", 3), ("ridge", "whole", 3)],
 )
 def test_left_out_is_a_refit_with_one_unit_of_weight_less(penalty, kind, n_groups):
     X, y, z, tasks = rows(n_groups=n_groups)
-    w = weights(kind, len(y))
+    rng, w = np.random.default_rng(7), np.ones(len(y))
+    if kind is not None:
+        whole = kind == "whole"
+        w = rng.integers(1, 5, len(y)) * 1.0 if whole else rng.uniform(0.1, 2.5, len(y))
     refits, (mean, spread) = Refits(X, tasks, w, penalty), standard(y, w)
-    beta = BETAS if penalty == "pool" else RIDGE
+    how = {"penalty": penalty, "beta": BETAS if penalty == "pool" else RIDGE}
     given = {"tasks": tasks, "sample_weight": None if kind is None else w}
-    free = MultiTaskRegressor(penalty=penalty, beta=beta).fit(X, y, **given)
+    free = MultiTaskRegressor(**how).fit(X, y, **given)
     expected = refits.left_out((y - mean) / spread)
     # Left out, the only row of a task is of no task; heavier rows leave something.
     alone = (tasks >= 100) & (w <= 1)
@@ -111,13 +93,7 @@ def test_left_out_is_a_refit_with_one_unit_of_weight_less(penalty, kind, n_group
     np.testing.assert_array_equal(np.isnan(found), alone)
     np.testing.assert_allclose(found[~alone], expected[~alone], atol=1e-8)
     # The tilted fit: that of y − Σ λ g, one direction for each group against the rest.
-    model = quiet(
-        RankFairRegressor(0.02, penalty=penalty, beta=beta),
-        X,
-        y,
-        sensitive_features=z,
-        **given,
-    )
+    model = RankFairRegressor(0.02, **how).fit(X, y, sensitive_features=z, **given)
     assert model.multiplier_ != 0
     sides = [z == g for g in range(n_groups)][-1 if n_groups == 2 else 0 :]
     G = [np.where(own, 1 / w[own].sum(), -1 / w[~own].sum()) for own in sides]
@@ -128,8 +104,7 @@ def test_left_out_is_a_refit_with_one_unit_of_weight_less(penalty, kind, n_group
     np.testing.assert_allclose(moved @ lam, change, atol=1e-8)
     expected = expected + np.column_stack([refits.left_out(g) for g in G]) @ lam
     found = (model.loo_predictions_ - mean) / spread
-    known = ~np.isnan(found)
-    np.testing.assert_allclose(found[known], expected[known], atol=1e-8)
+    np.testing.assert_allclose(found[~alone], expected[~alone], atol=1e-8)
 
 
 @st.composite
@@ -149,19 +124,20 @@ def few_rows(draw):
     return X, y + draw(st.sampled_from([0.0, 1.0])) * z, z, tasks, w
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     data=few_rows(),
     epsilon=st.sampled_from([0.0, 0.05, 0.3]),
     count=st.sampled_from(["loo", "train"]),
     penalty=st.sampled_from(["pool", "ridge"]),
 )
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_recounted_several_bands_are_met_or_said_to_be_missed(
     data, epsilon, count, penalty
 ):
     X, y, z, tasks, w = data
     model = RankFairRegressor(epsilon, count=count, penalty=penalty)
-    quiet(model, X, y, tasks=tasks, sensitive_features=z, sample_weight=w)
+    model.fit(X, y, tasks=tasks, sensitive_features=z, sample_weight=w)
     m, times = model.predict(X, tasks=tasks), np.ones(len(y), int) if w is None else w
     counted = model.loo_predictions_
     few_left = counted is None or 2 * np.isfinite(counted).sum() < len(y)
@@ -175,8 +151,7 @@ def test_recounted_several_bands_are_met_or_said_to_be_missed(
         off = abs(brute_twice_u(counted[at], own) - pairs)
         # The band, and beyond it 0.0005 or one pair, which is 2 in 2U.
         inside &= off <= max(2 * epsilon * pairs, 1) + max(0.001 * pairs, 2)
-    if model.status_ != "infeasible":
-        assert inside
+    assert inside or model.status_ == "infeasible"
     # Never worse than one constant.
     constant = np.average(y, weights=w)
     off, spread = (np.average((y - m_) ** 2, weights=w) for m_ in (m, constant))
@@ -188,27 +163,25 @@ def test_recounted_several_bands_are_met_or_said_to_be_missed(
 
 MODELS = [
     RankFairRegressor(0.1),
-    RankFairRegressor(0.1, penalty="shared"),
     RankFairRegressorCV([1.0], epsilon=0.1, cv=2),
     DecisionBoundaryCovariance(),
-    StratifiedEqualMeans(2),
     StratifiedBalancedResiduals(2),
 ]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("model", MODELS, ids=lambda it: type(it).__name__)
 def test_blind_is_the_default_and_predicts_frames_without_the_group(model, tmp_path):
     X, y, z, tasks = rows(seed=3)
     frame = pd.DataFrame(X, columns=["u", "v"]).assign(task=tasks, z=z)
-    quiet(model.set_params(tasks="task", sensitive_features="z"), frame, y)
+    model.set_params(tasks="task", sensitive_features="z").fit(frame, y)
     assert model.predictors_.tolist() == ["u", "v"]
     found = model.predict(frame.drop(columns="z"))
-    np.testing.assert_array_equal(found, model.predict(frame))
     np.testing.assert_array_equal(found, model.predict(frame.assign(z=1 - z)))
     if not isinstance(model, RankFairRegressorCV):
         again = load_model(save_model(model, tmp_path / "model.rankfair"))
         np.testing.assert_array_equal(found, again.predict(frame.drop(columns="z")))
-    quiet(model.set_params(blind=False), frame, y)
+    model.set_params(blind=False).fit(frame, y)
     assert model.predictors_.tolist() == ["u", "v", "z"]
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(frame.drop(columns="z"))

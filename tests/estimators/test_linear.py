@@ -6,7 +6,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -15,7 +15,6 @@ from rankfair import (
     MultiTaskRegressor,
     RankFairRegressor,
 )
-from rankfair.constraints import Mean
 from rankfair.metrics import rank_auc, scorer
 from rankfair.penalties import Ridge
 from rankfair.solvers import Tilt
@@ -28,12 +27,17 @@ from refusals import sentence
 def test_the_band_is_met_and_counted_on_predict():
     free = roc_auc_score(IN_A, LinearRegression().fit(NUMBERS, Y).predict(NUMBERS))
     assert free > 0.6
-    model = fair(count="train").fit(FRAME, Y)
-    auc = rank_auc(Y, model.predict(FRAME), sensitive_features=SEX)
+    model = fair(count="train", blind=False).fit(FRAME, Y)
+    m = model.predict(FRAME)
+    auc = rank_auc(Y, m, sensitive_features=SEX)
     assert model.status_ == "satisfied"
     assert auc == model.rank_auc_
     assert abs(auc - 0.5) <= 0.02 + 1 / (IN_A.sum() * (~IN_A).sum())
     assert model.multiplier_ != 0
+    # Predictions are linear in the user's units.
+    code = np.searchsorted(model.tasks_, TASK)
+    by_hand = (np.column_stack([NUMBERS, IN_A]) * model.coef_[code]).sum(axis=1)
+    np.testing.assert_allclose(m, by_hand + model.intercept_[code])
 
 
 def test_the_fitted_attributes():
@@ -51,14 +55,6 @@ def test_the_fitted_attributes():
     assert 0.5 <= model.proxy_auc_ <= 1
     assert model.n_iter_ == len(model.trace_) == 1
     assert all(len(step) == 2 for step in model.trace_)
-
-
-def test_predictions_are_linear_in_the_users_units():
-    model = fair(blind=False).fit(FRAME, Y)
-    X = np.column_stack([NUMBERS, IN_A])
-    code = np.searchsorted(model.tasks_, TASK)
-    expected = (X * model.coef_[code]).sum(axis=1) + model.intercept_[code]
-    np.testing.assert_allclose(model.predict(FRAME), expected)
 
 
 def test_a_band_already_met_is_the_unconstrained_fit():
@@ -98,10 +94,6 @@ def test_objects_do_as_well_as_names():
     by_name = fair(penalty="ridge", beta=2.0).fit(FRAME, Y)
     by_object = fair(penalty=Ridge(2.0), solver=Tilt()).fit(FRAME, Y)
     np.testing.assert_array_equal(by_name.coef_, by_object.coef_)
-    mean = fair(constraints=Mean(0.0)).fit(FRAME, Y)
-    np.testing.assert_allclose(
-        mean.coef_, fair(constraints="mean", epsilon=0.0).fit(FRAME, Y).coef_
-    )
 
 
 @pytest.mark.parametrize("penalty", ["pool", "task", "feature", "shared", "ridge"])
@@ -127,17 +119,14 @@ def test_unseen_tasks_are_refused_or_shared(penalty):
     )
     mixed = FRAME.assign(task=np.where(np.arange(N) < 9, "x", TASK))
     np.testing.assert_array_equal(model.predict(mixed)[9:], model.predict(FRAME)[9:])
-
-
-def test_shared_needs_a_penalty_with_a_shared_model():
-    for make in (fair, MultiTaskRegressor):
-        words = sentence(make(penalty="ridge", unseen="shared").fit, FRAME, Y)
-        assert 'unseen "shared" needs a penalty that fits a model of all tasks' in words
-    model = fair(penalty="ridge").fit(FRAME, Y).set_params(unseen="shared")
-    assert "not seen" in sentence(model.predict, FRAME.assign(task="x"))
+    words = sentence(MultiTaskRegressor(penalty="ridge", unseen="shared").fit, FRAME, Y)
+    assert 'unseen "shared" needs a penalty that fits a model of all tasks' in words
 
 
 # Settings
+
+
+RANK_MEAN = {"constraints": ["rank", "mean"]}
 
 
 @pytest.mark.parametrize(
@@ -145,42 +134,20 @@ def test_shared_needs_a_penalty_with_a_shared_model():
     [
         ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
         ({"penalty": "rigde"}, 'Did you mean "ridge"?'),
-        ({"penalty": None}, 'penalty must be one of "pool", "task", "feature"'),
         ({"solver": "titl"}, 'solver must be one of "tilt", "ncadmm", "paper"'),
         ({"constraints": ["rank", "men"]}, 'Did you mean "mean"?'),
         ({"constraints": []}, "constraints is an empty list"),
         ({"constraints": ["mean", "mean"]}, 'constraints names "mean" 2 times'),
-        (
-            {"constraints": ["rank", "mean"], "epsilon": {"rank": 0.1, "mean": 0.1}},
-            "a list with one for each, in their order; got {'rank'",
-        ),
-        (
-            {"constraints": ["rank", "mean"], "epsilon": [0.1]},
-            "in their order; got [0.1] for",
-        ),
-        (
-            {"constraints": ["rank", "mean"], "epsilon": [0.1, -1.0]},
-            "epsilon must be a number ≥ 0; got -1.0",
-        ),
-        (
-            {"constraints": "rank", "epsilon": [0.1, 0.2]},
-            'got [0.1, 0.2] for constraints="rank"',
-        ),
-        (
-            {"constraints": ["rank", "mean"], "solver": "ncadmm"},
-            '"ncadmm" projects ranks of two groups and knows only',
-        ),
+        (RANK_MEAN | {"epsilon": {"rank": 0.1}}, "in their order; got {'rank'"),
+        (RANK_MEAN | {"epsilon": [0.1]}, "in their order; got [0.1] for"),
+        (RANK_MEAN | {"epsilon": [0.1, -1.0]}, "epsilon must be a number ≥ 0; got -1"),
+        ({"epsilon": [0.1, 0.2]}, 'got [0.1, 0.2] for constraints="rank"'),
+        (RANK_MEAN | {"solver": "ncadmm"}, "projects ranks of two groups and knows"),
+        (RANK_MEAN | {"scope": "both"}, "keeps one constraint in each task"),
         ({"side": "uper"}, 'side must be one of "both", "upper"; got "uper"'),
         ({"unseen": "share"}, 'Did you mean "shared"?'),
         ({"scope": "tasks"}, 'got "tasks". Did you mean "task"?'),
-        (
-            {"scope": "task", "solver": "paper"},
-            'over all rows (scope="global"). Use solver="tilt"',
-        ),
-        (
-            {"scope": "both", "constraints": ["rank", "mean"]},
-            'scope "both" keeps one constraint in each task',
-        ),
+        ({"scope": "task", "solver": "paper"}, '(scope="global"). Use solver="tilt"'),
         ({"beta": -1}, "beta must be a number ≥ 0; got -1"),
         ({"max_iter": 0}, "max_iter must be a whole number ≥ 1; got 0"),
         ({"tol": np.nan}, "tol must be a number ≥ 0; got nan"),
@@ -202,11 +169,8 @@ def test_bad_settings_are_refused_before_any_computing(settings, words):
 
 
 def test_score_is_r2():
-    model = fair().fit(FRAME, Y)
-    w = np.random.default_rng(8).random(N)
-    predicted = model.predict(FRAME)
-    assert model.score(FRAME, Y) == pytest.approx(r2_score(Y, predicted))
-    weighted = r2_score(Y, predicted, sample_weight=w)
+    model, w = fair().fit(FRAME, Y), np.random.default_rng(8).random(N)
+    weighted = r2_score(Y, model.predict(FRAME), sample_weight=w)
     assert model.score(FRAME, Y, w) == pytest.approx(weighted)
     by_array = MultiTaskRegressor().fit(NUMBERS, Y, tasks=TASK)
     assert by_array.score(NUMBERS, Y, tasks=TASK, sample_weight=w) > 0
@@ -222,19 +186,12 @@ def test_cross_validate_with_routed_arrays():
             .set_predict_request(tasks=True)
             .set_score_request(tasks=True, sample_weight=False)
         )
-        params = {
-            "tasks": TASK,
-            "sensitive_features": SEX,
-            "sample_weight": np.ones(N),
-        }
+        params = {"tasks": TASK, "sensitive_features": SEX, "sample_weight": np.ones(N)}
         scoring = scorer("rank_auc").set_score_request(sample_weight=False)
         found = cross_validate(model, NUMBERS, Y, params=params, scoring=scoring, cv=3)
         assert (found["test_score"] > -0.2).all()
         found = cross_validate(model, NUMBERS, Y, params=params, cv=3)
         assert (found["test_score"] > 0).all()
-        search = GridSearchCV(model, {"beta": [0.1, 1.0]}, cv=3)
-        search.fit(NUMBERS, Y, **params)
         pipeline = make_pipeline(StandardScaler(), model)
         pipeline.fit(NUMBERS, Y, **{**params, "sample_weight": None})
         assert pipeline.predict(NUMBERS, tasks=TASK).shape == (N,)
-    assert abs(search.best_estimator_.loo_auc_ - 0.5) <= 0.1001

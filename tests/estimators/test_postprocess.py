@@ -1,7 +1,5 @@
 """What a RankFairPostprocessor promises, where it fits in, and what it refuses."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -69,11 +67,11 @@ def test_the_band_is_met_on_predict(way):
     model = fair(**WAYS[way]).fit(WITH_CODE, Y)
     m = model.predict(WITH_CODE)
     auc, ks = roc_auc_score(IN_A, m), ks_2samp(m[IN_A], m[~IN_A]).statistic
+    a, b, spread = m[IN_A], m[~IN_A], Y.std()
     assert model.status_ == "satisfied"
     assert model.rank_auc_ == pytest.approx(auc)
     assert model.group_auc_ == pytest.approx({0: 1 - auc, 1: auc})
     assert model.ks_ == pytest.approx(ks)
-    a, b, spread = m[IN_A], m[~IN_A], Y.std()
     assert model.mean_difference_ == pytest.approx(a.mean() - b.mean())
     assert model.wasserstein_ == pytest.approx(wasserstein_distance(a, b))
     gaps = {
@@ -84,40 +82,26 @@ def test_the_band_is_met_on_predict(way):
     }
     assert gaps[model.constraints] <= 0.02 + 1e-9
     assert np.isnan(model.theta_) != way.startswith("line")
-    assert model.groups_.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_maps_are_monotone_and_defined_everywhere(way):
-    model = fair(sensitive_features=0, **WAYS[way])
-    X = np.column_stack((IN_A, NUMBERS[:, 0]))
-    model.fit(X, Y)
-    values = np.linspace(-50, 50, 2001)
-    for g in (0, 1):
-        moved = model.predict(np.column_stack((np.full(2001, g), values)))
+    # Far beyond the ends moves go on, but the least movement is none there.
+    for g, (start, end) in model.maps_.items():
+        rows = np.column_stack((np.linspace([-50] * 3, [50] * 3, 500), [g] * 500))
+        plain = model.estimator_.predict(rows)
+        rows, plain = rows[np.argsort(plain)], np.sort(plain)
+        moved = model.predict(rows)
         assert (np.diff(moved) >= -1e-12).all()
-        plain = model.estimator_.predict(np.column_stack((np.full(2001, g), values)))
-        knots = model.maps_[g]
-        for end in (0, -1):
-            # Far beyond the ends moves go on, but the least movement is none there.
-            least = way in ("rank", "distribution")
-            further = 0.0 if least else knots[1, end] - knots[0, end]
+        for at in (0, -1):
+            further = 0.0 if way in ("rank", "distribution") else end[at] - start[at]
             off = model.resolution_
-            assert moved[end] - plain[end] == pytest.approx(further, abs=off)
+            assert moved[at] - plain[at] == pytest.approx(further, abs=off)
 
 
-def test_three_groups_and_combinations_of_columns():
-    third = rng.integers(0, 3, N)
-    X = np.column_stack((WITH_CODE, third))
-    model = fair(constraints="distribution", epsilon=0.05, sensitive_features=4).fit(
-        X, Y
-    )
-    assert model.ks_ <= 0.05 + 1e-9
-    assert model.rank_auc_ in model.group_auc_.values()
+def test_combinations_of_columns():
+    X = np.column_stack((WITH_CODE, rng.integers(0, 3, N)))
     both = fair(constraints="distribution", epsilon=0.1, sensitive_features=[3, 4])
     assert both.fit(X, Y).groups_.shape == (6,)
     m = both.predict(X)
     assert ks_2samp(m[IN_A], m[~IN_A]).statistic <= 0.1 + 1e-9
+    assert both.rank_auc_ in both.group_auc_.values()
 
 
 def test_ties_stay_ties_and_what_they_prevent_is_said():
@@ -140,21 +124,17 @@ def test_out_of_fold_maps_hold_for_new_rows_of_an_estimator_that_overfits():
     loose = KernelRidge(kernel="rbf", gamma=1.0, alpha=0.05)
     old, new = slice(0, 300), slice(300, None)
 
-    def drift(**settings):
+    def fit(**settings):
         model = fair(loose, constraints="distribution", **settings)
-        model.fit(WITH_CODE[old], Y[old])
-        m = model.predict(WITH_CODE[new])
-        return abs(roc_auc_score(IN_A[new], m) - 0.5), model
+        return model.fit(WITH_CODE[old], Y[old])
 
-    _, plain = drift()
-    out_of_fold, model = drift(cv=5, random_state=0)
-    assert out_of_fold < 0.15
-    assert not np.array_equal(plain.maps_[0], model.maps_[0])
+    model = fit(cv=5, random_state=0)
+    assert abs(roc_auc_score(IN_A[new], model.predict(WITH_CODE[new])) - 0.5) < 0.15
+    assert not np.array_equal(fit().maps_[0], model.maps_[0])
     seed, of_all = np.random.default_rng(0), np.zeros(300, int)
     pairs = make_folds(5, of_all, IN_A[old], seed, every_row=True)
     for cv in (pairs, iter(pairs)):
-        _, same = drift(cv=cv)
-        assert np.array_equal(same.maps_[0], model.maps_[0])
+        assert np.array_equal(fit(cv=cv).maps_[0], model.maps_[0])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -170,48 +150,30 @@ def test_no_gap_of_one_sign_is_left_on_held_out_rows(estimator, method):
     model = RankFairPostprocessor(
         estimator, 0.0, method=method, sensitive_features=0, cv=5, random_state=0
     )
-    gap, error = schools.held_out_gap(model, 4)
+    gap, error = schools.held_out_gap(model, 3)
     assert abs(gap) <= max(2 * error, 0.001)
-
-
-def test_weights_repeat_rows_and_rows_of_no_group_change_nothing():
-    rows = np.random.default_rng(1).permutation(schools.N)[:400]
-    groups = schools.IN_A[rows].astype(object)
-    groups[:40] = None
-    weights, folds = np.random.default_rng(2).integers(0, 4, 400), np.arange(400) % 3
-
-    def maps(at, **more):
-        of = folds[at][weights > 0] if more else folds[at]
-        pairs = [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for k in range(3)]
-        model = RankFairPostprocessor(Ridge(300.0), cv=pairs, method="shift")
-        X, y = schools.X[rows][at], schools.Y[rows][at]
-        return model.fit(X, y, sensitive_features=groups[at], **more).maps_
-
-    weighted = maps(np.arange(400), sample_weight=weights)
-    for label, (start, end) in maps(np.repeat(np.arange(400), weights)).items():
-        assert np.interp(start, *weighted[label]) == pytest.approx(end)
 
 
 def test_prefit_takes_whatever_predicts():
     model = fair(Foreign(), prefit=True).fit(WITH_CODE)
     assert model.status_ == "satisfied"
-    auc = roc_auc_score(IN_A, pickle.loads(pickle.dumps(model)).predict(WITH_CODE))
+    auc = roc_auc_score(IN_A, model.predict(WITH_CODE))
     assert abs(auc - 0.5) <= 0.02 + 1e-9
     assert np.isfinite(clone(model).fit(WITH_CODE).score(WITH_CODE, Y))
-    assert "must be a regressor with predict, as" in sentence(
-        fair(StandardScaler(), prefit=True).fit, WITH_CODE
-    )
-
-
-def test_a_frozen_estimator_is_known_to_clones():
+    told = sentence(fair(StandardScaler(), prefit=True).fit, WITH_CODE)
+    assert "must be a regressor with predict, as" in told
+    # A frozen estimator is known to clones.
     base = LinearRegression().fit(WITH_CODE, Y)
-    told = sentence(
-        clone(fair(base, prefit=True)).fit, WITH_CODE, Y, kind=NotFittedError
-    )
-    assert "FrozenEstimator(estimator) keeps it" in told
-    frozen = fair(FrozenEstimator(base), prefit=True)
-    scores = cross_validate(frozen, WITH_CODE, Y, cv=3, error_score="raise")
-    assert (scores["test_score"] > 0).all()
+    for copied in (clone(fair(base, prefit=True)), fair(Ridge(), prefit=True)):
+        told = sentence(copied.fit, WITH_CODE, Y, kind=NotFittedError)
+        assert "is not fitted" in told
+        assert "FrozenEstimator(estimator) keeps it" in told
+    frozen = clone(fair(FrozenEstimator(base), prefit=True)).fit(WITH_CODE, Y)
+    assert frozen.score(WITH_CODE, Y) > 0
+    for constraint in ("mean", "wasserstein"):
+        model = fair(Foreign(), prefit=True, constraints=constraint)
+        told = sentence(model.fit, WITH_CODE)
+        assert f'deviations with constraints="{constraint}". Pass y.' in told
 
 
 # Where it fits in
@@ -237,7 +199,7 @@ def test_frames_blind_and_not(library):
 # Groups as they come
 
 
-@pytest.mark.parametrize("way", ["rank", "line, mean", "shift"])
+@pytest.mark.parametrize("way", ["rank", "line, mean"])
 def test_rows_of_unknown_group_are_fitted_and_not_balanced(way):
     labels = np.where(KNOWN, np.where(np.arange(N) % 3 == 0, "X", SOME), None)
     model = fair(Ridge(), sensitive_features=None, **WAYS[way])
@@ -245,7 +207,8 @@ def test_rows_of_unknown_group_are_fitted_and_not_balanced(way):
     assert model.n_unknown_ == (~KNOWN).sum()
     assert model.groups_.tolist() == ["F", "M", "X"]
     # The estimator saw all rows; the maps are those of the known ones.
-    raw = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
+    raw = Ridge().fit(NUMBERS, Y)
+    np.testing.assert_allclose(model.estimator_.predict(NUMBERS), raw.predict(NUMBERS))
     prefit = fair(model.estimator_, sensitive_features=None, prefit=True)
     prefit.set_params(**WAYS[way])
     # What ε is a share of, for means: the spread of y in all rows.
@@ -254,8 +217,6 @@ def test_rows_of_unknown_group_are_fitted_and_not_balanced(way):
     for label in model.groups_:
         np.testing.assert_allclose(model.maps_[label], prefit.maps_[label], rtol=1e-9)
     m = model.predict(NUMBERS, sensitive_features=labels)
-    alone = prefit.predict(NUMBERS[KNOWN], sensitive_features=labels[KNOWN])
-    np.testing.assert_allclose(m[KNOWN], alone, rtol=1e-9)
     # A row of unknown group moves by the average of the moves of all groups.
     each = [
         model.predict(NUMBERS, sensitive_features=[label] * N)
@@ -263,7 +224,6 @@ def test_rows_of_unknown_group_are_fitted_and_not_balanced(way):
     ]
     shares = [(labels == label).sum() / KNOWN.sum() for label in model.groups_]
     np.testing.assert_allclose(m[~KNOWN], np.average(each, 0, shares)[~KNOWN])
-    assert np.allclose(model.estimator_.predict(NUMBERS), raw)
 
 
 def test_in_the_band_nothing_moves():
@@ -277,21 +237,6 @@ def test_in_the_band_nothing_moves():
     np.testing.assert_array_equal(nobody, m[:2])
 
 
-def test_labels_of_another_type_or_of_other_columns():
-    ones = np.arange(N) % 2
-    model = fair(sensitive_features=None, epsilon=0.1)
-    model.fit(NUMBERS, Y, sensitive_features=ones)
-    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["1", "0"])
-    assert 'another type than in training: "0" (str) here, 0 (int) there' in words
-    assert "sensitive_features has 2 columns; training had 1." in sentence(
-        model.predict, NUMBERS[:2], sensitive_features=[["1", "0"]] * 2
-    )
-    model.fit(NUMBERS, Y, sensitive_features={"a": ones, "b": SEX})
-    assert "sensitive_features has 1 column; training had 2." in sentence(
-        model.predict, NUMBERS[:2], sensitive_features=[0, 1]
-    )
-
-
 @pytest.mark.parametrize("form", [dict, pl.DataFrame])
 def test_groups_are_known_by_the_names_of_training(form):
     sex, race = IN_A.astype(int), rng.integers(0, 2, N)
@@ -303,6 +248,8 @@ def test_groups_are_known_by_the_names_of_training(form):
     other = form({"race": race, "gender": sex})
     with pytest.raises(ValueError, match=r'training .*"sex".* got .*"gender"'):
         model.predict(NUMBERS, sensitive_features=other)
+    told = sentence(model.predict, NUMBERS[:2], sensitive_features=[0, 1])
+    assert "sensitive_features has 1 column; training had 2." in told
 
 
 def test_groups_reach_the_last_step_of_a_pipeline():
@@ -320,7 +267,7 @@ def test_groups_reach_the_last_step_of_a_pipeline():
             certify(routed, NUMBERS, **named)  # it has not asked for them
         step.set_predict_request(sensitive_features=True)
         assert certify(routed, NUMBERS, **named) == bound
-        found = cross_validate(routed, NUMBERS, Y, params=named, scoring=gap, cv=3)
+        found = cross_validate(routed, NUMBERS, Y, params=named, scoring=gap, cv=2)
     assert np.isfinite(found["test_score"]).all()
 
 
@@ -332,7 +279,6 @@ def test_groups_reach_the_last_step_of_a_pipeline():
     [
         ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6"),
         ({"epsilon": 1.5, "constraints": "distribution"}, "in [0, 1]; got 1.5"),
-        ({"constraints": "ranks"}, 'Did you mean "rank"?'),
         ({"constraints": ["rank", "mean"]}, "constraints must be one of"),
         ({"method": "lines"}, 'Did you mean "line"'),
         (
@@ -341,7 +287,6 @@ def test_groups_reach_the_last_step_of_a_pipeline():
             'Use method="line", which knows all.',
         ),
         ({"blind": 1}, "blind must be True or False; got 1"),
-        ({"cv": 1}, "cv must be a whole number ≥ 2; got 1"),
         ({"cv": {0: 1}}, "cv must be a whole number ≥ 2; got {0: 1}"),
         ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
         ({"cv": ShuffleSplit(2)}, f"80 times, of {N} rows that count"),
@@ -360,15 +305,13 @@ def test_estimators_that_cannot_be_used():
     for wrong in (Ridge, StandardScaler(), "ridge", Foreign()):
         told = sentence(fair(wrong).fit, WITH_CODE, Y)
         assert words in told and "set prefit=True" in told
-    assert "this Ridge is not fitted" in sentence(
-        fair(Ridge(), prefit=True).fit, WITH_CODE, kind=NotFittedError
-    )
 
 
 def test_groups_that_cannot_be_balanced():
     fit, half = fair(sensitive_features=None).fit, (~IN_A).astype(float)
     for labels, words in (
         (NUMBERS[:, 0], "holds 400 distinct numbers"),
+        (NUMBERS[:, 0], "Cut it into a few"),
         ({"n": np.arange(N) % 40, "s": SEX}, '("n") holds 40 distinct numbers'),
         ([f"place {i % 70}" for i in range(N)], "at most 60"),
         ([None] * N, "unknown in all 400 rows"),
@@ -376,8 +319,6 @@ def test_groups_that_cannot_be_balanced():
         ([0, 1, 1], "sensitive_features has 3 values"),
     ):
         assert words in sentence(fit, NUMBERS, Y, sensitive_features=labels)
-    told = sentence(fit, NUMBERS, Y, sensitive_features=NUMBERS[:, 0])
-    assert "Cut it into a few" in told
     told = sentence(fit, NUMBERS, Y, sensitive_features=SEX, sample_weight=half)
     assert f'zero for all {IN_A.sum()} rows of group "M"' in told
     assert "given twice" in sentence(fair().fit, WITH_CODE, Y, sensitive_features=SEX)
@@ -388,12 +329,9 @@ def test_groups_that_cannot_be_balanced():
 def test_new_rows_need_known_groups():
     model = fair(sensitive_features=None).fit(NUMBERS, Y, sensitive_features=SEX)
     assert "sensitive_features is missing" in sentence(model.predict, NUMBERS)
-    words = sentence(model.predict, NUMBERS[:2], sensitive_features=["F", "X"])
-    assert 'labels not seen in training: "X" (1 row); training had "F", "M"' in words
-
-
-@pytest.mark.parametrize("constraint", ["mean", "wasserstein"])
-def test_units_of_the_target_need_the_target(constraint):
-    model = fair(Foreign(), prefit=True, constraints=constraint)
-    words = sentence(model.fit, WITH_CODE)
-    assert f'standard deviations with constraints="{constraint}". Pass y.' in words
+    for labels, words in (
+        (["F", "X"], 'not seen in training: "X" (1 row); training had "F", "M"'),
+        ([["M", "F"]] * 2, "sensitive_features has 2 columns; training had 1."),
+    ):
+        told = sentence(model.predict, NUMBERS[:2], sensitive_features=labels)
+        assert words in told

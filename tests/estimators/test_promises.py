@@ -1,12 +1,9 @@
 """What the README promises, on the training rows of every dataset and many seeds."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 
 from problems import PENALTIES, of_dataset
 from rankfair import RankFairRegressor, projections
@@ -23,40 +20,27 @@ from rankfair.solvers import NCADMM
 from rankfair.solvers.base import Request
 from rankfair.solvers.counted import Demand
 
-SEEDS = 3
-AUCS = (0.6, 0.9)
-EPSILONS = (0.0, 0.05)
-
-
 # Feasible, exactly
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("penalty", ["pool", *PENALTIES])
-@pytest.mark.parametrize("auc", AUCS)
-def test_the_band_is_met_to_within_one_pair(auc, penalty):
-    for seed in range(SEEDS):
-        data = make_biased_tasks(auc=auc, random_state=seed)
+def test_the_band_is_met_to_within_one_pair(penalty):
+    """Steps that run out are allowed, a band that is missed is not."""
+    for seed, auc, epsilon in ((0, 0.6, 0.0), (1, 0.9, 0.0), (2, 0.9, 0.05)):
+        data = make_biased_tasks(20, auc=auc, random_state=seed)
         n_a = int((data.sensitive == data.group_a).sum())
-        pairs = n_a * (len(data.sensitive) - n_a)
-        for epsilon in EPSILONS:
-            model = RankFairRegressor(
-                epsilon,
-                tasks="task",
-                sensitive_features="z",
-                penalty=penalty,
-                beta=1.0,
-                count="train",
-                blind=seed % 2 == 0,
-            )
-            with warnings.catch_warnings():
-                # Steps that run out are allowed, a band that is missed is not.
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                model.fit(data.frame, data.target)
-            m = model.predict(data.frame)
-            reached = rank_auc(data.target, m, sensitive_features=data.sensitive)
-            assert abs(reached - 0.5) <= epsilon + 1 / pairs, (seed, epsilon)
-            assert reached == model.rank_auc_
-            assert model.status_ != "infeasible"
+        model = RankFairRegressor(
+            epsilon, tasks="task", sensitive_features="z", penalty=penalty, beta=1.0
+        )
+        model.set_params(count="train", blind=seed % 2 == 0).fit(
+            data.frame, data.target
+        )
+        m = model.predict(data.frame)
+        reached = rank_auc(data.target, m, sensitive_features=data.sensitive)
+        assert abs(reached - 0.5) <= epsilon + 1 / (n_a * (len(m) - n_a))
+        assert reached == model.rank_auc_
+        assert model.status_ != "infeasible"
 
 
 @st.composite
@@ -84,7 +68,7 @@ def rows(draw):
     return np.column_stack((X, in_a)), y + shift * in_a, tasks, in_a, weights
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(
     rows=rows(),
     epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.2]),
@@ -93,21 +77,12 @@ def rows(draw):
     beta=st.sampled_from([0.0, 0.1, 1.0, 10.0]),
     blind=st.booleans(),
 )
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of the few rows there are
 def test_no_small_data_breaks_the_promise(rows, epsilon, side, penalty, beta, blind):
     X, y, tasks, in_a, weights = rows
-    model = RankFairRegressor(
-        epsilon,
-        sensitive_features=X.shape[1] - 1,
-        side=side,
-        penalty=penalty,
-        beta=beta,
-        blind=blind,
-        count="train",
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of the few rows there are
-        model.fit(X, y, tasks=tasks, sample_weight=weights)
-    m = model.predict(X, tasks=tasks)
+    how = {"side": side, "penalty": penalty, "beta": beta, "blind": blind}
+    model = RankFairRegressor(epsilon, sensitive_features=-1, count="train", **how)
+    m = model.fit(X, y, tasks=tasks, sample_weight=weights).predict(X, tasks=tasks)
     w = np.ones(len(y), int) if weights is None else weights
     count = twice_u(m[in_a], m[~in_a], w[in_a], w[~in_a])
     pairs = int(w[in_a].sum() * w[~in_a].sum())
@@ -119,11 +94,7 @@ def test_no_small_data_breaks_the_promise(rows, epsilon, side, penalty, beta, bl
 
 # As good as a constant shift, where the paper's problem is asked for
 
-LOADERS = {
-    "wine": load_wine,
-    "crime": load_crime,
-    "income": load_income,
-}
+LOADERS = {"wine": load_wine, "crime": load_crime, "income": load_income}
 
 
 def compared(data):
@@ -133,42 +104,32 @@ def compared(data):
     model = RankFairRegressor(
         0.0, penalty="ridge", beta=1.0, count="train", direction="density"
     )
-    with warnings.catch_warnings():
-        # The group is a predictor here, and rounds may run out.
-        warnings.simplefilter("ignore", UserWarning)
-        model.fit(X, data.target, **given)
-        fair = model.predict(X, tasks=data.tasks)
-        model.set_params(epsilon=0.5).fit(X, data.target, **given)
-        free = model.predict(X, tasks=data.tasks)
+    fair = model.fit(X, data.target, **given).predict(X, tasks=data.tasks)
+    model.set_params(epsilon=0.5).fit(X, data.target, **given)
+    free = model.predict(X, tasks=data.tasks)
     groups = Groups(data.sensitive == data.group_a)
     shifted = projections.shift(free, groups.in_a, Rank(0.0).band(groups))
     for m in (shifted, fair):
         assert Rank(0.0).band(groups).miss(Rank().value(m, groups)) == 0
-    return rmse(data.target, fair) / rmse(data.target, shifted)
-
-
-def residual_within_50_steps(data):
     problem = of_dataset(data)
     request = Request(make_penalty("ridge", 1.0), fixed=True)
     solver = NCADMM(rho=1.0, max_iter=50)
     found = solver.solve(problem, request, [Demand(Rank(0.0), problem.groups)])
-    return min(step.residual for step in found.trace)
+    assert min(step.residual for step in found.trace) < 1e-6
+    return rmse(data.target, fair) / rmse(data.target, shifted)
 
 
-@pytest.mark.parametrize("auc", AUCS)
-def test_tilt_beats_a_constant_shift_on_synthetic_data(auc):
-    ratios = []
-    for seed in range(4):
-        data = make_biased_tasks(auc=auc, random_state=seed)
-        ratios.append(compared(data))
-        assert residual_within_50_steps(data) < 1e-6
-    assert max(ratios) <= 1.001
-    assert auc < 0.9 or np.mean(ratios) <= 0.98
+# The group is a predictor here, and rounds may run out.
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("auc", "most"), [(0.6, 1.001), (0.9, 0.98)])
+def test_tilt_beats_a_constant_shift_on_synthetic_data(auc, most):
+    several = [make_biased_tasks(auc=auc, random_state=seed) for seed in range(3)]
+    ratios = [compared(data) for data in several]
+    assert max(ratios) <= 1.001 and np.mean(ratios) <= most
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", LOADERS)
 def test_tilt_beats_a_constant_shift_on_real_data(real_data, name):
-    data = LOADERS[name](real_data)
     most = {"crime": 0.94, "income": 0.93}
-    assert compared(data) <= most.get(name, 1.001)
-    assert residual_within_50_steps(data) < 1e-6
+    assert compared(LOADERS[name](real_data)) <= most.get(name, 1.001)

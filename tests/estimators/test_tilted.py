@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import KFold, LeaveOneGroupOut, ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -38,7 +38,6 @@ from far_apart import (
 from rankfair import RankFairPostprocessor, RankFairRegressor, TiltedRegressor
 from rankfair.constraints import Linear, Mean, Rank, Residual
 from rankfair.metrics import (
-    balanced_residuals,
     mean_difference,
     pairwise_rank_auc,
     rank_auc,
@@ -67,8 +66,7 @@ def recounted(model, groups=SEX, weights=None):
 # Two groups
 
 
-@pytest.mark.parametrize("blind", [True, False])
-@pytest.mark.parametrize("epsilon", [0.0, 0.005, 0.1])
+@pytest.mark.parametrize(("epsilon", "blind"), [(0.0, True), (0.005, False)])
 def test_linear_models_meet_the_band_by_one_refit(epsilon, blind):
     model = fair(LinearRegression(), epsilon, cv=None, blind=blind).fit(X, Y)
     assert model.status_ == "satisfied" and model.n_refits_ == 1
@@ -102,11 +100,7 @@ def test_ridge_agrees_with_the_linear_solver(n_groups):
     three.assert_level(ours.predict(rows), z, 0.01 + NEAR * (n_groups > 2))
 
 
-REGRESSORS = {
-    "boosting": TREES,
-    "ridge": Ridge(),
-    "tree": DecisionTreeRegressor(max_depth=4),
-}
+REGRESSORS = {"boosting": TREES, "tree": DecisionTreeRegressor(max_depth=4)}
 
 
 @counts
@@ -135,24 +129,17 @@ def test_any_regressor_meets_the_band_or_says_not(name, cv):
     np.testing.assert_allclose(model.predict(X), one, atol=model.resolution_)
 
 
-@pytest.mark.parametrize("cv", [None, 5])
-@pytest.mark.parametrize("name", ["boosting", "ridge"])
-def test_the_model_is_a_refit_to_the_tilted_targets(name, cv):
-    base = clone(REGRESSORS[name]).set_params(random_state=3)
+@counts
+@pytest.mark.parametrize("base", [TREES, Ridge()])
+def test_the_model_is_a_refit_to_the_tilted_targets(base, cv):
+    base = clone(base).set_params(random_state=3)
     model = fair(base, 0.05, cv=cv).fit(X, Y)
     g = N * np.where(IN_A, 1 / IN_A.sum(), -1 / (~IN_A).sum())
-
-    def refit(lam):
-        return clone(base).fit(NUMBERS, Y - Y.std() * lam * g).predict(NUMBERS)
-
-    np.testing.assert_allclose(
-        model.predict(X), refit(model.multiplier_), atol=1e-9 * Y.std()
-    )
+    tilted = Y - Y.std() * model.multiplier_ * g
+    refit = clone(base).fit(NUMBERS, tilted).predict(NUMBERS)
+    np.testing.assert_allclose(model.predict(X), refit, atol=1e-9 * Y.std())
     free = model.trace_[0][1]
     assert abs(free - 0.5) > 0.1 > abs(model.rank_auc_ - 0.5)
-    if name == "ridge" and cv is None:  # it is the least tilt
-        less = refit(0.99 * model.multiplier_)
-        assert abs(rank_auc(None, less, sensitive_features=SEX) - 0.5) > 0.05
 
 
 def test_refits_that_miss_are_followed_by_others():
@@ -171,7 +158,7 @@ def test_refits_that_miss_are_followed_by_others():
     np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-3)
 
 
-def test_the_closest_refit_is_kept():
+def test_the_closest_refit_is_kept_and_what_is_not_reached_is_named():
     """Of what is left without the proxies trees learn nothing; that is told first."""
     rng = np.random.default_rng(0)
     rows = IN_A[:, None] + rng.normal(size=(N, 3))
@@ -183,33 +170,18 @@ def test_the_closest_refit_is_kept():
     assert first.startswith("this model is useless: out of fold its R² is")
     assert f"R² is {1 - model.objective_:.3f}" in first and model.objective_ >= 0.99
     assert last.startswith("No fit reached the band") and len(told) == 2
+    assert told[-1].filename == __file__ and model.status_ == "infeasible"
     gaps = [abs(auc - 0.5) for _, auc in model.trace_]
     assert abs(model.rank_auc_ - 0.5) <= min(gaps) + 0.001 < gaps[0]
 
 
-def test_what_is_not_reached_is_named():
-    class Stubborn(Slow):
-        """Whatever it learns from, it predicts the first column."""
-
-        def predict(self, X):
-            return Y.mean() + X[:, 0]
-
-    with pytest.warns(ConvergenceWarning, match=r"AUC 0\.[67]\d+, asked") as told:
-        model = fair(Stubborn(), 0.0).fit(X, Y)
-    assert model.status_ == "infeasible" and told[0].filename == __file__
-    assert recounted(model) == model.rank_auc_
-    with pytest.warns(ConvergenceWarning, match=r"mean gap -?\d\.\d+, asked for 0\."):
-        fair(Stubborn(), 0.0, constraints="mean").fit(X, Y)
-
-
-@counts
-def test_a_band_already_met_is_the_plain_fit(cv):
-    model = fair(epsilon=0.5, cv=cv).fit(X, Y)
+def test_a_band_already_met_is_the_plain_fit():
+    model = fair(epsilon=0.5, cv=3).fit(X, Y)
     assert model.status_ == "inactive"
     assert model.multiplier_ == model.n_refits_ == 0
     plain = Ridge().fit(NUMBERS, Y).predict(NUMBERS)
     np.testing.assert_allclose(model.predict(X), plain, atol=model.resolution_)
-    level = fair(TREES, 0.0, cv=cv).fit(X, np.full(N, 3.0))
+    level = fair(TREES, 0.0, cv=None).fit(X, np.full(N, 3.0))
     assert level.status_ == "inactive"
     np.testing.assert_allclose(level.predict(X), 3.0)
 
@@ -218,10 +190,13 @@ def test_a_band_already_met_is_the_plain_fit(cv):
 
 
 @not_reached
-@counts
 @pytest.mark.parametrize(
-    ("n_groups", "epsilon", "estimator"),
-    [(3, 0.0, three.RIDGE), (3, 0.02, three.TREES), (7, 0.02, three.RIDGE)],
+    ("n_groups", "epsilon", "estimator", "cv"),
+    [
+        (3, 0.0, three.RIDGE, None),
+        (3, 0.02, three.TREES, 3),
+        (7, 0.02, three.RIDGE, 3),
+    ],
     ids=["ridge", "trees", "many"],
 )
 def test_every_group_is_level_with_the_rest_or_it_says_not(
@@ -237,31 +212,27 @@ def test_every_group_is_level_with_the_rest_or_it_says_not(
         assert model.pairwise_auc_[label] == pytest.approx(over, abs=1e-12)
     worst = max(aucs.values(), key=lambda auc: abs(auc - 0.5))
     assert abs(model.rank_auc_ - 0.5) == pytest.approx(abs(worst - 0.5))
-    assert model.constraint_values_ == pytest.approx({"rank": model.rank_auc_})
     assert 1 <= model.n_refits_ == len(model.trace_) - 1 <= 4
     if model.status_ == "satisfied":
         three.assert_level(m, z, epsilon + NEAR)
     else:
         assert model.status_ == "infeasible" and abs(worst - 0.5) > epsilon
         assert estimator is three.TREES
-    if cv is None:
-        np.testing.assert_array_equal(m, model.predict(rows))
 
 
 @not_reached
 @pytest.mark.parametrize("groups", [2, 4])
 def test_what_cannot_follow_is_not_thrown_away_to_get_nearer(groups):
     # Counts of a line through one or two columns get nearer by steep lines of noise.
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        z = np.arange(90) % groups
-        x = rng.normal(size=(90, groups // 2))
-        x[:, 0] += z / 2
-        y = x.sum(axis=1) + z / 2 + rng.normal(size=90)
-        model = TiltedRegressor(LinearRegression(), 0.0, cv=None)
-        model.fit(x, y, sensitive_features=z)
-        assert model.status_ in ("satisfied", "infeasible")
-        assert model.score(x, y) >= -1e-9
+    rng = np.random.default_rng(0)
+    z = np.arange(90) % groups
+    x = rng.normal(size=(90, groups // 2))
+    x[:, 0] += z / 2
+    y = x.sum(axis=1) + z / 2 + rng.normal(size=90)
+    model = TiltedRegressor(LinearRegression(), 0.0, cv=None)
+    model.fit(x, y, sensitive_features=z)
+    assert model.status_ in ("satisfied", "infeasible")
+    assert model.score(x, y) >= -1e-9
 
 
 @not_reached
@@ -272,21 +243,22 @@ def test_rounding_is_no_rank(weighted, labels):
     sex, race = rng.integers(0, 2, (2, 200))
     one = (rng.normal(size=200) + sex)[:, None]
     y = one[:, 0] + sex + race + rng.normal(size=200)
-    y -= y.mean()
-    w = rng.random(200) + 0.5 if weighted else None
-    names = sex if labels == 2 else 2 * sex + race
-    found = []
-    for far in (0.0, 1e3):
-        model = TiltedRegressor(Ridge(), 0.02, cv=None)
-        model.fit(one, y + far, sensitive_features=names, sample_weight=w)
+    given = {
+        "sensitive_features": sex if labels == 2 else 2 * sex + race,
+        "sample_weight": rng.random(200) + 0.5 if weighted else None,
+    }
+    near, far = (
+        TiltedRegressor(Ridge(), 0.02, cv=None).fit(one, y - y.mean() + off, **given)
+        for off in (0.0, 1e3)
+    )
+    for model in (near, far):
         m = model.predict(one)
-        aucs = rank_auc_by_group(None, m, sensitive_features=names, sample_weight=w)
+        aucs = rank_auc_by_group(None, m, **given)
         level = all(abs(auc - 0.5) <= 0.02 + NEAR for auc in aucs.values())
         assert model.status_ == ("satisfied" if level else "infeasible")
         assert not level or np.ptp(m) == 0
-        found.append(model)
-    assert found[0].status_ == found[1].status_
-    assert found[0].group_auc_ == pytest.approx(found[1].group_auc_, abs=1e-3)
+    assert near.status_ == far.status_
+    assert near.group_auc_ == pytest.approx(far.group_auc_, abs=1e-3)
 
 
 # Constraints
@@ -306,10 +278,6 @@ def test_means_and_residuals(kind, base, epsilon, cv):
         model = three.fair(base, constraints=kind(epsilon), cv=cv, blind=False)
         m = model.fit(rows, y).oof_predictions_
         value = model.constraint_values_[kind.__name__.lower()]
-        if n_groups == 2:
-            measure = mean_difference if kind is Mean else balanced_residuals
-            gap = measure(y, m, sensitive_features=z) / y.std()
-            assert value == pytest.approx(gap, abs=1e-9)
         off = m - (y if kind is Residual else 0)
         apart = [abs(off[g == z].mean() - off[g != z].mean()) for g in range(n_groups)]
         assert abs(value) == pytest.approx(max(apart) / y.std(), abs=1e-9)
@@ -317,9 +285,8 @@ def test_means_and_residuals(kind, base, epsilon, cv):
         assert base is three.TREES or model.status_ in ("satisfied", "inactive")
 
 
-@counts
-def test_distributions(cv):
-    model = three.fair(three.RIDGE, 0.1, constraints="distribution", blind=False, cv=cv)
+def test_distributions():
+    model = three.fair(three.RIDGE, 0.1, constraints="distribution", blind=False, cv=3)
     m, z = model.fit(three.X, three.Y).oof_predictions_, three.Z
     far = max(ks_2samp(m[g == z], m[g != z]).statistic for g in range(3))
     assert model.constraint_values_["distribution"] == pytest.approx(far)
@@ -350,35 +317,26 @@ def test_a_constraint_of_some_rows_and_of_one_side():
 
 
 def test_one_model_a_task():
-    with_task = FRAME.assign(task=TASK, sex=IN_A)
+    rows = FRAME.assign(task=TASK, sex=IN_A)
     settings = {"epsilon": 0.02, "sensitive_features": "sex", "tasks": "task"}
-    model = TiltedRegressor(Ridge(1.0), cv=None, **settings).fit(with_task, Y)
+    model = TiltedRegressor(Ridge(1.0), cv=None, **settings).fit(rows, Y)
     assert [one.n_features_in_ for one in model.estimator_] == [3, 3]
     assert model.tasks_.tolist() == ["n", "s"]
-    assert auc_of(model, with_task) == model.rank_auc_
+    assert auc_of(model, rows) == model.rank_auc_
     reference = RankFairRegressor(
         penalty="ridge", beta=1.0, standardize=False, count="train", **settings
-    ).fit(with_task, Y)
-    np.testing.assert_allclose(
-        model.predict(with_task), reference.predict(with_task), atol=1e-2
-    )
-    arrays = TiltedRegressor(Ridge(1.0), 0.02, sensitive_features=3, cv=None)
-    arrays.fit(X, Y, tasks=TASK)
-    np.testing.assert_allclose(arrays.predict(X, tasks=TASK), model.predict(with_task))
-    assert "tasks is missing" in sentence(arrays.predict, X)
-    told = sentence(arrays.predict, X, tasks=["n"] * (N - 1) + ["w"])
+    ).fit(rows, Y)
+    np.testing.assert_allclose(model.predict(rows), reference.predict(rows), atol=1e-2)
+    told = sentence(model.predict, rows.assign(task=["n"] * (N - 1) + ["w"]))
     assert told.startswith('tasks has labels not seen in training: "w" (1 row)')
-
-
-def test_folds_leave_no_task_out():
+    # Folds leave no task out.
     task = np.repeat(["a", "b", "c", "d"], [2, 2, 60, 236])
-    assert fair(cv=5).fit(X, Y, tasks=task).status_ == "satisfied"
+    arrays = fair(cv=5).fit(X, Y, tasks=task)
+    assert arrays.status_ == "satisfied"
+    assert "tasks is missing" in sentence(arrays.predict, X)
     task[0] = "z"
     told = sentence(fair(cv=5).fit, X, Y, tasks=task)
     assert told.startswith('cv holds out all rows of tasks at once: "a".')
-    whole = list(LeaveOneGroupOut().split(X, Y, TASK))
-    told = sentence(fair(cv=whole).fit, X, Y, tasks=TASK)
-    assert told.startswith('cv holds out all rows of tasks at once: "n".')
 
 
 def test_no_gap_of_one_sign_is_left_on_held_out_rows():
@@ -392,7 +350,6 @@ def test_no_gap_of_one_sign_is_left_on_held_out_rows():
 
 def test_a_splitter_as_cv():
     model = fair(cv=KFold(4)).fit(X, Y)
-    assert model.status_ == "satisfied"
     again = fair(cv=list(KFold(4).split(X))).fit(X, Y)
     np.testing.assert_array_equal(again.oof_predictions_, model.oof_predictions_)
     told = sentence(fair(cv=ShuffleSplit(2, random_state=0)).fit, X, Y)
@@ -408,21 +365,6 @@ def test_rows_of_weight_zero_have_no_prediction_out_of_fold(cv):
     model = fair(TREES, cv=cv, blind=False).fit(X, Y, sample_weight=w)
     np.testing.assert_array_equal(np.isnan(model.oof_predictions_), w == 0)
     assert recounted(model, weights=w) == model.rank_auc_
-    if cv is None:
-        m = model.predict(X)[w > 0]
-        np.testing.assert_array_equal(model.oof_predictions_[w > 0], m)
-
-
-@not_reached
-@pytest.mark.parametrize("n_a", [1, 5])
-@counts
-def test_tiny_groups(n_a, cv):
-    z = np.arange(40) < n_a
-    Z = np.column_stack([X[:40, :3], z])
-    model = fair(epsilon=0.0, cv=cv).fit(Z, Y[:40] + 3 * z)
-    assert recounted(model, z) == model.rank_auc_
-    inside = abs(model.rank_auc_ - 0.5) <= 1 / (n_a * (40 - n_a))
-    assert inside or model.status_ == "infeasible"
 
 
 @pytest.mark.parametrize("unit, far", [(1e6, 1e7), (1e100, 0.0)])
@@ -432,35 +374,23 @@ def test_units_of_the_target_do_not_matter(unit, far):
         (scaled.predict(X) - far) / unit, model.predict(X), atol=1e-5
     )
     assert scaled.multiplier_ == pytest.approx(model.multiplier_, rel=1e-3)
-    seen = fair(cv=None).fit(X, unit * Y + far)
-    np.testing.assert_array_equal(seen.predict(X), seen.oof_predictions_)
 
 
 # Costs and interruptions
 
 
-@counts
-def test_fits_are_as_few_as_promised(cv):
+def test_an_interrupted_fit_leaves_the_estimator_as_it_was():
     Slow.fits = 0
-    model = fair(Slow(), 0.0, cv=cv).fit(X, Y)
+    model = fair(Slow(), 0.0, cv=3).fit(X, Y)
     # To the target, to the direction and to the tilted target; the model.
-    assert Slow.fits == (3 if cv is None else 3 * cv + 1)
+    assert Slow.fits == 3 * 3 + 1
     assert model.status_ == "satisfied" and model.n_refits_ == 1
-
-
-@pytest.mark.parametrize("stop_at", [1, 4])
-def test_an_interrupted_fit_leaves_the_estimator_as_it_was(stop_at):
-    Slow.fits, model = 0, fair(Slow(stop_at))
+    before, Slow.fits = model.predict(X), 0
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, Y)
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    Slow.fits = -1000
-    before = model.fit(X, Y).predict(X)
-    Slow.fits = 0
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X[:100], Y[:100])
+        model.set_params(estimator=Slow(4)).fit(X[:100], Y[:100])
     np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X)
 
 
 # What estimators see
@@ -473,46 +403,28 @@ def test_blind_models_take_frames_without_the_column(library):
     model = fair(cv=3).set_params(sensitive_features="sex").fit(whole, Y)
     assert model.groups_.tolist() == ["F", "M"]
     np.testing.assert_array_equal(model.predict(part), model.predict(whole))
-    assert model.score(part, Y) == model.score(whole, Y)
     columns = make_column_transformer(
         (OneHotEncoder(), ["sex"]), (StandardScaler(), ["a", "b", "c"])
     )
-    seeing = clone(model).set_params(
-        estimator=make_pipeline(columns, Ridge()), blind=False
-    )
-    assert seeing.fit(whole, Y).status_ == "satisfied"
-    assert "sex" in sentence(seeing.predict, part)
+    model.set_params(estimator=make_pipeline(columns, Ridge()), blind=False)
+    assert model.fit(whole, Y).status_ == "satisfied"
+    assert "sex" in sentence(model.predict, part)
 
 
 # Groups as they come
 
 
-COLUMNS = pd.DataFrame(
-    {
-        **dict(zip("abc", three.NUMBERS.T, strict=True)),
-        "age": np.round(40 + 8 * three.NUMBERS[:, 0] + 5 * three.Z),
-        "sex": np.where(np.arange(three.N) % 2, "F", "M"),
-        "part": three.NAMES,
-    }
-)
-
-
-@pytest.mark.parametrize(
-    ("n_groups", "weighted", "cv"), [(2, True, None), (3, False, 5)]
-)
-def test_rows_of_unknown_group_are_in_the_loss_only(n_groups, weighted, cv):
+def test_rows_of_unknown_group_are_in_the_loss_only():
     known, rows, y = three.KNOWN, three.X, three.Y
-    labels = three.SOME if n_groups == 3 else np.where(known, three.Z > 0, None)
-    w = np.random.default_rng(0).random(three.N) + 0.5 if weighted else None
-    given = {"sensitive_features": labels, "sample_weight": w}
-    model = TiltedRegressor(Ridge(), 0.02, cv=cv, random_state=0).fit(rows, y, **given)
+    weights = np.random.default_rng(0).random(three.N) + 0.5
+    given = {"sensitive_features": three.SOME, "sample_weight": weights}
+    model = TiltedRegressor(Ridge(), 0.02, cv=3, random_state=0).fit(rows, y, **given)
     assert model.status_ == "satisfied" and model.n_unknown_ == (~known).sum()
-    m = model.oof_predictions_
-    assert model.group_auc_ == pytest.approx(rank_auc_by_group(None, m, **given))
+    aucs = rank_auc_by_group(None, model.oof_predictions_, **given)
+    assert model.group_auc_ == pytest.approx(aucs)
     assert max(abs(auc - 0.5) for auc in model.group_auc_.values()) <= 0.02 + NEAR
     # What these rows are like makes no difference to the count, but to the fit.
-    moved = np.where(known, y, y + 5.0)
-    other = clone(model).fit(rows, moved, **given)
+    other = clone(model).fit(rows, np.where(known, y, y + 5.0), **given)
     assert other.status_ == "satisfied"
     assert not np.allclose(other.predict(rows), model.predict(rows))
 
@@ -529,28 +441,24 @@ def test_an_estimator_that_takes_no_missing_label_is_explained():
     assert np.isfinite(seeing.predict(rows)).all()
 
 
-@pytest.mark.parametrize("given", ["columns", "dict", "frame"])
-def test_combinations_of_columns(given):
-    frame, known = COLUMNS.assign(part=three.SOME).drop(columns="age"), three.KNOWN
-    model = three.fair(Ridge(), intersect=True, cv=None)
-    labels = {"sex": frame["sex"].to_numpy(), "part": three.SOME}
-    if given == "columns":
-        rows = frame
-        model.set_params(sensitive_features=["sex", "part"]).fit(rows, three.Y)
-        # Neither column is needed to predict.
-        m = model.predict(frame[["a", "b", "c"]])
-        np.testing.assert_array_equal(m, model.predict(frame))
-    else:
-        rows = three.NUMBERS
-        passed = labels if given == "dict" else pd.DataFrame(labels)
-        model.set_params(sensitive_features=None)
-        model.fit(rows, three.Y, sensitive_features=passed)
-        assert "the groups were passed to fit" in sentence(model.group_labels, rows)
+def test_combinations_of_columns():
+    known = three.KNOWN
+    sex = pd.Series(np.where(np.arange(three.N) % 2, "F", "M"))
+    numbers = pd.DataFrame(three.NUMBERS, columns=list("abc"))
+    frame = numbers.assign(sex=sex, part=three.SOME)
+    settings = {"intersect": True, "cv": None}
+    model = three.fair(Ridge(), sensitive_features=["sex", "part"], **settings)
+    # Neither column is needed to predict.
+    m = model.fit(frame, three.Y).predict(numbers)
     assert model.groups_.tolist()[0] == "F × mid" and len(model.groups_) == 6
     assert model.n_unknown_ == (~known).sum()
     assert model.status_ == "satisfied"
     cells = (frame["sex"] + " × " + frame["part"])[known]
-    three.assert_level(model.predict(rows)[known], cells, 0.02 + NEAR)
+    three.assert_level(m[known], cells, 0.02 + NEAR)
+    passed = three.fair(Ridge(), sensitive_features=None, **settings)
+    passed.fit(numbers, three.Y, sensitive_features=frame[["sex", "part"]])
+    np.testing.assert_array_equal(passed.predict(numbers), m)
+    assert "the groups were passed to fit" in sentence(passed.group_labels, numbers)
 
 
 # Refusals
@@ -562,21 +470,14 @@ def test_combinations_of_columns(given):
         ({"epsilon": 0.6}, "epsilon must be a number in [0, 0.5]; got 0.6."),
         ({"epsilon": -1, "constraints": "mean"}, "must be a number ≥ 0; got -1."),
         ({"constraints": "rnak"}, 'Did you mean "rank"?'),
-        ({"constraints": ["rank", "rank"]}, 'names "rank" 2 times. Once is enough.'),
         ({"constraints": "distribution", "side": "upper"}, "has no side"),
-        ({"side": "uper"}, 'Did you mean "upper"?'),
         ({"cv": 1}, "cv must be a whole number ≥ 2; got 1."),
-        ({"cv": []}, "cv holds out no row that counts, in 0 folds"),
         ({"cv": N + 1}, f"got {N + 1} for n_samples = {N}"),
         ({"blind": 1}, "blind must be True or False; got 1."),
         ({"verbose": -1}, "verbose must be a whole number ≥ 0; got -1."),
-        ({"random_state": "x"}, "random_state must be None"),
         ({"estimator": Ridge}, "estimator must be a regressor"),
         ({"sensitive_features": "sex"}, "X is an array without column names"),
         ({"sensitive_features": 0}, "Set bins=4"),
-        ({"tasks": 9}, "tasks=9 is no column of X"),
-        ({"bins": 61}, "bins must be at most 60; got 61"),
-        ({"intersect": "yes"}, "intersect must be True or False"),
     ],
 )
 def test_bad_settings_are_named(settings, told):
@@ -590,8 +491,6 @@ def test_bad_rows_are_named():
     told = sentence(fit, X, Y, sensitive_features=SEX[:-1])
     assert "sensitive_features has 299 values" in told
     assert "one group only" in sentence(fit, X, Y, sensitive_features=["F"] * N)
-    assert "unknown in all" in sentence(fit, X, Y, sensitive_features=[None] * N)
-    assert "given twice" in sentence(fair().fit, X, Y, sensitive_features=SEX)
     assert "X has no predictor left" in sentence(fair().fit, X[:, -1:], Y)
     upper = three.fair(constraints=Rank(0.01, side="upper"))
     assert "got 3 groups" in sentence(upper.fit, three.X, three.Y)
@@ -601,7 +500,6 @@ def test_bad_rows_are_named():
     assert "fitted without tasks" in sentence(tree.predict, X, tasks=TASK)
 
 
-@pytest.mark.parametrize("tasks", [None, TASK])
 @pytest.mark.parametrize(
     ("predicted", "told"),
     [
@@ -609,12 +507,13 @@ def test_bad_rows_are_named():
         (lambda X: X[:, :2], "must predict one number a row; got shape"),
     ],
 )
-def test_predictions_that_are_no_numbers_are_refused(predicted, told, tasks):
+def test_predictions_that_are_no_numbers_are_refused(predicted, told):
     class Odd(LinearRegression):
         def predict(self, X):
             return predicted(X)
 
-    assert told in sentence(fair(Odd()).fit, X, Y, tasks=tasks)
+    for tasks in (None, TASK):
+        assert told in sentence(fair(Odd()).fit, X, Y, tasks=tasks)
 
 
 @pytest.mark.parametrize("kind", [TiltedRegressor, RankFairPostprocessor])
